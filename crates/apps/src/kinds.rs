@@ -1,0 +1,8 @@
+//! The generators. To add one, write its file and add its name to the list below.
+
+use crate::App;
+
+aqmlab_core::kinds! {
+    dyn App:
+    bulk,
+}

@@ -1,0 +1,184 @@
+//! Traffic generators: what the people and things of a home do on the network.
+//!
+//! An [`App`] is both ends of one application, the client and its server, as one state
+//! machine without I/O. It speaks of connections, bytes and datagrams and knows nothing of
+//! TCP, so the same model runs over simulated connections and over real sockets. What one end
+//! learns it learns only from a [`Notice`] that names that end: a server answers when the
+//! request has been read there, never when the client wrote it.
+//!
+//! **Invariant:** this crate does not know TCP, packets or queues. Payload has length but no
+//! content; applications frame their messages by counting bytes.
+
+pub mod kinds;
+
+use aqmlab_core::{Direction, Instant, Rng, Side};
+
+/// Both ends of one application.
+///
+/// # Driving it
+///
+/// The driver delivers [`Notice::Start`] once, at the application's start time, and
+/// [`Notice::Stop`] once, if the scenario gives a stop time; after that the application opens,
+/// writes and sends nothing more and closes what it has open. All other notices answer
+/// something that the application asked of its [`Io`].
+pub trait App: Send {
+    /// Takes in what happened and acts on it through `io`.
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io);
+
+    /// Which way its data flows; both ways for a call.
+    fn carries(&self) -> Carries;
+
+    /// What it measured, at the end of the run: names with their unit last, and values.
+    fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
+        let _ = now;
+        Vec::new()
+    }
+}
+
+/// Which way an application's data flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// One way; the other carries acknowledgements or requests.
+    One(Direction),
+    /// Both ways alike.
+    Both,
+}
+
+/// A connection or a datagram socket, as its application numbers it: 0, 1, 2, … in the order
+/// of opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnId(pub u32);
+
+/// Something that happened to an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Its time has come.
+    Start,
+    /// It has been told to stop.
+    Stop,
+    /// A moment asked for with [`Io::wake_at`], with the token given there.
+    Wake(u64),
+    /// The connection is established at the end that opened it.
+    Opened(ConnId),
+    /// `bytes` more bytes have been read, in order, by the application at `at`.
+    Read {
+        /// On which connection.
+        conn: ConnId,
+        /// At which end.
+        at: Side,
+        /// How many.
+        bytes: u64,
+    },
+    /// There is room again after a write that was cut short.
+    Writable {
+        /// On which connection.
+        conn: ConnId,
+        /// At which end.
+        at: Side,
+    },
+    /// The peer closed its half and everything it sent has been read at `at`.
+    Finished {
+        /// On which connection.
+        conn: ConnId,
+        /// At which end.
+        at: Side,
+    },
+    /// The connection is gone: both halves closed, aborted, or given up.
+    Closed(ConnId),
+    /// A datagram arrived.
+    Datagram {
+        /// On which socket.
+        conn: ConnId,
+        /// At which end.
+        at: Side,
+        /// Bytes of payload.
+        payload: u32,
+        /// The number it was sent with.
+        tag: u64,
+    },
+}
+
+/// What kind of socket to open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A reliable byte stream.
+    Tcp,
+    /// Datagrams.
+    Udp,
+    /// Echo requests and replies.
+    Icmp,
+}
+
+/// How to open a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Over which transport.
+    pub transport: Transport,
+    /// Which end opens it; for datagrams, the end whose port is the ephemeral one.
+    pub from: Side,
+    /// Whether small segments leave at once (`TCP_NODELAY`) rather than by Nagle's rule.
+    pub nodelay: bool,
+    /// Whether the receiver acknowledges every segment at once.
+    pub quickack: bool,
+    /// Whether [`Notice::Read`] is wanted. Bulk transfers do without: only counters see
+    /// their bytes.
+    pub reads: bool,
+    /// Linux's `skb->priority`, 0 to 15.
+    pub priority: u8,
+}
+
+impl Open {
+    /// A TCP connection with the defaults of a socket: Nagle on, delayed acknowledgements on.
+    pub const fn tcp(from: Side) -> Self {
+        let transport = Transport::Tcp;
+        Self { transport, from, nodelay: false, quickack: false, reads: true, priority: 0 }
+    }
+
+    /// A datagram socket.
+    pub const fn udp(from: Side) -> Self {
+        Self { transport: Transport::Udp, ..Self::tcp(from) }
+    }
+
+    /// Echo requests from `from`.
+    pub const fn icmp(from: Side) -> Self {
+        Self { transport: Transport::Icmp, ..Self::tcp(from) }
+    }
+}
+
+/// The network and the clock, as an application sees them.
+pub trait Io {
+    /// The time.
+    fn now(&self) -> Instant;
+
+    /// This application's own stream of random numbers.
+    fn rng(&mut self) -> &mut Rng;
+
+    /// Opens a socket. A TCP connection may be written to at once; the bytes leave when it is
+    /// established.
+    fn open(&mut self, open: Open) -> ConnId;
+
+    /// Writes up to `bytes` at the end `at` of a connection; returns how many the send buffer
+    /// took. After a short write, [`Notice::Writable`] says when there is room again. Writing
+    /// to a connection that is gone takes nothing.
+    fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64;
+
+    /// Writes without end at `at`, as fast as the connection takes it, until it is closed.
+    fn pour(&mut self, conn: ConnId, at: Side);
+
+    /// Closes the half of the connection that `at` sends on, once what was written has left;
+    /// stops [`Io::pour`]. On a datagram socket: closes it.
+    fn close(&mut self, conn: ConnId, at: Side);
+
+    /// Resets the connection at once from `at`, discarding what was not yet sent.
+    fn abort(&mut self, conn: ConnId, at: Side);
+
+    /// Sends a datagram of `payload` bytes from `at`, numbered `tag`.
+    fn send(&mut self, conn: ConnId, at: Side, payload: u32, tag: u64);
+
+    /// Asks for [`Notice::Wake`] with `token` at `at`. Every call is answered once; a moment
+    /// that has passed is answered at once.
+    fn wake_at(&mut self, at: Instant, token: u64);
+
+    /// Writes a row into the application's own time series: a metric, unit last, and a value.
+    fn note(&mut self, metric: &'static str, value: f64);
+}

@@ -1,0 +1,45 @@
+//! The world as a state machine sees it.
+
+use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
+
+/// Everything a queue discipline may ask of the world: the time, chance, and the log.
+///
+/// The driver builds one for each call. Simulated and live drivers differ only in where
+/// `now` comes from.
+pub struct Cx<'a> {
+    /// The time of the event being handled.
+    pub now: Instant,
+    /// The caller's own stream of random numbers.
+    pub rng: &'a mut Rng,
+    /// Where drops and marks are written down.
+    pub log: &'a mut dyn Log,
+}
+
+impl Cx<'_> {
+    /// Destroys `packet`. Taking it by value is what makes delivering it afterwards
+    /// impossible.
+    #[expect(clippy::needless_pass_by_value)]
+    pub fn drop(&mut self, packet: Packet, reason: Reason) {
+        self.log.record(self.now, &packet, Event::Drop(reason));
+    }
+
+    /// Signals congestion on `packet`: marks it if its transport can read a mark, else
+    /// drops it. Returns the packet if it survived.
+    #[must_use = "a surviving packet must be delivered"]
+    pub fn signal(&mut self, packet: Packet, reason: Reason) -> Option<Packet> {
+        if packet.ecn.is_capable() {
+            return Some(self.mark(packet, reason));
+        }
+        self.drop(packet, reason);
+        None
+    }
+
+    /// Marks `packet`, which must be ECN-capable, and returns it.
+    #[must_use = "a marked packet must be delivered"]
+    pub fn mark(&mut self, mut packet: Packet, reason: Reason) -> Packet {
+        debug_assert!(packet.ecn.is_capable(), "RFC 3168 §5: Not-ECT packets are never marked");
+        packet.ecn = Ecn::Ce;
+        self.log.record(self.now, &packet, Event::Mark(reason));
+        packet
+    }
+}

@@ -1,0 +1,241 @@
+//! What a discipline, a congestion controller or a traffic generator declares about itself.
+//!
+//! The command line, the scenario checker, the schema for editors and the manual are all made
+//! from these declarations, so a new kind is complete once it is declared.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::{BitRate, Bytes, Duration};
+
+/// One way of being a `T`.
+pub struct Kind<T: ?Sized> {
+    /// The name users write.
+    pub name: &'static str,
+    /// One line for lists and `--help`; a phrase without a full stop.
+    pub summary: &'static str,
+    /// The document it follows.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// Builds one. The arguments have been checked against `params`.
+    pub build: fn(&Args) -> Box<T>,
+}
+
+/// One parameter of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The name users write.
+    pub name: &'static str,
+    /// What is used when the user writes nothing; it also fixes the parameter's type.
+    pub default: Value,
+    /// What it means, in one sentence.
+    pub doc: &'static str,
+}
+
+/// A parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A length of time.
+    Duration(Duration),
+    /// A length of time, or the feature switched off.
+    MaybeDuration(Option<Duration>),
+    /// A number of things.
+    Count(u64),
+    /// A size.
+    Bytes(Bytes),
+    /// A rate.
+    Rate(BitRate),
+    /// A plain number, such as a gain or a probability.
+    Number(f64),
+    /// A switch.
+    Flag(bool),
+    /// One word of a closed list: the word, and the list.
+    Word(&'static str, &'static [&'static str]),
+}
+
+impl Value {
+    /// The type's name in schemas and messages.
+    pub const fn type_name(self) -> &'static str {
+        match self {
+            Self::Duration(_) => "duration",
+            Self::MaybeDuration(_) => "duration or off",
+            Self::Count(_) => "count",
+            Self::Bytes(_) => "bytes",
+            Self::Rate(_) => "rate",
+            Self::Number(_) => "number",
+            Self::Flag(_) => "flag",
+            Self::Word(..) => "word",
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duration(span) | Self::MaybeDuration(Some(span)) => span.fmt(f),
+            Self::MaybeDuration(None) => f.write_str("off"),
+            Self::Count(count) => count.fmt(f),
+            Self::Bytes(size) => write!(f, "{} B", size.0),
+            Self::Rate(rate) => rate.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Word(word, _) => f.write_str(word),
+        }
+    }
+}
+
+/// A full set of arguments for one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Args(BTreeMap<&'static str, Value>);
+
+/// An argument that a kind does not take, or not like this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadArgument {
+    /// No parameter of that name.
+    Unknown(String),
+    /// The parameter is of another type, given here.
+    Type(String, &'static str),
+}
+
+impl fmt::Display for BadArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "unknown parameter `{name}`"),
+            Self::Type(name, want) => write!(f, "`{name}` is not a {want}"),
+        }
+    }
+}
+
+impl std::error::Error for BadArgument {}
+
+impl Args {
+    /// Every parameter at its default.
+    pub fn defaults(params: &'static [Param]) -> Self {
+        Self(params.iter().map(|param| (param.name, param.default)).collect())
+    }
+
+    /// Sets one argument.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such parameter, or it is of another type.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
+        let Some(slot) = self.0.get_mut(name) else {
+            return Err(BadArgument::Unknown(name.to_owned()));
+        };
+        let value = match (*slot, value) {
+            (Value::MaybeDuration(_), Value::Duration(span)) => Value::MaybeDuration(Some(span)),
+            (Value::Word(_, allowed), Value::Word(word, _)) if allowed.contains(&word) => {
+                Value::Word(word, allowed)
+            }
+            (Value::Word(..), _) => return Err(BadArgument::Type(name.to_owned(), "listed word")),
+            (_, value) => value,
+        };
+        if std::mem::discriminant(slot) != std::mem::discriminant(&value) {
+            return Err(BadArgument::Type(name.to_owned(), slot.type_name()));
+        }
+        *slot = value;
+        Ok(())
+    }
+
+    /// These arguments with one changed; for tests and tools that know the parameters.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such parameter, or it is of another type.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Value) -> Self {
+        self.set(name, value).unwrap_or_else(|error| panic!("{error}"));
+        self
+    }
+
+    fn get(&self, name: &str) -> Value {
+        *self.0.get(name).unwrap_or_else(|| panic!("the kind does not declare `{name}`"))
+    }
+}
+
+macro_rules! getters {
+    ($($(#[$doc:meta])* $name:ident -> $type:ty: $pattern:pat => $value:expr;)+) => {
+        /// Typed access. Each panics if the kind did not declare such a parameter: a mistake of
+        /// the kind's author, not of the user.
+        impl Args {
+            $($(#[$doc])*
+            pub fn $name(&self, name: &str) -> $type {
+                match self.get(name) {
+                    $pattern => $value,
+                    other => panic!("`{name}` is declared as a {}", other.type_name()),
+                }
+            })+
+        }
+    };
+}
+
+getters! {
+    /// The duration called `name`.
+    duration -> Duration: Value::Duration(span) => span;
+    /// The duration called `name`, or `None` if it is off.
+    maybe_duration -> Option<Duration>: Value::MaybeDuration(span) => span;
+    /// The count called `name`.
+    count -> u64: Value::Count(count) => count;
+    /// The size called `name`.
+    bytes -> Bytes: Value::Bytes(size) => size;
+    /// The rate called `name`.
+    rate -> BitRate: Value::Rate(rate) => rate;
+    /// The number called `name`.
+    number -> f64: Value::Number(number) => number;
+    /// The switch called `name`.
+    flag -> bool: Value::Flag(flag) => flag;
+    /// The word called `name`.
+    word -> &'static str: Value::Word(word, _) => word;
+}
+
+/// Declares the modules named and lists their kinds in the order given.
+///
+/// A module declares `pub const KINDS: &[Kind<T>]`: one kind, or one for each variant of the
+/// mechanism that the module implements.
+#[macro_export]
+macro_rules! kinds {
+    ($of:ty: $($name:ident),+ $(,)?) => {
+        $(pub mod $name;)+
+
+        /// The kinds of every module, in the order in which lists show them.
+        pub const MODULES: &[&[$crate::Kind<$of>]] = &[$($name::KINDS),+];
+
+        /// Every kind.
+        pub fn all() -> impl Iterator<Item = &'static $crate::Kind<$of>> {
+            MODULES.iter().flat_map(|kinds| kinds.iter())
+        }
+
+        /// The kind called `name`.
+        pub fn find(name: &str) -> Option<&'static $crate::Kind<$of>> {
+            all().find(|kind| kind.name == name)
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMS: &[Param] = &[
+        Param { name: "limit", default: Value::Count(10), doc: "Packets that may wait." },
+        Param { name: "ce_threshold", default: Value::MaybeDuration(None), doc: "Marks above." },
+        Param { name: "mode", default: Value::Word("a", &["a", "b"]), doc: "Which." },
+    ];
+
+    #[test]
+    fn arguments_are_checked_against_their_declaration() {
+        let mut args = Args::defaults(PARAMS);
+        let ms = Value::Duration(Duration::from_millis(1));
+        assert_eq!(args.set("limit", Value::Count(5)), Ok(()));
+        assert_eq!(args.set("ce_threshold", ms), Ok(()));
+        assert_eq!(args.set("mode", Value::Word("b", &[])), Ok(()));
+        assert_eq!(args.set("lmit", ms), Err(BadArgument::Unknown("lmit".into())));
+        assert_eq!(args.set("limit", ms), Err(BadArgument::Type("limit".into(), "count")));
+        assert!(args.set("mode", Value::Word("c", &[])).is_err());
+        assert_eq!(args.count("limit"), 5);
+        assert_eq!(args.maybe_duration("ce_threshold"), Some(Duration::from_millis(1)));
+        assert_eq!(args.word("mode"), "b");
+    }
+}

@@ -1,0 +1,25 @@
+//! The words that every crate of the laboratory speaks: time, sizes, chance, packets, kinds.
+//!
+//! **Invariant:** nothing here, nor in `qdisc`, `tcp`, `apps`, `node` or `measure`, reads a
+//! clock, draws entropy or touches a file. Time, chance and I/O are arguments.
+
+mod cx;
+mod digest;
+mod kind;
+mod log;
+pub mod math;
+mod packet;
+mod rng;
+mod time;
+mod units;
+
+pub use cx::Cx;
+pub use digest::Digest;
+pub use kind::{Args, BadArgument, Kind, Param, Value};
+pub use log::{Event, Log, NoLog, Reason};
+pub use packet::{
+    Direction, Ecn, FiveTuple, Header, Packet, SackBlocks, Side, TcpFlags, TcpHeader, UdpHeader,
+};
+pub use rng::Rng;
+pub use time::{Duration, Instant};
+pub use units::{BitRate, Bytes};

@@ -1,0 +1,1 @@
+//! Control laws: they judge the packets of one queue, and own none.

@@ -1,0 +1,8 @@
+//! The disciplines. To add one, write its file and add its name to the list below.
+
+use crate::Qdisc;
+
+aqmlab_core::kinds! {
+    dyn Qdisc:
+    fifo,
+}

@@ -1,0 +1,70 @@
+//! The FIFO in which disciplines keep packets.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Bytes, Duration, Instant, Packet};
+
+/// What is waiting in a queue or a discipline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets waiting.
+    pub packets: usize,
+    /// Their total size, as the discipline counts it.
+    pub bytes: Bytes,
+}
+
+/// A FIFO of packets that remembers when each one came.
+#[derive(Debug, Default)]
+pub struct PacketQueue {
+    waiting: VecDeque<Packet>,
+    bytes: Bytes,
+}
+
+impl PacketQueue {
+    /// Appends `packet`, which arrives now.
+    #[inline]
+    pub fn push(&mut self, mut packet: Packet, now: Instant) {
+        packet.enqueued = now;
+        self.bytes += packet.bytes();
+        self.waiting.push_back(packet);
+    }
+
+    /// Takes the packet at the head, with its sojourn time.
+    #[inline]
+    pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= packet.bytes();
+        let sojourn = now.since(packet.enqueued);
+        Some((packet, sojourn))
+    }
+
+    /// Takes the packet at the tail.
+    pub fn pop_back(&mut self) -> Option<Packet> {
+        let packet = self.waiting.pop_back()?;
+        self.bytes -= packet.bytes();
+        Some(packet)
+    }
+
+    /// The packet at the head, left in place.
+    pub fn front(&self) -> Option<&Packet> {
+        self.waiting.front()
+    }
+
+    /// What is waiting.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog { packets: self.waiting.len(), bytes: self.bytes }
+    }
+
+    /// Packets waiting.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}

@@ -1,0 +1,3 @@
+//! Runs a trial in simulated time.
+
+pub mod spec;

@@ -1,0 +1,193 @@
+//! A trial, resolved: every number in base units, every name known, nothing left to choose.
+//!
+//! Python reads scenarios, applies defaults, inheritance and variation, and hands one [`Spec`]
+//! per trial over as JSON. Unknown keys are refused here too, so a slip on either side is an
+//! error and never a silent default.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// One trial.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The seed from which every stream of chance is drawn.
+    pub seed: u64,
+    /// Simulated time.
+    pub duration_ns: u64,
+    /// The bottlenecks. Most scenarios have two: number 0 up, number 1 down.
+    pub links: Vec<LinkSpec>,
+    /// What runs over them.
+    pub apps: Vec<AppSpec>,
+    /// What is measured and kept.
+    #[serde(default)]
+    pub measure: MeasureSpec,
+    /// Largest extra delay that a host adds to a packet it receives, drawn uniformly per
+    /// packet without reordering: interrupts and scheduling.
+    #[serde(default)]
+    pub host_jitter_ns: u64,
+    /// Largest extra delay of an application's start, drawn uniformly: processes do not start
+    /// at once.
+    #[serde(default)]
+    pub start_jitter_ns: u64,
+}
+
+/// One bottleneck in one direction: a rate, and the discipline before it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// What tables and reports call it.
+    pub name: String,
+    /// Bits per second.
+    pub rate_bps: u64,
+    /// The discipline.
+    pub qdisc: KindSpec,
+    /// What the link charges for a packet beyond its IP bytes.
+    #[serde(default)]
+    pub overhead: OverheadSpec,
+}
+
+/// What a link charges for a packet, and what its discipline counts.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverheadSpec {
+    /// Bytes added to every packet on the link.
+    pub bytes: u32,
+    /// The least that a packet is charged, after the addition.
+    pub minimum: u32,
+    /// Whether the sum is carried in ATM cells of 53 bytes that hold 48.
+    pub atm: bool,
+    /// Bytes that the discipline adds to the IP length when it counts: 14 in Linux, 0 in
+    /// dummynet.
+    pub counted: u32,
+}
+
+/// A kind by name, with the parameters that differ from its defaults.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindSpec {
+    /// The kind's name.
+    pub kind: String,
+    /// Durations in nanoseconds (null is off), sizes in bytes, rates in bits per second.
+    #[serde(default)]
+    pub params: BTreeMap<String, serde_json::Value>,
+}
+
+/// One application.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppSpec {
+    /// Its name in tables and figures; unique.
+    pub name: String,
+    /// Which generator, and its parameters.
+    pub app: KindSpec,
+    /// When it starts.
+    pub start_ns: u64,
+    /// When it is told to stop; with the end of the trial if absent.
+    #[serde(default)]
+    pub stop_ns: Option<u64>,
+    /// Its way from the home to the internet.
+    pub up: RouteSpec,
+    /// Its way from the internet to the home.
+    pub down: RouteSpec,
+    /// The TCP of its end in the home.
+    #[serde(default)]
+    pub home: TcpSpec,
+    /// The TCP of its end on the internet.
+    #[serde(default)]
+    pub wan: TcpSpec,
+}
+
+/// A way through the network: links in order, and what follows them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteSpec {
+    /// Indices into [`Spec::links`]; empty for a way without a bottleneck.
+    pub links: Vec<usize>,
+    /// Propagation after the last link.
+    pub delay_ns: u64,
+    /// Chance that a packet is lost after the last link.
+    #[serde(default)]
+    pub loss: f64,
+    /// Largest extra delay per packet, drawn uniformly.
+    #[serde(default)]
+    pub jitter_ns: u64,
+    /// Whether jitter may reorder packets (netem) or only delay them.
+    #[serde(default)]
+    pub reorder: bool,
+}
+
+/// The settings of one TCP endpoint.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TcpSpec {
+    /// The host: `linux`, `freebsd` or `windows`.
+    pub profile: String,
+    /// Congestion control; the profile's own if absent.
+    pub cc: Option<KindSpec>,
+    /// Whether ECN is negotiated.
+    pub ecn: bool,
+    /// Bytes of send buffer; automatic if absent.
+    pub send_buffer: Option<u64>,
+    /// Bytes of receive window; automatic if absent.
+    pub receive_buffer: Option<u64>,
+    /// Bytes of an IP packet.
+    pub mtu: u32,
+    /// Overrides of the application's own choice of `TCP_NODELAY`.
+    pub nodelay: Option<bool>,
+    /// Overrides of the application's own choice of quick acknowledgements.
+    pub quickack: Option<bool>,
+    /// Further settings of the profile, by name; durations in nanoseconds.
+    pub settings: BTreeMap<String, serde_json::Value>,
+}
+
+impl Default for TcpSpec {
+    fn default() -> Self {
+        Self {
+            profile: "linux".into(),
+            cc: None,
+            ecn: false,
+            send_buffer: None,
+            receive_buffer: None,
+            mtu: 1_500,
+            nodelay: None,
+            quickack: None,
+            settings: BTreeMap::new(),
+        }
+    }
+}
+
+/// What is measured and kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasureSpec {
+    /// Whether the taps look at all.
+    pub enabled: bool,
+    /// Statistics begin here; time series are kept from the start.
+    pub from_ns: u64,
+    /// Statistics end here; with the trial if absent.
+    pub to_ns: Option<u64>,
+    /// Width of a throughput window.
+    pub window_ns: u64,
+    /// Distance between the starts of two windows; the width is a whole multiple of it.
+    pub step_ns: u64,
+    /// How often the state of TCPs and queues is sampled; zero for never.
+    pub sample_ns: u64,
+    /// Whether every packet is kept, for tables and captures.
+    pub packets: bool,
+}
+
+impl Default for MeasureSpec {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            from_ns: 0,
+            to_ns: None,
+            window_ns: 1_000_000_000,
+            step_ns: 250_000_000,
+            sample_ns: 100_000_000,
+            packets: false,
+        }
+    }
+}

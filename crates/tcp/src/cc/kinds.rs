@@ -1,0 +1,8 @@
+//! The controllers. To add one, write its file and add its name to the list below.
+
+use crate::cc::CongestionControl;
+
+aqmlab_core::kinds! {
+    dyn CongestionControl:
+    reno,
+}

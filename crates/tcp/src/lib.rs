@@ -1,0 +1,3 @@
+//! TCP without I/O.
+
+pub mod cc;
