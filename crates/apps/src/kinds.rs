@@ -5,4 +5,15 @@ use crate::App;
 aqmlab_core::kinds! {
     dyn App:
     bulk,
+    bursts,
+    telemetry,
+    mqtt,
+    coap,
+    cbr,
+    voip,
+    game,
+    dash,
+    web,
+    irtt,
+    ping,
 }

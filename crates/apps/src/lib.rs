@@ -9,7 +9,17 @@
 //! **Invariant:** this crate does not know TCP, packets or queues. Payload has length but no
 //! content; applications frame their messages by counting bytes.
 
+#[cfg(test)]
+mod contract;
+pub mod datagrams;
+pub mod emodel;
 pub mod kinds;
+mod pacer;
+mod params;
+pub mod pipe;
+pub mod quantiles;
+#[cfg(test)]
+mod testing;
 
 use aqmlab_core::{Direction, Instant, Rng, Side};
 

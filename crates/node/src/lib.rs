@@ -1,1 +1,7 @@
-//! The boxes of a home network.
+//! The boxes of a home network, without I/O: what the simulator and a live gateway drive.
+
+mod overhead;
+mod port;
+
+pub use overhead::Overhead;
+pub use port::{Departure, Port, PortLog};

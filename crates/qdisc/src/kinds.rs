@@ -5,4 +5,13 @@ use crate::Qdisc;
 aqmlab_core::kinds! {
     dyn Qdisc:
     fifo,
+    pfifo_fast,
+    codel,
+    fq_codel,
+    fq_nocodel,
+    sfq,
+    pie,
+    fq_pie,
+    red,
+    ared,
 }

@@ -3,6 +3,7 @@
 //! | Module    | Holds                                                              |
 //! |-----------|--------------------------------------------------------------------|
 //! | [`queue`] | the FIFO every discipline stores packets in, and its backlog       |
+//! | [`flows`] | a queue per flow and the rounds that serve them, shared by `fq_*`  |
 //! | [`aqm`]   | control laws, which decide about one queue and own no packets      |
 //! | [`kinds`] | the disciplines, one file each, and the list that registers them   |
 //!
@@ -10,6 +11,7 @@
 //! has bytes.
 
 pub mod aqm;
+pub mod flows;
 pub mod kinds;
 pub mod queue;
 

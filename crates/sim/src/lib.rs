@@ -1,3 +1,96 @@
-//! Runs a trial in simulated time.
+//! Runs a trial in simulated time: from a [`spec::Spec`] to tables.
+//!
+//! | Module       | Holds                                                                  |
+//! |--------------|------------------------------------------------------------------------|
+//! | [`spec`]     | what a trial is, as it comes in                                        |
+//! | `build`      | from a spec to a world                                                 |
+//! | `agenda`     | who is next                                                            |
+//! | `world`      | applications, connections, and the loop                                |
+//! | `network`    | links, lines, and a packet's way through them                          |
+//! | `app_io`     | the world as an application sees it                                    |
+//! | `observer`   | who watches; `taps` is the one that measures                           |
+//! | `sampler`    | the state of TCPs and queues over time                                 |
+//! | `outcome`    | what comes out: a digest and tables                                    |
+//!
+//! A run is a function of its spec, seed included. Its digest folds every delivery, drop and
+//! mark with its time, and does not depend on what is measured.
 
+mod agenda;
+mod app_io;
+mod arguments;
+mod build;
+mod captures;
+mod error;
+mod line;
+mod network;
+mod observer;
+mod outcome;
+mod sampler;
 pub mod spec;
+mod table;
+mod taps;
+mod tcp_plan;
+mod world;
+
+use aqmlab_core::Instant;
+
+pub use error::SpecError;
+pub use outcome::Outcome;
+pub use spec::Spec;
+pub use table::{Column, Table};
+
+use crate::observer::{Nobody, Observer};
+use crate::taps::Taps;
+use crate::world::World;
+
+/// Reads a trial from JSON.
+///
+/// # Errors
+///
+/// If it is not JSON, or not a trial: the message says where.
+pub fn parse(json: &str) -> Result<Spec, SpecError> {
+    serde_json::from_str(json).map_err(|error| {
+        let at = format!("line {}, column {}", error.line(), error.column());
+        SpecError::new(at, error.to_string())
+    })
+}
+
+/// Runs a trial.
+///
+/// # Errors
+///
+/// If it names something that does not exist or asks for something impossible.
+///
+/// # Panics
+///
+/// If a packet was created or lost by mistake: every packet sent is delivered, destroyed,
+/// waiting or travelling, and every run checks it.
+pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
+    if spec.measure.enabled {
+        let taps = Taps::new(spec);
+        let mut world = build::build(spec, taps)?;
+        if spec.measure.packets {
+            for link in &mut world.network.links {
+                link.port.log.events = Some(Vec::new());
+            }
+        }
+        move_world(&mut world, spec);
+        Ok(outcome::measured(world, spec))
+    } else {
+        let mut world = build::build(spec, Nobody)?;
+        move_world(&mut world, spec);
+        Ok(outcome::bare(&world))
+    }
+}
+
+fn move_world<O: Observer>(world: &mut World<O>, spec: &Spec) {
+    let end = Instant::from_nanos(spec.duration_ns);
+    for (mark, at) in [(0, Some(spec.measure.from_ns)), (1, spec.measure.to_ns)] {
+        world.run(at.map_or(end, Instant::from_nanos));
+        world.read_marks[mark] = world.read_so_far();
+    }
+    world.run(end);
+    let network = &world.network;
+    let accounted = network.delivered + network.destroyed() + network.in_transit();
+    assert_eq!(network.packets, accounted, "packets sent, and packets accounted for");
+}

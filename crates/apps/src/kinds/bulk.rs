@@ -1,10 +1,13 @@
 //! A bulk transfer: a file, a backup, an update, or iperf.
 //!
-//! Source: iperf 2 as TEACUP starts it (`start_iperf`): one TCP connection that sends as fast
-//! as it can, for a time or for a number of bytes. The sender opens the connection.
+//! Source: iperf 2 as TEACUP starts it (`start_iperf`): TCP that sends as fast as it can, for a
+//! time or for a number of bytes, over one connection or several at once (`-P`), each of which
+//! carries the whole number of bytes. The sender opens the connection.
 
-use aqmlab_core::{Args, Bytes, Instant, Kind, Param, Side, Value};
+use aqmlab_core::{Args, Duration, Instant, Kind, Param, Side, Value};
 
+use crate::params::{self, bytes};
+use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Io, Notice, Open};
 
 /// Registers `bulk`.
@@ -13,48 +16,87 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     summary: "A TCP transfer as fast as it will go",
     source: "TEACUP v1.1 start_iperf (iperf 2)",
     params: &[
-        Param {
-            name: "direction",
-            default: Value::Word("down", &["up", "down"]),
-            doc: "Which way the data flows.",
-        },
+        params::direction("down"),
         Param {
             name: "size",
-            default: Value::Bytes(Bytes(0)),
-            doc: "Bytes to transfer; 0 goes on until the application is told to stop.",
+            default: bytes(0),
+            doc: "Bytes to transfer on each connection; 0 goes on until the end.",
         },
+        Param {
+            name: "duration",
+            default: Value::MaybeDuration(None),
+            doc: "How long to send; off goes on until the application is told to stop.",
+        },
+        Param { name: "parallel", default: Value::Count(1), doc: "Connections at the same time." },
     ],
     build: |args: &Args| {
-        let sender = if args.word("direction") == "up" { Side::Home } else { Side::Wan };
+        let size = args.bytes("size").0;
+        let parallel = args.count("parallel").clamp(1, 1_000) as usize;
         Box::new(Bulk {
-            sender,
-            left: args.bytes("size").0,
-            limited: args.bytes("size").0 > 0,
-            conn: None,
-            read: 0,
+            sender: params::sender(args),
+            size,
+            span: args.maybe_duration("duration"),
+            transfers: vec![Transfer { left: size, conn: None, read: 0, done: None }; parallel],
             started: Instant::ZERO,
-            done: None,
         })
     },
 }];
 
-struct Bulk {
-    sender: Side,
+/// One connection.
+#[derive(Clone, Debug)]
+struct Transfer {
     /// Bytes not yet written.
     left: u64,
-    /// Whether there is an end to the data.
-    limited: bool,
     conn: Option<ConnId>,
     read: u64,
-    started: Instant,
     done: Option<Instant>,
 }
 
+struct Bulk {
+    sender: Side,
+    /// Bytes that each connection has to carry; 0 has no end.
+    size: u64,
+    span: Option<Duration>,
+    transfers: Vec<Transfer>,
+    started: Instant,
+}
+
 impl Bulk {
+    fn start(&mut self, io: &mut dyn Io) {
+        self.started = io.now();
+        for n in 0..self.transfers.len() {
+            let conn = io.open(Open { reads: self.size > 0, ..Open::tcp(self.sender) });
+            self.transfers[n].conn = Some(conn);
+            if self.size > 0 {
+                self.fill(conn, io);
+            } else {
+                io.pour(conn, self.sender);
+            }
+        }
+        if let Some(span) = self.span {
+            io.wake_at(self.started + span, 0);
+        }
+    }
+
+    fn transfer(&mut self, conn: ConnId) -> Option<&mut Transfer> {
+        self.transfers.iter_mut().find(|transfer| transfer.conn == Some(conn))
+    }
+
     fn fill(&mut self, conn: ConnId, io: &mut dyn Io) {
-        if self.left > 0 {
-            self.left -= io.write(conn, self.sender, self.left);
-            if self.left == 0 {
+        let sender = self.sender;
+        let Some(transfer) = self.transfer(conn).filter(|transfer| transfer.left > 0) else {
+            return;
+        };
+        transfer.left -= io.write(conn, sender, transfer.left).min(transfer.left);
+        if transfer.left == 0 {
+            io.close(conn, sender);
+        }
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        for transfer in &mut self.transfers {
+            transfer.left = 0;
+            if let Some(conn) = transfer.conn {
                 io.close(conn, self.sender);
             }
         }
@@ -64,29 +106,22 @@ impl Bulk {
 impl App for Bulk {
     fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         match notice {
-            Notice::Start => {
-                self.started = io.now();
-                let conn = io.open(Open { reads: self.limited, ..Open::tcp(self.sender) });
-                self.conn = Some(conn);
-                if self.limited {
-                    self.fill(conn, io);
-                } else {
-                    io.pour(conn, self.sender);
+            Notice::Start => self.start(io),
+            Notice::Writable { conn, .. } => self.fill(conn, io),
+            Notice::Read { conn, bytes, .. } => {
+                if let Some(transfer) = self.transfer(conn) {
+                    transfer.read = transfer.read.saturating_add(bytes);
                 }
             }
-            Notice::Writable { conn, .. } => self.fill(conn, io),
-            Notice::Read { bytes, .. } => self.read += bytes,
             Notice::Finished { conn, at } => {
-                self.done = self.done.or(Some(io.now()));
+                let now = io.now();
+                if let Some(transfer) = self.transfer(conn) {
+                    transfer.done = transfer.done.or(Some(now));
+                }
                 io.close(conn, at);
             }
-            Notice::Stop => {
-                self.left = 0;
-                if let Some(conn) = self.conn {
-                    io.close(conn, self.sender);
-                }
-            }
-            Notice::Opened(_) | Notice::Wake(_) | Notice::Closed(_) | Notice::Datagram { .. } => {}
+            Notice::Stop | Notice::Wake(_) => self.stop(io),
+            Notice::Opened(_) | Notice::Closed(_) | Notice::Datagram { .. } => {}
         }
     }
 
@@ -94,8 +129,65 @@ impl App for Bulk {
         Carries::One(self.sender.sends())
     }
 
-    fn summary(&self, _now: Instant) -> Vec<(&'static str, f64)> {
-        let took = self.done.filter(|_| self.limited).map(|done| done.since(self.started));
-        took.map(|took| ("completion_time_s", took.as_secs_f64())).into_iter().collect()
+    fn summary(&self, _now: Instant) -> Summary {
+        let mut out = Summary::new();
+        if self.size > 0 {
+            out.push(("read_bytes", self.transfers.iter().map(|t| t.read).sum::<u64>() as f64));
+            let done = self.transfers.iter().map(|transfer| transfer.done);
+            if let Some(last) = done.max().flatten().filter(|_| self.is_done()) {
+                out.push(("completion_time_s", last.since(self.started).as_secs_f64()));
+            }
+        }
+        out
+    }
+}
+
+impl Bulk {
+    /// Whether every connection delivered all of its bytes; one that was told to stop ended
+    /// with fewer.
+    fn is_done(&self) -> bool {
+        self.transfers.iter().all(|transfer| transfer.done.is_some() && transfer.read >= self.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Net, build, close, known, value};
+
+    #[test]
+    fn a_transfer_of_a_size_ends_and_says_when() {
+        let mut net = Net::new(1).with_delay(Duration::from_millis(5));
+        let summary = net.run_secs(&mut *build("bulk", &[("size", bytes(1_448_000))]), 20);
+        // 1000 segments of 1500 bytes at 10 Mbit/s, a handshake, and the way there.
+        close(known(&summary, "completion_time_s"), 1.2 + 0.010 + 0.005, 0.01);
+        close(known(&summary, "read_bytes"), 1_448_000.0, 0.0);
+    }
+
+    #[test]
+    fn a_transfer_without_a_size_fills_the_line_until_its_time_is_over() {
+        let span = ("duration", Value::MaybeDuration(Some(Duration::from_secs(5))));
+        let mut net = Net::new(1).with_delay(Duration::from_millis(5));
+        let summary = net.run_secs(&mut *build("bulk", &[span]), 20);
+        close(net.ip_bytes[1] as f64 * 8.0 / 1e6, 50.0, 1.0);
+        assert!(summary.is_empty());
+    }
+
+    #[test]
+    fn parallel_connections_each_carry_the_whole_size() {
+        let changes = [
+            ("size", bytes(100_000)),
+            ("parallel", Value::Count(4)),
+            ("direction", Value::Word("up", &[])),
+        ];
+        let summary = Net::new(1).run_secs(&mut *build("bulk", &changes), 20);
+        close(known(&summary, "read_bytes"), 400_000.0, 0.0);
+        assert!(value(&summary, "completion_time_s").is_some());
+    }
+
+    #[test]
+    fn a_transfer_that_was_cut_short_has_no_completion_time() {
+        let summary = Net::new(1).run_secs(&mut *build("bulk", &[("size", bytes(1 << 30))]), 2);
+        assert_eq!(value(&summary, "completion_time_s"), None);
     }
 }

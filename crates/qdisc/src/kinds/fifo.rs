@@ -1,28 +1,21 @@
-//! First in, first out, with tail drop: what most home gateways ship with.
+//! First in, first out: what most home gateways ship with.
 //!
-//! Source: Linux 6.1 `net/sched/sch_fifo.c`.
+//! Sources: Linux 6.1 `net/sched/sch_fifo.c`; FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` for the
+//! two of dummynet. Those differ from Linux's in when a queue measured in bytes is full: dummynet
+//! looks at what waits and not at the arrival, so the last packet admitted may overshoot.
 
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet, Param, Reason, Value};
 
 use crate::{Backlog, PacketQueue, Qdisc};
 
-/// Registers `pfifo` and `bfifo`.
+/// Registers `pfifo`, `bfifo`, `pfifo_head_drop`, `pfifo_freebsd` and `bfifo_freebsd`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "pfifo",
         summary: "First in, first out, with room for so many packets",
         source: "Linux 6.1 net/sched/sch_fifo.c; tc-pfifo(8)",
-        params: &[Param {
-            name: "limit",
-            default: Value::Count(1_000),
-            doc: "Packets that may wait; an arrival beyond them is dropped.",
-        }],
-        build: |args: &Args| {
-            Box::new(Fifo {
-                room: Room::Packets(args.count("limit")),
-                queue: PacketQueue::default(),
-            })
-        },
+        params: &[packets(1_000)],
+        build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Arrival),
     },
     Kind {
         name: "bfifo",
@@ -33,30 +26,96 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             default: Value::Bytes(Bytes(1_514_000)),
             doc: "Bytes that may wait; an arrival that would exceed them is dropped.",
         }],
-        build: |args: &Args| {
-            Box::new(Fifo { room: Room::Bytes(args.bytes("limit")), queue: PacketQueue::default() })
-        },
+        build: |args: &Args| Fifo::boxed(Room::Bytes(args.bytes("limit")), Victim::Arrival),
+    },
+    Kind {
+        name: "pfifo_head_drop",
+        summary: "First in, first out, and the oldest packet makes room for the newest",
+        source: "Linux 6.1 net/sched/sch_fifo.c",
+        params: &[Param {
+            name: "limit",
+            default: Value::Count(1_000),
+            doc: "Packets that may wait; an arrival beyond them pushes out the oldest.",
+        }],
+        build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Oldest),
+    },
+    Kind {
+        name: "pfifo_freebsd",
+        summary: "First in, first out, with room for so many packets, as dummynet has it",
+        source: "FreeBSD 10.4 sys/netpfil/ipfw/ip_dn_io.c; ipfw(8) queue in slots",
+        params: &[packets(50)],
+        build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Arrival),
+    },
+    Kind {
+        name: "bfifo_freebsd",
+        summary: "First in, first out, with room for so many bytes and one packet, as dummynet has it",
+        source: "FreeBSD 10.4 sys/netpfil/ipfw/ip_dn_io.c; ipfw(8) queue in bytes",
+        params: &[Param {
+            name: "limit",
+            default: Value::Bytes(Bytes(16_384)),
+            doc: "Bytes that may wait; an arrival that finds more than these is dropped.",
+        }],
+        build: |args: &Args| Fifo::boxed(Room::BytesBefore(args.bytes("limit")), Victim::Arrival),
     },
 ];
 
+const fn packets(default: u64) -> Param {
+    Param {
+        name: "limit",
+        default: Value::Count(default),
+        doc: "Packets that may wait; an arrival beyond them is dropped.",
+    }
+}
+
 /// How much may wait.
+#[derive(Clone, Copy)]
 enum Room {
     Packets(u64),
+    /// Bytes, the arrival's included.
     Bytes(Bytes),
+    /// Bytes that wait before the arrival, which may then exceed them.
+    BytesBefore(Bytes),
+}
+
+/// Who is dropped when there is no room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Victim {
+    Arrival,
+    Oldest,
 }
 
 struct Fifo {
     room: Room,
+    victim: Victim,
     queue: PacketQueue,
 }
 
 impl Fifo {
+    fn boxed(room: Room, victim: Victim) -> Box<dyn Qdisc> {
+        Box::new(Self { room, victim, queue: PacketQueue::default() })
+    }
+
     fn admits(&self, packet: &Packet) -> bool {
         let waiting = self.queue.backlog();
         match self.room {
             Room::Packets(limit) => (waiting.packets as u64) < limit,
             Room::Bytes(limit) => waiting.bytes + packet.bytes() <= limit,
+            Room::BytesBefore(limit) => waiting.bytes <= limit,
         }
+    }
+
+    /// Where nothing may wait at all there is no oldest packet, and the arrival is dropped.
+    #[cold]
+    fn overflow(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        let oldest = match self.victim {
+            Victim::Arrival => None,
+            Victim::Oldest => self.queue.pop(cx.now),
+        };
+        let Some((oldest, _)) = oldest else {
+            return cx.drop(packet, Reason::Overlimit);
+        };
+        cx.drop(oldest, Reason::Overlimit);
+        self.queue.push(packet, cx.now);
     }
 }
 
@@ -65,7 +124,7 @@ impl Qdisc for Fifo {
         if self.admits(&packet) {
             self.queue.push(packet, cx.now);
         } else {
-            cx.drop(packet, Reason::Overlimit);
+            self.overflow(packet, cx);
         }
     }
 

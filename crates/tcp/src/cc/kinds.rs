@@ -4,5 +4,9 @@ use crate::cc::CongestionControl;
 
 aqmlab_core::kinds! {
     dyn CongestionControl:
+    newreno,
     reno,
+    cubic,
+    compound,
+    bbr,
 }

@@ -1,0 +1,56 @@
+# aqmlab: `make help` lists what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+RUST := $(shell git ls-files '*.rs' Cargo.toml 'crates/*/Cargo.toml' 2>/dev/null)
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
+	  while IFS=$$'\t' read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
+
+tools: ## check that Python, venv and Rust are here
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo 'Python 3.11 or newer is needed: apt-get install python3 python3-venv  (or https://www.python.org)' >&2; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "Python's venv is needed: apt-get install python3-venv" >&2; exit 2; }
+	@command -v cargo >/dev/null || { \
+	  echo "Rust is needed: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 2; }
+
+$(READY): pyproject.toml Cargo.lock $(RUST)
+	@$(MAKE) --no-print-directory tools
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo 'building aqmlab (a few minutes the first time) ...' >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(READY) ## build everything into .venv
+
+demo: setup ## rerun the heart of two papers and name the report
+	@$(BIN)/aqmlab demo
+
+test: setup ## run every test
+	@cargo test --quiet --workspace --exclude aqmlab-py
+	@$(BIN)/python -m pytest
+
+lint: setup ## formatting and lints, Rust and Python
+	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')
+	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+	@$(BIN)/ruff check python tests examples
+	@$(BIN)/ruff format --check python tests examples
+
+fmt: ## format everything
+	@rustfmt --edition 2024 $$(git ls-files '*.rs')
+	@$(BIN)/ruff format --quiet python tests examples
+
+bench: setup ## speed and memory, beside ns-3 when it is installed
+	@$(BIN)/python bench/run.py
+
+clean: ## remove what was built
+	rm -rf target $(VENV) results demo
+
+.PHONY: help tools setup demo test lint fmt bench clean

@@ -1,0 +1,177 @@
+"""Speed and memory, measured side by side in one run.
+
+What is printed is CPU time of one core, as the operating system counts it, of work done in
+turn by aqmlab and, where its development files are installed (Debian: libns3-dev), by ns-3 on
+the same dumbbell. Machines differ and drift: read the ratios.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from aqmlab import _core, plan
+
+HERE = Path(__file__).parent
+NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
+ROUNDS = 3
+
+
+def dumbbell(
+    *, mbit: float, flows: int, qdisc: str, span_s: float, measure: bool, rtt_ms: float = 40
+) -> dict[str, Any]:
+    """Bulk CUBIC flows down one link; a queue of 200 packets; both links at the same rate."""
+    limit = 200 if qdisc == "pfifo" else 10240
+    kind = {"kind": qdisc, "params": {"limit": limit}}
+    link = {"rate_bps": round(mbit * 1e6), "qdisc": kind}
+    route = {"delay_ns": round(rtt_ms * 5e5)}
+    tcp = {"profile": "linux", "cc": {"kind": "cubic"}}
+    app = {
+        "app": {"kind": "bulk", "params": {"direction": "down"}},
+        "up": route | {"links": [0]},
+        "down": route | {"links": [1]},
+        "home": tcp,
+        "wan": tcp,
+    }
+    return {
+        "seed": 1,
+        "duration_ns": round(span_s * 1e9),
+        "links": [link | {"name": "up"}, link | {"name": "down"}],
+        "apps": [app | {"name": f"bulk{i}", "start_ns": 10_000_000 * i} for i in range(flows)],
+        "measure": {"enabled": measure},
+    }
+
+
+def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of this process that `run` took, and what it returned."""
+    before = time.process_time()
+    result = run()
+    return time.process_time() - before, result
+
+
+def data_packets(result: dict[str, Any]) -> int:
+    """Packets that left the bottleneck of a dumbbell towards the home."""
+    tables = result["tables"]
+    table = tables.get("links") or tables["queues"]
+    return int(table["packets_out"][1])
+
+
+def ours(**shape: Any) -> tuple[float, int]:
+    """CPU seconds and data packets of one dumbbell."""
+    spec = json.dumps(dumbbell(**shape))
+    cpu_s, result = cpu_of(lambda: _core.run(spec))
+    return cpu_s, data_packets(result)
+
+
+def build_ns3(folder: Path) -> Path | None:
+    """ns-3's dumbbell, compiled; `None` where ns-3 or a compiler is missing."""
+    packages = [f"ns3-{module}" for module in NS3_MODULES]
+    if not (shutil.which("pkg-config") and shutil.which("g++")):
+        return None
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", *packages], capture_output=True, text=True, check=False
+    )
+    if flags.returncode:
+        return None
+    program = folder / "dumbbell"
+    source = HERE / "ns3" / "dumbbell.cc"
+    command = ["g++", "-O3", "-std=c++17", str(source), "-o", str(program), *flags.stdout.split()]
+    subprocess.run(command, check=True)
+    return program
+
+
+def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
+    """CPU seconds and data packets of ns-3's dumbbell."""
+    name = "fifo" if qdisc == "pfifo" else qdisc
+    limit = 200 if qdisc == "pfifo" else 10240
+    arguments = [f"--qdisc={name}", f"--duration={span_s}", f"--limit={limit}"]
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)
+    return result["cpu_s"], result["packets"]
+
+
+def packets_per_second(program: Path | None) -> None:
+    """Two bulk CUBIC flows at 50 Mbit/s for 60 simulated seconds."""
+    print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
+    for qdisc in ("pfifo", "fq_codel"):
+        rates: dict[str, list[float]] = {"off": [], "on": [], "ns-3": []}
+        for _ in range(ROUNDS):
+            for name, measure in (("off", False), ("on", True)):
+                shape = {"mbit": 50, "flows": 2, "qdisc": qdisc, "span_s": 60}
+                cpu_s, packets = ours(**shape, measure=measure)
+                rates[name].append(packets / cpu_s)
+            if program:
+                # A sixth of the time is enough for a rate, and ns-3 needs a minute for the whole.
+                cpu_s, packets = ns3(program, qdisc, 10)
+                rates["ns-3"].append(packets / cpu_s)
+        off, on = median(rates["off"]), median(rates["on"])
+        line = f"  {qdisc:9} measurement off {off / 1e6:5.2f} M/s, on {on / 1e6:5.2f} M/s"
+        if rates["ns-3"]:
+            peer = median(rates["ns-3"])
+            line += f"; ns-3 {peer / 1e3:5.1f} k/s: {off / peer:.0f} and {on / peer:.0f} times faster"
+        print(line, flush=True)
+
+
+def home() -> None:
+    """Simulated seconds per second, and memory, for the home of seed 000's paper at 12/1."""
+    print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
+    trials = plan.load("kua2017-demo", seeds=1).trials
+    for trial in trials:
+        spec = json.dumps(trial.spec)
+        cpu_s, _ = cpu_of(lambda spec=spec: _core.run(spec))
+        span_s = trial.spec["duration_ns"] / 1e9
+        print(f"  {trial.id}: {span_s / cpu_s:7.0f} simulated seconds per CPU second", flush=True)
+    for factor in (1, 10):
+        spec = dict(trials[0].spec)
+        spec["duration_ns"] *= factor
+        print(f"  {200 * factor} s: {resident_mb(spec):.0f} MB resident at most (bare module)")
+
+
+def resident_mb(spec: dict[str, Any]) -> float:
+    """Peak resident memory of a process that does nothing but run `spec`, in MB."""
+    code = (
+        "import sys, resource\nfrom aqmlab import _core\n_core.run(sys.stdin.read())\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(spec), capture_output=True, text=True, check=True
+    )
+    return int(done.stdout) / 1024
+
+
+def scaling() -> None:
+    """How time grows with flows and with rate."""
+    print("Nanoseconds of CPU per data packet, measurement on")
+    for flows in (2, 8, 32, 64):
+        cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)
+        print(f"  {flows:3} flows at 50 Mbit/s: {1e9 * cpu_s / packets:6.0f}", flush=True)
+    for mbit in (10, 100, 1000):
+        span_s = min(60.0, 3000 / mbit)
+        cpu_s, packets = ours(mbit=mbit, flows=2, qdisc="fq_codel", span_s=span_s, measure=True)
+        print(f"  2 flows at {mbit:4} Mbit/s: {1e9 * cpu_s / packets:6.0f}", flush=True)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        program = build_ns3(Path(folder))
+        if program is None:
+            print("(ns-3 is not installed: apt-get install g++ pkg-config libns3-dev libgsl-dev "
+                  "libxml2-dev libgtk-3-dev libsqlite3-dev)")
+        packets_per_second(program)
+    home()
+    scaling()
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
+
+
+if __name__ == "__main__":
+    main()

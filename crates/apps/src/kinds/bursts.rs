@@ -1,0 +1,264 @@
+//! Timed transfers: each opens a connection, sends for a time or a size, and closes it.
+//!
+//! Sources: the web and e-mail traffic of Boerlage, Kua and Armitage (2016, Tables VII–XIII),
+//! greedy TCP for one or three seconds at given times; the notifications and photo uploads of
+//! Armitage et al. (2017, §VI), with their times to complete. How often a notification or an
+//! upload comes is not in the source; once a minute is our choice.
+
+use aqmlab_core::{Args, Duration, Instant, Kind, Param, Side, Value};
+
+use crate::params::{self, bytes, ms};
+use crate::quantiles::{Quantiles, Summary};
+use crate::{App, Carries, ConnId, Io, Notice, Open};
+
+const DIRECTION: Param = params::direction("down");
+const FIRST: Param =
+    Param { name: "first", default: ms(0), doc: "When the first transfer starts, after ours." };
+const PERIOD: Param =
+    Param { name: "period", default: ms(15_000), doc: "Time between the starts of transfers." };
+const COUNT: Param = Param {
+    name: "count",
+    default: Value::Count(0),
+    doc: "How many transfers; 0 goes on until the end.",
+};
+const SIZE: Param = Param {
+    name: "size",
+    default: bytes(0),
+    doc: "Bytes of a transfer; 0 sends as much as it can for the duration.",
+};
+const DURATION: Param = Param {
+    name: "duration",
+    default: ms(1_000),
+    doc: "How long a transfer without a size lasts.",
+};
+const DEADLINE: Param = Param {
+    name: "deadline",
+    default: Value::MaybeDuration(None),
+    doc: "Time in which a transfer of a size should complete.",
+};
+const MINUTE: Param = Param { default: ms(60_000), ..PERIOD };
+
+/// Registers `bursts`, `notification` and `photo_upload`.
+pub const KINDS: &[Kind<dyn App>] = &[
+    Kind {
+        name: "bursts",
+        summary: "Timed TCP transfers, such as web pages and mail",
+        source: "Boerlage, Kua and Armitage 2016, Tables VII-XIII",
+        params: &[DIRECTION, FIRST, PERIOD, COUNT, SIZE, DURATION, DEADLINE],
+        build: |args: &Args| Box::new(Bursts::new(args.duration("duration"), args)),
+    },
+    Kind {
+        name: "notification",
+        summary: "Notifications: 100 kB that should take less than 4 s",
+        source: "Armitage et al. 2017, §VI",
+        params: &[
+            DIRECTION,
+            FIRST,
+            MINUTE,
+            COUNT,
+            Param { default: bytes(100_000), doc: "Bytes of a notification.", ..SIZE },
+            Param { default: seconds(4), ..DEADLINE },
+        ],
+        build: |args: &Args| Box::new(Bursts::new(Duration::ZERO, args)),
+    },
+    Kind {
+        name: "photo_upload",
+        summary: "Photo uploads: 2 MB that should take less than 30 s",
+        source: "Armitage et al. 2017, §VI",
+        params: &[
+            params::direction("up"),
+            FIRST,
+            MINUTE,
+            COUNT,
+            Param { default: bytes(2_000_000), doc: "Bytes of a photo.", ..SIZE },
+            Param { default: seconds(30), ..DEADLINE },
+        ],
+        build: |args: &Args| Box::new(Bursts::new(Duration::ZERO, args)),
+    },
+];
+
+const fn seconds(s: u64) -> Value {
+    Value::MaybeDuration(Some(Duration::from_secs(s)))
+}
+
+/// Connections are not opened faster than this.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+
+/// The wake that starts a transfer; other tokens name the connection whose time is over.
+const NEXT: u64 = u64::MAX;
+
+#[derive(Debug)]
+struct Burst {
+    conn: ConnId,
+    started: Instant,
+    left: u64,
+}
+
+struct Bursts {
+    sender: Side,
+    first: Duration,
+    period: Duration,
+    count: u64,
+    size: u64,
+    span: Duration,
+    deadline: Option<Duration>,
+    running: bool,
+    started: Instant,
+    begun: u64,
+    late: u64,
+    /// Those that have not been read to their end.
+    active: Vec<Burst>,
+    took: Quantiles,
+}
+
+impl Bursts {
+    fn new(span: Duration, args: &Args) -> Self {
+        Self {
+            sender: params::sender(args),
+            first: args.duration("first"),
+            period: args.duration("period").max(SHORTEST_PERIOD),
+            count: args.count("count"),
+            size: args.bytes("size").0,
+            span,
+            deadline: args.maybe_duration("deadline"),
+            running: false,
+            started: Instant::ZERO,
+            begun: 0,
+            late: 0,
+            active: Vec::new(),
+            took: Quantiles::default(),
+        }
+    }
+
+    fn plan(&self, io: &mut dyn Io) {
+        if self.count == 0 || self.begun < self.count {
+            io.wake_at(self.started + self.first + self.period * self.begun, NEXT);
+        }
+    }
+
+    fn begin(&mut self, io: &mut dyn Io) {
+        self.begun += 1;
+        let conn = io.open(Open { reads: self.size > 0, ..Open::tcp(self.sender) });
+        self.active.push(Burst { conn, started: io.now(), left: self.size });
+        if self.size > 0 {
+            self.fill(conn, io);
+        } else {
+            io.pour(conn, self.sender);
+            io.wake_at(io.now() + self.span, u64::from(conn.0));
+        }
+        self.plan(io);
+    }
+
+    fn fill(&mut self, conn: ConnId, io: &mut dyn Io) {
+        let Some(burst) = self.active.iter_mut().find(|burst| burst.conn == conn) else { return };
+        if burst.left > 0 && self.running {
+            burst.left -= io.write(conn, self.sender, burst.left).min(burst.left);
+            if burst.left == 0 {
+                io.close(conn, self.sender);
+            }
+        }
+    }
+
+    fn finish(&mut self, conn: ConnId, now: Instant) {
+        let Some(at) = self.active.iter().position(|burst| burst.conn == conn) else { return };
+        let burst = self.active.swap_remove(at);
+        // What was cut short by the end of the application did not complete.
+        if burst.left == 0 {
+            let took = now.since(burst.started);
+            self.took.add_ms(took);
+            self.late += u64::from(self.deadline.is_some_and(|deadline| took > deadline));
+        }
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        self.running = false;
+        for burst in &self.active {
+            io.close(burst.conn, self.sender);
+        }
+        self.active.retain(|burst| burst.left == 0);
+    }
+}
+
+impl App for Bursts {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => {
+                self.running = true;
+                self.started = io.now();
+                self.plan(io);
+            }
+            Notice::Stop => self.stop(io),
+            Notice::Wake(NEXT) if self.running => self.begin(io),
+            Notice::Wake(conn) if conn != NEXT => io.close(ConnId(conn as u32), self.sender),
+            Notice::Writable { conn, .. } => self.fill(conn, io),
+            Notice::Finished { conn, at } => {
+                self.finish(conn, io.now());
+                io.close(conn, at);
+            }
+            Notice::Closed(conn) => self.active.retain(|burst| burst.conn != conn),
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::One(self.sender.sends())
+    }
+
+    fn summary(&self, now: Instant) -> Summary {
+        let mut out = vec![
+            ("begun_transfers", self.begun as f64),
+            ("completed_transfers", self.took.count() as f64),
+        ];
+        self.took.report(
+            ["completion_p50_ms", "completion_p95_ms", "completion_p99_ms", "completion_max_ms"],
+            &mut out,
+        );
+        if let Some(deadline) = self.deadline {
+            let overdue = |burst: &&Burst| now.since(burst.started) > deadline;
+            let late = self.late + self.active.iter().filter(overdue).count() as u64;
+            let judged = self.took.count() + late - self.late;
+            if judged > 0 {
+                out.push(("late_percent", 100.0 * late as f64 / judged as f64));
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Call, Net, build, close, known};
+
+    fn starts(net: &Net) -> Vec<f64> {
+        net.calls
+            .iter()
+            .filter(|(_, call)| matches!(call, Call::Open(_)))
+            .map(|(at, _)| at.as_secs_f64())
+            .collect()
+    }
+
+    #[test]
+    fn web_bursts_come_at_their_times_and_last_a_second() {
+        let changes = [("first", ms(5_000)), ("count", Value::Count(4))];
+        let mut net = Net::new(1).with_delay(Duration::from_millis(5));
+        let summary = net.run_secs(&mut *build("bursts", &changes), 100);
+        assert_eq!(starts(&net), [5.0, 20.0, 35.0, 50.0]);
+        close(net.ip_bytes[1] as f64 * 8.0 / 1e6, 40.0, 2.0);
+        close(known(&summary, "completed_transfers"), 4.0, 0.0);
+    }
+
+    #[test]
+    fn transfers_that_take_too_long_are_late() {
+        for (bps, late) in [(10_000_000, 0.0), (150_000, 100.0)] {
+            let mut net = Net::new(1).with_rate(bps);
+            let summary = net.run_secs(&mut *build("notification", &[]), 200);
+            close(known(&summary, "begun_transfers"), 4.0, 0.0);
+            close(known(&summary, "late_percent"), late, 0.0);
+        }
+        let mut net = Net::new(1).with_rate(1_000_000);
+        let summary = net.run_secs(&mut *build("photo_upload", &[]), 50);
+        close(known(&summary, "completion_p50_ms"), 16_700.0, 300.0);
+        assert!(net.ip_bytes[0] > 2_000_000, "an upload");
+    }
+}

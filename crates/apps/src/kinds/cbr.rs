@@ -1,0 +1,158 @@
+//! Constant-rate datagrams: the video call of the home experiments, and any other.
+//!
+//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it, a datagram of fixed size
+//! every fixed interval whatever the network does. The video call is 700 bytes every 20 ms each
+//! way (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP.
+//! The defaults of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
+//!
+//! Differences: nttcp's control connection is left out, and the schedule is kept exactly where
+//! nttcp sleeps between datagrams.
+
+use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Value};
+
+use crate::pacer::Pacer;
+use crate::params::{self, bytes, ms, rate};
+use crate::quantiles::Summary;
+use crate::{App, Carries, Io, Notice};
+
+const WAYS: Param = Param {
+    name: "direction",
+    default: Value::Word("both", &["up", "down", "both"]),
+    doc: "Which way the datagrams flow.",
+};
+
+/// Registers `cbr` and `video_call`.
+pub const KINDS: &[Kind<dyn App>] = &[
+    Kind {
+        name: "cbr",
+        summary: "Datagrams of one size at a constant rate",
+        source: "TEACUP v1.1 start_nttcp (nttcp, UDP mode); defaults of iperf 2",
+        params: &[
+            Param {
+                name: "payload",
+                default: bytes(1_470),
+                doc: "Bytes of UDP payload in a datagram.",
+            },
+            Param {
+                name: "rate",
+                default: rate(1_050_000),
+                doc: "Rate of the payload; sets the interval where that is off.",
+            },
+            Param {
+                name: "interval",
+                default: Value::MaybeDuration(None),
+                doc: "Time between datagrams; off derives it from the rate.",
+            },
+            Param {
+                name: "direction",
+                default: Value::Word("up", &["up", "down", "both"]),
+                ..WAYS
+            },
+        ],
+        build: |args: &Args| {
+            let payload = params::payload(args, "payload");
+            let interval = params::maybe_interval(args, "interval");
+            let interval = interval.unwrap_or(params::interval_for(args.rate("rate"), payload));
+            Box::new(Cbr::new(payload, interval, args))
+        },
+    },
+    Kind {
+        name: "video_call",
+        summary: "A video call of constant rate, both ways",
+        source: "Kua, Nguyen, Armitage and Branch 2017, Table I; Armitage et al. 2017, App. D",
+        params: &[
+            Param {
+                name: "payload",
+                default: bytes(700),
+                doc: "Bytes of UDP payload in a packet.",
+            },
+            Param { name: "interval", default: ms(20), doc: "Time between packets each way." },
+            WAYS,
+        ],
+        build: |args: &Args| {
+            let payload = params::payload(args, "payload");
+            Box::new(Cbr::new(payload, params::interval(args, "interval"), args))
+        },
+    },
+];
+
+struct Cbr {
+    carries: Carries,
+    pacer: Pacer,
+}
+
+impl Cbr {
+    fn new(payload: u32, interval: Duration, args: &Args) -> Self {
+        let (carries, directions): (_, &[Direction]) = match args.word("direction") {
+            "up" => (Carries::One(Direction::Up), &[Direction::Up]),
+            "down" => (Carries::One(Direction::Down), &[Direction::Down]),
+            _ => (Carries::Both, &Direction::BOTH),
+        };
+        Self { carries, pacer: Pacer::new(payload, interval, directions) }
+    }
+}
+
+impl App for Cbr {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => self.pacer.start(io),
+            Notice::Stop => self.pacer.stop(io),
+            Notice::Wake(token) => self.pacer.wake(token, io),
+            Notice::Datagram { at, tag, .. } => {
+                self.pacer.arrive(at, tag, io.now());
+            }
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        self.carries
+    }
+
+    fn summary(&self, _now: Instant) -> Summary {
+        let mut out = Summary::new();
+        self.pacer.report(&mut out);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Net, build, close, known};
+
+    #[test]
+    fn a_video_call_is_291_kbit_of_ip_each_way() {
+        let mut net = Net::new(1);
+        let summary = net.run_secs(&mut *build("video_call", &[]), 100);
+        for side in 0..2 {
+            close(net.ip_bytes[side] as f64 * 8.0 / 100.0, 291_200.0, 60.0);
+        }
+        close(known(&summary, "loss_up_percent"), 0.0, 0.0);
+        // 20 ms of propagation and 0.58 ms on the link.
+        close(known(&summary, "owd_down_p50_ms"), 20.58, 0.01);
+        close(known(&summary, "jitter_up_ms"), 0.0, 1e-6);
+    }
+
+    #[test]
+    fn a_rate_or_an_interval_sets_the_pace() {
+        for (changes, packets) in [
+            (vec![("rate", rate(2_352_000))], 2_000),
+            (vec![("interval", ms(100))], 100),
+            (vec![("interval", Value::MaybeDuration(Some(Duration::ZERO)))], 893),
+        ] {
+            let mut net = Net::new(1);
+            net.run_secs(&mut *build("cbr", &changes), 10);
+            close(net.packets[0] as f64, f64::from(packets), 1.0);
+            assert_eq!(net.packets[1], 0, "up only");
+        }
+    }
+
+    #[test]
+    fn loss_is_counted_each_way() {
+        let mut net = Net::new(3).with_loss(0.1);
+        let summary = net.run_secs(&mut *build("video_call", &[]), 200);
+        close(known(&summary, "loss_up_percent"), 10.0, 1.0);
+        close(known(&summary, "loss_down_percent"), 10.0, 1.0);
+    }
+}

@@ -1,0 +1,273 @@
+//! CoAP: confirmable requests over UDP, one at a time.
+//!
+//! Source: RFC 7252 §4.2 and §4.8: a request is repeated after a time drawn between
+//! `ACK_TIMEOUT` and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most
+//! `MAX_RETRANSMIT` times; `NSTART` = 1, so the next request waits for this one's end. The
+//! response rides on the acknowledgement (§5.2.1), and a repeated request is answered again
+//! from memory (§4.5).
+//!
+//! A retransmission was spurious if an answer to an earlier copy arrives after it. A real
+//! acknowledgement does not tell copies apart; the tag does, for this measure alone.
+
+use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side, Value};
+
+use crate::datagrams;
+use crate::params::{self, bytes, ms};
+use crate::quantiles::{Quantiles, Summary};
+use crate::{App, Carries, ConnId, Io, Notice, Open};
+
+/// The fixed header, a token of 4 bytes, one path option of 8, and the payload marker.
+const REQUEST_HEADER: u32 = 4 + 4 + 9 + 1;
+/// The fixed header and the token.
+const RESPONSE_HEADER: u32 = 4 + 4;
+
+const COPY_BITS: u32 = 8;
+
+/// Registers `coap`.
+pub const KINDS: &[Kind<dyn App>] = &[Kind {
+    name: "coap",
+    summary: "Confirmable CoAP requests, repeated until they are answered",
+    source: "RFC 7252 §4.2, §4.7, §4.8",
+    params: &[
+        Param { name: "payload", default: bytes(100), doc: "Bytes of payload in a request." },
+        Param { name: "response", default: bytes(0), doc: "Bytes of payload in a response." },
+        Param { name: "interval", default: ms(1_000), doc: "Time between requests." },
+        Param {
+            name: "ack_timeout",
+            default: ms(2_000),
+            doc: "Shortest time before the first retransmission (ACK_TIMEOUT).",
+        },
+        Param {
+            name: "ack_random_factor",
+            default: Value::Number(1.5),
+            doc: "Longest such time as a multiple of the shortest (ACK_RANDOM_FACTOR).",
+        },
+        Param {
+            name: "max_retransmit",
+            default: Value::Count(4),
+            doc: "Retransmissions before giving up (MAX_RETRANSMIT).",
+        },
+    ],
+    build: |args: &Args| {
+        Box::new(Coap {
+            request: params::payload(args, "payload").min(65_000) + REQUEST_HEADER,
+            response: params::payload(args, "response").min(65_000) + RESPONSE_HEADER,
+            interval: params::interval(args, "interval"),
+            ack_timeout: params::interval(args, "ack_timeout"),
+            random_factor: args.number("ack_random_factor").clamp(1.0, 1e3),
+            max_retransmit: args.count("max_retransmit").min(20),
+            conn: None,
+            running: false,
+            started: Instant::ZERO,
+            exchange: None,
+            asked: 0,
+            answered: 0,
+            failed: 0,
+            retransmitted: 0,
+            spurious: 0,
+            response_time: Quantiles::default(),
+            waited: Quantiles::default(),
+        })
+    },
+}];
+
+/// The one request that is under way.
+struct Exchange {
+    first_sent: Instant,
+    timeout: Duration,
+    /// Copies sent after the first.
+    repeats: u64,
+}
+
+struct Coap {
+    request: u32,
+    response: u32,
+    interval: Duration,
+    ack_timeout: Duration,
+    random_factor: f64,
+    max_retransmit: u64,
+    conn: Option<ConnId>,
+    running: bool,
+    started: Instant,
+    exchange: Option<Exchange>,
+    /// Requests begun; the number of the one under way is this less one.
+    asked: u64,
+    answered: u64,
+    failed: u64,
+    retransmitted: u64,
+    spurious: u64,
+    response_time: Quantiles,
+    waited: Quantiles,
+}
+
+impl Coap {
+    /// Begins the next request if it is due and none is under way, else waits for its time.
+    fn next(&mut self, io: &mut dyn Io) {
+        if !self.running || self.exchange.is_some() {
+            return;
+        }
+        let due = self.started + self.interval * self.asked;
+        if due > io.now() {
+            io.wake_at(due, token(self.asked, 0));
+            return;
+        }
+        self.waited.add_ms(io.now().since(due));
+        let longest = self.ack_timeout.as_secs_f64() * self.random_factor;
+        let drawn = io.rng().uniform(self.ack_timeout.as_secs_f64(), longest);
+        let timeout = Duration::from_secs_f64(drawn);
+        self.exchange = Some(Exchange { first_sent: io.now(), timeout, repeats: 0 });
+        self.asked += 1;
+        self.transmit(io);
+    }
+
+    fn transmit(&mut self, io: &mut dyn Io) {
+        let (Some(exchange), Some(conn)) = (&self.exchange, self.conn) else { return };
+        let tag = token(self.asked - 1, exchange.repeats);
+        io.send(conn, Side::Home, self.request, tag);
+        // The deadline's token is that of the copy it waits for, moved apart from `next`'s.
+        io.wake_at(io.now() + exchange.timeout, tag | DEADLINE);
+    }
+
+    fn deadline(&mut self, tag: u64, io: &mut dyn Io) {
+        let number = self.asked.wrapping_sub(1);
+        let Some(exchange) = &mut self.exchange else { return };
+        if token(number, exchange.repeats) != tag {
+            return;
+        }
+        if exchange.repeats >= self.max_retransmit {
+            self.failed += 1;
+            self.exchange = None;
+            self.next(io);
+            return;
+        }
+        exchange.repeats += 1;
+        exchange.timeout = exchange.timeout * 2;
+        self.retransmitted += 1;
+        self.transmit(io);
+    }
+
+    fn answer(&mut self, tag: u64, io: &mut dyn Io) {
+        let Some(exchange) = &self.exchange else { return };
+        if tag >> COPY_BITS != self.asked - 1 {
+            return;
+        }
+        let copy = tag & ((1 << COPY_BITS) - 1);
+        self.spurious += exchange.repeats.saturating_sub(copy);
+        self.answered += 1;
+        self.response_time.add_ms(io.now().since(exchange.first_sent));
+        self.exchange = None;
+        self.next(io);
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        self.exchange = None;
+        if let (true, Some(conn)) = (std::mem::take(&mut self.running), self.conn) {
+            datagrams::close(conn, io);
+        }
+    }
+}
+
+const DEADLINE: u64 = 1 << 63;
+
+const fn token(number: u64, copy: u64) -> u64 {
+    (number << COPY_BITS | copy) & !DEADLINE
+}
+
+impl App for Coap {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => {
+                self.running = true;
+                self.started = io.now();
+                self.conn = Some(io.open(Open::udp(Side::Home)));
+                self.next(io);
+            }
+            Notice::Stop => self.stop(io),
+            Notice::Wake(tag) if tag & DEADLINE != 0 => self.deadline(tag & !DEADLINE, io),
+            Notice::Wake(_) => self.next(io),
+            Notice::Datagram { conn, at: Side::Wan, tag, .. } if self.running => {
+                io.send(conn, Side::Wan, self.response, tag);
+            }
+            Notice::Datagram { at: Side::Home, tag, .. } => self.answer(tag, io),
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::One(Direction::Up)
+    }
+
+    fn summary(&self, _now: Instant) -> Summary {
+        let mut out = vec![
+            ("requests_count", self.asked as f64),
+            ("answered_count", self.answered as f64),
+            ("failed_count", self.failed as f64),
+            ("retransmissions_count", self.retransmitted as f64),
+            ("spurious_count", self.spurious as f64),
+        ];
+        self.response_time.report(
+            ["response_p50_ms", "response_p95_ms", "response_p99_ms", "response_max_ms"],
+            &mut out,
+        );
+        self.waited.report(
+            [
+                "nstart_wait_p50_ms",
+                "nstart_wait_p95_ms",
+                "nstart_wait_p99_ms",
+                "nstart_wait_max_ms",
+            ],
+            &mut out,
+        );
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Call, Net, build, close, known};
+
+    #[test]
+    fn a_request_is_answered_in_a_round_trip() {
+        let summary = Net::new(1).run_secs(&mut *build("coap", &[]), 30);
+        assert!((30.0..=31.0).contains(&known(&summary, "requests_count")));
+        close(known(&summary, "response_p50_ms"), 40.1, 0.1);
+        close(known(&summary, "retransmissions_count"), 0.0, 0.0);
+        close(known(&summary, "failed_count"), 0.0, 0.0);
+    }
+
+    #[test]
+    fn an_unanswered_request_is_sent_five_times_with_doubling_gaps() {
+        for seed in 0..20 {
+            let mut net = Net::new(seed).with_loss(1.0);
+            let summary = net.run_secs(&mut *build("coap", &[]), 100);
+            let sent: Vec<f64> = net
+                .calls
+                .iter()
+                .filter(|(_, call)| matches!(call, Call::Send(..)))
+                .map(|(at, _)| at.as_secs_f64())
+                .collect();
+            let gaps: Vec<f64> = sent.windows(2).take(5).map(|pair| pair[1] - pair[0]).collect();
+            assert!((2.0..3.0).contains(&gaps[0]), "seed {seed}: {gaps:?}");
+            for n in 1..4 {
+                close(gaps[n], gaps[0] * f64::from(1 << n), 1e-6);
+            }
+            // After the last copy, 16 first timeouts; then the next request, long overdue.
+            close(gaps[4], gaps[0] * 16.0, 1e-6);
+            assert!(known(&summary, "failed_count") >= 1.0);
+            // MAX_TRANSMIT_WAIT is 93 s.
+            assert!(sent[5] - sent[0] <= 93.0);
+        }
+    }
+
+    #[test]
+    fn a_round_trip_beyond_three_seconds_makes_spurious_retransmissions() {
+        let mut net = Net::new(1).with_delay(Duration::from_millis(1_750));
+        let summary = net.run_secs(&mut *build("coap", &[]), 100);
+        let answered = known(&summary, "answered_count");
+        assert!(answered > 20.0);
+        close(known(&summary, "spurious_count"), known(&summary, "retransmissions_count"), 1.0);
+        assert!(known(&summary, "retransmissions_count") >= answered);
+        assert!(known(&summary, "nstart_wait_max_ms") > 10_000.0, "requests queue behind NSTART");
+    }
+}

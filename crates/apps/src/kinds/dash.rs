@@ -1,0 +1,173 @@
+//! Adaptive video: a player that asks for the next segment and chooses its rate.
+//!
+//! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny; `abr` has its
+//! rules, `bola` those of dash.js 2.9.3. One segment is asked for at a time. While less than
+//! 12 s is buffered (30 s at the highest rate, 60 s if the video is 600 s or longer) the next
+//! is asked for at once, else the player looks again after a second. A segment that takes too
+//! long is abandoned: the connection is reset and another one opened. A request that fails is
+//! made again up to three times, a second apart.
+//!
+//! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
+//! throughput counts the response's header with its body.
+
+use aqmlab_core::{Args, BitRate, Duration, Instant, Kind, Param, Side, Value};
+
+use crate::params::{self, bytes, rate};
+use crate::quantiles::Summary;
+use crate::{App, Carries, Notice};
+
+mod abr;
+mod bola;
+mod ladder;
+mod measures;
+mod player;
+mod session;
+
+use crate::Io;
+use ladder::Spread;
+use session::{Abr, Config, Session};
+
+const DIRECTION: Param = Param {
+    doc: "Which way the video flows; up is a camera watched from the internet.",
+    ..params::direction("down")
+};
+const REQUEST: Param =
+    Param { name: "request", default: bytes(400), doc: "Bytes of an HTTP request." };
+const HEADER: Param =
+    Param { name: "header", default: bytes(300), doc: "Bytes of an HTTP response's header." };
+
+/// Registers `dash` and `audio_stream`.
+pub const KINDS: &[Kind<dyn App>] = &[
+    Kind {
+        name: "dash",
+        summary: "Adaptive video over HTTP",
+        source: "dash.js 2.0.0 (BOLA: 2.9.3); Big Buck Bunny of MMSys 2012, encoded in 2014",
+        params: &[
+            DIRECTION,
+            Param {
+                name: "abr",
+                default: Value::Word("dashjs", &["dashjs", "bola", "fixed"]),
+                doc: "How the rate is chosen.",
+            },
+            Param {
+                name: "segment",
+                default: Value::Word("2s", ladder::LENGTHS),
+                doc: "How long a segment plays.",
+            },
+            Param {
+                name: "max_rate",
+                default: rate(1_000_000_000),
+                doc: "The highest rate on offer; rates above it are taken off the ladder.",
+            },
+            Param {
+                name: "quality",
+                default: Value::Count(0),
+                doc: "Which rate `fixed` plays, counted from 1; 0 is the highest.",
+            },
+            Param {
+                name: "length",
+                default: Value::MaybeDuration(Some(Duration::from_millis(596_460))),
+                doc: "How long the video is; off never ends.",
+            },
+            Param {
+                name: "vbr",
+                default: Value::Flag(true),
+                doc: "Whether segments of one rate differ in size.",
+            },
+            REQUEST,
+            HEADER,
+        ],
+        build: build_video,
+    },
+    Kind {
+        name: "audio_stream",
+        summary: "Music at a constant rate, in chunks over HTTP",
+        source: "Armitage et al. 2017, §VI (320 kbit/s)",
+        params: &[
+            DIRECTION,
+            Param { name: "rate", default: rate(320_000), doc: "The rate of the music." },
+            Param { name: "chunk", default: params::ms(10_000), doc: "How long a chunk plays." },
+            REQUEST,
+            HEADER,
+        ],
+        build: build_audio,
+    },
+];
+
+fn build_video(args: &Args) -> Box<dyn App> {
+    let (segment, offered) = ladder::offer(args.word("segment"));
+    let cap = args.rate("max_rate").as_bps();
+    let spread = |index| if args.flag("vbr") { ladder::spread_of(index) } else { Spread::NONE };
+    let ladder: Vec<(u64, Spread)> = offered
+        .iter()
+        .enumerate()
+        .filter(|&(index, &rate)| index == 0 || rate <= cap)
+        .map(|(index, &rate)| (rate, spread(index)))
+        .collect();
+    let abr = match args.word("abr") {
+        "bola" => Abr::Bola,
+        "fixed" => {
+            let wanted = args.count("quality") as usize;
+            Abr::Fixed(wanted.min(ladder.len()).checked_sub(1).unwrap_or(ladder.len() - 1))
+        }
+        _ => Abr::DashJs,
+    };
+    Box::new(Dash::new(Config {
+        length: args.maybe_duration("length"),
+        ..config(args, segment, abr, ladder)
+    }))
+}
+
+fn build_audio(args: &Args) -> Box<dyn App> {
+    let chunk = args.duration("chunk").max(Duration::from_millis(500));
+    let rate: BitRate = args.rate("rate");
+    Box::new(Dash::new(config(args, chunk, Abr::Fixed(0), vec![(rate.as_bps(), Spread::NONE)])))
+}
+
+fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) -> Config {
+    Config {
+        server: params::sender(args),
+        segment,
+        ladder,
+        abr,
+        length: None,
+        request: args.bytes("request").0,
+        header: args.bytes("header").0,
+    }
+}
+
+/// A player that is yet to start, or at work.
+struct Dash {
+    server: Side,
+    config: Option<Config>,
+    session: Option<Session>,
+}
+
+impl Dash {
+    fn new(config: Config) -> Self {
+        Self { server: config.server, config: Some(config), session: None }
+    }
+}
+
+impl App for Dash {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        if notice == Notice::Start {
+            if let Some(config) = self.config.take() {
+                self.session = Some(Session::start(config, io));
+            }
+        } else if let Some(session) = &mut self.session {
+            session.handle(notice, io);
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::One(self.server.sends())
+    }
+
+    fn summary(&self, now: Instant) -> Summary {
+        self.session.as_ref().map_or_else(Summary::new, |session| session.summary(now))
+    }
+}
+
+#[cfg(test)]
+mod tests;

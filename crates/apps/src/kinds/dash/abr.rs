@@ -1,0 +1,280 @@
+//! How dash.js 2.0.0 chooses a rate.
+//!
+//! Source: dash.js 2.0.0, `src/streaming/rules/abr`: `ThroughputRule`, `BufferOccupancyRule`,
+//! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`, by which a STRONG
+//! rule beats a DEFAULT one and the higher of two equals wins.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant};
+
+/// `BANDWIDTH_SAFETY`.
+pub(crate) const SAFETY: f64 = 0.9;
+/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`.
+const SAMPLES: usize = 3;
+/// `RICH_BUFFER_THRESHOLD`.
+const RICH_BUFFER: Duration = Duration::from_secs(20);
+/// `INSUFFICIENT_BUFFER_SAFETY`: how often the rule of that name looks.
+const RECHECK: Duration = Duration::from_secs(1);
+/// `GRACE_TIME_THRESHOLD`.
+const GRACE: Duration = Duration::from_millis(500);
+/// `ABANDON_TIMEOUT`.
+pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
+/// More samples than any rule looks at.
+const KEPT: usize = 20;
+
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) now: Instant,
+    /// Bits per second, rising.
+    pub(crate) rates: &'a [u64],
+    /// The index in use.
+    pub(crate) quality: usize,
+    pub(crate) buffer: Duration,
+    /// Whether the buffer's state is LOADED, else EMPTY.
+    pub(crate) loaded: bool,
+    /// Whether it has ever been.
+    pub(crate) loaded_once: bool,
+}
+
+impl View<'_> {
+    pub(crate) const fn top(&self) -> usize {
+        self.rates.len() - 1
+    }
+}
+
+/// The index just below the first rate that is not below `kbps`; the last if all are
+/// (`getQualityForBitrate`).
+pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
+    rates
+        .iter()
+        .position(|&rate| rate as f64 >= kbps * 1_000.0)
+        .map_or(rates.len() - 1, |first| first.saturating_sub(1))
+}
+
+/// Throughputs of past segments, the last one in front, in bits per second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Throughputs(VecDeque<f64>);
+
+impl Throughputs {
+    /// Takes in a sample; one without an end or equal to the last is dropped.
+    pub(crate) fn push(&mut self, bps: f64) {
+        if bps.is_finite() && self.0.front() != Some(&bps) {
+            self.0.truncate(KEPT - 1);
+            self.0.push_front(bps);
+        }
+    }
+
+    /// The samples, latest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The mean of the last `n`, made safe and rounded, in kbit/s.
+    pub(crate) fn safe_kbps(&self, n: usize) -> Option<f64> {
+        let n = n.min(self.0.len());
+        let sum: f64 = self.iter().take(n).sum();
+        (n > 0).then(|| (sum / n as f64 * SAFETY / 1_000.0).round())
+    }
+}
+
+/// The rules of dash.js 2.0.0.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DashJs {
+    /// When the rule of the insufficient buffer last spoke.
+    emptied: Option<Instant>,
+}
+
+impl DashJs {
+    /// The index for the next segment.
+    pub(crate) fn choose(&mut self, view: View, throughputs: &Throughputs) -> usize {
+        let strong = self.insufficient(view).max(Self::occupancy(view));
+        strong.or_else(|| Self::throughput(view, throughputs)).unwrap_or(view.quality)
+    }
+
+    /// DEFAULT: what the last segments' throughput can carry.
+    fn throughput(view: View, throughputs: &Throughputs) -> Option<usize> {
+        let kbps = throughputs.safe_kbps(SAMPLES).filter(|_| view.loaded)?;
+        Some(index_for(view.rates, kbps))
+    }
+
+    /// STRONG: the highest while the buffer is rich.
+    fn occupancy(view: View) -> Option<usize> {
+        (view.buffer > RICH_BUFFER).then(|| view.top())
+    }
+
+    /// STRONG: the lowest when the buffer has run empty, at most once a second.
+    fn insufficient(&mut self, view: View) -> Option<usize> {
+        let settled = self.emptied.is_none_or(|last| view.now.since(last) >= RECHECK);
+        if !view.loaded_once || view.loaded || !settled {
+            return None;
+        }
+        self.emptied = Some(view.now);
+        Some(0)
+    }
+}
+
+/// A segment on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Since its first byte.
+    pub(crate) elapsed: Duration,
+    /// Bytes read of it.
+    pub(crate) read: u64,
+    /// Bytes it has.
+    pub(crate) size: u64,
+    /// The time it plays.
+    pub(crate) length: Duration,
+    /// A download that would take longer than this many lengths is abandoned.
+    pub(crate) patience: f64,
+}
+
+/// The lower index to abandon a segment for, if it takes too long.
+pub(crate) fn abandon(progress: Progress, quality: usize, rates: &[u64]) -> Option<usize> {
+    let Progress { elapsed, read, size, length, patience } = progress;
+    if quality == 0 || elapsed < GRACE || read >= size {
+        return None;
+    }
+    let measured_kbps = (read as f64 * 8.0 / (elapsed.as_secs_f64() * 1e3)).round();
+    let estimate_s = size as f64 * 8.0 * 0.001 / measured_kbps;
+    if estimate_s < patience * length.as_secs_f64() {
+        return None;
+    }
+    Some(index_for(rates, measured_kbps * SAFETY)).filter(|&lower| lower < quality)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ladder;
+    use super::*;
+
+    const TOP: usize = 19;
+
+    fn rates() -> &'static [u64] {
+        ladder::offer("2s").1
+    }
+
+    fn view(buffer_ms: u64, quality: usize) -> View<'static> {
+        View {
+            now: Instant::from_millis(50_000),
+            rates: rates(),
+            quality,
+            buffer: Duration::from_millis(buffer_ms),
+            loaded: buffer_ms >= 500,
+            loaded_once: true,
+        }
+    }
+
+    fn samples(latest_first: &[f64]) -> Throughputs {
+        let mut throughputs = Throughputs::default();
+        latest_first.iter().rev().for_each(|mbit| throughputs.push(mbit * 1e6));
+        throughputs
+    }
+
+    #[test]
+    fn a_bitrate_maps_to_the_highest_rate_strictly_below_it() {
+        for (kbps, want) in [
+            (0.0, 0),
+            (45.652, 0),
+            (89.283, 0),
+            (89.284, 1),
+            // The initial 1000 kbit/s asks for 791 182 bit/s.
+            (1_000.0, 10),
+            (1_244.778, 11),
+            (1_244.779, 12),
+            (4_219.897, 18),
+            (4_220.0, 19),
+            (99_999.0, 19),
+        ] {
+            assert_eq!(index_for(rates(), kbps), want, "{kbps} kbit/s");
+        }
+    }
+
+    #[test]
+    fn each_state_has_its_choice() {
+        // (buffer in ms, quality, throughputs in Mbit/s latest first, expected index)
+        for (buffer, quality, mbit, want) in [
+            // Throughput: an achieved rate of R / 0.9 is needed for R.
+            (8_000, 5, &[1.5][..], 12),
+            (8_000, 5, &[1.384], 12),
+            (8_000, 5, &[1.382], 11),
+            (8_000, 5, &[4.69], 19),
+            (8_000, 5, &[4.68], 18),
+            (8_000, 5, &[0.441], 7),
+            (8_000, 5, &[0.439], 6),
+            (8_000, 5, &[0.01], 0),
+            // The mean of the last three, and of fewer while there are no more.
+            (8_000, 5, &[1.0, 2.0, 3.0, 99.0], 13),
+            (8_000, 5, &[1.0, 2.0], 12),
+            // Nothing measured: as it was.
+            (8_000, 10, &[], 10),
+            // A rich buffer: the top, and not at exactly 20 s.
+            (20_001, 19, &[0.5], TOP),
+            (20_001, 3, &[0.5], TOP),
+            (20_000, 19, &[0.5], 7),
+            // Empty: the lowest, whatever the throughput.
+            (499, 15, &[9.0], 0),
+        ] {
+            let got = DashJs::default().choose(view(buffer, quality), &samples(mbit));
+            assert_eq!(got, want, "{buffer} ms, {quality}, {mbit:?}");
+        }
+    }
+
+    #[test]
+    fn before_the_first_segment_nothing_changes() {
+        let starting = View { loaded_once: false, ..view(0, 10) };
+        assert_eq!(DashJs::default().choose(starting, &samples(&[9.0])), 10);
+    }
+
+    #[test]
+    fn an_empty_buffer_is_looked_at_once_a_second() {
+        let mut rules = DashJs::default();
+        let empty = view(100, 7);
+        assert_eq!(rules.choose(empty, &samples(&[9.0])), 0);
+        let soon = View { now: empty.now + Duration::from_millis(999), ..empty };
+        assert_eq!(rules.choose(soon, &samples(&[9.0])), 7);
+        let later = View { now: empty.now + Duration::from_secs(1), ..empty };
+        assert_eq!(rules.choose(later, &samples(&[9.0])), 0);
+    }
+
+    #[test]
+    fn samples_without_an_end_or_news_are_dropped() {
+        let mut throughputs = samples(&[2.0]);
+        throughputs.push(f64::INFINITY);
+        throughputs.push(2e6);
+        assert_eq!(throughputs.len(), 1);
+        (0..100).for_each(|n| throughputs.push(f64::from(n)));
+        assert_eq!(throughputs.len(), KEPT);
+    }
+
+    #[test]
+    fn a_segment_that_takes_too_long_is_abandoned() {
+        let slow = Progress {
+            elapsed: Duration::from_secs(1),
+            read: 100_000,
+            size: 1_000_000,
+            length: Duration::from_secs(2),
+            patience: 1.5,
+        };
+        // 800 kbit/s: 10 s for a segment of 2. The index for 720 kbit/s is 9.
+        for (progress, quality, want) in [
+            (slow, 19, Some(9)),
+            (slow, 0, None),
+            (slow, 9, None),
+            (Progress { elapsed: Duration::from_millis(499), ..slow }, 19, None),
+            (Progress { elapsed: Duration::from_millis(500), ..slow }, 19, Some(12)),
+            // 2667 kbit/s would take just under 3 s.
+            (Progress { read: 333_400, ..slow }, 19, None),
+            (Progress { read: 333_200, ..slow }, 19, Some(14)),
+            (Progress { read: 1_000_000, ..slow }, 19, None),
+        ] {
+            assert_eq!(abandon(progress, quality, rates()), want, "{progress:?} at {quality}");
+        }
+    }
+}

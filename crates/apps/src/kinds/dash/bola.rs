@@ -1,0 +1,251 @@
+//! How BOLA chooses a rate, as dash.js 2.9.3 does it.
+//!
+//! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's
+//! limit on switching up and a placeholder that stands for buffer which the player's own limit
+//! does not let it have. Throughput is averaged as in `ThroughputHistory`: the last four
+//! segments, and more while neighbours differ by 1.3 or more.
+//!
+//! Differences: BOLA alone, not the DYNAMIC strategy that also uses the throughput rule, and
+//! neither fast switching nor `BolaRule`'s cap on the placeholder after seeks.
+
+use aqmlab_core::{Duration, Instant, math};
+
+use super::abr::{Throughputs, View, index_for};
+
+/// `MINIMUM_BUFFER_S`.
+const MINIMUM_S: f64 = 10.0;
+/// `MINIMUM_BUFFER_PER_BITRATE_LEVEL_S`.
+const PER_LEVEL_S: f64 = 2.0;
+/// `PLACEHOLDER_BUFFER_DECAY`.
+const DECAY: f64 = 0.99;
+/// The stable buffer time of the player.
+const STABLE_S: f64 = 12.0;
+/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD` and the ratio above which it is raised.
+const SAMPLES: usize = 4;
+const RAISING_RATIO: f64 = 1.3;
+
+/// The constants that a ladder gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Law {
+    rates: Vec<u64>,
+    utilities: Vec<f64>,
+    /// Vp and gp.
+    vp: f64,
+    gp: f64,
+}
+
+impl Law {
+    pub(crate) fn new(rates: &[u64]) -> Self {
+        let lowest = math::ln(rates[0] as f64);
+        let utilities: Vec<f64> =
+            rates.iter().map(|&rate| math::ln(rate as f64) - lowest + 1.0).collect();
+        let target = STABLE_S.max(MINIMUM_S + PER_LEVEL_S * rates.len() as f64);
+        let top = utilities[utilities.len() - 1];
+        // With one rate there is nothing to weigh; any gp > 0 will do.
+        let gp = if rates.len() > 1 { (top - 1.0) / (target / MINIMUM_S - 1.0) } else { 1.0 };
+        Self { rates: rates.to_vec(), utilities, vp: MINIMUM_S / gp, gp }
+    }
+
+    /// The index with the best score for `buffer_s`; the higher of two equals.
+    fn best(&self, buffer_s: f64) -> usize {
+        let score = |index: usize| {
+            (self.vp * (self.utilities[index] + self.gp) - buffer_s) / self.rates[index] as f64
+        };
+        (1..self.rates.len()).fold(
+            0,
+            |best, index| {
+                if score(index) >= score(best) { index } else { best }
+            },
+        )
+    }
+
+    /// The buffer above which the score of `index` is negative: waiting is better than asking.
+    fn most_s(&self, index: usize) -> f64 {
+        self.vp * (self.utilities[index] + self.gp)
+    }
+
+    /// The least buffer at which `index` is best.
+    fn least_s(&self, index: usize) -> f64 {
+        let weighted = |i: usize, j: usize| {
+            let (ri, rj) = (self.rates[i] as f64, self.rates[j] as f64);
+            let (ui, uj) = (self.utilities[i], self.utilities[j]);
+            self.vp * (self.gp + (ri * uj - rj * ui) / (ri - rj))
+        };
+        (0..index).map(|lower| weighted(index, lower)).fold(0.0, f64::max)
+    }
+}
+
+/// What BOLA wants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// The next segment at this index.
+    Ask(usize),
+    /// Nothing for so long.
+    Wait(Duration),
+}
+
+/// BOLA and what it remembers.
+#[derive(Clone, Debug)]
+pub(crate) struct Bola {
+    law: Law,
+    steady: bool,
+    placeholder_s: f64,
+    /// When the last segment came in, or the last choice was made.
+    last: Option<Instant>,
+}
+
+impl Bola {
+    pub(crate) fn new(rates: &[u64]) -> Self {
+        Self { law: Law::new(rates), steady: false, placeholder_s: 0.0, last: None }
+    }
+
+    /// Takes in that a segment came.
+    pub(crate) fn received(&mut self, now: Instant) {
+        if self.steady {
+            self.placeholder_s *= DECAY;
+        }
+        self.last = Some(now);
+    }
+
+    /// What to do now.
+    pub(crate) fn choose(
+        &mut self,
+        view: View,
+        segment: Duration,
+        throughputs: &Throughputs,
+    ) -> Choice {
+        if !self.steady {
+            return self.start_up(view, segment, throughputs);
+        }
+        // Time in which the player did not ask counts as buffer (`updatePlaceholderBuffer`).
+        let idle = self.last.map_or(Duration::ZERO, |last| view.now.since(last));
+        self.last = Some(view.now);
+        self.placeholder_s += idle.as_secs_f64();
+        let buffer_s = view.buffer.as_secs_f64();
+        let mut index = self.law.best(buffer_s + self.placeholder_s);
+        if index > view.quality {
+            let carried = average(throughputs).map_or(0, |kbps| index_for(view.rates, kbps));
+            index = index.min(carried.max(view.quality));
+        }
+        self.settle(index, buffer_s, view.top())
+    }
+
+    /// Until a segment's worth is buffered: by throughput, with a placeholder that makes this
+    /// rate BOLA's own choice.
+    fn start_up(&mut self, view: View, segment: Duration, throughputs: &Throughputs) -> Choice {
+        let index = average(throughputs).map_or(view.quality, |kbps| index_for(view.rates, kbps));
+        let buffer_s = view.buffer.as_secs_f64();
+        self.placeholder_s = (self.law.least_s(index) - buffer_s).max(0.0);
+        self.last = Some(view.now);
+        self.steady = throughputs.len() > 0 && view.buffer >= segment;
+        Choice::Ask(index)
+    }
+
+    /// Waits if more than enough is buffered for `index`: first the placeholder gives way.
+    fn settle(&mut self, index: usize, buffer_s: f64, top: usize) -> Choice {
+        let excess_s = (buffer_s + self.placeholder_s - self.law.most_s(index)).max(0.0);
+        let given = excess_s.min(self.placeholder_s);
+        self.placeholder_s -= given;
+        let wait = Duration::from_secs_f64(excess_s - given);
+        // At the top the player's own limit decides how far to fill the buffer.
+        if wait > Duration::ZERO && index < top { Choice::Wait(wait) } else { Choice::Ask(index) }
+    }
+}
+
+/// Safe throughput in kbit/s, over more segments while it varies.
+fn average(throughputs: &Throughputs) -> Option<f64> {
+    let all: Vec<f64> = throughputs.iter().collect();
+    let mut n = SAMPLES;
+    let mut at = 1;
+    while at < n.min(all.len()) {
+        let ratio = all[at - 1] / all[at];
+        if ratio >= RAISING_RATIO || ratio <= 1.0 / RAISING_RATIO {
+            n += 1;
+        }
+        at += 1;
+    }
+    throughputs.safe_kbps(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ladder;
+    use super::*;
+    use crate::testing::close;
+
+    fn law() -> Law {
+        Law::new(ladder::offer("2s").1)
+    }
+
+    #[test]
+    fn the_constants_follow_from_the_ladder() {
+        let law = law();
+        // u_max = ln(4 219 897 / 45 652) + 1 = 5.5265; the target is 10 + 2 · 20 = 50 s.
+        close(law.utilities[19], 5.5265, 1e-3);
+        close(law.gp, 4.5265 / 4.0, 1e-3);
+        close(law.vp, 10.0 / law.gp, 1e-9);
+    }
+
+    #[test]
+    fn ten_seconds_make_the_lowest_rate_best_and_the_target_the_highest() {
+        let law = law();
+        for (buffer_s, want) in [(0.0, 0), (9.9, 0), (50.1, 19), (80.0, 19)] {
+            assert_eq!(law.best(buffer_s), want, "{buffer_s} s");
+        }
+        let choices: Vec<_> = (0..60).map(|s| law.best(f64::from(s))).collect();
+        assert!(choices.is_sorted(), "{choices:?}");
+        close(law.most_s(19), law.vp * (law.utilities[19] + law.gp), 1e-9);
+        // The score of the highest vanishes at the target.
+        close(law.most_s(19), 50.0 + 10.0 / law.gp, 1.0);
+    }
+
+    #[test]
+    fn the_least_buffer_of_a_rate_is_where_it_becomes_best() {
+        let law = law();
+        for index in 1..20 {
+            let least = law.least_s(index);
+            assert!(law.best(least + 0.01) >= index, "{index} at {least} s");
+        }
+    }
+
+    #[test]
+    fn it_starts_by_throughput_and_goes_on_by_buffer() {
+        let rates = ladder::offer("2s").1;
+        let segment = Duration::from_secs(2);
+        let mut bola = Bola::new(rates);
+        let mut throughputs = Throughputs::default();
+        let mut view = View {
+            now: Instant::from_millis(0),
+            rates,
+            quality: 10,
+            buffer: Duration::ZERO,
+            loaded: false,
+            loaded_once: false,
+        };
+        assert_eq!(bola.choose(view, segment, &throughputs), Choice::Ask(10));
+        throughputs.push(1.5e6);
+        view.now = Instant::from_millis(1_000);
+        view.buffer = segment;
+        bola.received(view.now);
+        assert_eq!(bola.choose(view, segment, &throughputs), Choice::Ask(12));
+        assert!(bola.steady);
+        // A real buffer that is full makes the highest rate best, but the throughput caps it.
+        view.buffer = Duration::from_secs(60);
+        view.quality = 12;
+        assert!(matches!(bola.choose(view, segment, &throughputs), Choice::Wait(_)));
+        throughputs.push(9e6);
+        assert_eq!(bola.choose(view, segment, &throughputs), Choice::Ask(19));
+    }
+
+    #[test]
+    fn throughput_that_varies_is_averaged_over_more_segments() {
+        let of = |mbit: &[f64]| {
+            let mut throughputs = Throughputs::default();
+            mbit.iter().rev().for_each(|mbit| throughputs.push(mbit * 1e6));
+            average(&throughputs).unwrap()
+        };
+        close(of(&[1.0, 1.1, 1.0, 1.1, 9.0]), 1_050.0 * 0.9, 1.0);
+        // One jump takes in the fifth sample.
+        close(of(&[1.0, 2.0, 2.1, 2.0, 1.9, 9.0]), 1_800.0 * 0.9, 1.0);
+    }
+}

@@ -1,0 +1,155 @@
+//! What is buffered, what plays, and when it stalls.
+//!
+//! Source: dash.js 2.0.0, `BufferController`: with less than half a second buffered the state is
+//! EMPTY and playback is held; with half a second or more it is LOADED and playback goes on.
+//! After the last segment it plays to the end.
+
+use aqmlab_core::{Duration, Instant};
+
+/// Less than this is EMPTY.
+pub(crate) const STALL_THRESHOLD: Duration = Duration::from_millis(500);
+
+/// A player's buffer and clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Player {
+    level: Duration,
+    /// When `level` was right.
+    since: Instant,
+    playing: bool,
+    /// Whether nothing more will come.
+    complete: bool,
+    asked: Instant,
+    began: Option<Instant>,
+    stalls: u64,
+    stalled: Duration,
+    /// When the stall that lasts began.
+    stalled_since: Option<Instant>,
+    played: Duration,
+}
+
+impl Player {
+    pub(crate) const fn new(now: Instant) -> Self {
+        Self {
+            level: Duration::ZERO,
+            since: now,
+            playing: false,
+            complete: false,
+            asked: now,
+            began: None,
+            stalls: 0,
+            stalled: Duration::ZERO,
+            stalled_since: None,
+            played: Duration::ZERO,
+        }
+    }
+
+    /// Plays until `now`.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        let elapsed = now.since(self.since);
+        if self.playing {
+            let floor = if self.complete { Duration::ZERO } else { STALL_THRESHOLD };
+            let left = self.level.saturating_sub(floor);
+            let played = elapsed.min(left);
+            self.level = self.level.saturating_sub(played);
+            self.played += played;
+            if elapsed > left {
+                self.playing = false;
+                if !self.complete {
+                    self.stalls += 1;
+                    self.stalled_since = Some(self.since + left);
+                }
+            }
+        }
+        self.since = self.since.max(now);
+    }
+
+    /// Adds a segment; playback begins or goes on if it was held.
+    pub(crate) fn append(&mut self, segment: Duration, now: Instant) {
+        self.advance(now);
+        self.level += segment;
+        if !self.playing && self.level >= STALL_THRESHOLD {
+            self.playing = true;
+            self.began = self.began.or(Some(now));
+            if let Some(since) = self.stalled_since.take() {
+                self.stalled += now.since(since);
+            }
+        }
+    }
+
+    /// Takes in that nothing more will come.
+    pub(crate) fn complete(&mut self, now: Instant) {
+        self.advance(now);
+        self.complete = true;
+    }
+
+    /// What is buffered, as of the last [`Player::advance`].
+    pub(crate) const fn level(&self) -> Duration {
+        self.level
+    }
+
+    /// Whether the state is LOADED.
+    pub(crate) const fn is_loaded(&self) -> bool {
+        self.playing
+    }
+
+    /// Whether it has ever played.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.began.is_some()
+    }
+
+    /// Time from the start of the session to the first picture.
+    pub(crate) fn startup(&self) -> Option<Duration> {
+        self.began.map(|began| began.since(self.asked))
+    }
+
+    /// How often it stalled, and for how long altogether as of the last advance.
+    pub(crate) fn stalls(&self) -> (u64, Duration) {
+        let lasting = self.stalled_since.map_or(Duration::ZERO, |since| self.since.since(since));
+        (self.stalls, self.stalled + lasting)
+    }
+
+    /// How much was played.
+    pub(crate) const fn played(&self) -> Duration {
+        self.played
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: Duration = Duration::from_secs(2);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    #[test]
+    fn playback_begins_with_the_first_segment_and_stalls_at_half_a_second() {
+        let mut player = Player::new(at(1_000));
+        player.advance(at(3_000));
+        assert!(!player.is_loaded() && player.stalls().0 == 0, "waiting to begin is no stall");
+        player.append(TWO, at(4_000));
+        assert_eq!(player.startup(), Some(Duration::from_secs(3)));
+        player.advance(at(5_500));
+        assert!(player.is_loaded(), "exactly half a second left is LOADED");
+        player.advance(at(9_500));
+        assert_eq!(player.level(), STALL_THRESHOLD);
+        assert_eq!(player.stalls(), (1, Duration::from_secs(4)));
+        player.append(TWO, at(10_500));
+        assert_eq!(player.stalls(), (1, Duration::from_secs(5)));
+        assert!(player.is_loaded());
+        player.advance(at(11_500));
+        assert_eq!(player.played(), Duration::from_millis(2_500));
+    }
+
+    #[test]
+    fn the_end_is_played_out_and_is_no_stall() {
+        let mut player = Player::new(at(0));
+        player.append(TWO, at(0));
+        player.complete(at(1_000));
+        player.advance(at(9_000));
+        assert_eq!(player.played(), TWO);
+        assert_eq!(player.stalls(), (0, Duration::ZERO));
+    }
+}

@@ -1,0 +1,341 @@
+//! A session of the player: its schedule, its connection, and both ends of HTTP.
+
+use aqmlab_core::{Duration, Instant, Side};
+
+use super::abr::{self, DashJs, LOCK_OUT, Progress, Throughputs, View};
+use super::bola::{Bola, Choice};
+use super::ladder::{Segments, Spread};
+use super::measures::Measures;
+use super::player::Player;
+use crate::pipe::Pipe;
+use crate::quantiles::Summary;
+use crate::{ConnId, Io, Notice, Open};
+
+/// The first request is for what 1000 kbit/s would carry (dash.js 2.0.0, `AbrController`).
+const INITIAL_KBPS: f64 = 1_000.0;
+/// The schedule looks again after this when there is nothing to ask for.
+const POLL: Duration = Duration::from_secs(1);
+/// `STABLE_BUFFER_TIME`, and the targets at the highest rate.
+const STABLE: Duration = Duration::from_secs(12);
+const AT_TOP: Duration = Duration::from_secs(30);
+const AT_TOP_LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(600);
+/// Nothing comes faster than this, in bits per second, not even what takes no time.
+const FASTEST_BPS: f64 = 1e12;
+/// `FRAGMENT_RETRY_ATTEMPTS` and `FRAGMENT_RETRY_INTERVAL`.
+const RETRIES: u32 = 3;
+const RETRY: Duration = Duration::from_secs(1);
+/// `ABANDON_MULTIPLIER` of dash.js 2.0.0 and 2.9.3.
+const PATIENCE: f64 = 1.5;
+const PATIENCE_BOLA: f64 = 1.8;
+
+/// How the rate is chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Abr {
+    DashJs,
+    Bola,
+    Fixed(usize),
+}
+
+/// What is played, and how.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// The end that has the video.
+    pub(crate) server: Side,
+    pub(crate) segment: Duration,
+    /// Rates in bits per second, and how their segments vary.
+    pub(crate) ladder: Vec<(u64, Spread)>,
+    pub(crate) abr: Abr,
+    pub(crate) length: Option<Duration>,
+    pub(crate) request: u64,
+    pub(crate) header: u64,
+}
+
+#[derive(Debug)]
+struct Link {
+    conn: ConnId,
+    /// Each request says how many bytes its response has.
+    requests: Pipe<u64>,
+    responses: Pipe<()>,
+}
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    quality: usize,
+    asked: Instant,
+    first_byte: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum Rules {
+    DashJs(DashJs),
+    Bola(Bola),
+    Fixed(usize),
+}
+
+/// A session from its start to its end.
+pub(crate) struct Session {
+    config: Config,
+    rates: Vec<u64>,
+    running: bool,
+    link: Link,
+    player: Player,
+    segments: Segments,
+    throughputs: Throughputs,
+    rules: Rules,
+    measures: Measures,
+    quality: usize,
+    /// The number of the next segment, or of the one under way.
+    number: u64,
+    request: Option<Request>,
+    /// Whether this segment was abandoned once already.
+    abandoned: bool,
+    retries: u32,
+    /// No switch up before this.
+    locked_until: Instant,
+    /// Guards against wakes of plans that were overtaken.
+    plan: u64,
+}
+
+impl Session {
+    /// Starts a session: opens the connection and asks for the first segment.
+    pub(crate) fn start(config: Config, io: &mut dyn Io) -> Self {
+        let rates: Vec<u64> = config.ladder.iter().map(|(rate, _)| *rate).collect();
+        let rules = match config.abr {
+            Abr::DashJs => Rules::DashJs(DashJs::default()),
+            Abr::Bola => Rules::Bola(Bola::new(&rates)),
+            Abr::Fixed(index) => Rules::Fixed(index),
+        };
+        let mut session = Self {
+            link: Link::open(config.server, io),
+            player: Player::new(io.now()),
+            segments: Segments::new(config.segment, config.ladder.clone()),
+            throughputs: Throughputs::default(),
+            rules,
+            measures: Measures::default(),
+            quality: abr::index_for(&rates, INITIAL_KBPS),
+            number: 0,
+            request: None,
+            abandoned: false,
+            retries: 0,
+            locked_until: Instant::ZERO,
+            plan: 0,
+            running: true,
+            rates,
+            config,
+        };
+        session.schedule(io);
+        session
+    }
+
+    /// Takes in what happened.
+    pub(crate) fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Finished { conn, at } => io.close(conn, at),
+            Notice::Stop => self.stop(io),
+            _ if !self.running => {}
+            Notice::Wake(plan) if plan == self.plan => self.schedule(io),
+            Notice::Closed(conn) if conn == self.link.conn => self.fail(io),
+            Notice::Writable { conn, at } if conn == self.link.conn => {
+                if at == self.config.server {
+                    self.link.responses.flush(io);
+                } else {
+                    self.link.requests.flush(io);
+                }
+            }
+            Notice::Read { conn, at, bytes } if conn == self.link.conn => {
+                if at == self.config.server {
+                    self.serve(bytes, io);
+                } else {
+                    self.receive(bytes, io);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        if std::mem::take(&mut self.running) {
+            self.player.advance(io.now());
+            io.close(self.link.conn, self.config.server.peer());
+            io.close(self.link.conn, self.config.server);
+        }
+    }
+
+    /// The server reads requests and answers each.
+    fn serve(&mut self, bytes: u64, io: &mut dyn Io) {
+        self.link.requests.advance(bytes);
+        while let Some(size) = self.link.requests.pop() {
+            self.link.responses.push(size, (), io);
+        }
+    }
+
+    /// The player reads a part of a segment.
+    fn receive(&mut self, bytes: u64, io: &mut dyn Io) {
+        let now = io.now();
+        self.link.responses.advance(bytes);
+        if let Some(request) = &mut self.request {
+            request.first_byte = request.first_byte.or(Some(now));
+        }
+        let size = self.link.responses.head().map_or(0, |((), _, size)| size);
+        if self.link.responses.pop().is_some() {
+            self.finish(size, io);
+        } else {
+            self.consider_abandoning(io);
+        }
+    }
+
+    /// A segment is there: measures it, plays it, goes on.
+    fn finish(&mut self, size: u64, io: &mut dyn Io) {
+        let Some(request) = self.request.take() else { return };
+        let now = io.now();
+        let over = |since: Instant| size as f64 * 8.0 / now.since(since).as_secs_f64();
+        let sample = over(request.first_byte.unwrap_or(request.asked));
+        self.throughputs.push(sample);
+        // A response read in one piece has no time between its first byte and its last.
+        let achieved = if sample.is_finite() { sample } else { over(request.asked) };
+        let achieved = achieved.min(FASTEST_BPS) / 1e6;
+        let represented = self.rates[request.quality] as f64 / 1e6;
+        self.player.append(self.config.segment, now);
+        if let Rules::Bola(bola) = &mut self.rules {
+            bola.received(now);
+        }
+        self.measures.segment(represented, achieved);
+        io.note("ar_mbit", achieved);
+        io.note("rr_mbit", represented);
+        io.note("buffer_s", self.player.level().as_secs_f64());
+        self.number += 1;
+        self.abandoned = false;
+        self.retries = 0;
+        self.schedule(io);
+    }
+
+    /// Whether the video has a segment of this number.
+    fn exists(&self, number: u64) -> bool {
+        self.config.length.is_none_or(|length| {
+            u128::from(number) * u128::from(self.config.segment.as_nanos())
+                < u128::from(length.as_nanos())
+        })
+    }
+
+    fn target(&self) -> Duration {
+        match (self.quality == self.rates.len() - 1, self.config.length) {
+            (false, _) => STABLE,
+            (true, Some(length)) if length < LONG => AT_TOP,
+            (true, _) => AT_TOP_LONG,
+        }
+    }
+
+    /// Asks for the next segment, or plans to look again.
+    fn schedule(&mut self, io: &mut dyn Io) {
+        if self.request.is_some() {
+            return;
+        }
+        let now = io.now();
+        self.player.advance(now);
+        if !self.exists(self.number) {
+            self.player.complete(now);
+            io.close(self.link.conn, self.config.server.peer());
+        } else if self.player.level() >= self.target() {
+            self.wake_in(POLL, io);
+        } else {
+            match self.choose(now) {
+                Choice::Ask(quality) => self.ask(quality, io),
+                Choice::Wait(span) => self.wake_in(span, io),
+            }
+        }
+    }
+
+    fn wake_in(&mut self, span: Duration, io: &mut dyn Io) {
+        self.plan += 1;
+        io.wake_at(io.now() + span, self.plan);
+    }
+
+    fn choose(&mut self, now: Instant) -> Choice {
+        let view = View {
+            now,
+            rates: &self.rates,
+            quality: self.quality,
+            buffer: self.player.level(),
+            loaded: self.player.is_loaded(),
+            loaded_once: self.player.has_begun(),
+        };
+        let choice = match &mut self.rules {
+            Rules::DashJs(rules) => Choice::Ask(rules.choose(view, &self.throughputs)),
+            Rules::Bola(bola) => bola.choose(view, self.config.segment, &self.throughputs),
+            Rules::Fixed(index) => Choice::Ask(*index),
+        };
+        match choice {
+            Choice::Ask(index) if now < self.locked_until => Choice::Ask(index.min(self.quality)),
+            choice => choice,
+        }
+    }
+
+    fn ask(&mut self, quality: usize, io: &mut dyn Io) {
+        self.quality = quality;
+        let size = self.segments.size(self.number, quality, io.rng()) + self.config.header;
+        self.request = Some(Request { quality, asked: io.now(), first_byte: None });
+        self.link.requests.push(self.config.request, size, io);
+    }
+
+    /// Gives a segment up that would take too long, for one of a lower rate.
+    fn consider_abandoning(&mut self, io: &mut dyn Io) {
+        let patience = match self.config.abr {
+            Abr::DashJs => PATIENCE,
+            Abr::Bola => PATIENCE_BOLA,
+            Abr::Fixed(_) => return,
+        };
+        let (Some(request), Some(((), read, size))) = (self.request, self.link.responses.head())
+        else {
+            return;
+        };
+        let Some(first_byte) = request.first_byte.filter(|_| !self.abandoned) else { return };
+        let elapsed = io.now().since(first_byte);
+        let length = self.config.segment;
+        let progress = Progress { elapsed, read, size, length, patience };
+        if let Some(lower) = abr::abandon(progress, request.quality, &self.rates) {
+            self.abandoned = true;
+            self.measures.abandoned += 1;
+            self.locked_until = io.now() + LOCK_OUT;
+            io.abort(self.link.conn, self.config.server.peer());
+            self.link = Link::open(self.config.server, io);
+            self.ask(lower, io);
+        }
+    }
+
+    /// The connection is gone: asks again a second later on another, three times at most.
+    fn fail(&mut self, io: &mut dyn Io) {
+        if !self.exists(self.number) {
+            return;
+        }
+        self.request = None;
+        self.measures.failed += 1;
+        self.retries += 1;
+        if self.retries > RETRIES {
+            self.player.advance(io.now());
+            self.running = false;
+            return;
+        }
+        self.link = Link::open(self.config.server, io);
+        self.wake_in(RETRY, io);
+    }
+
+    /// What was measured until `now`.
+    pub(crate) fn summary(&self, now: Instant) -> Summary {
+        let mut player = self.player.clone();
+        if self.running {
+            player.advance(now);
+        }
+        self.measures.report(&player)
+    }
+}
+
+impl Link {
+    fn open(server: Side, io: &mut dyn Io) -> Self {
+        let conn = io.open(Open { nodelay: true, ..Open::tcp(server.peer()) });
+        let requests = Pipe::new(conn, server.peer());
+        let responses = Pipe::new(conn, server);
+        Self { conn, requests, responses }
+    }
+}

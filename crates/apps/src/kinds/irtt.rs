@@ -1,0 +1,186 @@
+//! An isochronous round-trip probe: datagrams at a fixed interval, each answered at once.
+//!
+//! Source: irtt 0.9: the client sends at fixed times whatever comes back; the server echoes; both
+//! directions' delay and loss are told apart, since the server numbers what it received.
+//! Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
+//!
+//! Differences: irtt's opening handshake is left out, and the payload has no header of its own.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side};
+
+use crate::datagrams::{self, Arrivals};
+use crate::params::{self, bytes, ms};
+use crate::quantiles::{Quantiles, Summary};
+use crate::{App, Carries, ConnId, Io, Notice, Open};
+
+/// Requests whose answers are waited for; one that takes longer counts as lost.
+const REMEMBERED: usize = 16_384;
+
+/// Registers `irtt`.
+pub const KINDS: &[Kind<dyn App>] = &[Kind {
+    name: "irtt",
+    summary: "A round-trip probe of UDP datagrams at a fixed interval",
+    source: "irtt 0.9; Flent 2.3.0 voip test",
+    params: &[
+        Param { name: "payload", default: bytes(172), doc: "Bytes of UDP payload, both ways." },
+        Param { name: "interval", default: ms(20), doc: "Time between requests." },
+    ],
+    build: |args: &Args| {
+        Box::new(Irtt {
+            payload: params::payload(args, "payload"),
+            interval: params::interval(args, "interval"),
+            conn: None,
+            running: false,
+            started: Instant::ZERO,
+            sent: 0,
+            answered: 0,
+            waiting: VecDeque::new(),
+            up: Arrivals::default(),
+            down: Arrivals::default(),
+            rtt: Quantiles::default(),
+        })
+    },
+}];
+
+/// A request that reached the server: the number of its answer, and when it was sent.
+struct Waiting {
+    answer: u16,
+    sent: Duration,
+}
+
+struct Irtt {
+    payload: u32,
+    interval: Duration,
+    conn: Option<ConnId>,
+    running: bool,
+    started: Instant,
+    sent: u64,
+    /// What the server sent back; it numbers its answers in the order of its receiving.
+    answered: u64,
+    waiting: VecDeque<Waiting>,
+    up: Arrivals,
+    down: Arrivals,
+    rtt: Quantiles,
+}
+
+impl Irtt {
+    fn ask(&mut self, io: &mut dyn Io) {
+        let (Some(conn), true) = (self.conn, self.running) else { return };
+        io.send(conn, Side::Home, self.payload, datagrams::stamp(self.sent, io.now()));
+        self.sent += 1;
+        io.wake_at(self.started + self.interval * self.sent, 0);
+    }
+
+    fn echo(&mut self, conn: ConnId, tag: u64, io: &mut dyn Io) {
+        let now = io.now();
+        let up = self.up.take(tag, now);
+        if !self.running {
+            return;
+        }
+        // The answer carries the server's own number and time; what a real one would carry
+        // besides, the request's, is kept here until it is read.
+        self.waiting.push_back(Waiting { answer: self.answered as u16, sent: up });
+        if self.waiting.len() > REMEMBERED {
+            self.waiting.pop_front();
+        }
+        io.send(conn, Side::Wan, self.payload, datagrams::stamp(self.answered, now));
+        self.answered += 1;
+    }
+
+    fn hear(&mut self, tag: u64, now: Instant) {
+        let down = self.down.take(tag, now);
+        let number = datagrams::sequence(tag);
+        // Answers mostly come in order, so the one looked for is near the front.
+        let Some(at) = self.waiting.iter().position(|waiting| waiting.answer == number) else {
+            return;
+        };
+        let sent = self.waiting[at].sent;
+        self.waiting.drain(..=at);
+        self.rtt.add_ms(sent + down);
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        if let (true, Some(conn)) = (std::mem::take(&mut self.running), self.conn) {
+            datagrams::close(conn, io);
+        }
+    }
+}
+
+impl App for Irtt {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => {
+                self.running = true;
+                self.started = io.now();
+                self.conn = Some(io.open(Open::udp(Side::Home)));
+                self.ask(io);
+            }
+            Notice::Stop => self.stop(io),
+            Notice::Wake(_) => self.ask(io),
+            Notice::Datagram { conn, at: Side::Wan, tag, .. } => self.echo(conn, tag, io),
+            Notice::Datagram { at: Side::Home, tag, .. } => self.hear(tag, io.now()),
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::Both
+    }
+
+    fn summary(&self, _now: Instant) -> Summary {
+        let mut out = Summary::new();
+        self.rtt.report(["rtt_p50_ms", "rtt_p95_ms", "rtt_p99_ms", "rtt_max_ms"], &mut out);
+        self.up.report(Direction::Up, self.sent, &mut out);
+        self.down.report(Direction::Down, self.answered, &mut out);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Net, build, close, known};
+
+    #[test]
+    fn round_trips_are_the_sum_of_both_ways() {
+        let summary = Net::new(1).run_secs(&mut *build("irtt", &[]), 60);
+        // 200 bytes of IP take 0.16 ms at 10 Mbit/s, and 20 ms to travel.
+        close(known(&summary, "rtt_p50_ms"), 40.32, 0.01);
+        close(known(&summary, "owd_up_p50_ms"), 20.16, 0.01);
+        close(known(&summary, "owd_down_p50_ms"), 20.16, 0.01);
+        close(known(&summary, "sent_up_packets"), 3_000.0, 1.0);
+    }
+
+    #[test]
+    fn loss_is_told_apart_by_direction() {
+        let mut net = Net::new(5).with_loss(0.1);
+        let summary = net.run_secs(&mut *build("irtt", &[]), 200);
+        close(known(&summary, "loss_up_percent"), 10.0, 1.0);
+        close(known(&summary, "loss_down_percent"), 10.0, 1.0);
+        close(known(&summary, "sent_down_packets"), known(&summary, "received_up_packets"), 1.0);
+    }
+
+    #[test]
+    fn a_long_run_remembers_no_more_than_a_short_one() {
+        let mut app = Irtt {
+            payload: 172,
+            interval: Duration::from_millis(20),
+            conn: Some(ConnId(0)),
+            running: true,
+            started: Instant::ZERO,
+            sent: 0,
+            answered: 0,
+            waiting: VecDeque::new(),
+            up: Arrivals::default(),
+            down: Arrivals::default(),
+            rtt: Quantiles::default(),
+        };
+        let mut net = Net::new(1);
+        for n in 0..3 * REMEMBERED as u64 {
+            app.echo(ConnId(0), datagrams::stamp(n, Instant::ZERO), &mut net);
+        }
+        assert_eq!(app.waiting.len(), REMEMBERED);
+    }
+}

@@ -1,0 +1,358 @@
+//! MQTT: a sensor that publishes to a broker.
+//!
+//! Source: MQTT 3.1.1: fixed headers of 2 to 5 bytes (§2.2), CONNECT and CONNACK (§3.1, §3.2),
+//! PUBLISH at quality of service 0, 1 and 2 with PUBACK, or PUBREC, PUBREL and PUBCOMP (§3.3–3.7, §4.3),
+//! PINGREQ when the client has sent nothing for the keep-alive time (§3.1.2.10). As Eclipse Paho
+//! does, at most 20 messages await their acknowledgement; further ones wait their turn.
+//!
+//! Differences: no subscriber reads the messages, a connection that is lost is not opened again,
+//! and DISCONNECT is left out, since nothing is sent once the application has to stop.
+
+use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side, Value};
+
+use crate::params::{self, bytes, ms};
+use crate::pipe::Pipe;
+use crate::quantiles::{Quantiles, Summary};
+use crate::{App, Carries, ConnId, Io, Notice, Open};
+
+const CONNACK: u64 = 4;
+const ACK: u64 = 4;
+const PING: u64 = 2;
+
+const PUBLISH_DUE: u64 = 0;
+const KEEPALIVE_DUE: u64 = 1;
+
+/// Registers `mqtt`.
+pub const KINDS: &[Kind<dyn App>] = &[Kind {
+    name: "mqtt",
+    summary: "A sensor that publishes to an MQTT broker",
+    source: "MQTT 3.1.1 §2.2, §3.1-3.13, §4.3",
+    params: &[
+        Param { name: "payload", default: bytes(100), doc: "Bytes of payload in a message." },
+        Param { name: "interval", default: ms(1_000), doc: "Time between messages." },
+        Param {
+            name: "qos",
+            default: Value::Word("1", &["0", "1", "2"]),
+            doc: "Quality of service: at most once, at least once, exactly once.",
+        },
+        Param { name: "topic", default: bytes(20), doc: "Bytes of the topic's name." },
+        Param { name: "client_id", default: bytes(16), doc: "Bytes of the client's identifier." },
+        Param {
+            name: "keepalive",
+            default: ms(60_000),
+            doc: "Idle time after which the client pings; zero turns it off.",
+        },
+        Param {
+            name: "inflight",
+            default: Value::Count(20),
+            doc: "Messages that may await their acknowledgement.",
+        },
+        Param {
+            name: "nodelay",
+            default: Value::Flag(true),
+            doc: "Whether both ends turn Nagle's rule off.",
+        },
+    ],
+    build: |args: &Args| {
+        let qos = args.word("qos").bytes().next().unwrap_or(b'1') - b'0';
+        Box::new(Mqtt {
+            qos,
+            connect: packet(10 + 2 + args.bytes("client_id").0),
+            publish: publish(args.bytes("topic").0, args.bytes("payload").0, qos),
+            interval: params::interval(args, "interval"),
+            keepalive: args.duration("keepalive"),
+            inflight: args.count("inflight").max(1),
+            nodelay: args.flag("nodelay"),
+            running: false,
+            accepted: false,
+            link: None,
+            started: Instant::ZERO,
+            last_sent: Instant::ZERO,
+            published: 0,
+            unacked: 0,
+            delivered: 0,
+            pings: 0,
+            delivery: Quantiles::default(),
+            acknowledged: Quantiles::default(),
+        })
+    },
+}];
+
+/// Length of a control packet whose fixed header announces `remaining` bytes (§2.2.3).
+const fn packet(remaining: u64) -> u64 {
+    let length_bytes = match remaining {
+        0..=127 => 1,
+        128..=16_383 => 2,
+        16_384..=2_097_151 => 3,
+        _ => 4,
+    };
+    1 + length_bytes + remaining
+}
+
+/// Length of a PUBLISH packet; above quality 0 it has an identifier (§3.3.2).
+const fn publish(topic: u64, payload: u64, qos: u8) -> u64 {
+    packet(2 + topic + if qos > 0 { 2 } else { 0 } + payload)
+}
+
+/// What a control packet says. A time is when its message was due.
+#[derive(Clone, Copy, Debug)]
+enum Control {
+    Connect,
+    Connack,
+    Publish(Instant),
+    Puback(Instant),
+    Pubrec(Instant),
+    Pubrel(Instant),
+    Pubcomp(Instant),
+    Pingreq,
+    Pingresp,
+}
+
+struct Link {
+    conn: ConnId,
+    up: Pipe<Control>,
+    down: Pipe<Control>,
+}
+
+struct Mqtt {
+    qos: u8,
+    connect: u64,
+    publish: u64,
+    interval: Duration,
+    keepalive: Duration,
+    inflight: u64,
+    nodelay: bool,
+    running: bool,
+    /// Whether the broker has accepted the client.
+    accepted: bool,
+    link: Option<Link>,
+    started: Instant,
+    last_sent: Instant,
+    published: u64,
+    unacked: u64,
+    delivered: u64,
+    pings: u64,
+    delivery: Quantiles,
+    acknowledged: Quantiles,
+}
+
+impl Mqtt {
+    fn start(&mut self, io: &mut dyn Io) {
+        self.running = true;
+        let conn = io.open(Open { nodelay: self.nodelay, ..Open::tcp(Side::Home) });
+        let (up, down) = (Pipe::new(conn, Side::Home), Pipe::new(conn, Side::Wan));
+        self.link = Some(Link { conn, up, down });
+        self.tell(self.connect, Control::Connect, io);
+    }
+
+    /// Sends a packet from the client.
+    fn tell(&mut self, size: u64, control: Control, io: &mut dyn Io) {
+        let Some(link) = &mut self.link else { return };
+        link.up.push(size, control, io);
+        self.last_sent = io.now();
+    }
+
+    /// When the next message is due.
+    fn due(&self) -> Instant {
+        self.started + self.interval * self.published
+    }
+
+    /// Publishes every message that is due and may go; what may not waits.
+    fn publish_due(&mut self, io: &mut dyn Io) {
+        while self.running && self.accepted && self.may_publish() && self.due() <= io.now() {
+            let due = self.due();
+            self.tell(self.publish, Control::Publish(due), io);
+            self.unacked += u64::from(self.qos > 0);
+            self.published += 1;
+            io.wake_at(self.due(), PUBLISH_DUE);
+        }
+    }
+
+    fn may_publish(&self) -> bool {
+        self.unacked < self.inflight && self.link.as_ref().is_some_and(|link| !link.up.is_blocked())
+    }
+
+    /// Pings if nothing was sent for the keep-alive time (§3.1.2.10).
+    fn keep_alive(&mut self, io: &mut dyn Io) {
+        if !self.running || self.keepalive == Duration::ZERO {
+            return;
+        }
+        if self.accepted && io.now().since(self.last_sent) >= self.keepalive {
+            self.pings += 1;
+            self.tell(PING, Control::Pingreq, io);
+        }
+        io.wake_at(self.last_sent + self.keepalive, KEEPALIVE_DUE);
+    }
+
+    /// The broker reads a packet.
+    fn serve(&mut self, control: Control, io: &mut dyn Io) {
+        let (size, reply) = match control {
+            Control::Connect => (CONNACK, Control::Connack),
+            Control::Publish(due) => {
+                self.delivered += 1;
+                self.delivery.add_ms(io.now().since(due));
+                match self.qos {
+                    0 => return,
+                    1 => (ACK, Control::Puback(due)),
+                    _ => (ACK, Control::Pubrec(due)),
+                }
+            }
+            Control::Pubrel(due) => (ACK, Control::Pubcomp(due)),
+            Control::Pingreq => (PING, Control::Pingresp),
+            _ => return,
+        };
+        if let (true, Some(link)) = (self.running, &mut self.link) {
+            link.down.push(size, reply, io);
+        }
+    }
+
+    /// The client reads a packet.
+    fn hear(&mut self, control: Control, io: &mut dyn Io) {
+        match control {
+            Control::Connack => {
+                self.accepted = true;
+                self.started = io.now();
+                if self.keepalive > Duration::ZERO && self.running {
+                    io.wake_at(io.now() + self.keepalive, KEEPALIVE_DUE);
+                }
+            }
+            Control::Pubrec(due) if self.running => self.tell(ACK, Control::Pubrel(due), io),
+            Control::Puback(due) | Control::Pubcomp(due) => {
+                self.unacked = self.unacked.saturating_sub(1);
+                self.acknowledged.add_ms(io.now().since(due));
+            }
+            _ => {}
+        }
+        self.publish_due(io);
+    }
+
+    fn read(&mut self, at: Side, bytes: u64, io: &mut dyn Io) {
+        let Some(link) = &mut self.link else { return };
+        if at == Side::Wan {
+            link.up.advance(bytes);
+        } else {
+            link.down.advance(bytes);
+        }
+        while let Some(control) = self.pop(at) {
+            if at == Side::Wan { self.serve(control, io) } else { self.hear(control, io) }
+        }
+    }
+
+    fn pop(&mut self, at: Side) -> Option<Control> {
+        let link = self.link.as_mut()?;
+        if at == Side::Wan { link.up.pop() } else { link.down.pop() }
+    }
+
+    fn flush(&mut self, at: Side, io: &mut dyn Io) {
+        if let (true, Some(link)) = (self.running, &mut self.link) {
+            if at == Side::Home {
+                link.up.flush(io);
+            } else {
+                link.down.flush(io);
+            }
+            self.publish_due(io);
+        }
+    }
+}
+
+impl App for Mqtt {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => self.start(io),
+            Notice::Stop => {
+                self.running = false;
+                if let Some(link) = &self.link {
+                    io.close(link.conn, Side::Home);
+                }
+            }
+            Notice::Wake(KEEPALIVE_DUE) => self.keep_alive(io),
+            Notice::Wake(_) => self.publish_due(io),
+            Notice::Writable { at, .. } => self.flush(at, io),
+            Notice::Read { at, bytes, .. } => self.read(at, bytes, io),
+            Notice::Finished { conn, at } => io.close(conn, at),
+            Notice::Closed(_) => self.running = false,
+            Notice::Opened(_) | Notice::Datagram { .. } => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::One(Direction::Up)
+    }
+
+    fn summary(&self, now: Instant) -> Summary {
+        let mut out = vec![
+            ("published_messages", self.published as f64),
+            ("delivered_messages", self.delivered as f64),
+            ("acknowledged_messages", self.acknowledged.count() as f64),
+            ("pings_count", self.pings as f64),
+        ];
+        if self.running && self.accepted {
+            let due = now.since(self.started).as_nanos() / self.interval.as_nanos() + 1;
+            out.push(("backlog_messages", due.saturating_sub(self.published) as f64));
+        }
+        self.delivery.report(
+            ["delivery_p50_ms", "delivery_p95_ms", "delivery_p99_ms", "delivery_max_ms"],
+            &mut out,
+        );
+        self.acknowledged
+            .report(["puback_p50_ms", "puback_p95_ms", "puback_p99_ms", "puback_max_ms"], &mut out);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Call, Net, build, close, known, value};
+
+    fn qos(word: &'static str) -> (&'static str, Value) {
+        ("qos", Value::Word(word, &[]))
+    }
+
+    #[test]
+    fn packets_have_the_lengths_of_the_standard() {
+        assert_eq!(packet(0), 2);
+        assert_eq!(packet(127), 129);
+        assert_eq!(packet(128), 131);
+        assert_eq!(packet(2_097_152), 2_097_157);
+        assert_eq!(publish(20, 100, 0), 2 + 22 + 100);
+        assert_eq!(publish(20, 104, 1), 1 + 2 + 22 + 2 + 104, "128 remaining take two bytes");
+    }
+
+    #[test]
+    fn each_quality_of_service_takes_its_round_trips() {
+        for (word, acknowledged) in [("0", None), ("1", Some(40.1)), ("2", Some(80.2))] {
+            let summary = Net::new(1).run_secs(&mut *build("mqtt", &[qos(word)]), 30);
+            close(known(&summary, "delivered_messages"), 30.0, 1.0);
+            close(known(&summary, "delivery_p50_ms"), 20.1, 0.1);
+            match acknowledged {
+                Some(want) => close(known(&summary, "puback_p50_ms"), want, 0.2),
+                None => assert_eq!(value(&summary, "puback_p50_ms"), None),
+            }
+        }
+    }
+
+    #[test]
+    fn an_idle_client_pings_after_its_keep_alive_time() {
+        let changes = [("interval", ms(1_000_000)), ("keepalive", ms(10_000))];
+        let mut net = Net::new(1);
+        let summary = net.run_secs(&mut *build("mqtt", &changes), 65);
+        close(known(&summary, "pings_count"), 6.0, 0.0);
+        let pings = net.calls.iter().filter(|(_, call)| matches!(call, Call::Write(_, _, PING)));
+        assert_eq!(pings.count(), 12, "each is answered");
+        let busy = [("interval", ms(1_000)), ("keepalive", ms(10_000))];
+        let summary = Net::new(1).run_secs(&mut *build("mqtt", &busy), 65);
+        close(known(&summary, "pings_count"), 0.0, 0.0);
+    }
+
+    #[test]
+    fn messages_beyond_the_window_wait_and_are_counted() {
+        // A round trip of 2 s and 20 in flight: at most 10 messages a second of 100.
+        let mut net = Net::new(1).with_delay(Duration::from_secs(1));
+        let app = &mut *build("mqtt", &[("interval", ms(10))]);
+        let summary = net.run(app, Duration::from_secs(99), Duration::from_secs(30));
+        assert!(known(&summary, "published_messages") <= 10.0 * 30.0 + 20.0);
+        assert!(known(&summary, "backlog_messages") > 2_000.0);
+        assert!(known(&summary, "puback_max_ms") > 10_000.0, "waiting counts");
+    }
+}

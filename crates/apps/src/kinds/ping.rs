@@ -1,0 +1,138 @@
+//! Ping: an ICMP echo request every second.
+//!
+//! Source: RFC 792 (echo and echo reply); ping(8) of iputils: 56 bytes of data and an 8-byte
+//! header in a packet of 84 bytes, one a second, as TEACUP's `start_ping` runs it.
+//!
+//! The far end answers a request when its notice comes there. Where the operating system itself
+//! answers, no such notice comes, and the reply's does.
+
+use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side};
+
+use crate::datagrams;
+use crate::params::{self, bytes, ms};
+use crate::quantiles::{Quantiles, Summary};
+use crate::{App, Carries, ConnId, Io, Notice, Open};
+
+/// Registers `ping`.
+pub const KINDS: &[Kind<dyn App>] = &[Kind {
+    name: "ping",
+    summary: "An ICMP echo request every second",
+    source: "RFC 792; iputils ping(8); TEACUP v1.1 start_ping",
+    params: &[
+        Param { name: "payload", default: bytes(56), doc: "Bytes of data in a request." },
+        Param { name: "interval", default: ms(1_000), doc: "Time between requests." },
+    ],
+    build: |args: &Args| {
+        Box::new(Ping {
+            payload: params::payload(args, "payload"),
+            interval: params::interval(args, "interval"),
+            conn: None,
+            running: false,
+            started: Instant::ZERO,
+            sent: 0,
+            received: 0,
+            settled: 0,
+            rtt: Quantiles::default(),
+        })
+    },
+}];
+
+struct Ping {
+    payload: u32,
+    interval: Duration,
+    conn: Option<ConnId>,
+    running: bool,
+    started: Instant,
+    sent: u64,
+    received: u64,
+    /// Requests up to the latest that was answered; what came after may be under way.
+    settled: u64,
+    rtt: Quantiles,
+}
+
+impl Ping {
+    fn ask(&mut self, io: &mut dyn Io) {
+        let (Some(conn), true) = (self.conn, self.running) else { return };
+        io.send(conn, Side::Home, self.payload, datagrams::stamp(self.sent, io.now()));
+        self.sent += 1;
+        io.wake_at(self.started + self.interval * self.sent, 0);
+    }
+
+    fn hear(&mut self, tag: u64, io: &mut dyn Io) {
+        let rtt = datagrams::age(tag, io.now());
+        io.note("rtt_ms", rtt.as_secs_f64() * 1e3);
+        self.received += 1;
+        self.rtt.add_ms(rtt);
+        // How many requests back this was, the numbers going round at 16 bits.
+        let back = (self.sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
+        self.settled = self.settled.max(self.sent.saturating_sub(u64::from(back)));
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        if let (true, Some(conn)) = (std::mem::take(&mut self.running), self.conn) {
+            datagrams::close(conn, io);
+        }
+    }
+}
+
+impl App for Ping {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => {
+                self.running = true;
+                self.started = io.now();
+                self.conn = Some(io.open(Open::icmp(Side::Home)));
+                self.ask(io);
+            }
+            Notice::Stop => self.stop(io),
+            Notice::Wake(_) => self.ask(io),
+            Notice::Datagram { conn, at: Side::Wan, payload, tag } if self.running => {
+                io.send(conn, Side::Wan, payload, tag);
+            }
+            Notice::Datagram { at: Side::Home, tag, .. } => self.hear(tag, io),
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::One(Direction::Up)
+    }
+
+    fn summary(&self, _now: Instant) -> Summary {
+        let mut out =
+            vec![("sent_packets", self.sent as f64), ("received_packets", self.received as f64)];
+        let asked = if self.received == 0 { self.sent } else { self.settled };
+        if asked > 0 {
+            let lost = asked.saturating_sub(self.received);
+            out.push(("loss_percent", 100.0 * lost as f64 / asked as f64));
+        }
+        out.extend(self.rtt.mean().map(|mean| ("rtt_mean_ms", mean)));
+        self.rtt.report(["rtt_p50_ms", "rtt_p95_ms", "rtt_p99_ms", "rtt_max_ms"], &mut out);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Net, build, close, known};
+
+    #[test]
+    fn a_ping_a_second_measures_the_round_trip() {
+        let mut net = Net::new(1);
+        let summary = net.run_secs(&mut *build("ping", &[]), 30);
+        close(known(&summary, "sent_packets"), 30.0, 1.0);
+        close(known(&summary, "rtt_mean_ms"), 40.134, 0.01);
+        close(known(&summary, "loss_percent"), 0.0, 0.0);
+    }
+
+    #[test]
+    fn lost_pings_are_counted() {
+        let mut net = Net::new(1).with_loss(0.2);
+        let app = &mut *build("ping", &[("interval", ms(10))]);
+        // A ping is lost either way: 1 - 0.8 · 0.8.
+        close(known(&net.run_secs(app, 60), "loss_percent"), 36.0, 2.0);
+        let mut dead = Net::new(1).with_loss(1.0);
+        close(known(&dead.run_secs(&mut *build("ping", &[]), 9), "loss_percent"), 100.0, 0.0);
+    }
+}

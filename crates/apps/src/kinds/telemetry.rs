@@ -1,0 +1,280 @@
+//! Telemetry: small messages at a constant rate over one TCP connection.
+//!
+//! Source: the telemonitoring traffic of Kua, Nguyen, Armitage and Branch (2017, Table I) and of
+//! Armitage et al. (2017, §III): a sensor of 16-bit samples; 50 samples or more a second are sent
+//! 50 to a message (100 bytes, what a `ZigBee` frame carries), fewer once a second. The sender
+//! has Nagle's rule off and the receiver acknowledges at once.
+//!
+//! A write that the send buffer cannot take whole blocks, as in nttcp in TCP mode, the program
+//! that those experiments used: its gap lies between two writes, so the next message comes an
+//! interval after the blocked one was taken, and a slow connection lowers the offered rate. What
+//! was written while TCP could not send leaves in full segments: the stream keeps no message
+//! boundaries.
+//!
+//! Differences: without blocking the schedule is exact, where nttcp sleeps between writes. A
+//! rate below one sample a second sends one sample at a time, where the sources are silent.
+
+use aqmlab_core::{Args, Duration, Instant, Kind, Param, Side, Value};
+
+use crate::params::{self, bytes, ms, rate};
+use crate::pipe::Pipe;
+use crate::quantiles::{Quantiles, Summary};
+use crate::{App, Carries, ConnId, Io, Notice, Open};
+
+const SAMPLE: u64 = 2;
+const SAMPLES_PER_MESSAGE: u64 = 50;
+
+const MESSAGE: Param = Param { name: "message", default: bytes(100), doc: "Bytes of a message." };
+const INTERVAL: Param = Param { name: "interval", default: ms(400), doc: "Time between messages." };
+const DIRECTION: Param = params::direction("up");
+const NODELAY: Param = Param {
+    name: "nodelay",
+    default: Value::Flag(true),
+    doc: "Whether the sender turns Nagle's rule off.",
+};
+const QUICKACK: Param = Param {
+    name: "quickack",
+    default: Value::Flag(true),
+    doc: "Whether the receiver acknowledges every segment at once.",
+};
+
+/// Registers `iot_low`, `iot_high` and `telemetry`.
+pub const KINDS: &[Kind<dyn App>] = &[
+    Kind {
+        name: "iot_low",
+        summary: "A sensor of 2 kbit/s over TCP: 100 bytes every 400 ms",
+        source: "Kua, Nguyen, Armitage and Branch 2017, Table I (IoT_low)",
+        params: &[MESSAGE, INTERVAL, DIRECTION, NODELAY, QUICKACK],
+        build: |args: &Args| {
+            let interval = params::interval(args, "interval");
+            Box::new(Telemetry::new(args.bytes("message").0.max(1), interval, args))
+        },
+    },
+    Kind {
+        name: "iot_high",
+        summary: "A sensor of 100 kbit/s over TCP: 100 bytes every 8 ms",
+        source: "Kua, Nguyen, Armitage and Branch 2017, Table I (IoT_high)",
+        params: &[MESSAGE, Param { default: ms(8), ..INTERVAL }, DIRECTION, NODELAY, QUICKACK],
+        build: |args: &Args| {
+            let interval = params::interval(args, "interval");
+            Box::new(Telemetry::new(args.bytes("message").0.max(1), interval, args))
+        },
+    },
+    Kind {
+        name: "telemetry",
+        summary: "A sensor of any rate over TCP",
+        source: "Armitage et al. 2017, §III (16-bit samples, 50 to a message)",
+        params: &[
+            Param { name: "rate", default: rate(10_000), doc: "Rate of the samples." },
+            DIRECTION,
+            NODELAY,
+            QUICKACK,
+        ],
+        build: |args: &Args| {
+            let (message, interval) = pace(args.rate("rate").as_bps());
+            Box::new(Telemetry::new(message, interval, args))
+        },
+    },
+];
+
+/// Bytes of a message and the time between two, for a sensor of `bps`.
+fn pace(bps: u64) -> (u64, Duration) {
+    let samples = (bps / (8 * SAMPLE)).clamp(1, SAMPLES_PER_MESSAGE);
+    // From 50 samples a second this is the time of 50; below it, of a second's worth.
+    let nanos = u128::from(samples * 8 * SAMPLE) * 1_000_000_000 / u128::from(bps);
+    (samples * SAMPLE, Duration::from_nanos(nanos as u64).max(Duration::from_micros(1)))
+}
+
+struct Telemetry {
+    message: u64,
+    interval: Duration,
+    sender: Side,
+    open: Open,
+    running: bool,
+    pipe: Option<(ConnId, Pipe<Instant>)>,
+    /// When the write that blocks now was made.
+    blocked: Option<Instant>,
+    blocked_for: Duration,
+    started: Instant,
+    stopped: Option<Instant>,
+    sent: u64,
+    delivered: u64,
+    latency: Quantiles,
+}
+
+impl Telemetry {
+    fn new(message: u64, interval: Duration, args: &Args) -> Self {
+        let sender = params::sender(args);
+        let (nodelay, quickack) = (args.flag("nodelay"), args.flag("quickack"));
+        Self {
+            message,
+            interval,
+            sender,
+            open: Open { nodelay, quickack, ..Open::tcp(sender) },
+            running: false,
+            pipe: None,
+            blocked: None,
+            blocked_for: Duration::ZERO,
+            started: Instant::ZERO,
+            stopped: None,
+            sent: 0,
+            delivered: 0,
+            latency: Quantiles::default(),
+        }
+    }
+
+    fn start(&mut self, io: &mut dyn Io) {
+        self.running = true;
+        self.started = io.now();
+        let conn = io.open(self.open);
+        self.pipe = Some((conn, Pipe::new(conn, self.sender)));
+        self.write(io);
+    }
+
+    /// Writes a message and arranges for the next: an interval from now, or from when the send
+    /// buffer has taken all of this one.
+    fn write(&mut self, io: &mut dyn Io) {
+        let Some((_, pipe)) = &mut self.pipe else { return };
+        let now = io.now();
+        pipe.push(self.message, now, io);
+        self.sent += 1;
+        if pipe.is_blocked() {
+            self.blocked = Some(now);
+        } else {
+            io.wake_at(now + self.interval, 0);
+        }
+    }
+
+    fn unblock(&mut self, io: &mut dyn Io) {
+        let (Some((_, pipe)), Some(since)) = (&mut self.pipe, self.blocked) else { return };
+        pipe.flush(io);
+        if !pipe.is_blocked() {
+            self.blocked = None;
+            self.blocked_for += io.now().since(since);
+            io.wake_at(io.now() + self.interval, 0);
+        }
+    }
+
+    fn read(&mut self, bytes: u64, now: Instant) {
+        let Some((_, pipe)) = &mut self.pipe else { return };
+        pipe.advance(bytes);
+        while let Some(written) = pipe.pop() {
+            self.delivered += 1;
+            self.latency.add_ms(now.since(written));
+        }
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        if std::mem::take(&mut self.running) {
+            self.stopped = Some(io.now());
+            if let Some((conn, _)) = self.pipe {
+                io.close(conn, self.sender);
+            }
+        }
+    }
+}
+
+impl App for Telemetry {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => self.start(io),
+            Notice::Stop => self.stop(io),
+            Notice::Wake(_) if self.running && self.blocked.is_none() => self.write(io),
+            Notice::Writable { at, .. } if self.running && at == self.sender => self.unblock(io),
+            Notice::Read { at, bytes, .. } if at != self.sender => self.read(bytes, io.now()),
+            Notice::Finished { conn, at } => io.close(conn, at),
+            Notice::Closed(_) => self.running = false,
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::One(self.sender.sends())
+    }
+
+    fn summary(&self, now: Instant) -> Summary {
+        let kbit = |bytes: u64, span: Duration| bytes as f64 * 8e-3 / span.as_secs_f64();
+        let span = self.stopped.unwrap_or(now).since(self.started);
+        let mut out = vec![
+            ("sent_messages", self.sent as f64),
+            ("delivered_messages", self.delivered as f64),
+            ("offered_kbit", kbit(self.message, self.interval)),
+            ("blocked_s", self.blocked_for.as_secs_f64()),
+        ];
+        if span > Duration::ZERO {
+            out.push(("delivered_kbit", kbit(self.delivered * self.message, span)));
+        }
+        if self.sent > 0 {
+            out.push(("completeness_percent", 100.0 * self.delivered as f64 / self.sent as f64));
+        }
+        self.latency.report(
+            ["delivery_p50_ms", "delivery_p95_ms", "delivery_p99_ms", "delivery_max_ms"],
+            &mut out,
+        );
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Call, Net, build, close, known};
+
+    #[test]
+    fn any_rate_is_cut_into_messages_by_the_rule() {
+        for (bps, message, interval_us) in [
+            (2_000, 100, 400_000),
+            (100_000, 100, 8_000),
+            (800, 100, 1_000_000),
+            (799, 98, 981_226),
+            (16, 2, 1_000_000),
+            (2, 2, 8_000_000),
+            (1_536_000, 100, 520),
+        ] {
+            let (bytes, interval) = pace(bps);
+            assert_eq!((bytes, interval.as_micros()), (message, interval_us), "{bps} bit/s");
+        }
+    }
+
+    #[test]
+    fn sensors_have_the_ip_rates_of_the_table() {
+        // 152 bytes with TCP timestamps: 3.04 and 152 kbit/s.
+        for (kind, kbit) in [("iot_low", 3.04), ("iot_high", 152.0)] {
+            let mut net = Net::new(1);
+            // The test network coalesces writes no more than TCP without Nagle's rule does.
+            let summary = net.run_secs(&mut *build(kind, &[]), 100);
+            close(net.ip_bytes[0] as f64 * 8.0 / 1e5, kbit, kbit * 0.01);
+            close(known(&summary, "completeness_percent"), 100.0, 0.0);
+            close(
+                known(&summary, "delivered_kbit"),
+                known(&summary, "offered_kbit"),
+                0.01 * known(&summary, "offered_kbit"),
+            );
+            close(known(&summary, "delivery_p50_ms"), 20.12, 0.01);
+        }
+    }
+
+    #[test]
+    fn nagle_and_delayed_acknowledgements_are_off_unless_asked_for() {
+        for (flags, nodelay, quickack) in [
+            (vec![], true, true),
+            (vec![("nodelay", Value::Flag(false)), ("quickack", Value::Flag(false))], false, false),
+        ] {
+            let mut net = Net::new(1);
+            net.run_secs(&mut *build("iot_high", &flags), 1);
+            let want = Open { nodelay, quickack, ..Open::tcp(Side::Home) };
+            assert_eq!(net.calls[0].1, Call::Open(want));
+        }
+    }
+
+    #[test]
+    fn a_blocked_write_blocks_the_schedule() {
+        // 100 kbit/s of messages into 50 kbit/s of link: the send buffer fills, then blocks.
+        let mut net = Net::new(1).with_rate(50_000);
+        let summary = net.run_secs(&mut *build("iot_high", &[]), 60);
+        let sent = known(&summary, "sent_messages");
+        assert!(sent < 60.0 * 125.0 * 0.75, "{sent} messages were not held back");
+        assert!(known(&summary, "blocked_s") > 10.0);
+        close(known(&summary, "completeness_percent"), 100.0, 0.2);
+    }
+}

@@ -1,0 +1,283 @@
+//! A telephone call: constant-rate voice both ways, and how each side would rate it.
+//!
+//! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating
+//! of `emodel`. A packet that comes after its playout time is as good as lost. The playout time
+//! is the sending time and a delay that is either fixed by the first packet, or follows the
+//! delays as in Ramjee, Kurose, Towsley and Schulzrinne (1994), algorithm 1.
+//!
+//! Differences: there is no silence suppression, and the adaptive playout moves with every
+//! packet instead of between talk spurts, as receivers that stretch time do.
+
+use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Value};
+
+use crate::emodel::{self, Codec};
+use crate::pacer::Pacer;
+use crate::params::{self, bytes, ms};
+use crate::quantiles::Summary;
+use crate::{App, Carries, Io, Notice};
+
+const RTP_HEADER: u32 = 12;
+
+/// Weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
+const MEMORY: f64 = 0.998_002;
+
+const DEJITTER: Param = Param {
+    name: "dejitter",
+    default: Value::Word("adaptive", &["adaptive", "fixed"]),
+    doc: "Whether the playout delay follows the delays seen or stays as the first packet set it.",
+};
+const PLAYOUT: Param = Param {
+    name: "playout",
+    default: ms(60),
+    doc: "How long the first packet waits in the de-jitter buffer.",
+};
+const EMODEL: Param = Param {
+    name: "emodel",
+    default: Value::Word("simple", &["simple", "full"]),
+    doc: "The form of the E-model: the simple one, or all delay terms of G.107 as in Flent.",
+};
+const IMPAIRMENT: Param = Param {
+    name: "ie",
+    default: Value::Number(Codec::G711.impairment),
+    doc: "The codec's impairment without loss (Ie).",
+};
+const ROBUSTNESS: Param = Param {
+    name: "bpl",
+    default: Value::Number(Codec::G711.robustness),
+    doc: "The codec's robustness against loss (Bpl); 4.3 is G.711 without concealment.",
+};
+const PAYLOAD: Param =
+    Param { name: "payload", default: bytes(160), doc: "Bytes of voice in a packet." };
+const INTERVAL: Param =
+    Param { name: "interval", default: ms(20), doc: "Milliseconds of voice in a packet." };
+const LOOKAHEAD: Param =
+    Param { name: "lookahead", default: ms(0), doc: "Delay of the codec beyond its packet." };
+
+/// Registers `voip` and `voip_g729`.
+pub const KINDS: &[Kind<dyn App>] = &[
+    Kind {
+        name: "voip",
+        summary: "A G.711 call both ways, rated by the E-model",
+        source: "RFC 3550, RFC 3551, ITU-T G.107 and G.113",
+        params: &[PAYLOAD, INTERVAL, LOOKAHEAD, PLAYOUT, DEJITTER, EMODEL, IMPAIRMENT, ROBUSTNESS],
+        build,
+    },
+    Kind {
+        name: "voip_g729",
+        summary: "A G.729 call both ways, rated by the E-model",
+        source: "RFC 3550, RFC 3551, ITU-T G.107 and G.113",
+        params: &[
+            Param { default: bytes(20), ..PAYLOAD },
+            INTERVAL,
+            Param { default: ms(5), ..LOOKAHEAD },
+            PLAYOUT,
+            DEJITTER,
+            EMODEL,
+            Param { default: Value::Number(Codec::G729.impairment), ..IMPAIRMENT },
+            Param { default: Value::Number(Codec::G729.robustness), ..ROBUSTNESS },
+        ],
+        build,
+    },
+];
+
+fn build(args: &Args) -> Box<dyn App> {
+    let interval = params::interval(args, "interval");
+    let payload = params::payload(args, "payload") + RTP_HEADER;
+    let adaptive = args.word("dejitter") == "adaptive";
+    let playout = Playout::new(args.duration("playout"), adaptive);
+    Box::new(Voip {
+        pacer: Pacer::new(payload, interval, &Direction::BOTH),
+        playouts: [playout.clone(), playout],
+        coding_ms: (interval + args.duration("lookahead")).as_secs_f64() * 1e3,
+        codec: Codec { impairment: args.number("ie"), robustness: args.number("bpl").max(0.1) },
+        full: args.word("emodel") == "full",
+    })
+}
+
+/// A de-jitter buffer.
+#[derive(Clone, Debug)]
+struct Playout {
+    margin_ms: f64,
+    adaptive: bool,
+    /// Estimated delay and variation, in milliseconds; `None` before the first packet.
+    estimate: Option<(f64, f64)>,
+    /// Sum of the playout delays given to packets.
+    waited_ms: f64,
+    packets: u64,
+    late: u64,
+}
+
+impl Playout {
+    const fn new(margin: Duration, adaptive: bool) -> Self {
+        let margin_ms = margin.as_nanos() as f64 / 1e6;
+        Self { margin_ms, adaptive, estimate: None, waited_ms: 0.0, packets: 0, late: 0 }
+    }
+
+    fn take(&mut self, delay: Duration) {
+        let delay = delay.as_secs_f64() * 1e3;
+        // Four variations make the margin, so that it is what the first packet waits.
+        let (mean, variation) = self.estimate.unwrap_or((delay, self.margin_ms / 4.0));
+        let deadline = mean + 4.0 * variation;
+        self.packets += 1;
+        self.waited_ms += deadline;
+        self.late += u64::from(delay > deadline);
+        self.estimate = Some(if self.adaptive {
+            let mean = MEMORY * mean + (1.0 - MEMORY) * delay;
+            (mean, MEMORY * variation + (1.0 - MEMORY) * (mean - delay).abs())
+        } else {
+            (mean, variation)
+        });
+    }
+
+    /// Mean delay from sending to playing.
+    fn delay_ms(&self) -> f64 {
+        if self.packets == 0 { 0.0 } else { self.waited_ms / self.packets as f64 }
+    }
+}
+
+struct Voip {
+    pacer: Pacer,
+    playouts: [Playout; 2],
+    /// Time to fill a packet and to encode it.
+    coding_ms: f64,
+    codec: Codec,
+    full: bool,
+}
+
+struct Names {
+    mos: &'static str,
+    r: &'static str,
+    late: &'static str,
+    delay: &'static str,
+}
+
+const NAMES: [Names; 2] = [
+    Names { mos: "mos_up", r: "r_factor_up", late: "late_up_percent", delay: "mouth_to_ear_up_ms" },
+    Names {
+        mos: "mos_down",
+        r: "r_factor_down",
+        late: "late_down_percent",
+        delay: "mouth_to_ear_down_ms",
+    },
+];
+
+impl Voip {
+    /// Rates what was heard in `direction`, if anything was said.
+    fn rate(&self, direction: Direction, out: &mut Summary) -> Option<()> {
+        let names = &NAMES[direction.index()];
+        let playout = &self.playouts[direction.index()];
+        let (sent, arrivals) = self.pacer.leg(direction)?;
+        let lost = arrivals.loss(sent)?;
+        let expected = arrivals.expected().max(1) as f64;
+        let late = playout.late as f64 / expected;
+        let delay = playout.delay_ms() + self.coding_ms;
+        let r = if self.full {
+            let jitter = arrivals.jitter_ms().unwrap_or(0.0);
+            emodel::full(arrivals.delays().mean().unwrap_or(0.0) + 2.0 * jitter, lost)
+        } else {
+            emodel::simple(delay, (lost + late).min(1.0), self.codec)
+        };
+        out.push((names.mos, emodel::mos(r)));
+        out.push((names.r, r));
+        out.push((names.late, 100.0 * late));
+        out.push((names.delay, delay));
+        Some(())
+    }
+}
+
+impl App for Voip {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Start => self.pacer.start(io),
+            Notice::Stop => self.pacer.stop(io),
+            Notice::Wake(token) => self.pacer.wake(token, io),
+            Notice::Datagram { at, tag, .. } => {
+                if let Some((direction, delay)) = self.pacer.arrive(at, tag, io.now()) {
+                    self.playouts[direction.index()].take(delay);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::Both
+    }
+
+    fn summary(&self, _now: Instant) -> Summary {
+        let mut out = Summary::new();
+        for direction in Direction::BOTH {
+            // A direction in which nothing was said has no rating.
+            let _ = self.rate(direction, &mut out);
+        }
+        self.pacer.report(&mut out);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Net, build, close, known};
+
+    #[test]
+    fn codecs_have_their_ip_rates() {
+        for (kind, payload, interval, kbit) in [
+            ("voip", 160, 20, 80.0),
+            ("voip", 80, 10, 96.0),
+            ("voip_g729", 20, 20, 24.0),
+            ("voip_g729", 30, 30, 18.67),
+        ] {
+            let mut net = Net::new(1);
+            let changes = [("payload", bytes(payload)), ("interval", ms(interval))];
+            net.run_secs(&mut *build(kind, &changes), 100);
+            for side in 0..2 {
+                close(net.ip_bytes[side] as f64 * 8.0 / 1e5, kbit, 0.05);
+            }
+        }
+    }
+
+    #[test]
+    fn a_clean_call_is_rated_by_its_delay() {
+        let fixed = ("dejitter", Value::Word("fixed", &[]));
+        let summary = Net::new(1).run_secs(&mut *build("voip", &[fixed]), 60);
+        // 20 ms of network and 0.16 ms of link, 60 ms of buffer, 20 ms of packet.
+        close(known(&summary, "mouth_to_ear_up_ms"), 100.16, 0.01);
+        close(known(&summary, "r_factor_down"), 93.2 - 0.024 * 100.16, 0.01);
+        close(known(&summary, "mos_up"), 4.36, 0.01);
+        let g729 = Net::new(1).run_secs(&mut *build("voip_g729", &[fixed]), 60);
+        close(known(&g729, "r_factor_up"), 93.2 - 11.0 - 0.024 * 105.0, 0.02);
+    }
+
+    #[test]
+    fn loss_lowers_the_score_and_concealment_softens_it() {
+        let mos = |bpl: f64, loss| {
+            let app = &mut *build("voip", &[("bpl", Value::Number(bpl))]);
+            known(&Net::new(2).with_loss(loss).run_secs(app, 200), "mos_down")
+        };
+        assert!(mos(25.1, 0.0) > mos(25.1, 0.05) + 0.3);
+        assert!(mos(25.1, 0.05) > mos(4.3, 0.05) + 1.0);
+    }
+
+    #[test]
+    fn what_comes_after_its_playout_time_is_late() {
+        let mut fixed = Playout::new(Duration::from_millis(60), false);
+        let mut adaptive = Playout::new(Duration::from_millis(60), true);
+        for n in 0..10_000 {
+            let delay = Duration::from_millis(if n < 100 { 20 } else { 200 });
+            fixed.take(delay);
+            adaptive.take(delay);
+        }
+        assert_eq!(fixed.late, 9_900, "80 ms is over for all that take 200");
+        assert!(adaptive.late < 100, "{}", adaptive.late);
+        close(fixed.delay_ms(), 80.0, 1e-9);
+        assert!(adaptive.delay_ms() > 200.0);
+    }
+
+    #[test]
+    fn the_full_form_rates_without_the_buffer() {
+        let full = ("emodel", Value::Word("full", &[]));
+        let summary = Net::new(1).run_secs(&mut *build("voip", &[full]), 60);
+        close(known(&summary, "r_factor_up"), emodel::full(20.16, 0.0), 0.01);
+    }
+}

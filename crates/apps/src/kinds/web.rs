@@ -1,0 +1,124 @@
+//! Web browsing: a page, a pause, another page.
+//!
+//! Source: HTTP/1.1 (RFC 9112) as browsers speak it, up to six connections to each host with one
+//! request at a time on each, or HTTP/2 (RFC 9113), one connection to each host that carries all
+//! requests. A page's time runs to its last object: a DNS lookup, the handshakes, one round trip
+//! for each step in which objects are found, and the transfers. The pages are those of
+//! `page`; the pause is exponential with the 30 s of the 3GPP model.
+//!
+//! Differences: HTTP/2 answers in the order of asking, without priorities, and its own flow
+//! control does not hold it back; a lookup that is not answered is repeated every 5 s, the
+//! default of resolv.conf(5); the sizes of TLS messages are typical ones, our choice.
+
+use aqmlab_core::{Args, Direction, Instant, Kind, Param, Value};
+
+use crate::params::{bytes, ms};
+use crate::quantiles::Summary;
+use crate::{App, Carries, Io, Notice};
+
+mod browser;
+mod page;
+
+use browser::{Browser, Config};
+use page::Model;
+
+/// Registers `web`.
+pub const KINDS: &[Kind<dyn App>] = &[Kind {
+    name: "web",
+    summary: "Web browsing: page after page, with page load times",
+    source: "RFC 9112, RFC 9113; httparchive.org 2016; 3GPP HTTP model (ns-3)",
+    params: &[
+        Param {
+            name: "page",
+            default: Value::Word("archive2016", page::PAGES),
+            doc: "What a page is made of.",
+        },
+        Param {
+            name: "protocol",
+            default: Value::Word("http1", &["http1", "http2"]),
+            doc: "Several connections to each host, or one.",
+        },
+        Param { name: "hosts", default: Value::Count(6), doc: "Hosts that have a page's objects." },
+        Param {
+            name: "connections",
+            default: Value::Count(6),
+            doc: "Most connections to one host in HTTP/1.1.",
+        },
+        Param {
+            name: "depth",
+            default: Value::Count(3),
+            doc: "Steps in which a page's objects are found, the page itself included.",
+        },
+        Param {
+            name: "objects",
+            default: Value::Count(30),
+            doc: "Objects of a `custom` page, the page itself included.",
+        },
+        Param { name: "size", default: bytes(1_000_000), doc: "Bytes of a `custom` page." },
+        Param { name: "request", default: bytes(400), doc: "Bytes of a request." },
+        Param { name: "header", default: bytes(300), doc: "Bytes of a response's header." },
+        Param {
+            name: "tls_rtts",
+            default: Value::Count(1),
+            doc: "Round trips of the TLS handshake: 1 for TLS 1.3, 2 for TLS 1.2, 0 for none.",
+        },
+        Param { name: "dns", default: Value::Flag(true), doc: "Whether each host is looked up." },
+        Param {
+            name: "server_time",
+            default: ms(0),
+            doc: "Time that a server takes over a request.",
+        },
+        Param { name: "think", default: ms(30_000), doc: "Mean time between pages." },
+        Param {
+            name: "pages",
+            default: Value::Count(0),
+            doc: "How many pages; 0 goes on until the end.",
+        },
+    ],
+    build: |args: &Args| {
+        let model =
+            Model::named(args.word("page"), args.bytes("size").0, args.count("objects") as usize);
+        let http2 = args.word("protocol") == "http2";
+        Box::new(Web {
+            browser: Browser::new(Config {
+                model,
+                http2,
+                hosts: args.count("hosts").clamp(1, 1_000) as usize,
+                connections: if http2 {
+                    1
+                } else {
+                    args.count("connections").clamp(1, 1_000) as usize
+                },
+                depth: args.count("depth").clamp(1, 1_000) as usize,
+                request: args.bytes("request").0,
+                header: args.bytes("header").0,
+                tls_rtts: args.count("tls_rtts").min(10) as u32,
+                dns: args.flag("dns"),
+                server_time: args.duration("server_time"),
+                think: args.duration("think"),
+                pages: args.count("pages"),
+            }),
+        })
+    },
+}];
+
+struct Web {
+    browser: Browser,
+}
+
+impl App for Web {
+    fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        self.browser.handle(notice, io);
+    }
+
+    fn carries(&self) -> Carries {
+        Carries::One(Direction::Down)
+    }
+
+    fn summary(&self, now: Instant) -> Summary {
+        self.browser.summary(now)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,410 @@
+//! A browser and the servers it talks to.
+
+use aqmlab_core::{Duration, Instant, Side};
+
+use super::page::{self, Model, Object};
+use crate::datagrams;
+use crate::pipe::Pipe;
+use crate::quantiles::{Quantiles, Summary};
+use crate::{ConnId, Io, Notice, Open};
+
+/// TLS: the client's first message and the server's answer, then those of further round trips.
+const HELLO: u64 = 517;
+const CERTIFICATES: u64 = 3_500;
+const FINISH: u64 = 130;
+const FINISHED: u64 = 60;
+
+const DNS_QUERY: u32 = 45;
+const DNS_ANSWER: u32 = 110;
+const DNS_RETRY: Duration = Duration::from_secs(5);
+
+/// How pages are loaded.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) model: Model,
+    pub(crate) http2: bool,
+    pub(crate) hosts: usize,
+    /// Most connections to one host.
+    pub(crate) connections: usize,
+    pub(crate) depth: usize,
+    pub(crate) request: u64,
+    pub(crate) header: u64,
+    pub(crate) tls_rtts: u32,
+    pub(crate) dns: bool,
+    pub(crate) server_time: Duration,
+    pub(crate) think: Duration,
+    pub(crate) pages: u64,
+}
+
+/// What the two ends say to each other.
+#[derive(Clone, Copy, Debug)]
+enum Say {
+    /// A message of the TLS handshake, with the round trips after it.
+    Tls(u32),
+    /// A request or a response for the object of this number.
+    Object(usize),
+}
+
+#[derive(Debug)]
+struct Link {
+    conn: ConnId,
+    host: usize,
+    /// Whether requests may be sent.
+    ready: bool,
+    up: Pipe<Say>,
+    down: Pipe<Say>,
+    /// Objects asked for and not yet there.
+    asked: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Host {
+    resolved: bool,
+    looking: bool,
+    /// Objects found and not yet asked for, the next one last.
+    found: Vec<usize>,
+}
+
+/// What a wake is for.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    NextPage,
+    /// The lookup of a host has not been answered.
+    Lookup(usize),
+    /// The main object has been parsed.
+    Parsed,
+    /// A server has its answer ready.
+    Answer(ConnId, usize),
+}
+
+/// A browser, page after page.
+pub(crate) struct Browser {
+    config: Config,
+    running: bool,
+    resolver: Option<ConnId>,
+    /// Pages begun; wakes and lookups of earlier ones are void.
+    begun: u64,
+    started: Instant,
+    objects: Vec<Object>,
+    left: usize,
+    hosts: Vec<Host>,
+    links: Vec<Link>,
+    opened: u64,
+    opened_now: u64,
+    load: Quantiles,
+    first: Quantiles,
+    /// Wakes asked for, by token.
+    due: Vec<Option<Due>>,
+}
+
+impl Browser {
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            config,
+            running: false,
+            resolver: None,
+            begun: 0,
+            started: Instant::ZERO,
+            objects: Vec::new(),
+            left: 0,
+            hosts: Vec::new(),
+            links: Vec::new(),
+            opened: 0,
+            opened_now: 0,
+            load: Quantiles::default(),
+            first: Quantiles::default(),
+            due: Vec::new(),
+        }
+    }
+
+    pub(crate) fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
+        match notice {
+            Notice::Finished { conn, at } => io.close(conn, at),
+            Notice::Start => {
+                self.running = true;
+                self.resolver = self.config.dns.then(|| io.open(Open::udp(Side::Home)));
+                self.begin(io);
+            }
+            Notice::Stop => self.stop(io),
+            _ if !self.running => {}
+            Notice::Wake(token) => self.wake(token, io),
+            Notice::Opened(conn) => self.opened(conn, io),
+            Notice::Read { conn, at, bytes } => self.read(conn, at, bytes, io),
+            Notice::Writable { conn, at } => {
+                if let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) {
+                    if at == Side::Home { link.up.flush(io) } else { link.down.flush(io) }
+                }
+            }
+            Notice::Closed(conn) => self.lost(conn, io),
+            Notice::Datagram { conn, at: Side::Wan, tag, .. } => {
+                io.send(conn, Side::Wan, DNS_ANSWER, tag);
+            }
+            Notice::Datagram { at: Side::Home, tag, .. } => self.resolved(tag, io),
+        }
+    }
+
+    /// Asks to be woken for `due`. Tokens are the page's number and a place in its list.
+    fn wake_for(&mut self, due: Due, span: Duration, io: &mut dyn Io) {
+        let token = self.begun << 32 | self.due.len() as u64;
+        self.due.push(Some(due));
+        io.wake_at(io.now() + span, token);
+    }
+
+    fn wake(&mut self, token: u64, io: &mut dyn Io) {
+        if token >> 32 != self.begun {
+            return;
+        }
+        let Some(due) = self.due.get_mut((token & 0xffff_ffff) as usize).and_then(Option::take)
+        else {
+            return;
+        };
+        match due {
+            Due::NextPage => self.begin(io),
+            Due::Lookup(host) => {
+                if !self.hosts[host].resolved {
+                    self.look_up(host, io);
+                }
+            }
+            Due::Parsed => self.discover(0, io),
+            Due::Answer(conn, object) => self.answer(conn, object, io),
+        }
+    }
+
+    fn begin(&mut self, io: &mut dyn Io) {
+        let Config { model, hosts, depth, .. } = self.config;
+        self.begun += 1;
+        self.due.clear();
+        self.opened_now = 0;
+        self.started = io.now();
+        self.objects = page::page(model, hosts, depth, io.rng());
+        self.left = self.objects.len();
+        self.hosts = (0..hosts).map(|_| Host::default()).collect();
+        self.find(0, io);
+    }
+
+    /// An object is known of: it is asked for as soon as a connection is free.
+    fn find(&mut self, object: usize, io: &mut dyn Io) {
+        let host = self.objects[object].host;
+        self.hosts[host].found.insert(0, object);
+        self.dispatch(host, io);
+    }
+
+    /// Asks `host` for what was found, opening connections as the protocol allows.
+    fn dispatch(&mut self, host: usize, io: &mut dyn Io) {
+        if self.config.dns && !self.hosts[host].resolved {
+            if !self.hosts[host].looking {
+                self.hosts[host].looking = true;
+                self.look_up(host, io);
+            }
+            return;
+        }
+        let http2 = self.config.http2;
+        while let Some(&object) = self.hosts[host].found.last() {
+            let free = |link: &&mut Link| {
+                link.host == host && link.ready && (http2 || link.asked.is_empty())
+            };
+            let Some(link) = self.links.iter_mut().find(free) else { break };
+            self.hosts[host].found.pop();
+            link.asked.push(object);
+            link.up.push(self.config.request, Say::Object(object), io);
+        }
+        let of_host = || self.links.iter().filter(|link| link.host == host);
+        let coming = of_host().filter(|link| !link.ready).count();
+        let room = self.config.connections.saturating_sub(of_host().count());
+        for _ in 0..room.min(self.hosts[host].found.len().saturating_sub(coming)) {
+            self.connect(host, io);
+        }
+    }
+
+    fn look_up(&mut self, host: usize, io: &mut dyn Io) {
+        if let Some(resolver) = self.resolver {
+            io.send(resolver, Side::Home, DNS_QUERY, self.begun << 32 | host as u64);
+            self.wake_for(Due::Lookup(host), DNS_RETRY, io);
+        }
+    }
+
+    fn resolved(&mut self, tag: u64, io: &mut dyn Io) {
+        let host = (tag & 0xffff_ffff) as usize;
+        if tag >> 32 == self.begun && host < self.hosts.len() && !self.hosts[host].resolved {
+            self.hosts[host].resolved = true;
+            self.dispatch(host, io);
+        }
+    }
+
+    fn connect(&mut self, host: usize, io: &mut dyn Io) {
+        let conn = io.open(Open { nodelay: true, ..Open::tcp(Side::Home) });
+        self.opened_now += 1;
+        self.links.push(Link {
+            conn,
+            host,
+            ready: false,
+            up: Pipe::new(conn, Side::Home),
+            down: Pipe::new(conn, Side::Wan),
+            asked: Vec::new(),
+        });
+    }
+
+    fn opened(&mut self, conn: ConnId, io: &mut dyn Io) {
+        let tls = self.config.tls_rtts;
+        let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) else { return };
+        if tls > 0 {
+            link.up.push(HELLO, Say::Tls(tls - 1), io);
+        } else {
+            link.ready = true;
+            let host = link.host;
+            self.dispatch(host, io);
+        }
+    }
+
+    fn read(&mut self, conn: ConnId, at: Side, bytes: u64, io: &mut dyn Io) {
+        if let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) {
+            if at == Side::Wan { link.up.advance(bytes) } else { link.down.advance(bytes) }
+        }
+        while let Some(say) = self.pop(conn, at) {
+            if at == Side::Wan { self.serve(conn, say, io) } else { self.hear(conn, say, io) }
+        }
+    }
+
+    fn pop(&mut self, conn: ConnId, at: Side) -> Option<Say> {
+        let link = self.links.iter_mut().find(|link| link.conn == conn)?;
+        if at == Side::Wan { link.up.pop() } else { link.down.pop() }
+    }
+
+    /// The server reads a message.
+    fn serve(&mut self, conn: ConnId, say: Say, io: &mut dyn Io) {
+        match say {
+            Say::Tls(left) => {
+                let size = if left + 1 == self.config.tls_rtts { CERTIFICATES } else { FINISHED };
+                self.reply(conn, size, say, io);
+            }
+            Say::Object(object) if self.config.server_time > Duration::ZERO => {
+                self.wake_for(Due::Answer(conn, object), self.config.server_time, io);
+            }
+            Say::Object(object) => self.answer(conn, object, io),
+        }
+    }
+
+    fn answer(&mut self, conn: ConnId, object: usize, io: &mut dyn Io) {
+        let size = self.objects[object].size + self.config.header;
+        self.reply(conn, size, Say::Object(object), io);
+    }
+
+    fn reply(&mut self, conn: ConnId, size: u64, say: Say, io: &mut dyn Io) {
+        if let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) {
+            link.down.push(size, say, io);
+        }
+    }
+
+    /// The browser reads a message.
+    fn hear(&mut self, conn: ConnId, say: Say, io: &mut dyn Io) {
+        let Some(link) = self.links.iter_mut().find(|link| link.conn == conn) else { return };
+        let host = link.host;
+        match say {
+            Say::Tls(0) => {
+                link.ready = true;
+                self.dispatch(host, io);
+            }
+            Say::Tls(left) => link.up.push(FINISH, Say::Tls(left - 1), io),
+            Say::Object(object) => {
+                link.asked.retain(|&asked| asked != object);
+                self.arrived(object, io);
+                // With its last object the page is over, and so is this connection.
+                if self.left > 0 {
+                    self.dispatch(host, io);
+                }
+            }
+        }
+    }
+
+    fn arrived(&mut self, object: usize, io: &mut dyn Io) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            if object == 0 {
+                self.first.add_ms(io.now().since(self.started));
+            }
+            self.finish(io);
+        } else if object == 0 {
+            self.first.add_ms(io.now().since(self.started));
+            let parsing = self.config.model.parsing(io.rng());
+            if parsing > Duration::ZERO {
+                self.wake_for(Due::Parsed, parsing, io);
+            } else {
+                self.discover(0, io);
+            }
+        } else {
+            self.discover(object, io);
+        }
+    }
+
+    /// Finds the objects that `parent` tells of.
+    fn discover(&mut self, parent: usize, io: &mut dyn Io) {
+        for object in parent + 1..self.objects.len() {
+            if self.objects[object].parent == parent {
+                self.find(object, io);
+            }
+        }
+    }
+
+    fn finish(&mut self, io: &mut dyn Io) {
+        let took = io.now().since(self.started);
+        self.load.add_ms(took);
+        self.opened += self.opened_now;
+        io.note("page_load_ms", took.as_secs_f64() * 1e3);
+        self.close_all(io);
+        if self.config.pages == 0 || self.begun < self.config.pages {
+            let think = io.rng().exponential(self.config.think.as_secs_f64());
+            self.wake_for(Due::NextPage, Duration::from_secs_f64(think), io);
+        }
+    }
+
+    fn close_all(&mut self, io: &mut dyn Io) {
+        for link in self.links.drain(..) {
+            io.close(link.conn, Side::Home);
+        }
+    }
+
+    /// A connection is gone: what was asked for on it is asked for again.
+    fn lost(&mut self, conn: ConnId, io: &mut dyn Io) {
+        let Some(at) = self.links.iter().position(|link| link.conn == conn) else { return };
+        let link = self.links.remove(at);
+        self.hosts[link.host].found.extend(link.asked);
+        self.dispatch(link.host, io);
+    }
+
+    fn stop(&mut self, io: &mut dyn Io) {
+        if std::mem::take(&mut self.running) {
+            self.close_all(io);
+            if let Some(resolver) = self.resolver {
+                datagrams::close(resolver, io);
+            }
+        }
+    }
+
+    pub(crate) fn summary(&self, now: Instant) -> Summary {
+        let mut out = vec![
+            ("pages_count", self.load.count() as f64),
+            ("unfinished_pages_count", (self.begun - self.load.count()) as f64),
+        ];
+        if self.load.count() > 0 {
+            let connections = self.opened as f64 / self.load.count() as f64;
+            out.push(("connections_per_page_mean", connections));
+        }
+        if self.left > 0 && self.running {
+            out.push(("loading_s", now.since(self.started).as_secs_f64()));
+        }
+        self.load.report(
+            ["page_load_p50_ms", "page_load_p95_ms", "page_load_p99_ms", "page_load_max_ms"],
+            &mut out,
+        );
+        self.first.report(
+            [
+                "first_object_p50_ms",
+                "first_object_p95_ms",
+                "first_object_p99_ms",
+                "first_object_max_ms",
+            ],
+            &mut out,
+        );
+        out
+    }
+}

@@ -1,0 +1,180 @@
+//! What a web page is made of.
+//!
+//! Sources:
+//!
+//! - `archive2016`: the mean page of httparchive.org on 2 December 2016, 2.4 MB in 106 requests
+//!   over 35 connections (quoted by Armitage et al. 2017);
+//! - `small`, `large`: a search engine's front page and a news site's, 56 KiB in 3 requests and
+//!   3 MiB in 110, as in Høiland-Jørgensen et al. (2017);
+//! - `3gpp`: the HTTP model of 3GPP and NGMN as ns-3 encodes it (`three-gpp-http-variables`): a
+//!   main object of lognormal size, mean 10 710 and deviation 25 032 bytes within 100 to 2 MB,
+//!   embedded objects of mean 7758 and deviation 126 168 within 50 to 2 MB, whose number is
+//!   Pareto of shape 1.1 and scale 2 up to 55, less 2, and a parsing time of mean 0.13 s.
+//!
+//! Where only a page's total is known, sizes are lognormal with a deviation of twice their mean,
+//! our choice, and are scaled to the total.
+
+use aqmlab_core::{Duration, Rng, math};
+
+/// The words for pages.
+pub(crate) const PAGES: &[&str] = &["archive2016", "small", "large", "3gpp", "custom"];
+
+const SPREAD: f64 = 2.0;
+const LARGEST: f64 = 2e6;
+
+/// What kind of page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Model {
+    /// So many bytes in so many objects.
+    Total { bytes: u64, objects: usize },
+    /// The model of 3GPP.
+    Lognormal,
+}
+
+impl Model {
+    /// The model that `word` names; `custom` has the size given.
+    pub(crate) fn named(word: &str, bytes: u64, objects: usize) -> Self {
+        match word {
+            "archive2016" => Self::Total { bytes: 2_400_000, objects: 106 },
+            "small" => Self::Total { bytes: 56 * 1_024, objects: 3 },
+            "large" => Self::Total { bytes: 3 * 1_024 * 1_024, objects: 110 },
+            "3gpp" => Self::Lognormal,
+            _ => Self::Total { bytes, objects: objects.clamp(1, 10_000) },
+        }
+    }
+
+    fn sizes(self, rng: &mut Rng) -> Vec<u64> {
+        match self {
+            Self::Total { bytes, objects } => {
+                let drawn: Vec<f64> = (0..objects).map(|_| rng.lognormal(1.0, SPREAD)).collect();
+                let scale = bytes as f64 / drawn.iter().sum::<f64>();
+                drawn.iter().map(|size| ((size * scale) as u64).max(1)).collect()
+            }
+            Self::Lognormal => {
+                let embedded = embedded(rng);
+                let main = within(100.0, LARGEST, || rng.lognormal(10_710.0, 25_032.0));
+                let mut sizes = vec![main];
+                sizes.extend(
+                    (0..embedded)
+                        .map(|_| within(50.0, LARGEST, || rng.lognormal(7_758.0, 126_168.0))),
+                );
+                sizes
+            }
+        }
+    }
+
+    /// The time a browser takes to parse the main object.
+    pub(crate) fn parsing(self, rng: &mut Rng) -> Duration {
+        match self {
+            Self::Total { .. } => Duration::ZERO,
+            Self::Lognormal => Duration::from_secs_f64(rng.exponential(0.13)),
+        }
+    }
+}
+
+/// How many objects a page of the 3GPP model embeds.
+fn embedded(rng: &mut Rng) -> usize {
+    loop {
+        let drawn = 2.0 / math::pow(1.0 - rng.unit(), 1.0 / 1.1);
+        if drawn <= 55.0 {
+            return drawn as usize - 2;
+        }
+    }
+}
+
+fn within(least: f64, most: f64, mut draw: impl FnMut() -> f64) -> u64 {
+    loop {
+        let size = draw();
+        if (least..=most).contains(&size) {
+            return size as u64;
+        }
+    }
+}
+
+/// One thing to fetch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Object {
+    pub(crate) size: u64,
+    /// Which host has it.
+    pub(crate) host: usize,
+    /// The object whose arrival tells of this one; its own number for the first.
+    pub(crate) parent: usize,
+}
+
+/// A page of `model`, spread over `hosts`, its objects found in `depth` steps.
+pub(crate) fn page(model: Model, hosts: usize, depth: usize, rng: &mut Rng) -> Vec<Object> {
+    let sizes = model.sizes(rng);
+    let (embedded, steps) = (sizes.len() - 1, depth.saturating_sub(1).max(1));
+    // Step s has the objects from starts(s) to starts(s + 1); step 0 is the main object.
+    let start = |step: usize| if step == 0 { 0 } else { 1 + (step - 1) * embedded / steps };
+    let step_of = |n: usize| (1..=steps).rev().find(|&step| start(step) <= n).unwrap_or(0);
+    let mut parent = |n: usize| {
+        let step = step_of(n);
+        let before = (0..step).rev().find(|&earlier| start(earlier) < start(step)).unwrap_or(0);
+        let (low, high) = (start(before), start(step));
+        low + rng.below((high - low) as u64) as usize
+    };
+    sizes
+        .iter()
+        .enumerate()
+        .map(|(n, &size)| Object {
+            size,
+            host: n % hosts,
+            parent: if n == 0 { 0 } else { parent(n) },
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::close;
+
+    #[test]
+    fn pages_have_their_bytes_and_objects() {
+        for (word, bytes, objects) in
+            [("archive2016", 2.4e6, 106), ("small", 57_344.0, 3), ("large", 3_145_728.0, 110)]
+        {
+            let mut rng = Rng::stream(1, word);
+            let page = page(Model::named(word, 0, 0), 6, 3, &mut rng);
+            assert_eq!(page.len(), objects);
+            close(page.iter().map(|object| object.size).sum::<u64>() as f64, bytes, 200.0);
+        }
+    }
+
+    #[test]
+    fn pages_of_3gpp_have_its_means() {
+        let mut rng = Rng::stream(1, "3gpp");
+        let pages: Vec<_> = (0..20_000).map(|_| page(Model::Lognormal, 1, 2, &mut rng)).collect();
+        let mean = |values: &mut dyn Iterator<Item = f64>| {
+            let (mut n, mut sum) = (0.0, 0.0);
+            values.for_each(|value| (n, sum) = (n + 1.0, sum + value));
+            sum / n
+        };
+        // Cut at 2 MB, the embedded objects' mean falls from 7758.
+        close(mean(&mut pages.iter().map(|page| page[0].size as f64)), 10_700.0, 400.0);
+        close(mean(&mut pages.iter().map(|page| page.len() as f64 - 1.0)), 3.95, 0.4);
+        assert!(pages.iter().all(|page| page.len() <= 54));
+    }
+
+    #[test]
+    fn every_object_is_found_from_one_of_the_step_before() {
+        for depth in 1..6 {
+            for objects in [1, 2, 3, 106] {
+                let model = Model::Total { bytes: 1_000_000, objects };
+                let page = page(model, 6, depth, &mut Rng::stream(1, "depth"));
+                let deep = |mut n: usize| {
+                    let mut steps = 0;
+                    while n != 0 {
+                        assert!(page[n].parent < n, "{n} of {objects}");
+                        n = page[n].parent;
+                        steps += 1;
+                    }
+                    steps
+                };
+                let deepest = (0..objects).map(deep).max().unwrap();
+                assert_eq!(deepest, (objects - 1).min(depth.max(2) - 1), "{objects}, {depth}");
+            }
+        }
+    }
+}

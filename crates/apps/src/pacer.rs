@@ -1,0 +1,97 @@
+//! Datagrams of one size at one interval: one way, or both ways over one socket.
+
+use aqmlab_core::{Direction, Duration, Instant, Side};
+
+use crate::datagrams::{self, Arrivals};
+use crate::params::sends_in;
+use crate::quantiles::Summary;
+use crate::{ConnId, Io, Open};
+
+/// One direction of the flow.
+#[derive(Debug)]
+struct Leg {
+    direction: Direction,
+    first: Instant,
+    sent: u64,
+    arrivals: Arrivals,
+}
+
+/// A constant-rate flow and what arrived of it.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    payload: u32,
+    interval: Duration,
+    legs: Vec<Leg>,
+    conn: Option<ConnId>,
+    running: bool,
+}
+
+impl Pacer {
+    pub(crate) fn new(payload: u32, interval: Duration, directions: &[Direction]) -> Self {
+        let leg = |&direction| Leg {
+            direction,
+            first: Instant::ZERO,
+            sent: 0,
+            arrivals: Arrivals::default(),
+        };
+        let legs = directions.iter().map(leg).collect();
+        Self { payload, interval, legs, conn: None, running: false }
+    }
+
+    /// Opens the socket and starts every direction. The second starts somewhere in the first
+    /// interval: two hosts do not send in step.
+    pub(crate) fn start(&mut self, io: &mut dyn Io) {
+        self.running = true;
+        self.conn = Some(io.open(Open::udp(Side::Home)));
+        let now = io.now();
+        for n in 0..self.legs.len() {
+            let phase = if n == 0 { 0 } else { io.rng().below(self.interval.as_nanos()) };
+            self.legs[n].first = now + Duration::from_nanos(phase);
+            io.wake_at(self.legs[n].first, n as u64);
+        }
+    }
+
+    /// Sends what is due in the direction that `token` names, and asks for the next.
+    pub(crate) fn wake(&mut self, token: u64, io: &mut dyn Io) {
+        let (Some(conn), true) = (self.conn, self.running) else { return };
+        let Some(leg) = self.legs.get_mut(token as usize) else { return };
+        let now = io.now();
+        io.send(conn, sends_in(leg.direction), self.payload, datagrams::stamp(leg.sent, now));
+        leg.sent += 1;
+        io.wake_at(leg.first + self.interval * leg.sent, token);
+    }
+
+    /// Takes in a datagram read at `at`; returns its direction, number and delay.
+    pub(crate) fn arrive(
+        &mut self,
+        at: Side,
+        tag: u64,
+        now: Instant,
+    ) -> Option<(Direction, Duration)> {
+        let direction = at.peer().sends();
+        let leg = self.legs.iter_mut().find(|leg| leg.direction == direction)?;
+        Some((direction, leg.arrivals.take(tag, now)))
+    }
+
+    /// Sends nothing more and closes the socket.
+    pub(crate) fn stop(&mut self, io: &mut dyn Io) {
+        if std::mem::take(&mut self.running) {
+            if let Some(conn) = self.conn {
+                datagrams::close(conn, io);
+            }
+        }
+    }
+
+    /// What was sent in `direction`, and what arrived of it.
+    pub(crate) fn leg(&self, direction: Direction) -> Option<(u64, &Arrivals)> {
+        let leg = self.legs.iter().find(|leg| leg.direction == direction)?;
+        Some((leg.sent, &leg.arrivals))
+    }
+
+    /// Adds to `out` what arrived in each direction.
+    pub(crate) fn report(&self, out: &mut Summary) {
+        for leg in &self.legs {
+            leg.arrivals.report(leg.direction, leg.sent, out);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Messages over one direction of a connection: framing by counting bytes.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::Side;
+
+use crate::{ConnId, Io};
+
+/// One direction of a connection, and the messages under way in it.
+///
+/// What a message says, `T`, is handed out at the far end when its last byte has been read
+/// there, and never before: that is how a model keeps its two ends apart.
+#[derive(Debug)]
+pub struct Pipe<T> {
+    conn: ConnId,
+    from: Side,
+    /// Bytes that the send buffer has not yet taken.
+    unsent: u64,
+    /// Messages not yet read in full, with their sizes.
+    messages: VecDeque<(u64, T)>,
+    /// Bytes read of the first of them.
+    read: u64,
+}
+
+impl<T> Pipe<T> {
+    /// An empty direction of `conn`, sent from `from`.
+    pub const fn new(conn: ConnId, from: Side) -> Self {
+        Self { conn, from, unsent: 0, messages: VecDeque::new(), read: 0 }
+    }
+
+    /// Writes a message of `bytes` behind those before it.
+    pub fn push(&mut self, bytes: u64, message: T, io: &mut dyn Io) {
+        self.messages.push_back((bytes.max(1), message));
+        self.unsent += bytes.max(1);
+        self.flush(io);
+    }
+
+    /// Writes what the send buffer has not yet taken.
+    pub fn flush(&mut self, io: &mut dyn Io) {
+        if self.unsent > 0 {
+            self.unsent -= io.write(self.conn, self.from, self.unsent).min(self.unsent);
+        }
+    }
+
+    /// Whether the send buffer has yet to take some of what was written.
+    pub const fn is_blocked(&self) -> bool {
+        self.unsent > 0
+    }
+
+    /// Takes in that `bytes` more were read at the far end.
+    pub const fn advance(&mut self, bytes: u64) {
+        self.read = self.read.saturating_add(bytes);
+    }
+
+    /// The next message that has been read in full.
+    pub fn pop(&mut self) -> Option<T> {
+        let &(size, _) = self.messages.front()?;
+        if self.read < size {
+            return None;
+        }
+        self.read -= size;
+        self.messages.pop_front().map(|(_, message)| message)
+    }
+
+    /// The first message not yet handed out, how much of it was read, and its size.
+    pub fn head(&self) -> Option<(&T, u64, u64)> {
+        self.messages.front().map(|(size, message)| (message, self.read.min(*size), *size))
+    }
+
+    /// How many messages are under way.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Net;
+    use crate::{Io, Open};
+
+    #[test]
+    fn a_message_is_handed_out_with_its_last_byte() {
+        let mut net = Net::new(1);
+        let conn = net.open(Open::tcp(Side::Home));
+        let mut pipe = Pipe::new(conn, Side::Home);
+        pipe.push(100, 'a', &mut net);
+        pipe.push(50, 'b', &mut net);
+        pipe.advance(99);
+        assert_eq!(pipe.pop(), None);
+        assert_eq!(pipe.head(), Some((&'a', 99, 100)));
+        pipe.advance(51);
+        assert_eq!((pipe.pop(), pipe.pop(), pipe.pop()), (Some('a'), Some('b'), None));
+    }
+
+    #[test]
+    fn a_write_cut_short_goes_on_when_there_is_room() {
+        let mut net = Net::new(1);
+        let conn = net.open(Open::tcp(Side::Home));
+        let mut pipe = Pipe::new(conn, Side::Home);
+        pipe.push(1_000_000, (), &mut net);
+        assert!(pipe.is_blocked());
+        pipe.flush(&mut net);
+        assert!(pipe.is_blocked(), "nothing has left yet");
+    }
+}

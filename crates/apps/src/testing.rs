@@ -1,0 +1,320 @@
+//! A small network for tests: one rate, one delay, lossless streams, datagrams that may be lost.
+//!
+//! It is no TCP. A stream has a handshake of one round trip, a send buffer, and segments that
+//! wait for the link; that is enough to run every application to its end.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, Side};
+
+use crate::quantiles::Summary;
+use crate::{App, ConnId, Io, Notice, Open, Transport};
+
+const SEGMENT: u64 = 1_448;
+const HEADERS: u64 = 52;
+const SEND_BUFFER: u64 = 64 * 1_024;
+
+/// Something the application did, for contracts about what it may do when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Call {
+    Open(Open),
+    Write(ConnId, Side, u64),
+    Pour(ConnId, Side),
+    Close(ConnId, Side),
+    Abort(ConnId, Side),
+    Send(ConnId, Side, u32, u64),
+    Note(&'static str, f64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Tell(Notice),
+    /// A segment of this many bytes has been acknowledged to the end that sent it.
+    Acked(ConnId, Side, u64),
+    Arrive(ConnId, Side, u64),
+}
+
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about a half")]
+struct Half {
+    /// Written and not yet acknowledged.
+    held: u64,
+    cut_short: bool,
+    pouring: bool,
+    closing: bool,
+    finished: bool,
+    last_arrival: Instant,
+}
+
+#[derive(Debug)]
+struct Conn {
+    open: Open,
+    established: Instant,
+    halves: [Half; 2],
+    gone: bool,
+}
+
+/// The network, its clock, and what happened.
+#[derive(Debug)]
+pub(crate) struct Net {
+    now: Instant,
+    rng: Rng,
+    path_rng: Rng,
+    seq: u64,
+    agenda: BTreeMap<(Instant, u64), Event>,
+    conns: Vec<Conn>,
+    free: [Instant; 2],
+    pub(crate) rate: BitRate,
+    pub(crate) one_way: Duration,
+    pub(crate) loss: f64,
+    pub(crate) calls: VecDeque<(Instant, Call)>,
+    /// IP bytes sent by each side, by the headers of IPv4 with TCP timestamps.
+    pub(crate) ip_bytes: [u64; 2],
+    pub(crate) packets: [u64; 2],
+}
+
+impl Net {
+    /// 10 Mbit/s, 20 ms each way, no loss.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            now: Instant::ZERO,
+            rng: Rng::stream(seed, "app"),
+            path_rng: Rng::stream(seed, "path"),
+            seq: 0,
+            agenda: BTreeMap::new(),
+            conns: Vec::new(),
+            free: [Instant::ZERO; 2],
+            rate: BitRate::new(10_000_000).unwrap(),
+            one_way: Duration::from_millis(20),
+            loss: 0.0,
+            calls: VecDeque::new(),
+            ip_bytes: [0; 2],
+            packets: [0; 2],
+        }
+    }
+
+    pub(crate) fn with_rate(self, bps: u64) -> Self {
+        Self { rate: BitRate::new(bps).unwrap(), ..self }
+    }
+
+    pub(crate) fn with_delay(self, one_way: Duration) -> Self {
+        Self { one_way, ..self }
+    }
+
+    pub(crate) fn with_loss(self, loss: f64) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// Runs `app` from the start to `end`, telling it to stop at `stop`.
+    pub(crate) fn run(&mut self, app: &mut dyn App, stop: Duration, end: Duration) -> Summary {
+        self.at(Instant::ZERO, Event::Tell(Notice::Start));
+        self.at(Instant::ZERO + stop, Event::Tell(Notice::Stop));
+        let end = Instant::ZERO + end;
+        while let Some(entry) = self.agenda.first_entry() {
+            if entry.key().0 > end {
+                break;
+            }
+            let ((at, _), event) = entry.remove_entry();
+            self.now = at;
+            self.happen(event, app);
+        }
+        self.now = end;
+        app.summary(end)
+    }
+
+    /// Runs `app` for `seconds`, then a minute more after it was told to stop.
+    pub(crate) fn run_secs(&mut self, app: &mut dyn App, seconds: u64) -> Summary {
+        self.run(app, Duration::from_secs(seconds), Duration::from_secs(seconds + 60))
+    }
+
+    fn at(&mut self, at: Instant, event: Event) {
+        self.seq += 1;
+        self.agenda.insert((at.max(self.now), self.seq), event);
+    }
+
+    fn happen(&mut self, event: Event, app: &mut dyn App) {
+        match event {
+            Event::Tell(notice) => app.handle(notice, self),
+            Event::Arrive(conn, at, bytes) => {
+                let conn_ref = &self.conns[conn.0 as usize];
+                if conn_ref.gone {
+                    return;
+                }
+                self.at(self.now + self.one_way, Event::Acked(conn, at.peer(), bytes));
+                if self.conns[conn.0 as usize].open.reads {
+                    app.handle(Notice::Read { conn, at, bytes }, self);
+                }
+            }
+            Event::Acked(conn, at, bytes) => {
+                let half = &mut self.conns[conn.0 as usize].halves[at.index()];
+                half.held -= bytes;
+                if half.pouring {
+                    self.fill(conn, at, SEND_BUFFER);
+                }
+                let half = &mut self.conns[conn.0 as usize].halves[at.index()];
+                if std::mem::take(&mut half.cut_short) {
+                    app.handle(Notice::Writable { conn, at }, self);
+                }
+            }
+        }
+    }
+
+    /// Puts a packet on the link from `from`; returns when it arrives.
+    fn transmit(&mut self, from: Side, ready: Instant, ip_len: u64) -> Instant {
+        let free = &mut self.free[from.index()];
+        *free = (*free).max(ready).max(self.now) + self.rate.transmit_time(Bytes(ip_len));
+        self.ip_bytes[from.index()] += ip_len;
+        self.packets[from.index()] += 1;
+        *free + self.one_way
+    }
+
+    /// Takes what the send buffer has room for and puts it on the link.
+    fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
+        let held = self.conns[conn.0 as usize].halves[at.index()].held;
+        let taken = bytes.min(SEND_BUFFER.saturating_sub(held));
+        let mut left = taken;
+        while left > 0 {
+            let segment = left.min(SEGMENT);
+            left -= segment;
+            let established = self.conns[conn.0 as usize].established;
+            let arrival = self.transmit(at, established, segment + HEADERS);
+            self.at(arrival, Event::Arrive(conn, at.peer(), segment));
+            self.conns[conn.0 as usize].halves[at.index()].last_arrival = arrival;
+        }
+        self.conns[conn.0 as usize].halves[at.index()].held += taken;
+        taken
+    }
+
+    fn writable(&self, conn: ConnId, at: Side) -> bool {
+        self.conns.get(conn.0 as usize).is_some_and(|conn| {
+            conn.open.transport == Transport::Tcp && !conn.gone && !conn.halves[at.index()].closing
+        })
+    }
+
+    fn log(&mut self, call: Call) {
+        self.calls.push_back((self.now, call));
+    }
+}
+
+impl Io for Net {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
+    fn open(&mut self, open: Open) -> ConnId {
+        self.log(Call::Open(open));
+        let conn = ConnId(self.conns.len() as u32);
+        let established = self.now + self.one_way * 2;
+        self.conns.push(Conn { open, established, halves: [const { NEW_HALF }; 2], gone: false });
+        if open.transport == Transport::Tcp {
+            self.at(established, Event::Tell(Notice::Opened(conn)));
+        }
+        conn
+    }
+
+    fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
+        if !self.writable(conn, at) {
+            return 0;
+        }
+        self.log(Call::Write(conn, at, bytes));
+        let taken = self.fill(conn, at, bytes);
+        self.conns[conn.0 as usize].halves[at.index()].cut_short |= taken < bytes;
+        taken
+    }
+
+    fn pour(&mut self, conn: ConnId, at: Side) {
+        if self.writable(conn, at) {
+            self.log(Call::Pour(conn, at));
+            self.conns[conn.0 as usize].halves[at.index()].pouring = true;
+            self.fill(conn, at, SEND_BUFFER);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId, at: Side) {
+        self.log(Call::Close(conn, at));
+        if !self.writable(conn, at) {
+            return;
+        }
+        let (now, delay) = (self.now, self.one_way);
+        let both = &mut self.conns[conn.0 as usize];
+        let established = both.established;
+        let half = &mut both.halves[at.index()];
+        half.pouring = false;
+        half.closing = true;
+        half.finished = true;
+        let fin = half.last_arrival.max(now + delay).max(established + delay);
+        self.at(fin, Event::Tell(Notice::Finished { conn, at: at.peer() }));
+        if self.conns[conn.0 as usize].halves.iter().all(|half| half.finished) {
+            self.at(fin + delay, Event::Tell(Notice::Closed(conn)));
+        }
+    }
+
+    fn abort(&mut self, conn: ConnId, at: Side) {
+        self.log(Call::Abort(conn, at));
+        if let Some(both) = self.conns.get_mut(conn.0 as usize) {
+            both.gone = true;
+            self.at(self.now, Event::Tell(Notice::Closed(conn)));
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, at: Side, payload: u32, tag: u64) {
+        self.log(Call::Send(conn, at, payload, tag));
+        let known = self.conns.get(conn.0 as usize);
+        if known.is_none_or(|conn| conn.open.transport == Transport::Tcp) {
+            return;
+        }
+        let arrival = self.transmit(at, self.now, u64::from(payload) + 28);
+        if self.path_rng.unit() >= self.loss {
+            let at = at.peer();
+            self.at(arrival, Event::Tell(Notice::Datagram { conn, at, payload, tag }));
+        }
+    }
+
+    fn wake_at(&mut self, at: Instant, token: u64) {
+        self.at(at, Event::Tell(Notice::Wake(token)));
+    }
+
+    fn note(&mut self, metric: &'static str, value: f64) {
+        self.log(Call::Note(metric, value));
+    }
+}
+
+const NEW_HALF: Half = Half {
+    held: 0,
+    cut_short: false,
+    pouring: false,
+    closing: false,
+    finished: false,
+    last_arrival: Instant::ZERO,
+};
+
+/// The value called `name`.
+pub(crate) fn value(summary: &Summary, name: &str) -> Option<f64> {
+    summary.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+/// The value called `name`, which must be there.
+#[track_caller]
+pub(crate) fn known(summary: &Summary, name: &str) -> f64 {
+    value(summary, name).unwrap_or_else(|| panic!("no `{name}` in {summary:?}"))
+}
+
+/// Asserts that `got` is within `by` of `want`.
+#[track_caller]
+pub(crate) fn close(got: f64, want: f64, by: f64) {
+    assert!((got - want).abs() <= by, "{got} is not {want} ± {by}");
+}
+
+/// The application called `name`, at its defaults but for `changes`.
+pub(crate) fn build(name: &str, changes: &[(&str, aqmlab_core::Value)]) -> Box<dyn App> {
+    let kind = crate::kinds::find(name).unwrap_or_else(|| panic!("no kind `{name}`"));
+    let mut args = aqmlab_core::Args::defaults(kind.params);
+    for &(param, value) in changes {
+        args.set(param, value).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    (kind.build)(&args)
+}

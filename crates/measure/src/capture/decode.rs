@@ -1,0 +1,335 @@
+//! From a captured packet to what identifies it: its five-tuple, its length, its fingerprint.
+//!
+//! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes (its bit
+//! code 511 for TCP and 2111 for UDP, which is what TEACUP asks for). Differences: up to 20 bytes
+//! of payload count instead of 12, IPv6 is read, and the IP length and identification are
+//! compared beside the CRC. TTL, DSCP, ECN and checksums never count.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::net::IpAddr;
+
+use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket};
+
+/// What an address translator between the taps rewrites, and what cannot be compared then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Translation {
+    /// Nothing.
+    #[default]
+    None,
+    /// Addresses.
+    Addresses,
+    /// Addresses and ports.
+    AddressesAndPorts,
+}
+
+/// An address and a port; port 0 for protocols without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// The address.
+    pub address: IpAddr,
+    /// The port.
+    pub port: u16,
+}
+
+/// Whose packets they are: protocol, addresses and ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tuple {
+    /// The IP protocol number.
+    pub protocol: u8,
+    /// Where a packet comes from.
+    pub source: Endpoint,
+    /// Where it goes.
+    pub destination: Endpoint,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} port {}", self.address, self.port)
+    }
+}
+
+impl Tuple {
+    /// The tuple of packets going the other way.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self { source: self.destination, destination: self.source, ..self }
+    }
+
+    /// The same for both directions, and whether this one is the reverse of it.
+    pub(super) fn canonical(self) -> (Self, bool) {
+        match self.source.cmp(&self.destination) {
+            Ordering::Greater => (self.reversed(), true),
+            Ordering::Less | Ordering::Equal => (self, false),
+        }
+    }
+}
+
+/// What is known of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decoded {
+    pub(super) tuple: Tuple,
+    /// Bytes of the IP packet.
+    pub(super) ip_len: u32,
+    /// The same at both taps, and hardly ever the same for two packets.
+    pub(super) fingerprint: u64,
+}
+
+/// The link types that can be read.
+pub(super) const LINKS: &str = "Ethernet (1), raw IP (12, 14, 101, 228, 229), \
+    BSD loopback (0, 108), Linux cooked (113, 276)";
+
+/// Whether packets of this link type can be read.
+pub(super) fn can_read(link: u32) -> bool {
+    matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
+}
+
+/// Finds the IP packet in what was captured and identifies it; `None` if there is none.
+pub(super) fn decode(
+    link: u32,
+    data: &[u8],
+    length: u32,
+    translation: Translation,
+) -> Option<Decoded> {
+    let ether = |header: usize, ether_type: usize| {
+        let number = u16::from_be_bytes([*data.get(ether_type)?, *data.get(ether_type + 1)?]);
+        Some(LaxSlicedPacket::from_ether_type(EtherType(number), data.get(header..)?))
+    };
+    let packet = match link {
+        1 => ether(14, 12)?,
+        113 => ether(16, 14)?,
+        276 => ether(20, 0)?,
+        // Four bytes of address family, in somebody's byte order; IP tells its version itself.
+        0 | 108 => LaxSlicedPacket::from_ip(data.get(4..)?).ok()?,
+        _ => LaxSlicedPacket::from_ip(data).ok()?,
+    };
+    let net = packet.net.as_ref()?;
+    let ip = Ip::of(net)?;
+    let begins = (ip.start as usize).checked_sub(data.as_ptr() as usize)?;
+    // A length of zero is written by hosts that leave segmentation to their network card.
+    let whole = length.saturating_sub(begins as u32);
+    let ip_len = if ip.length == 0 { whole } else { ip.length };
+    Some(identify(&ip, ip_len, translation))
+}
+
+/// The fields of either version of IP.
+struct Ip<'a> {
+    start: *const u8,
+    source: IpAddr,
+    destination: IpAddr,
+    protocol: u8,
+    /// Zero if the header does not say.
+    length: u32,
+    identification: u16,
+    /// Whether the transport's header is in another fragment.
+    continues: bool,
+    payload: &'a [u8],
+}
+
+impl<'a> Ip<'a> {
+    fn of(net: &LaxNetSlice<'a>) -> Option<Self> {
+        let payload = net.ip_payload_ref()?;
+        let (protocol, bytes) = (payload.ip_number.0, payload.payload);
+        match net {
+            LaxNetSlice::Ipv4(ip) => {
+                let header = ip.header();
+                Some(Self {
+                    start: header.slice().as_ptr(),
+                    source: header.source_addr().into(),
+                    destination: header.destination_addr().into(),
+                    protocol,
+                    length: header.total_len().into(),
+                    identification: header.identification(),
+                    continues: header.fragments_offset().value() > 0,
+                    payload: bytes,
+                })
+            }
+            LaxNetSlice::Ipv6(ip) => {
+                let header = ip.header();
+                let length = match header.payload_length() {
+                    0 => 0,
+                    payload => u32::from(payload) + 40,
+                };
+                Some(Self {
+                    start: header.slice().as_ptr(),
+                    source: header.source_addr().into(),
+                    destination: header.destination_addr().into(),
+                    protocol,
+                    length,
+                    identification: 0,
+                    continues: ip.is_payload_fragmented(),
+                    payload: bytes,
+                })
+            }
+            LaxNetSlice::Arp(_) => None,
+        }
+    }
+
+    /// Ports, as they stand in the first bytes of TCP, UDP, DCCP, SCTP and UDP-Lite.
+    fn ports(&self) -> (u16, u16) {
+        let has_ports = matches!(self.protocol, 6 | 17 | 33 | 132 | 136) && !self.continues;
+        match self.payload {
+            &[a, b, c, d, ..] if has_ports => {
+                (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+            }
+            _ => (0, 0),
+        }
+    }
+}
+
+fn identify(ip: &Ip<'_>, ip_len: u32, translation: Translation) -> Decoded {
+    let (source_port, destination_port) = ip.ports();
+    let mut crc = crc32fast::Hasher::new();
+    if translation == Translation::None {
+        address(&mut crc, ip.source);
+        address(&mut crc, ip.destination);
+    }
+    crc.update(&[ip.protocol, u8::from(ip.continues)]);
+    crc.update(&ip.identification.to_be_bytes());
+    if translation != Translation::AddressesAndPorts {
+        crc.update(&source_port.to_be_bytes());
+        crc.update(&destination_port.to_be_bytes());
+    }
+    let invariant: &[(usize, usize)] = match ip.protocol {
+        _ if ip.continues => &[(0, 20)],
+        // Sequence and acknowledgement numbers, flags and window.
+        6 => &[(4, 16)],
+        // Past ports, length and checksum.
+        17 | 136 => &[(8, 28)],
+        // Type and code, and what follows the checksum; an echo's identifier is a kind of port.
+        1 | 58 if translation == Translation::AddressesAndPorts => &[(0, 2), (6, 24)],
+        1 | 58 => &[(0, 2), (4, 24)],
+        _ => &[(0, 20)],
+    };
+    for &(from, to) in invariant {
+        crc.update(ip.payload.get(from..to.min(ip.payload.len())).unwrap_or(&[]));
+    }
+    let length = u64::from(ip_len & 0xffff);
+    Decoded {
+        tuple: Tuple {
+            protocol: ip.protocol,
+            source: Endpoint { address: ip.source, port: source_port },
+            destination: Endpoint { address: ip.destination, port: destination_port },
+        },
+        ip_len,
+        fingerprint: u64::from(crc.finalize()) << 32 | length << 16 | u64::from(ip.identification),
+    }
+}
+
+fn address(crc: &mut crc32fast::Hasher, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => crc.update(&address.octets()),
+        IpAddr::V6(address) => crc.update(&address.octets()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+    use proptest::prelude::*;
+
+    fn ipv4(ttl: u8, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], ttl).udp(1_000, 2_000);
+        builder.write(&mut bytes, payload).unwrap();
+        bytes
+    }
+
+    fn ipv6() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let builder = PacketBuilder::ipv6([1; 16], [2; 16], 9).tcp(80, 90, 5, 1_000);
+        builder.write(&mut bytes, &[1, 2, 3]).unwrap();
+        bytes
+    }
+
+    fn read(link: u32, data: &[u8]) -> Option<Decoded> {
+        decode(link, data, data.len() as u32, Translation::None)
+    }
+
+    #[test]
+    fn every_link_type_leads_to_the_same_packet() {
+        let ip = ipv4(64, &[5; 30]);
+        let bare = read(101, &ip).unwrap();
+        assert_eq!((bare.tuple.source.port, bare.tuple.protocol, bare.ip_len), (1_000, 17, 58));
+        let ethernet = [&[0; 12][..], &[8, 0], &ip].concat();
+        let vlan = [&[0; 12][..], &[0x81, 0, 0, 5, 8, 0], &ip].concat();
+        let padded = [&ethernet[..], &[0; 9]].concat();
+        let cooked = [&[0; 14][..], &[8, 0], &ip].concat();
+        let cooked2 = [&[8, 0][..], &[0; 18], &ip].concat();
+        let null = [&[2, 0, 0, 0][..], &ip].concat();
+        for (link, data) in [
+            (1, ethernet),
+            (1, vlan),
+            (1, padded),
+            (113, cooked),
+            (276, cooked2),
+            (0, null.clone()),
+            (108, null),
+            (228, ip.clone()),
+        ] {
+            assert!(can_read(link));
+            assert_eq!(read(link, &data), Some(bare), "link type {link}");
+        }
+        assert_eq!(read(1, &[0; 60]), None, "not IP");
+    }
+
+    #[test]
+    fn the_fingerprint_is_of_what_no_router_changes() {
+        let packet = read(101, &ipv4(64, &[5; 30])).unwrap();
+        assert_eq!(read(101, &ipv4(3, &[5; 30])).unwrap(), packet, "TTL and checksum");
+        for other in [ipv4(64, &[6; 30]), ipv4(64, &[5; 31])] {
+            assert_ne!(read(101, &other).unwrap().fingerprint, packet.fingerprint);
+        }
+        let mut translated = ipv4(64, &[5; 30]);
+        translated[12..16].copy_from_slice(&[1, 2, 3, 4]);
+        let of =
+            |bytes: &[u8], translation| decode(101, bytes, 58, translation).unwrap().fingerprint;
+        assert_ne!(of(&translated, Translation::None), packet.fingerprint);
+        let addresses = Translation::Addresses;
+        assert_eq!(of(&translated, addresses), of(&ipv4(64, &[5; 30]), addresses));
+        translated[20] ^= 1;
+        assert_ne!(of(&translated, addresses), of(&ipv4(64, &[5; 30]), addresses));
+        let all = Translation::AddressesAndPorts;
+        assert_eq!(of(&translated, all), of(&ipv4(64, &[5; 30]), all));
+    }
+
+    #[test]
+    fn a_packet_cut_short_keeps_its_length_and_ports() {
+        let cut = &ipv4(64, &[5; 500])[..36];
+        let decoded = decode(101, cut, 528, Translation::None).unwrap();
+        assert_eq!((decoded.ip_len, decoded.tuple.destination.port), (528, 2_000));
+        let six = read(101, &ipv6()).unwrap();
+        assert_eq!((six.ip_len, six.tuple.protocol, six.tuple.source.port), (63, 6, 80));
+    }
+
+    #[test]
+    fn both_directions_have_one_canonical_tuple() {
+        let tuple = read(101, &ipv6()).unwrap().tuple;
+        let (canonical, reversed) = tuple.canonical();
+        assert_eq!(tuple.reversed().canonical(), (canonical, !reversed));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_decoded_or_refused(
+            link in prop::sample::select(vec![0, 1, 101, 113, 276]),
+            version in prop::sample::select(vec![0x45_u8, 0x4f, 0x60, 0]),
+            mut data in prop::collection::vec(any::<u8>(), 0..120),
+        ) {
+            if let Some(first) = data.first_mut().filter(|_| link == 101) {
+                *first = version;
+            }
+            let decoded = read(link, &data);
+            prop_assert!(decoded.is_none_or(|decoded| decoded.ip_len <= 65_575));
+        }
+
+        #[test]
+        fn a_spoiled_packet_is_decoded_or_refused(at in 0..63_usize, value in any::<u8>(), cut in 0..=63_usize) {
+            let mut data = ipv6();
+            data[at] = value;
+            let decoded = read(101, &data[..cut]);
+            prop_assert!(decoded.is_none_or(|decoded| decoded.ip_len <= 65_575));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Stage two of SPP and the other measures, for one flow seen at two taps.
+
+use std::collections::BTreeMap;
+
+use aqmlab_core::{Direction, Duration, Instant};
+
+use super::decode::Tuple;
+use super::spp::Options;
+use crate::jitter::Variation;
+use crate::meter::{DirectionReport, FlowReport};
+use crate::pairs::{Pairing, Passage, RoundTrip, difference};
+use crate::series::Series;
+use crate::way::Limits;
+
+/// A packet of the flow at one tap; times are since that tap's capture began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    /// Which tap: 0 or 1.
+    pub(super) tap: usize,
+    /// Whether it goes the way that the flow's tuple says.
+    pub(super) forward: bool,
+    pub(super) at: Instant,
+    /// When the other tap saw it, if it did.
+    pub(super) other: Option<Instant>,
+    pub(super) ip_len: u32,
+}
+
+impl Event {
+    /// How much later tap 1 saw it than tap 0, with whatever lies between their clocks.
+    pub(super) fn difference(&self) -> Option<i64> {
+        let difference = difference(self.other?.as_nanos(), self.at.as_nanos());
+        Some(if self.tap == 0 { difference } else { difference.wrapping_neg() })
+    }
+}
+
+/// Measures one flow.
+pub(super) struct FlowMeter {
+    /// As packets from tap 0 to tap 1 carry it at tap 0, once that is known.
+    pub(super) tuple: Tuple,
+    /// By the direction of the packets: up is from tap 0 to tap 1.
+    ways: [WayMeter; 2],
+    /// By the tap that is the monitor.
+    pairings: [Pairing; 2],
+}
+
+/// One direction of it.
+struct WayMeter {
+    report: DirectionReport,
+    variation: Variation,
+    owd_series: Series,
+    rtt_series: Series,
+    samples: Vec<RoundTrip>,
+    /// Seen at the sender and not at the receiver, since the last that was seen at both.
+    missing: u64,
+    /// Whether any has been seen at both: before that, the other capture may not have begun.
+    begun: bool,
+    /// Bytes that arrived, by step.
+    steps: BTreeMap<u64, u64>,
+}
+
+impl FlowMeter {
+    pub(super) fn new(tuple: Tuple, options: &Options) -> Self {
+        let way = || WayMeter::new(options.step);
+        Self { tuple, ways: [way(), way()], pairings: Default::default() }
+    }
+
+    /// Takes in an event whose packet goes in `direction`.
+    pub(super) fn take(&mut self, event: &Event, direction: Direction, options: &Options) {
+        let at_sender = event.tap == direction.index();
+        match event.other {
+            _ if at_sender => self.leaves(event, direction, options),
+            Some(sent) => self.arrives(event, sent, direction, options),
+            None => self.ways[direction.index()].count(event, options.step),
+        }
+    }
+
+    fn leaves(&mut self, event: &Event, direction: Direction, options: &Options) {
+        let way = &mut self.ways[direction.index()];
+        let included = u64::from(options.limits().include(event.at));
+        way.report.packets_sent += included;
+        way.report.bytes_sent += u64::from(event.ip_len) * included;
+        let Some(received) = event.other else {
+            way.missing += included * u64::from(way.begun);
+            way.report.in_flight += included * u64::from(!way.begun);
+            return;
+        };
+        way.begun = true;
+        way.report.lost += std::mem::take(&mut way.missing);
+        // Its sender is the monitor, and the other end the reference.
+        let passage = Passage { reference: received, monitor: event.at };
+        if let Some(trip) = self.pairings[event.tap].inbound(passage) {
+            self.ways[direction.reverse().index()].trip(trip, options);
+        }
+    }
+
+    fn arrives(&mut self, event: &Event, sent: Instant, direction: Direction, options: &Options) {
+        self.pairings[event.tap].outbound(Passage { reference: sent, monitor: event.at });
+        let way = &mut self.ways[direction.index()];
+        way.count(event, options.step);
+        if !options.limits().include(sent) {
+            return;
+        }
+        way.report.packets_received += 1;
+        way.report.bytes_received += u64::from(event.ip_len);
+        // The sign bit is flipped so that delays below zero, of clocks apart, keep their order.
+        way.variation.follow(event.at.as_nanos().wrapping_sub(sent.as_nanos()) ^ (1 << 63));
+        if options.synchronised {
+            let owd = event.at.since(sent);
+            way.report.owd.record(owd);
+            way.owd_series.record(sent, owd);
+        }
+    }
+
+    /// Hands over the flow, what was measured of it, and its round trips if they were kept.
+    pub(super) fn finish(self) -> (Tuple, FlowReport, [Vec<RoundTrip>; 2]) {
+        let [up, down] = self.ways;
+        let ((up, up_samples), (down, down_samples)) = (up.finish(), down.finish());
+        (self.tuple, FlowReport { directions: [up, down] }, [up_samples, down_samples])
+    }
+
+    /// Steps that a table of what arrived would have.
+    pub(super) fn steps(&self) -> u64 {
+        self.ways
+            .iter()
+            .filter_map(|way| way.steps.last_key_value())
+            .map(|(step, _)| step + 1)
+            .sum()
+    }
+}
+
+impl WayMeter {
+    fn new(step: Duration) -> Self {
+        Self {
+            report: DirectionReport::default(),
+            variation: Variation::default(),
+            owd_series: Series::new(step, 0),
+            rtt_series: Series::new(step, 0),
+            samples: Vec::new(),
+            missing: 0,
+            begun: false,
+            steps: BTreeMap::new(),
+        }
+    }
+
+    fn trip(&mut self, trip: RoundTrip, options: &Options) {
+        self.rtt_series.record(trip.at, trip.rtt);
+        if options.limits().include(trip.at) {
+            self.report.rtt.record(trip.rtt);
+        }
+        if options.keep_samples {
+            self.samples.push(trip);
+        }
+    }
+
+    fn count(&mut self, event: &Event, step: Duration) {
+        let step = event.at.as_nanos() / step.as_nanos();
+        *self.steps.entry(step).or_default() += u64::from(event.ip_len);
+    }
+
+    fn finish(mut self) -> (DirectionReport, Vec<RoundTrip>) {
+        let last = self.steps.last_key_value().map(|(step, _)| *step as usize);
+        let mut steps = vec![0; last.map_or(0, |last| last + 1)];
+        self.steps.iter().for_each(|(step, bytes)| steps[*step as usize] = *bytes);
+        self.report.in_flight += self.missing;
+        let report = DirectionReport {
+            steps,
+            owd_series: self.owd_series.finish(),
+            rtt_series: self.rtt_series.finish(),
+            jitter: self.variation.jitter(),
+            ..self.report
+        };
+        (report, self.samples)
+    }
+}
+
+impl Options {
+    pub(super) fn limits(&self) -> Limits {
+        Limits { from: self.from, to: self.to }
+    }
+}

@@ -1,0 +1,149 @@
+//! The flows of two captures: which packet belongs to which, and goes which way.
+
+use std::collections::BTreeMap;
+
+use aqmlab_core::{Direction, Instant};
+
+use super::decode::{Translation, Tuple};
+use super::flow::{Event, FlowMeter};
+use super::matching::Settled;
+use super::sides::Sides;
+use super::spp::Options;
+
+/// Events held back of one flow until it is known which way it goes, and of all.
+const HELD_OF_ONE: usize = 256;
+const HELD: usize = 65_536;
+
+/// A flow, before and after it is known which way it goes.
+enum Flow {
+    Undecided { tuple: Tuple, differences: [Option<i64>; 2], held: Vec<Event> },
+    Decided { meter: Box<FlowMeter>, forward: Direction },
+}
+
+/// All flows of which both taps saw a packet.
+#[derive(Default)]
+pub(super) struct Flows {
+    all: Vec<Flow>,
+    /// By the tuple at tap 0.
+    known: BTreeMap<Tuple, usize>,
+    /// By the tuple at tap 1, where an address translator is between: the flow, and whether the
+    /// two canonical tuples are opposite.
+    aliases: BTreeMap<Tuple, (usize, bool)>,
+    sides: Sides,
+    held: usize,
+    /// Packets of flows beyond [`Options::max_flows`].
+    pub(super) left_out: u64,
+}
+
+impl Flows {
+    /// Takes in a packet whose fate is known. `begun` is when each capture did.
+    pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
+        let Some((place, forward)) = self.find(packet, options) else { return };
+        let since = |tap: usize, at: u64| Instant::from_nanos(at.saturating_sub(begun[tap]));
+        let event = Event {
+            tap: packet.tap,
+            forward,
+            at: since(packet.tap, packet.at),
+            other: packet.mate.map(|(_, at)| since(1 - packet.tap, at)),
+            ip_len: packet.ip_len,
+        };
+        match &mut self.all[place] {
+            Flow::Decided { meter, forward } => {
+                meter.take(&event, way(event.forward, *forward), options);
+            }
+            Flow::Undecided { tuple, differences, held } => {
+                if let Some(difference) = event.difference() {
+                    differences[usize::from(event.forward)].get_or_insert(difference);
+                }
+                held.push(event);
+                self.held += 1;
+                let decided = decide(&self.sides, tuple, *differences);
+                if decided.is_some() || held.len() >= HELD_OF_ONE || self.held >= HELD {
+                    self.settle(place, decided, options);
+                }
+            }
+        }
+    }
+
+    /// Everything has been taken in: the flows, in the order in which they appeared.
+    pub(super) fn finish(mut self, options: &Options) -> Vec<FlowMeter> {
+        for place in 0..self.all.len() {
+            if let Flow::Undecided { tuple, differences, .. } = &self.all[place] {
+                let decided = decide(&self.sides, tuple, *differences);
+                self.settle(place, decided, options);
+            }
+        }
+        let meter = |flow| match flow {
+            Flow::Decided { meter, .. } => Some(*meter),
+            Flow::Undecided { .. } => None,
+        };
+        self.all.into_iter().filter_map(meter).collect()
+    }
+
+    /// The flow of a packet, and whether the packet goes the way that its tuple says.
+    fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
+        let here = packet.tuple.canonical();
+        let (at_first, at_second) = match (packet.mate, packet.tap) {
+            (Some((there, _)), 0) => (here, there.canonical()),
+            (Some((there, _)), _) => (there.canonical(), here),
+            (None, 1) if options.translation != Translation::None => {
+                let &(place, opposite) = self.aliases.get(&here.0)?;
+                return Some((place, here.1 == opposite));
+            }
+            // A flow begins with a packet that both saw.
+            (None, _) => return self.known.get(&here.0).map(|&place| (place, !here.1)),
+        };
+        let place = match self.known.get(&at_first.0).copied() {
+            Some(place) => place,
+            None => self.begin(at_first.0, options)?,
+        };
+        if options.translation != Translation::None {
+            self.aliases.insert(at_second.0, (place, at_first.1 != at_second.1));
+        }
+        Some((place, !at_first.1))
+    }
+
+    fn begin(&mut self, tuple: Tuple, options: &Options) -> Option<usize> {
+        let place = self.all.len();
+        if place >= options.max_flows {
+            self.left_out += 1;
+            return None;
+        }
+        self.known.insert(tuple, place);
+        self.all.push(Flow::Undecided { tuple, differences: [None; 2], held: Vec::new() });
+        Some(place)
+    }
+
+    /// Settles which way a flow goes, and measures what was held back.
+    fn settle(&mut self, place: usize, decided: Option<bool>, options: &Options) {
+        let Flow::Undecided { tuple, differences, held } = &mut self.all[place] else { return };
+        let [backward, ahead] = *differences;
+        let up = decided.unwrap_or_else(|| match (ahead, backward) {
+            (Some(difference), _) => self.sides.by_difference(difference),
+            (None, Some(difference)) => !self.sides.by_difference(difference),
+            (None, None) => true,
+        });
+        let (tuple, up_difference, down_difference) =
+            if up { (*tuple, ahead, backward) } else { (tuple.reversed(), backward, ahead) };
+        self.sides.learn(&tuple, up_difference, down_difference);
+        let forward = if up { Direction::Up } else { Direction::Down };
+        let mut meter = Box::new(FlowMeter::new(tuple, options));
+        self.held -= held.len();
+        for event in std::mem::take(held) {
+            meter.take(&event, way(event.forward, forward), options);
+        }
+        self.all[place] = Flow::Decided { meter, forward };
+    }
+}
+
+/// Whether packets that go as the tuple says go from tap 0 to tap 1, if it can be told surely.
+fn decide(sides: &Sides, tuple: &Tuple, differences: [Option<i64>; 2]) -> Option<bool> {
+    match differences {
+        [Some(backward), Some(ahead)] if backward != ahead => Some(ahead > backward),
+        _ => sides.by_hosts(tuple),
+    }
+}
+
+fn way(forward: bool, direction: Direction) -> Direction {
+    if forward { direction } else { direction.reverse() }
+}

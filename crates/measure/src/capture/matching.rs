@@ -1,0 +1,165 @@
+//! Stage one of SPP: recognises packets that both taps saw.
+//!
+//! Each tap keeps a window of its last packets in the order of its capture. A packet is looked
+//! up among those of the other tap that still wait; the oldest with the same fingerprint is its
+//! mate. Packets leave a window at its front, in the order of the capture, once their mate is
+//! known or once the window is full, when they have none. So both captures are read side by
+//! side in bounded memory.
+//!
+//! Source: `spp` 0.3.6 searches 10 000 packets ahead, TEACUP's loss analysis 16 000. Difference:
+//! here the search is an index, the same from either side.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::decode::{Decoded, Tuple};
+use crate::pairs::difference;
+
+/// A packet at a tap whose fate is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Settled {
+    /// Which tap: 0 or 1.
+    pub(super) tap: usize,
+    /// Its tuple and time as this tap saw them.
+    pub(super) tuple: Tuple,
+    pub(super) at: u64,
+    pub(super) ip_len: u32,
+    /// As the other tap saw it; `None` if it did not.
+    pub(super) mate: Option<(Tuple, u64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    decoded: Decoded,
+    at: u64,
+    mate: Option<(Tuple, u64)>,
+}
+
+/// The window of one tap.
+#[derive(Debug, Default)]
+struct Window {
+    packets: VecDeque<Waiting>,
+    /// The number of the first of `packets` in its capture.
+    first: u64,
+    /// Fingerprint and number of those without a mate.
+    index: BTreeSet<(u64, u64)>,
+}
+
+impl Window {
+    fn push(&mut self, waiting: Waiting) {
+        if waiting.mate.is_none() {
+            let number = self.first + self.packets.len() as u64;
+            self.index.insert((waiting.decoded.fingerprint, number));
+        }
+        self.packets.push_back(waiting);
+    }
+
+    /// The oldest packet with this fingerprint that has no mate, which is given this one.
+    fn marry(&mut self, fingerprint: u64, mate: (Tuple, u64)) -> Option<(Tuple, u64)> {
+        let mut same = self.index.range((fingerprint, 0)..=(fingerprint, u64::MAX));
+        let &key = same.next()?;
+        self.index.remove(&key);
+        let waiting = &mut self.packets[(key.1 - self.first) as usize];
+        waiting.mate = Some(mate);
+        Some((waiting.decoded.tuple, waiting.at))
+    }
+
+    /// The first packet, if its fate is known or it has waited long enough.
+    fn settle(&mut self, room: usize) -> Option<Waiting> {
+        let first = self.packets.front()?;
+        if first.mate.is_none() && self.packets.len() <= room {
+            return None;
+        }
+        let waiting = self.packets.pop_front()?;
+        self.index.remove(&(waiting.decoded.fingerprint, self.first));
+        self.first += 1;
+        Some(waiting)
+    }
+}
+
+/// Both windows.
+#[derive(Debug)]
+pub(super) struct Matching {
+    windows: [Window; 2],
+    room: usize,
+    /// The last match's time at tap 1, less its time at tap 0.
+    pub(super) offset: Option<i64>,
+}
+
+impl Matching {
+    /// Windows with room for so many packets.
+    pub(super) fn new(room: usize) -> Self {
+        Self { windows: Default::default(), room, offset: None }
+    }
+
+    /// Packets in the window of a tap that wait for a mate.
+    pub(super) fn waiting(&self, tap: usize) -> usize {
+        self.windows[tap].index.len()
+    }
+
+    /// A tap saw a packet.
+    pub(super) fn push(&mut self, tap: usize, decoded: Decoded, at: u64) {
+        let mate = self.windows[1 - tap].marry(decoded.fingerprint, (decoded.tuple, at));
+        if let Some((_, other)) = mate {
+            let difference = difference(other, at);
+            self.offset = Some(if tap == 0 { difference } else { difference.wrapping_neg() });
+        }
+        self.windows[tap].push(Waiting { decoded, at, mate });
+    }
+
+    /// The next packet of a tap whose fate is known.
+    pub(super) fn settle(&mut self, tap: usize) -> Option<Settled> {
+        self.settle_beyond(tap, self.room)
+    }
+
+    /// The next packet of a tap, when nothing more will come.
+    pub(super) fn settle_all(&mut self, tap: usize) -> Option<Settled> {
+        self.settle_beyond(tap, 0)
+    }
+
+    fn settle_beyond(&mut self, tap: usize, room: usize) -> Option<Settled> {
+        let Waiting { decoded, at, mate } = self.windows[tap].settle(room)?;
+        Some(Settled { tap, tuple: decoded.tuple, at, ip_len: decoded.ip_len, mate })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Endpoint;
+
+    fn decoded(fingerprint: u64) -> Decoded {
+        let end = Endpoint { address: [10, 0, 0, 1].into(), port: 1 };
+        let tuple = Tuple { protocol: 17, source: end, destination: end };
+        Decoded { tuple, ip_len: 100, fingerprint }
+    }
+
+    fn drain(matching: &mut Matching, tap: usize) -> Vec<(u64, Option<u64>)> {
+        std::iter::from_fn(|| matching.settle(tap))
+            .map(|packet| (packet.at, packet.mate.map(|(_, at)| at)))
+            .collect()
+    }
+
+    #[test]
+    fn packets_leave_in_the_order_of_their_capture_with_or_without_a_mate() {
+        let mut matching = Matching::new(2);
+        (0..4).for_each(|n| matching.push(0, decoded(n), n));
+        assert_eq!(drain(&mut matching, 0), [(0, None), (1, None)], "room for two");
+        matching.push(1, decoded(3), 103);
+        assert_eq!(drain(&mut matching, 0), [], "the one before it still waits");
+        assert_eq!(drain(&mut matching, 1), [(103, Some(3))]);
+        matching.push(1, decoded(2), 102);
+        assert_eq!(drain(&mut matching, 0), [(2, Some(102)), (3, Some(103))]);
+        assert_eq!((matching.offset, matching.waiting(0)), (Some(100), 0));
+    }
+
+    #[test]
+    fn of_equal_packets_the_oldest_is_the_mate_and_each_has_one() {
+        let mut matching = Matching::new(9);
+        for (tap, at) in [(0, 1), (0, 2), (1, 11), (1, 12), (1, 13)] {
+            matching.push(tap, decoded(7), at);
+        }
+        assert_eq!(drain(&mut matching, 0), [(1, Some(11)), (2, Some(12))]);
+        assert_eq!(drain(&mut matching, 1), [(11, Some(1)), (12, Some(2))]);
+        assert_eq!(matching.settle_all(1).map(|packet| packet.mate), Some(None));
+    }
+}

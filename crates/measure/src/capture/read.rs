@@ -1,0 +1,482 @@
+//! Reads captures, pcap or pcapng, one packet at a time.
+//!
+//! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
+//! draft-ietf-opsawg-pcapng (sections, interfaces with any time resolution and offset, enhanced
+//! and the obsolete packet blocks; other blocks are passed over). The framing is read here
+//! rather than by a library so that an error can say which byte is wrong and what is allowed,
+//! and so that no length in the file decides how much memory is taken.
+
+use std::io::Read;
+
+use super::error::CaptureError;
+use super::input::{Input, Order};
+
+/// The largest packet that Wireshark believes in (`WTAP_MAX_PACKET_SIZE_STANDARD`).
+const MAX_PACKET: u32 = 262_144;
+/// Interface descriptions longer than this are not read.
+const MAX_DESCRIPTION: u32 = 65_536;
+/// Interfaces of one section.
+const MAX_INTERFACES: usize = 4_096;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+
+/// A packet as the capture holds it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Raw<'a> {
+    /// Nanoseconds since 1970, by the capture's clock; less than 2⁶³.
+    pub(super) at: u64,
+    /// The number of the link type.
+    pub(super) link: u32,
+    /// Its length when it passed.
+    pub(super) length: u32,
+    /// What was kept of it.
+    pub(super) data: &'a [u8],
+}
+
+/// Where packets of one interface come from, and how their times are to be read.
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link: u32,
+    ticks_per_second: u64,
+    offset_seconds: i64,
+}
+
+enum Format {
+    Classic { order: Order, interface: Interface },
+    Blocks { order: Order, interfaces: Vec<Interface> },
+}
+
+/// Reads one capture.
+pub(super) struct CaptureReader<R> {
+    input: Input<R>,
+    format: Format,
+    data: Vec<u8>,
+}
+
+impl<R: Read> CaptureReader<R> {
+    /// Begins to read a capture that errors call `file`.
+    pub(super) fn new(bytes: R, file: &str) -> Result<Self, CaptureError> {
+        let mut input = Input::new(bytes, file);
+        if input.at_end()? {
+            return Err(input.error("the file is empty"));
+        }
+        let mut magic = [0; 4];
+        input.fill(&mut magic, "the magic number")?;
+        let classic = |order, ticks| Some((order, ticks));
+        let found = match magic {
+            [0xd4, 0xc3, 0xb2, 0xa1] => classic(Order::Little, 1_000_000),
+            [0xa1, 0xb2, 0xc3, 0xd4] => classic(Order::Big, 1_000_000),
+            [0x4d, 0x3c, 0xb2, 0xa1] => classic(Order::Little, 1_000_000_000),
+            [0xa1, 0xb2, 0x3c, 0x4d] => classic(Order::Big, 1_000_000_000),
+            [0x0a, 0x0d, 0x0d, 0x0a] => None,
+            [0x1f, 0x8b, ..] => return Err(input.error("is compressed: unpack it with gunzip")),
+            other => {
+                let problem = format!("begins with {other:02x?}: allowed are pcap and pcapng");
+                return Err(input.error(problem));
+            }
+        };
+        let format = match found {
+            Some((order, ticks)) => classic_header(&mut input, order, ticks)?,
+            None => Format::Blocks {
+                order: section(&mut input, "the section header")?,
+                interfaces: Vec::new(),
+            },
+        };
+        Ok(Self { input, format, data: Vec::new() })
+    }
+
+    /// The next packet, or `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Raw<'_>>, CaptureError> {
+        let header = match &mut self.format {
+            Format::Classic { order, interface } => {
+                classic_record(&mut self.input, *order, interface, &mut self.data)?
+            }
+            Format::Blocks { order, interfaces } => loop {
+                if self.input.at_end()? {
+                    break None;
+                }
+                let found = block(&mut self.input, order, interfaces, &mut self.data)?;
+                if found.is_some() {
+                    break found;
+                }
+            },
+        };
+        Ok(header.map(|(at, link, length)| Raw { at, link, length, data: &self.data }))
+    }
+
+    /// An error at the last packet.
+    pub(super) fn error(&self, problem: impl Into<String>) -> CaptureError {
+        self.input.error(problem)
+    }
+}
+
+/// Time, link type and original length.
+type Seen = (u64, u32, u32);
+
+fn classic_header<R: Read>(
+    input: &mut Input<R>,
+    order: Order,
+    ticks_per_second: u64,
+) -> Result<Format, CaptureError> {
+    let mut header = [0; 20];
+    input.fill(&mut header, "the file header")?;
+    let major = order.u16(&header, 0);
+    if major != 2 {
+        return Err(input.error(format!("pcap version {major}: allowed is 2")));
+    }
+    // The upper bits tell of frame check sequences.
+    let link = order.u32(&header, 16) & 0xffff;
+    Ok(Format::Classic {
+        order,
+        interface: Interface { link, ticks_per_second, offset_seconds: 0 },
+    })
+}
+
+fn classic_record<R: Read>(
+    input: &mut Input<R>,
+    order: Order,
+    interface: &Interface,
+    data: &mut Vec<u8>,
+) -> Result<Option<Seen>, CaptureError> {
+    if input.at_end()? {
+        return Ok(None);
+    }
+    input.begin();
+    input.packet += 1;
+    let mut header = [0; 16];
+    input.fill(&mut header, "the packet's header")?;
+    let [seconds, fraction, captured, length] = [0, 4, 8, 12].map(|at| order.u32(&header, at));
+    if u64::from(fraction) >= interface.ticks_per_second {
+        let most = interface.ticks_per_second - 1;
+        return Err(
+            input.error(format!("a fraction of a second of {fraction}: allowed are 0 to {most}"))
+        );
+    }
+    keep(input, data, captured)?;
+    let ticks = u64::from(seconds) * interface.ticks_per_second + u64::from(fraction);
+    Ok(Some((time(input, interface, ticks)?, interface.link, length.max(captured))))
+}
+
+/// Reads what was kept of a packet.
+fn keep<R: Read>(
+    input: &mut Input<R>,
+    data: &mut Vec<u8>,
+    captured: u32,
+) -> Result<(), CaptureError> {
+    if captured > MAX_PACKET {
+        return Err(
+            input.error(format!("a packet of {captured} bytes: allowed are up to {MAX_PACKET}"))
+        );
+    }
+    data.resize(captured as usize, 0);
+    input.fill(data, "the packet")
+}
+
+fn time<R: Read>(input: &Input<R>, interface: &Interface, ticks: u64) -> Result<u64, CaptureError> {
+    let per_second = i128::from(interface.ticks_per_second);
+    let nanos = i128::from(ticks) * 1_000_000_000 / per_second
+        + i128::from(interface.offset_seconds) * 1_000_000_000;
+    i64::try_from(nanos)
+        .ok()
+        .and_then(|nanos| u64::try_from(nanos).ok())
+        .ok_or_else(|| input.error("its time is outside the years 1970 to 2262"))
+}
+
+/// Reads a section header after its type, and returns the section's byte order.
+fn section<R: Read>(input: &mut Input<R>, what: &str) -> Result<Order, CaptureError> {
+    let mut header = [0; 8];
+    input.fill(&mut header, what)?;
+    let order = match header[4..] {
+        [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
+        [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
+        _ => return Err(input.error("a section header without its byte-order magic")),
+    };
+    let length = order.u32(&header, 0);
+    if length < 28 || length % 4 != 0 {
+        return Err(
+            input.error(format!("a section header of {length} bytes: allowed are 28, 32 …"))
+        );
+    }
+    // Type, length and magic have been read; version, section length and options follow.
+    input.skip(u64::from(length) - 12 - 4, what)?;
+    footer(input, order, length)?;
+    Ok(order)
+}
+
+/// Reads one block; `Some` if it was a packet.
+fn block<R: Read>(
+    input: &mut Input<R>,
+    order: &mut Order,
+    interfaces: &mut Vec<Interface>,
+    data: &mut Vec<u8>,
+) -> Result<Option<Seen>, CaptureError> {
+    input.begin();
+    let mut header = [0; 4];
+    input.fill(&mut header, "a block's header")?;
+    let kind = order.u32(&header, 0);
+    if kind == SECTION {
+        *order = section(input, "a section header")?;
+        interfaces.clear();
+        return Ok(None);
+    }
+    input.fill(&mut header, "a block's header")?;
+    let length = order.u32(&header, 0);
+    if length < 12 || length % 4 != 0 {
+        return Err(input.error(format!("a block of {length} bytes: allowed are 12, 16 …")));
+    }
+    let body = length - 12;
+    let seen = match kind {
+        INTERFACE => {
+            interfaces.push(interface(input, *order, body, interfaces.len())?);
+            None
+        }
+        ENHANCED_PACKET | OBSOLETE_PACKET => {
+            Some(packet(input, (kind, *order), body, (interfaces, data))?)
+        }
+        SIMPLE_PACKET => {
+            input.packet += 1;
+            return Err(input.error("a simple packet block, which has no time"));
+        }
+        _ => {
+            input.skip(u64::from(body), "a block")?;
+            None
+        }
+    };
+    footer(input, *order, length)?;
+    Ok(seen)
+}
+
+fn footer<R: Read>(input: &mut Input<R>, order: Order, length: u32) -> Result<(), CaptureError> {
+    let mut footer = [0; 4];
+    input.fill(&mut footer, "a block's end")?;
+    let again = order.u32(&footer, 0);
+    if again == length {
+        return Ok(());
+    }
+    Err(input.error(format!("a block says {length} bytes at its start and {again} at its end")))
+}
+
+fn packet<R: Read>(
+    input: &mut Input<R>,
+    (kind, order): (u32, Order),
+    body: u32,
+    (interfaces, data): (&[Interface], &mut Vec<u8>),
+) -> Result<Seen, CaptureError> {
+    input.packet += 1;
+    let mut header = [0; 20];
+    if body < 20 {
+        return Err(input.error(format!("a packet block of {} bytes: at least 32", body + 12)));
+    }
+    input.fill(&mut header, "a packet block")?;
+    let number = match kind {
+        OBSOLETE_PACKET => u32::from(order.u16(&header, 0)),
+        _ => order.u32(&header, 0),
+    };
+    let interface = interfaces.get(number as usize).ok_or_else(|| {
+        input.error(format!("interface {number}: the section has described {}", interfaces.len()))
+    })?;
+    let [high, low, captured, length] = [4, 8, 12, 16].map(|at| order.u32(&header, at));
+    let padded = u64::from(captured).next_multiple_of(4);
+    let Some(rest) = u64::from(body - 20).checked_sub(padded) else {
+        return Err(input.error(format!(
+            "a packet of {captured} bytes in a block that has {} for it",
+            body - 20
+        )));
+    };
+    keep(input, data, captured)?;
+    input.skip(padded - u64::from(captured) + rest, "a packet block")?;
+    let ticks = u64::from(high) << 32 | u64::from(low);
+    Ok((time(input, interface, ticks)?, interface.link, length.max(captured)))
+}
+
+fn interface<R: Read>(
+    input: &mut Input<R>,
+    order: Order,
+    body: u32,
+    known: usize,
+) -> Result<Interface, CaptureError> {
+    if !(8..=MAX_DESCRIPTION).contains(&body) || known >= MAX_INTERFACES {
+        return Err(input.error(format!(
+            "interface {known}, described in {body} bytes: \
+             allowed are {MAX_INTERFACES} interfaces, and 8 to {MAX_DESCRIPTION} bytes"
+        )));
+    }
+    let mut description = vec![0; body as usize];
+    input.fill(&mut description, "an interface description")?;
+    let mut interface = Interface {
+        link: u32::from(order.u16(&description, 0)),
+        ticks_per_second: 1_000_000,
+        offset_seconds: 0,
+    };
+    let mut options = &description[8..];
+    while options.len() >= 4 {
+        let (code, length) = (order.u16(options, 0), usize::from(order.u16(options, 2)));
+        let Some(value) = options.get(4..4 + length) else {
+            return Err(input.error("an option that is longer than its interface description"));
+        };
+        match (code, value) {
+            (0, _) => break,
+            (9, &[resolution]) => interface.ticks_per_second = ticks(input, resolution)?,
+            (14, value) if length == 8 => {
+                let [first, second] = [order.u32(value, 0), order.u32(value, 4)].map(u64::from);
+                let offset = match order {
+                    Order::Little => second << 32 | first,
+                    Order::Big => first << 32 | second,
+                };
+                interface.offset_seconds = i64::from_ne_bytes(offset.to_ne_bytes());
+            }
+            _ => {}
+        }
+        options = options.get(4 + length.next_multiple_of(4)..).unwrap_or(&[]);
+    }
+    Ok(interface)
+}
+
+/// `if_tsresol`: a negative power of ten, or of two if the highest bit is set.
+fn ticks<R: Read>(input: &Input<R>, resolution: u8) -> Result<u64, CaptureError> {
+    let power = u32::from(resolution & 0x7f);
+    let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };
+    base.checked_pow(power).ok_or_else(|| {
+        input.error(format!("a time resolution of {base}^-{power} s: allowed are 10^-19 and 2^-63"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time, link type, length and data.
+    type Packet = (u64, u32, u32, Vec<u8>);
+
+    fn packets(file: &[u8]) -> Result<Vec<Packet>, CaptureError> {
+        let mut reader = CaptureReader::new(file, "x.pcap")?;
+        let mut packets = Vec::new();
+        while let Some(raw) = reader.next()? {
+            packets.push((raw.at, raw.link, raw.length, raw.data.to_vec()));
+        }
+        Ok(packets)
+    }
+
+    fn classic(big: bool, magic: u32, records: &[[u32; 4]]) -> Vec<u8> {
+        let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let mut file = word(magic).to_vec();
+        file.extend([half(2), half(4)].concat());
+        file.extend([0, 0, 65_535, 1].map(word).concat());
+        for record in records {
+            file.extend(record.map(word).concat());
+            file.extend(std::iter::repeat_n(7, record[2].min(100) as usize));
+        }
+        file
+    }
+
+    fn blocks(big: bool, blocks: &[(u32, Vec<u8>)]) -> Vec<u8> {
+        let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let mut file = Vec::new();
+        for (kind, body) in blocks {
+            let length = word(body.len() as u32 + 12);
+            file.extend([&word(*kind), &length, body.as_slice(), &length].concat());
+        }
+        file
+    }
+
+    /// A section with an interface of nanoseconds, shifted by 10 s, and one packet of 5 bytes.
+    fn section_with_packet(big: bool) -> Vec<(u32, Vec<u8>)> {
+        let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let long = |value: u64| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let section = [&word(0x1a2b_3c4d)[..], &half(1), &half(0), &[0xff; 8]].concat();
+        let options = [&half(9)[..], &half(1), &[9, 0, 0, 0], &half(14), &half(8), &long(10)];
+        let interface = [&half(101)[..], &[0; 6], &options.concat()].concat();
+        let header = [0, 0, 7, 5, 60].map(word).concat();
+        let packet = [&header[..], &[1, 2, 3, 4, 5, 0, 0, 0]].concat();
+        vec![
+            (SECTION, section),
+            (INTERFACE, interface),
+            (77, vec![0; 8]),
+            (ENHANCED_PACKET, packet),
+        ]
+    }
+
+    #[test]
+    fn classic_captures_of_every_kind_are_read() {
+        for (big, magic, nanos) in [
+            (false, 0xa1b2_c3d4, 5_000),
+            (true, 0xa1b2_c3d4, 5_000),
+            (false, 0xa1b2_3c4d, 5),
+            (true, 0xa1b2_3c4d, 5),
+        ] {
+            let file = classic(big, magic, &[[3, 5, 4, 60], [4, 0, 0, 0]]);
+            let want = [(3_000_000_000 + nanos, 1, 60, vec![7; 4]), (4_000_000_000, 1, 0, vec![])];
+            assert_eq!(packets(&file).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn blocks_of_either_order_are_read_and_unknown_ones_passed_over() {
+        for big in [false, true] {
+            let file = blocks(big, &section_with_packet(big));
+            let twice = [file.clone(), blocks(!big, &section_with_packet(!big))].concat();
+            let packet = (10_000_000_007, 101, 60, vec![1, 2, 3, 4, 5]);
+            let found = packets(&twice).unwrap();
+            assert_eq!(packets(&file).unwrap(), found[..1]);
+            assert_eq!(found, [packet.clone(), packet]);
+        }
+    }
+
+    #[test]
+    fn an_error_says_where_and_what() {
+        let good = classic(false, 0xa1b2_3c4d, &[[3, 5, 4, 60]]);
+        let huge = classic(false, 0xa1b2_3c4d, &[[3, 5, 4, 60], [3, 5, u32::MAX, 60]]);
+        let late = classic(false, 0xa1b2_c3d4, &[[3, 1_000_000, 4, 60]]);
+        let mut lost = section_with_packet(false);
+        lost.remove(1);
+        let mut odd = blocks(false, &section_with_packet(false));
+        let end = odd.len() - 1;
+        odd[end] = 9;
+        for (file, want) in [
+            (&[][..], "x.pcap: byte 0: the file is empty"),
+            (b"GET / HTTP", "x.pcap: byte 0: begins with [47, 45, 54, 20]: allowed are pcap and"),
+            (&[0x1f, 0x8b, 8, 0], "x.pcap: byte 0: is compressed: unpack it with gunzip"),
+            (
+                &good[..30],
+                "x.pcap: packet 1, byte 24: the file ends within the packet's header: 6 of its 16",
+            ),
+            (
+                &good[..42],
+                "x.pcap: packet 1, byte 24: the file ends within the packet: 2 of its 4 bytes",
+            ),
+            (
+                &huge,
+                "x.pcap: packet 2, byte 44: a packet of 4294967295 bytes: allowed are up to 262144",
+            ),
+            (
+                &late,
+                "packet 1, byte 24: a fraction of a second of 1000000: allowed are 0 to 999999",
+            ),
+            (&blocks(false, &lost), "byte 48: interface 0: the section has described 0"),
+            (&odd, "a block says 40 bytes at its start and 150994984 at its end"),
+        ] {
+            let error = packets(file).unwrap_err().to_string();
+            assert!(error.contains(want), "{error}\nwant {want}");
+        }
+    }
+
+    #[test]
+    fn a_capture_cut_anywhere_ends_early_or_says_so() {
+        let classic = classic(false, 0xa1b2_3c4d, &[[3, 5, 4, 60], [4, 5, 40, 60]]);
+        for file in [classic, blocks(true, &section_with_packet(true))] {
+            let all = packets(&file).unwrap();
+            for cut in 0..file.len() {
+                match packets(&file[..cut]) {
+                    Ok(some) => assert!(all.starts_with(&some), "cut at {cut}"),
+                    Err(error) => assert!(error.offset <= cut as u64, "cut at {cut}: {error}"),
+                }
+            }
+        }
+    }
+}

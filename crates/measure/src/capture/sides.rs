@@ -1,0 +1,101 @@
+//! Which way a packet goes, when only the times at two taps are known, by clocks that may differ.
+//!
+//! A packet from tap 0 to tap 1 is seen at tap 1 later by the clocks' offset *plus* its delay,
+//! one the other way by the offset *less* its delay. So of the two orientations of a flow, the
+//! one with the greater difference goes from tap 0 to tap 1, whatever the offset. A flow that
+//! has one orientation only is told by its hosts, if another flow has shown where they are; else
+//! by what lies between the differences seen so far; else the clocks are taken at their word.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::decode::Tuple;
+
+/// Hosts remembered; more are told apart by differences.
+const HOSTS: usize = 65_536;
+
+/// What is known of the two sides.
+#[derive(Debug, Default)]
+pub(super) struct Sides {
+    /// On which tap's side a host is.
+    hosts: BTreeMap<IpAddr, usize>,
+    /// The least difference of a packet from tap 0 to tap 1, and the greatest of one back.
+    least_up: Option<i64>,
+    most_down: Option<i64>,
+}
+
+impl Sides {
+    /// Whether packets of this tuple go from tap 0 to tap 1, if the hosts tell.
+    pub(super) fn by_hosts(&self, tuple: &Tuple) -> Option<bool> {
+        let (source, destination) = (tuple.source.address, tuple.destination.address);
+        if source == destination {
+            return None;
+        }
+        let source = self.hosts.get(&source).map(|side| *side == 0);
+        let destination = self.hosts.get(&destination).map(|side| *side == 1);
+        match (source, destination) {
+            (Some(up), Some(also)) => (up == also).then_some(up),
+            (up, also) => up.or(also),
+        }
+    }
+
+    /// Whether packets go from tap 0 to tap 1 that tap 1 saw so much later, if it can be told.
+    pub(super) fn by_difference(&self, difference: i64) -> bool {
+        let between = match (self.least_up, self.most_down) {
+            (Some(up), Some(down)) => up / 2 + down / 2,
+            (Some(up), None) => return difference >= up,
+            (None, Some(down)) => return difference > down,
+            (None, None) => 0,
+        };
+        difference > between
+    }
+
+    /// Packets of this tuple go from tap 0 to tap 1: `up` is a difference of one of them, `down`
+    /// of one back.
+    pub(super) fn learn(&mut self, tuple: &Tuple, up: Option<i64>, down: Option<i64>) {
+        for (address, side) in [(tuple.source.address, 0), (tuple.destination.address, 1)] {
+            if self.hosts.len() < HOSTS {
+                self.hosts.entry(address).or_insert(side);
+            }
+        }
+        self.least_up = self.least_up.into_iter().chain(up).min();
+        self.most_down = self.most_down.into_iter().chain(down).max();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Endpoint;
+
+    fn tuple(source: u8, destination: u8) -> Tuple {
+        let host = |last| Endpoint { address: IpAddr::from([10, 0, 0, last]), port: 9 };
+        Tuple { protocol: 17, source: host(source), destination: host(destination) }
+    }
+
+    #[test]
+    fn hosts_that_one_flow_has_shown_tell_of_others() {
+        let mut sides = Sides::default();
+        assert_eq!(sides.by_hosts(&tuple(1, 2)), None);
+        sides.learn(&tuple(1, 2), Some(5), None);
+        for (source, destination, want) in [
+            (1, 9, Some(true)),
+            (9, 1, Some(false)),
+            (9, 2, Some(true)),
+            (2, 1, Some(false)),
+            (7, 8, None),
+            (1, 1, None),
+        ] {
+            assert_eq!(sides.by_hosts(&tuple(source, destination)), want, "{source} {destination}");
+        }
+    }
+
+    #[test]
+    fn differences_tell_on_either_side_of_the_clocks_offset() {
+        let mut sides = Sides::default();
+        assert!(sides.by_difference(20) && !sides.by_difference(-20), "one clock");
+        sides.learn(&tuple(1, 2), Some(1_020), Some(980));
+        sides.learn(&tuple(3, 4), Some(3_000), Some(990));
+        assert!(sides.by_difference(1_010) && !sides.by_difference(1_000));
+    }
+}

@@ -1,0 +1,240 @@
+//! Measures a pair of captures: round trips by synthetic packet pairs, loss, throughput.
+//!
+//! The captures are read side by side in bounded memory, packets are recognised at both taps
+//! ([`super::matching`]), and each flow is measured by the definitions that measure simulated
+//! ones. Nothing needs to be known of the clocks: the captures are first read in step, and once
+//! a packet has been recognised its times tell how far the clocks are apart.
+
+use std::io::Read;
+
+use aqmlab_core::{Duration, Instant};
+
+use super::decode::{LINKS, Translation, Tuple, can_read, decode};
+use super::error::CaptureError;
+use super::flows::Flows;
+use super::matching::Matching;
+use super::read::CaptureReader;
+use crate::meter::FlowReport;
+use crate::pairs::{RoundTrip, difference};
+
+/// Steps between the first and the last packet of a capture.
+const MAX_STEPS: u64 = 1 << 22;
+/// Steps of all flows together.
+const MAX_BINS: u64 = 1 << 24;
+
+/// How two captures are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What errors call the two captures.
+    pub names: [String; 2],
+    /// Statistics begin so long after the first packet of the sender's capture.
+    pub from: Instant,
+    /// Statistics end so long after it.
+    pub to: Instant,
+    /// Width of a bin of the time series.
+    pub step: Duration,
+    /// What is rewritten between the taps.
+    pub translation: Translation,
+    /// Whether the clocks of the taps agree, so that one-way delay means something. A delay
+    /// below zero counts as zero.
+    pub synchronised: bool,
+    /// Whether every round trip is kept, at a cost of memory.
+    pub keep_samples: bool,
+    /// How many packets of a capture may follow before one that the other has not is given up.
+    pub search: usize,
+    /// Flows measured; packets of further ones are counted and left out.
+    pub max_flows: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            names: ["first capture".into(), "second capture".into()],
+            from: Instant::ZERO,
+            to: Instant::NEVER,
+            step: Duration::from_millis(250),
+            translation: Translation::None,
+            synchronised: false,
+            keep_samples: false,
+            search: 16_000,
+            max_flows: 16_384,
+        }
+    }
+}
+
+/// What two captures tell.
+#[derive(Clone, Debug)]
+pub struct SppReport {
+    /// The flows of which both captures hold a packet, in the order in which they appear.
+    pub flows: Vec<SppFlow>,
+    /// What the captures hold.
+    pub captures: [CaptureSummary; 2],
+    /// Packets of flows beyond [`Options::max_flows`].
+    pub left_out: u64,
+}
+
+/// One flow. Up is from the first tap to the second.
+#[derive(Clone, Debug)]
+pub struct SppFlow {
+    /// Addresses and ports of its packets going up, as the first capture has them.
+    pub tuple: Tuple,
+    /// What was measured. Times are since the first packet of a capture: of the receiver's for
+    /// what arrived, of the reference's (the sender's) for round trips and delays. If the clocks
+    /// agree, all are since the first packet of either. Packets of which it is not known whether
+    /// the other capture would have held them are in flight.
+    pub report: FlowReport,
+    /// The round trips by direction, in the order of the monitor's capture, if they are kept.
+    pub samples: [Vec<RoundTrip>; 2],
+}
+
+/// What one capture holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureSummary {
+    /// Packets of any kind.
+    pub packets: u64,
+    /// Those of them that are IP.
+    pub ip_packets: u64,
+    /// Those of them that the other capture holds too.
+    pub matched: u64,
+    /// When the first IP packet passed, in nanoseconds since 1970.
+    pub begins: Option<u64>,
+    /// When the last one passed.
+    pub ends: Option<u64>,
+}
+
+/// Measures the capture `first` against the capture `second`.
+///
+/// # Errors
+///
+/// If a capture cannot be read: see [`CaptureError`].
+///
+/// # Panics
+///
+/// If the step is zero.
+pub fn spp<A: Read, B: Read>(
+    first: A,
+    second: B,
+    options: &Options,
+) -> Result<SppReport, CaptureError> {
+    assert!(options.step > Duration::ZERO, "a step of no time: allowed is any longer one");
+    let [first_name, second_name] = &options.names;
+    let mut readers =
+        (CaptureReader::new(first, first_name)?, CaptureReader::new(second, second_name)?);
+    let mut run = Run {
+        options,
+        matching: Matching::new(options.search),
+        flows: Flows::default(),
+        captures: [CaptureSummary::default(); 2],
+    };
+    let mut open = [true; 2];
+    while let Some(tap) = run.choose(open) {
+        open[tap] = match tap {
+            0 => run.advance(0, &mut readers.0)?,
+            _ => run.advance(1, &mut readers.1)?,
+        };
+        run.measure(Matching::settle);
+    }
+    run.measure(Matching::settle_all);
+    run.finish()
+}
+
+struct Run<'a> {
+    options: &'a Options,
+    matching: Matching,
+    flows: Flows,
+    captures: [CaptureSummary; 2],
+}
+
+impl Run<'_> {
+    /// Which capture to read from, so that both are at the same time.
+    fn choose(&self, open: [bool; 2]) -> Option<usize> {
+        match open {
+            [false, false] => return None,
+            [true, false] => return Some(0),
+            [false, true] => return Some(1),
+            [true, true] => {}
+        }
+        // A wrong guess about the clocks shows as a crowd that waits at one tap.
+        let crowded = [0, 1].map(|tap| self.matching.waiting(tap) > self.options.search / 2);
+        match crowded {
+            [true, false] => return Some(1),
+            [false, true] => return Some(0),
+            _ => {}
+        }
+        let offset = if self.options.synchronised { Some(0) } else { self.matching.offset };
+        let [first, second] = &self.captures;
+        let behind = match (offset, first.ends, second.ends) {
+            (Some(offset), Some(first), Some(second)) => difference(second, first) >= offset,
+            _ => first.packets <= second.packets,
+        };
+        Some(usize::from(!behind))
+    }
+
+    /// Takes in the next packet of a capture; false at its end.
+    fn advance<R: Read>(
+        &mut self,
+        tap: usize,
+        reader: &mut CaptureReader<R>,
+    ) -> Result<bool, CaptureError> {
+        let Some(raw) = reader.next()? else { return Ok(false) };
+        let (at, link) = (raw.at, raw.link);
+        let identify = || decode(link, raw.data, raw.length, self.options.translation);
+        let Some(decoded) = can_read(link).then(identify) else {
+            return Err(reader.error(format!("link type {link}: allowed are {LINKS}")));
+        };
+        let capture = &mut self.captures[tap];
+        capture.packets += 1;
+        let Some(decoded) = decoded else { return Ok(true) };
+        capture.ip_packets += 1;
+        capture.ends = Some(at);
+        let begins = *capture.begins.get_or_insert(at);
+        let steps = at.saturating_sub(begins) / self.options.step.as_nanos();
+        if steps >= MAX_STEPS {
+            return Err(reader.error(format!(
+                "it is {} after the first: allowed are {MAX_STEPS} steps of {}; take longer steps",
+                Duration::from_nanos(at - begins),
+                self.options.step
+            )));
+        }
+        self.matching.push(tap, decoded, at);
+        Ok(true)
+    }
+
+    fn measure(&mut self, settle: fn(&mut Matching, usize) -> Option<super::matching::Settled>) {
+        let [first, second] = self.captures.map(|capture| capture.begins.unwrap_or(0));
+        let together = self.options.synchronised && first > 0 && second > 0;
+        let begun = if together { [first.min(second); 2] } else { [first, second] };
+        for tap in [0, 1] {
+            while let Some(packet) = settle(&mut self.matching, tap) {
+                self.captures[tap].matched += u64::from(packet.mate.is_some());
+                self.flows.take(&packet, begun, self.options);
+            }
+        }
+    }
+
+    fn finish(self) -> Result<SppReport, CaptureError> {
+        let left_out = self.flows.left_out;
+        let meters = self.flows.finish(self.options);
+        let bins: u64 = meters.iter().map(super::flow::FlowMeter::steps).sum();
+        if bins > MAX_BINS {
+            return Err(CaptureError {
+                file: self.options.names.join(" and "),
+                packet: 0,
+                offset: 0,
+                problem: format!(
+                    "{} flows in steps of {} make {bins} bins: allowed are {MAX_BINS}; \
+                     take longer steps",
+                    meters.len(),
+                    self.options.step
+                ),
+                source: None,
+            });
+        }
+        let flow = |meter: super::flow::FlowMeter| {
+            let (tuple, report, samples) = meter.finish();
+            SppFlow { tuple, report, samples }
+        };
+        let flows = meters.into_iter().map(flow).collect();
+        Ok(SppReport { flows, captures: self.captures, left_out })
+    }
+}

@@ -1,0 +1,78 @@
+//! How one-way delay varies from one arrival to the next.
+//!
+//! Sources: RFC 3550 §6.4.1 and appendix A.8; RFC 3393 for the variation between successive
+//! packets. Only differences of delays are looked at, so an offset between clocks cancels.
+
+use aqmlab_core::Duration;
+
+/// How much one-way delay varies from one arrival to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jitter {
+    /// The mean absolute difference between successive one-way delays (RFC 3393's variation,
+    /// without its sign).
+    pub mean: Duration,
+    /// The interarrival jitter of RFC 3550 §6.4.1, smoothed with gain 1/16, at the end.
+    pub smoothed: Duration,
+}
+
+/// Follows the delays of successive arrivals.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Variation {
+    previous: Option<u64>,
+    sum: u128,
+    n: u64,
+    /// RFC 3550's estimate, times 16.
+    smoothed: u128,
+}
+
+impl Variation {
+    /// The next arrival took `delay` nanoseconds more than some constant.
+    #[inline]
+    pub(crate) fn follow(&mut self, delay: u64) {
+        if let Some(previous) = self.previous {
+            let difference = u128::from(delay.abs_diff(previous));
+            self.sum += difference;
+            self.n += 1;
+            // RFC 3550 appendix A.8, rounding included.
+            self.smoothed = self.smoothed + difference - ((self.smoothed + 8) >> 4);
+        }
+        self.previous = Some(delay);
+    }
+
+    /// What it amounts to.
+    pub(crate) fn jitter(&self) -> Jitter {
+        let mean = self.sum.checked_div(u128::from(self.n)).unwrap_or(0);
+        Jitter {
+            mean: Duration::from_nanos(mean as u64),
+            smoothed: Duration::from_nanos((self.smoothed / 16) as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_is_of_differences() {
+        let mut variation = Variation::default();
+        assert_eq!(variation.jitter(), Jitter::default());
+        for delay in [20_000, 20_000, 24_000, 23_000] {
+            variation.follow(delay);
+        }
+        // By hand after RFC 3550: 0; +4000; +1000 − (4008 >> 4), over 16.
+        let want = Jitter {
+            mean: Duration::from_nanos(1_666),
+            smoothed: Duration::from_nanos((4_000 + 1_000 - 250) / 16),
+        };
+        assert_eq!(variation.jitter(), want);
+    }
+
+    #[test]
+    fn a_steady_change_is_its_own_smoothed_jitter() {
+        let mut variation = Variation::default();
+        (0..1_000).for_each(|n| variation.follow(n % 2 * 8_000));
+        let off = variation.jitter().smoothed.as_nanos().abs_diff(8_000);
+        assert!(off <= 8, "off by {off}");
+    }
+}

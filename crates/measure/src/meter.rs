@@ -1,0 +1,179 @@
+//! What the two taps tell about every flow, measured while the packets pass.
+//!
+//! The meter sees what a capture would hold: that a packet of a flow passed the tap at its
+//! sender or at its receiver, and when. It keeps the packets that are between the taps, counters,
+//! histograms and one bin per step; nothing grows with the number of packets.
+
+use aqmlab_core::{Direction, Duration, Instant};
+
+use crate::histogram::Histogram;
+use crate::jitter::Jitter;
+use crate::series::Bin;
+use crate::way::{Limits, Way};
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Statistics begin here: a packet counts if it was sent at or after it.
+    pub from: Instant,
+    /// Statistics end here: a packet counts if it was sent before it.
+    pub to: Instant,
+    /// Width of a throughput window, a whole multiple of the step.
+    pub window: Duration,
+    /// Width of a bin of the time series, and how far a window moves.
+    pub step: Duration,
+    /// When the trial ends.
+    pub end: Instant,
+    /// Whether packets of one flow may overtake each other: on the path, or because a flow has
+    /// several connections and a discipline gives each a queue. If they may not, a gap at the
+    /// receiver is a loss at once; if they may, once 8192 later packets have arrived.
+    pub reorders: bool,
+}
+
+/// Measures the flows of one run, packet by packet.
+///
+/// # Driving it
+///
+/// Call [`sent`](Self::sent) and [`received`](Self::received) in the order in which the events
+/// happen, time never running back. Within a flow and direction the identities of packets
+/// rise in the order of sending. What arrives without having been sent counts in the windows
+/// and nowhere else.
+pub struct Meter {
+    limits: Limits,
+    reorders: bool,
+    step: u64,
+    /// The step of time that the last arrival fell into, and where it ends.
+    current: usize,
+    current_ends: u64,
+    flows: Vec<[Way; 2]>,
+}
+
+impl Meter {
+    /// A meter for flows numbered from 0 to `flows − 1`.
+    ///
+    /// # Panics
+    ///
+    /// If the window is not a whole multiple of the step, or the step is zero.
+    pub fn new(settings: Settings, flows: usize) -> Self {
+        let step = settings.step.as_nanos();
+        assert!(
+            step > 0 && settings.window.as_nanos() % step == 0,
+            "window {}: allowed are multiples of its step, {}",
+            settings.window,
+            settings.step
+        );
+        let steps = settings.end.as_nanos().div_ceil(step) as usize;
+        let way = || Way::new(settings.step, steps);
+        Self {
+            limits: Limits { from: settings.from, to: settings.to },
+            reorders: settings.reorders,
+            step,
+            current: 0,
+            current_ends: step,
+            flows: (0..flows).map(|_| [way(), way()]).collect(),
+        }
+    }
+
+    /// A packet passes the tap at its sender.
+    #[inline]
+    pub fn sent(&mut self, flow: u32, direction: Direction, id: u64, ip_len: u32, now: Instant) {
+        let ways = &mut self.flows[flow as usize];
+        // What this side, as the monitor, last saw arrive: the OUT of which this may be the IN.
+        let out = ways[direction.reverse().index()].arrived();
+        ways[direction.index()].depart(id, ip_len, now, out, self.limits);
+    }
+
+    /// A packet passes the tap at its receiver.
+    #[inline]
+    pub fn received(
+        &mut self,
+        flow: u32,
+        direction: Direction,
+        id: u64,
+        ip_len: u32,
+        now: Instant,
+    ) {
+        if now.as_nanos() >= self.current_ends {
+            self.advance(now);
+        }
+        let [up, down] = &mut self.flows[flow as usize];
+        let (way, back) = match direction {
+            Direction::Up => (up, down),
+            Direction::Down => (down, up),
+        };
+        way.count(self.current, ip_len);
+        if self.reorders {
+            way.land_anywhere(id, ip_len, now, back, self.limits);
+        } else {
+            way.land_in_order(id, ip_len, now, back, self.limits);
+        }
+    }
+
+    /// Ends the measurement. Packets sent after the last one that arrived are in flight, not
+    /// lost.
+    pub fn finish(self) -> Vec<FlowReport> {
+        let limits = self.limits;
+        let finish = |[mut up, mut down]: [Way; 2]| {
+            up.settle(&mut down, limits);
+            down.settle(&mut up, limits);
+            FlowReport { directions: [up.finish(), down.finish()] }
+        };
+        self.flows.into_iter().map(finish).collect()
+    }
+
+    #[cold]
+    fn advance(&mut self, now: Instant) {
+        let current = now.as_nanos() / self.step;
+        self.current = current as usize;
+        self.current_ends = (current + 1) * self.step;
+    }
+}
+
+/// What was measured of one flow.
+#[derive(Clone, Debug)]
+pub struct FlowReport {
+    /// By [`Direction::index`].
+    pub directions: [DirectionReport; 2],
+}
+
+/// What was measured of one direction of a flow.
+///
+/// Counts and histograms are of packets sent within the interval of the statistics, round trips
+/// of those whose middle lies within it; series are of the whole trial.
+#[derive(Clone, Debug, Default)]
+pub struct DirectionReport {
+    /// Packets that passed the tap at the sender.
+    pub packets_sent: u64,
+    /// Their IP bytes.
+    pub bytes_sent: u64,
+    /// Those of them that arrived.
+    pub packets_received: u64,
+    /// Their IP bytes.
+    pub bytes_received: u64,
+    /// Those that did not arrive, though one sent later did.
+    pub lost: u64,
+    /// Those that were still under way at the end, or lost with none after them.
+    pub in_flight: u64,
+    /// IP bytes that arrived in each step since time zero, whenever they were sent. Sliding
+    /// windows are sums of consecutive steps: see [`Windows`](crate::Windows).
+    pub steps: Vec<u64>,
+    /// One-way delay from tap to tap.
+    pub owd: Histogram,
+    /// Round-trip times by synthetic packet pairs, with the sender of this direction as the
+    /// reference.
+    pub rtt: Histogram,
+    /// One-way delay over time, by when a packet was sent; steps without a sample are absent.
+    pub owd_series: Vec<Bin>,
+    /// Round-trip time over time, by the middle of each pair; steps without a sample are absent.
+    pub rtt_series: Vec<Bin>,
+    /// How much the one-way delay varies.
+    pub jitter: Jitter,
+}
+
+impl DirectionReport {
+    /// The share of packets lost, of those of which it is known; zero if there was none.
+    pub fn loss_ratio(&self) -> f64 {
+        let known = self.packets_received + self.lost;
+        if known == 0 { 0.0 } else { self.lost as f64 / known as f64 }
+    }
+}

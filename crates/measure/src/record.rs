@@ -1,0 +1,234 @@
+//! What is kept of each packet when tables and captures are wanted.
+
+use std::collections::BTreeMap;
+
+use aqmlab_core::{
+    Direction, Ecn, Header, Instant, Packet, Reason, SackBlocks, TcpFlags, TcpHeader, UdpHeader,
+};
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing yet: the run ended first.
+    UnderWay,
+    /// It passed the tap at its receiver.
+    Received(Instant),
+    /// It was destroyed on the way, and why.
+    Dropped(Instant, Reason),
+}
+
+/// One packet: its headers, and when it passed the taps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketRecord {
+    /// Its identity.
+    pub id: u64,
+    /// When it passed the tap at its sender.
+    pub sent: Instant,
+    /// What became of it.
+    pub fate: Fate,
+    /// What it is measured with.
+    pub flow: u32,
+    /// Its connection.
+    pub conn: u32,
+    /// Size of the IP packet.
+    pub ip_len: u32,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// The ECN field as its sender set it.
+    pub ecn_sent: Ecn,
+    /// The ECN field as it arrived.
+    pub ecn: Ecn,
+    header: Compact,
+}
+
+/// A [`Header`] in half the space: selective acknowledgements, which few segments carry, are kept apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Compact {
+    Tcp(CompactTcp),
+    Udp(UdpHeader),
+    Icmp(UdpHeader),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct CompactTcp {
+    seq: u64,
+    ack: u64,
+    payload: u32,
+    window: u32,
+    ts_val: u32,
+    ts_ecr: u32,
+    flags: TcpFlags,
+    options_len: u8,
+    timestamps: bool,
+    sack_permitted: bool,
+    window_scale: u8,
+    mss: u16,
+    sack: Option<Box<SackBlocks>>,
+}
+
+impl PacketRecord {
+    /// The record of a packet that passes the tap at its sender at `now`.
+    pub fn new(packet: &Packet, now: Instant) -> Self {
+        Self {
+            id: packet.id,
+            sent: now,
+            fate: Fate::UnderWay,
+            flow: packet.flow,
+            conn: packet.conn,
+            ip_len: packet.ip_len,
+            direction: packet.direction,
+            ecn_sent: packet.ecn,
+            ecn: packet.ecn,
+            header: Compact::of(&packet.header),
+        }
+    }
+
+    /// When it passed the tap at its receiver, if it did.
+    pub const fn received(&self) -> Option<Instant> {
+        match self.fate {
+            Fate::Received(at) => Some(at),
+            Fate::UnderWay | Fate::Dropped(..) => None,
+        }
+    }
+
+    /// Its transport header, as it was.
+    pub fn header(&self) -> Header {
+        match &self.header {
+            Compact::Tcp(tcp) => Header::Tcp(tcp.expand()),
+            Compact::Udp(udp) => Header::Udp(*udp),
+            Compact::Icmp(icmp) => Header::Icmp(*icmp),
+        }
+    }
+}
+
+impl Compact {
+    fn of(header: &Header) -> Self {
+        match header {
+            Header::Tcp(tcp) => Self::Tcp(CompactTcp::of(tcp)),
+            Header::Udp(udp) => Self::Udp(*udp),
+            Header::Icmp(icmp) => Self::Icmp(*icmp),
+        }
+    }
+}
+
+impl CompactTcp {
+    fn of(tcp: &TcpHeader) -> Self {
+        Self {
+            seq: tcp.seq,
+            ack: tcp.ack,
+            payload: tcp.payload,
+            window: tcp.window,
+            ts_val: tcp.ts_val,
+            ts_ecr: tcp.ts_ecr,
+            flags: tcp.flags,
+            options_len: tcp.options_len,
+            timestamps: tcp.timestamps,
+            sack_permitted: tcp.sack_permitted,
+            window_scale: tcp.window_scale,
+            mss: tcp.mss,
+            sack: (!tcp.sack.is_empty()).then(|| Box::new(tcp.sack)),
+        }
+    }
+
+    fn expand(&self) -> TcpHeader {
+        TcpHeader {
+            seq: self.seq,
+            ack: self.ack,
+            payload: self.payload,
+            window: self.window,
+            ts_val: self.ts_val,
+            ts_ecr: self.ts_ecr,
+            sack: self.sack.as_deref().copied().unwrap_or_default(),
+            flags: self.flags,
+            options_len: self.options_len,
+            mss: self.mss,
+            window_scale: self.window_scale,
+            sack_permitted: self.sack_permitted,
+            timestamps: self.timestamps,
+        }
+    }
+}
+
+/// Keeps a record of every packet of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    kept: Vec<PacketRecord>,
+    /// The place in `kept` of those that are under way.
+    under_way: BTreeMap<u64, usize>,
+}
+
+impl Records {
+    /// A packet passes the tap at its sender.
+    pub fn sent(&mut self, packet: &Packet, now: Instant) {
+        self.under_way.insert(packet.id, self.kept.len());
+        self.kept.push(PacketRecord::new(packet, now));
+    }
+
+    /// A packet passes the tap at its receiver. One that was not sent is ignored.
+    pub fn received(&mut self, packet: &Packet, now: Instant) {
+        if let Some(record) = self.take(packet.id) {
+            record.fate = Fate::Received(now);
+            record.ecn = packet.ecn;
+        }
+    }
+
+    /// A packet is destroyed between the taps. One that was not sent is ignored.
+    pub fn dropped(&mut self, id: u64, reason: Reason, now: Instant) {
+        if let Some(record) = self.take(id) {
+            record.fate = Fate::Dropped(now, reason);
+        }
+    }
+
+    /// The records, in the order in which the packets passed the taps at their senders.
+    pub fn finish(self) -> Vec<PacketRecord> {
+        self.kept
+    }
+
+    fn take(&mut self, id: u64) -> Option<&mut PacketRecord> {
+        self.under_way.remove(&id).map(|place| &mut self.kept[place])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_small_and_gives_the_header_back() {
+        assert!(size_of::<PacketRecord>() <= 112, "{} bytes", size_of::<PacketRecord>());
+        let mut sack = SackBlocks::default();
+        sack.push(100, 200, 300);
+        let plain = TcpHeader { seq: 5, ack: 100, payload: 1_448, ..TcpHeader::default() };
+        for header in [
+            Header::Tcp(TcpHeader { sack, ..plain.clone() }),
+            Header::Tcp(TcpHeader { mss: 1_460, window_scale: 255, ..plain.clone() }),
+            Header::Tcp(plain),
+            Header::Udp(UdpHeader { tag: 7 }),
+            Header::Icmp(UdpHeader { tag: u64::MAX }),
+        ] {
+            let packet = Packet { header, ..Packet::plain(1, 2, 1_500) };
+            assert_eq!(PacketRecord::new(&packet, Instant::ZERO).header(), packet.header);
+        }
+    }
+
+    #[test]
+    fn each_packet_has_its_fate() {
+        let mut records = Records::default();
+        let at = Instant::from_millis;
+        (0..4).for_each(|id| records.sent(&Packet::plain(id, 0, 100), at(id)));
+        records.dropped(1, Reason::Early, at(9));
+        records.received(&Packet { ecn: Ecn::Ce, ..Packet::plain(2, 0, 100) }, at(10));
+        records.received(&Packet::plain(0, 0, 100), at(11));
+        records.received(&Packet::plain(77, 0, 100), at(12));
+        let records = records.finish();
+        let fates: Vec<_> = records.iter().map(|record| record.fate).collect();
+        let want = [
+            Fate::Received(at(11)),
+            Fate::Dropped(at(9), Reason::Early),
+            Fate::Received(at(10)),
+            Fate::UnderWay,
+        ];
+        assert_eq!(fates, want);
+        assert_eq!((records[2].ecn_sent, records[2].ecn), (Ecn::NotEct, Ecn::Ce));
+    }
+}

@@ -1,0 +1,257 @@
+//! One direction of one flow: the packets between its taps, and what became of the others.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::jitter::Variation;
+use crate::meter::DirectionReport;
+use crate::pairs::{Passage, RoundTrip, round_trip};
+use crate::series::Series;
+
+/// Where packets may overtake, one is lost when this many later ones have arrived. `spp` looks
+/// 10 000 packets ahead and TEACUP 16 000, but at captures of several flows.
+const OVERTAKEN: usize = 8_192;
+/// A backstop for a path that delivers nothing any more: no bandwidth-delay product comes near.
+const BETWEEN_TAPS: usize = 1 << 20;
+/// Bins for which room is made at once; more than any figure shows.
+const ROOM: usize = 1 << 16;
+
+/// The interval of the statistics.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Where it begins.
+    pub(crate) from: Instant,
+    /// Where it has ended.
+    pub(crate) to: Instant,
+}
+
+impl Limits {
+    #[inline]
+    pub(crate) fn include(self, at: Instant) -> bool {
+        self.from <= at && at < self.to
+    }
+}
+
+/// The last packet of one direction that arrived, as a candidate for a pair.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Out {
+    passage: Passage,
+    /// Counts arrivals, so that each serves once; 0 before the first.
+    serial: u32,
+}
+
+/// A packet that passed the tap at its sender.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    id: u64,
+    sent: Instant,
+    /// [`Instant::NEVER`] while it is under way.
+    received: Instant,
+    /// What had last arrived at its sender.
+    out: Out,
+}
+
+/// One direction of one flow.
+pub(crate) struct Way {
+    /// In the order of sending, and so of identity.
+    flights: VecDeque<Flight>,
+    /// Where packets overtake: how many of `flights` have landed, and where the next one to
+    /// land is expected.
+    landed: usize,
+    expected: usize,
+    arrived: Out,
+    /// The serial of the other direction's packet that last served in a pair.
+    served: u32,
+    variation: Variation,
+    report: DirectionReport,
+    owd_series: Series,
+    rtt_series: Series,
+}
+
+impl Way {
+    pub(crate) fn new(step: Duration, steps: usize) -> Self {
+        let series = || Series::new(step, steps.min(ROOM));
+        Self {
+            flights: VecDeque::new(),
+            landed: 0,
+            expected: 0,
+            arrived: Out::default(),
+            served: 0,
+            variation: Variation::default(),
+            report: DirectionReport { steps: vec![0; steps], ..DirectionReport::default() },
+            owd_series: series(),
+            rtt_series: series(),
+        }
+    }
+
+    /// What last arrived in this direction.
+    #[inline]
+    pub(crate) fn arrived(&self) -> Out {
+        self.arrived
+    }
+
+    /// A packet passes the tap at its sender, where `out` was the last to arrive.
+    #[inline]
+    pub(crate) fn depart(&mut self, id: u64, ip_len: u32, now: Instant, out: Out, limits: Limits) {
+        debug_assert!(
+            self.flights.back().is_none_or(|last| last.id < id),
+            "identities rise in the order of sending: {id} is not after the last"
+        );
+        if limits.include(now) {
+            self.report.packets_sent += 1;
+            self.report.bytes_sent += u64::from(ip_len);
+        }
+        if self.flights.len() == BETWEEN_TAPS {
+            self.lose_first(limits);
+        }
+        self.flights.push_back(Flight { id, sent: now, received: Instant::NEVER, out });
+    }
+
+    /// Bytes arrive in the given step, of whatever packet.
+    #[inline]
+    pub(crate) fn count(&mut self, step: usize, ip_len: u32) {
+        if let Some(bytes) = self.report.steps.get_mut(step) {
+            *bytes += u64::from(ip_len);
+        }
+    }
+
+    /// A packet arrives that none overtook: those before it that have not come are lost.
+    #[inline]
+    pub(crate) fn land_in_order(
+        &mut self,
+        id: u64,
+        ip_len: u32,
+        now: Instant,
+        back: &mut Self,
+        limits: Limits,
+    ) {
+        while let Some(flight) = self.flights.front().copied() {
+            if flight.id > id {
+                return;
+            }
+            self.flights.pop_front();
+            if flight.id == id {
+                self.land(flight.sent, ip_len, now, limits);
+                self.pair(flight, now, back, limits);
+                return;
+            }
+            self.report.lost += u64::from(limits.include(flight.sent));
+        }
+    }
+
+    /// A packet arrives that may have overtaken others.
+    ///
+    /// Pairs are made in the order of sending (the order of the monitor's capture), so only when
+    /// all before a packet have landed or are given up.
+    #[inline]
+    pub(crate) fn land_anywhere(
+        &mut self,
+        id: u64,
+        ip_len: u32,
+        now: Instant,
+        back: &mut Self,
+        limits: Limits,
+    ) {
+        let Some(place) = self.find(id) else { return };
+        let flight = &mut self.flights[place];
+        if flight.received != Instant::NEVER {
+            return;
+        }
+        flight.received = now;
+        let sent = flight.sent;
+        self.landed += 1;
+        self.expected = place + 1;
+        self.land(sent, ip_len, now, limits);
+        self.release(back, limits);
+        while self.landed >= OVERTAKEN {
+            self.lose_first(limits);
+            self.release(back, limits);
+        }
+    }
+
+    /// At the end: what was sent before the last arrival and has not come is lost.
+    pub(crate) fn settle(&mut self, back: &mut Self, limits: Limits) {
+        while self.landed > 0 {
+            self.release(back, limits);
+            if self.landed > 0 {
+                self.lose_first(limits);
+            }
+        }
+        let under_way = self.flights.iter().filter(|flight| limits.include(flight.sent));
+        self.report.in_flight = under_way.count() as u64;
+    }
+
+    /// Hands over what was measured.
+    pub(crate) fn finish(self) -> DirectionReport {
+        DirectionReport {
+            owd_series: self.owd_series.finish(),
+            rtt_series: self.rtt_series.finish(),
+            jitter: self.variation.jitter(),
+            ..self.report
+        }
+    }
+
+    fn find(&self, id: u64) -> Option<usize> {
+        if self.flights.get(self.expected).is_some_and(|flight| flight.id == id) {
+            return Some(self.expected);
+        }
+        self.flights.binary_search_by_key(&id, |flight| flight.id).ok()
+    }
+
+    /// Takes the packets off the front that have landed, and pairs them.
+    fn release(&mut self, back: &mut Self, limits: Limits) {
+        while let Some(&flight) = self.flights.front() {
+            if flight.received == Instant::NEVER {
+                return;
+            }
+            self.flights.pop_front();
+            self.landed -= 1;
+            self.expected = self.expected.saturating_sub(1);
+            self.pair(flight, flight.received, back, limits);
+        }
+    }
+
+    /// Gives up the first packet, and with it its pair.
+    #[cold]
+    fn lose_first(&mut self, limits: Limits) {
+        let Some(flight) = self.flights.pop_front() else { return };
+        self.expected = self.expected.saturating_sub(1);
+        if flight.received == Instant::NEVER {
+            self.report.lost += u64::from(limits.include(flight.sent));
+        } else {
+            self.landed -= 1;
+        }
+    }
+
+    /// A packet sent at `sent` is at its receiver.
+    #[inline]
+    fn land(&mut self, sent: Instant, ip_len: u32, now: Instant, limits: Limits) {
+        let passage = Passage { reference: sent, monitor: now };
+        self.arrived = Out { passage, serial: self.arrived.serial.wrapping_add(1).max(1) };
+        let owd = now.since(sent);
+        self.owd_series.record(sent, owd);
+        if limits.include(sent) {
+            self.report.packets_received += 1;
+            self.report.bytes_received += u64::from(ip_len);
+            self.report.owd.record(owd);
+            self.variation.follow(owd.as_nanos());
+        }
+    }
+
+    /// A packet that landed at `now` is the IN of a pair, if its OUT has not served. The pair is
+    /// a round trip of the other direction's sender, who is the reference.
+    #[inline]
+    fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
+        if flight.out.serial == self.served {
+            return;
+        }
+        self.served = flight.out.serial;
+        let inbound = Passage { reference: now, monitor: flight.sent };
+        let RoundTrip { at, rtt } = round_trip(flight.out.passage, inbound);
+        back.rtt_series.record(at, rtt);
+        if limits.include(at) {
+            back.report.rtt.record(rtt);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Throughput in windows that slide.
+//!
+//! Source: TEACUP (`analyse_throughput`): IP bytes that arrived in a window of, say, 1 s, the
+//! window moved by a quarter of itself, each sample labelled with the middle of its window. A
+//! window in which nothing arrived gives no sample there, so the mean over samples flatters a
+//! flow that pauses; [`Empty::Zero`] counts the pauses.
+//! Difference, pinned by a test: only windows that lie wholly within the interval count, where
+//! TEACUP also shows those that its ends cut.
+
+use std::ops::Range;
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::stats::quantile;
+
+/// What a window is worth in which nothing arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// No sample, as in TEACUP.
+    Skipped,
+    /// A sample of zero.
+    Zero,
+}
+
+/// How bytes per step become samples of throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// What the bytes are counted in, and how far a window moves.
+    pub step: Duration,
+    /// Width of a window; a multiple of the step.
+    pub width: Duration,
+    /// What an empty window is worth.
+    pub empty: Empty,
+}
+
+/// The throughput of one window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Throughput {
+    /// The middle of the window.
+    pub at: Instant,
+    /// Bits per second, of IP packets.
+    pub bps: f64,
+}
+
+impl Windows {
+    /// Steps in a window.
+    ///
+    /// # Panics
+    ///
+    /// If the width is not a whole multiple of the step, or either is zero.
+    pub fn steps(self) -> usize {
+        let (step, width) = (self.step.as_nanos(), self.width.as_nanos());
+        assert!(
+            step > 0 && width > 0 && width % step == 0,
+            "window {}: allowed are multiples of its step, {}",
+            self.width,
+            self.step
+        );
+        (width / step) as usize
+    }
+
+    /// The samples of all windows that lie wholly within `interval`. `bytes` holds what arrived
+    /// in each step since time zero; where it ends, the trial ended.
+    pub fn series(self, bytes: &[u64], interval: Range<Instant>) -> Vec<Throughput> {
+        let width = self.steps();
+        let step = self.step.as_nanos();
+        let first = interval.start.as_nanos().div_ceil(step) as usize;
+        let end = ((interval.end.as_nanos() / step) as usize).min(bytes.len().max(first));
+        let Some(last) = end.checked_sub(width).filter(|&last| last >= first) else {
+            return Vec::new();
+        };
+        let mut sum: u64 = bytes[first..first + width].iter().sum();
+        let mut samples = Vec::with_capacity(last + 1 - first);
+        for start in first..=last {
+            if sum > 0 || self.empty == Empty::Zero {
+                samples.push(self.sample(start, sum));
+            }
+            sum -= bytes[start];
+            sum += bytes.get(start + width).copied().unwrap_or(0);
+        }
+        samples
+    }
+
+    /// The quantiles `qs` of the throughput in `interval`, in bits per second; `None` if there
+    /// is no sample.
+    pub fn quantiles<const N: usize>(
+        self,
+        bytes: &[u64],
+        interval: Range<Instant>,
+        qs: [f64; N],
+    ) -> Option<[f64; N]> {
+        let samples = self.series(bytes, interval);
+        let mut rates: Vec<f64> = samples.iter().map(|sample| sample.bps).collect();
+        rates.sort_by(f64::total_cmp);
+        (!rates.is_empty()).then(|| qs.map(|q| quantile(&rates, q).unwrap_or_default()))
+    }
+
+    fn sample(self, start: usize, bytes: u64) -> Throughput {
+        let begins = Instant::from_nanos(start as u64 * self.step.as_nanos());
+        Throughput {
+            at: begins + self.width / 2,
+            bps: (bytes * 8) as f64 * 1e9 / self.width.as_nanos() as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUARTERS: Windows = Windows {
+        step: Duration::from_millis(250),
+        width: Duration::from_secs(1),
+        empty: Empty::Skipped,
+    };
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// C-90.
+    #[test]
+    fn a_constant_rate_gives_itself_in_every_full_window_four_times_a_second() {
+        let bytes = [312_500; 40];
+        let series = QUARTERS.series(&bytes, at(0)..at(10_000));
+        assert_eq!(series.len(), 37);
+        assert!(series.iter().all(|sample| (sample.bps - 10e6).abs() < 1e-6));
+        assert_eq!((series[0].at, series[1].at), (at(500), at(750)));
+        assert_eq!(QUARTERS.quantiles(&bytes, at(0)..at(10_000), [0.0, 0.5, 1.0]), Some([10e6; 3]));
+    }
+
+    /// C-90.
+    #[test]
+    fn an_empty_window_gives_no_sample_or_a_zero() {
+        let mut bytes = [0; 12];
+        bytes[5] = 125;
+        let series = QUARTERS.series(&bytes, at(0)..at(3_000));
+        let when: Vec<_> = series.iter().map(|sample| sample.at).collect();
+        assert_eq!(when, [at(1_000), at(1_250), at(1_500), at(1_750)]);
+        assert!(series.iter().all(|sample| (sample.bps - 1_000.0).abs() < 1e-9));
+        let all = Windows { empty: Empty::Zero, ..QUARTERS }.series(&bytes, at(0)..at(3_000));
+        assert_eq!(all.len(), 9);
+        assert_eq!(all.iter().filter(|sample| sample.bps == 0.0).count(), 5);
+    }
+
+    #[test]
+    fn windows_that_the_interval_cuts_do_not_count() {
+        let bytes = [100; 40];
+        for (from, to, windows) in
+            [(0, 1_000, 1), (0, 999, 0), (1, 1_250, 1), (500, 400, 0), (9_000, 60_000, 1)]
+        {
+            let series = QUARTERS.series(&bytes, at(from)..at(to));
+            assert_eq!(series.len(), windows, "{from} to {to}");
+        }
+        assert!(QUARTERS.series(&[], at(0)..at(5_000)).is_empty());
+        assert_eq!(QUARTERS.quantiles(&[], at(0)..at(5_000), [0.5]), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "window 1s: allowed are multiples of its step, 300ms")]
+    fn a_window_is_a_multiple_of_its_step() {
+        Windows { step: Duration::from_millis(300), ..QUARTERS }.steps();
+    }
+}

@@ -1,0 +1,140 @@
+//! The meter on traffic whose answers are known.
+
+use aqmlab_core::{Direction, Duration, Instant};
+use aqmlab_measure::{Empty, FlowReport, Meter, Settings, Windows};
+
+const D: Duration = Duration::from_millis(20);
+
+fn settings() -> Settings {
+    Settings {
+        from: Instant::ZERO,
+        to: Instant::from_millis(10_000),
+        window: Duration::from_millis(1_000),
+        step: Duration::from_millis(250),
+        end: Instant::from_millis(10_000),
+        reorders: false,
+    }
+}
+
+/// A packet every `gap`, each answered at once with 40 bytes; delays are `D` each way.
+fn questions(settings: Settings, gap: Duration, ip_len: u32) -> FlowReport {
+    let mut meter = Meter::new(settings, 1);
+    let mut events = Vec::new();
+    let mut now = Instant::ZERO;
+    for id in 0.. {
+        now += gap;
+        if now >= settings.end {
+            break;
+        }
+        events.push((now, 3, id));
+        events.push((now + D, 1, id));
+        events.push((now + D, 2, id));
+        events.push((now + D + D, 0, id));
+    }
+    events.sort_unstable();
+    for (at, what, id) in events {
+        match what {
+            3 => meter.sent(0, Direction::Down, id, ip_len, at),
+            1 => meter.received(0, Direction::Down, id, ip_len, at),
+            2 => meter.sent(0, Direction::Up, id, 40, at),
+            _ => meter.received(0, Direction::Up, id, 40, at),
+        }
+    }
+    meter.finish().remove(0)
+}
+
+/// C-89.
+#[test]
+fn a_fixed_delay_gives_twice_itself_from_either_side() {
+    let report = questions(settings(), Duration::from_millis(10), 1_500);
+    let [up, down] = &report.directions;
+    // The middle of the last two lies after the end.
+    assert_eq!(down.rtt.count(), down.packets_sent - 2);
+    assert_eq!((down.rtt.min(), down.rtt.max()), (Some(D + D), Some(D + D)));
+    // With the home as reference an answer is paired with a later question.
+    assert_eq!((up.rtt.min(), up.rtt.max()), (Some(D + D), Some(D + D)));
+    assert_eq!(down.owd.quantile(0.5), Some(D));
+    assert_eq!((up.lost, down.lost), (0, 0));
+    assert_eq!(down.jitter.mean, Duration::ZERO);
+}
+
+/// C-90.
+#[test]
+fn ten_megabits_are_ten_megabits_in_every_full_window() {
+    let report = questions(settings(), Duration::from_millis(1), 1_250);
+    let down = &report.directions[Direction::Down.index()];
+    let windows = Windows {
+        step: Duration::from_millis(250),
+        width: Duration::from_millis(1_000),
+        empty: Empty::Skipped,
+    };
+    let (from, to) = (Instant::from_millis(1_000), Instant::from_millis(9_000));
+    let series = windows.series(&down.steps, from..to);
+    assert_eq!(series.len(), 29);
+    assert!(series.iter().all(|sample| (sample.bps - 10e6).abs() < 1.0), "{series:?}");
+}
+
+#[test]
+fn only_packets_sent_within_the_interval_count() {
+    let interval = Settings {
+        from: Instant::from_millis(1_000),
+        to: Instant::from_millis(2_000),
+        ..settings()
+    };
+    let report = questions(interval, Duration::from_millis(100), 1_000);
+    let down = &report.directions[Direction::Down.index()];
+    assert_eq!((down.packets_sent, down.bytes_received), (10, 10_000));
+    assert_eq!((down.owd.count(), down.rtt.count()), (10, 10));
+    assert_eq!(down.steps.len(), 40);
+    assert_eq!(down.owd_series.iter().map(|bin| bin.n).sum::<u64>(), 99);
+}
+
+#[test]
+fn a_gap_is_a_loss_and_what_follows_the_last_arrival_is_under_way() {
+    for reorders in [false, true] {
+        let mut meter = Meter::new(Settings { reorders, ..settings() }, 1);
+        for id in 0..10 {
+            meter.sent(0, Direction::Up, id, 100, Instant::from_millis(id));
+        }
+        for id in [0, 1, 4, 5, 6] {
+            meter.received(0, Direction::Up, id, 100, Instant::from_millis(100 + id));
+        }
+        let up = meter.finish().remove(0).directions[0].clone();
+        assert_eq!((up.packets_received, up.lost, up.in_flight), (5, 2, 3), "{reorders}");
+        assert!((up.loss_ratio() - 2.0 / 7.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn a_packet_overtaken_is_not_lost_where_that_may_happen() {
+    let mut meter = Meter::new(Settings { reorders: true, ..settings() }, 1);
+    for id in 0..4 {
+        meter.sent(0, Direction::Up, id, 100, Instant::from_millis(id));
+    }
+    for (id, at) in [(1, 21), (3, 23), (0, 24), (2, 25)] {
+        meter.received(0, Direction::Up, id, 100, Instant::from_millis(at));
+    }
+    let up = meter.finish().remove(0).directions[0].clone();
+    assert_eq!((up.packets_received, up.lost), (4, 0));
+    assert_eq!(up.owd.max(), Some(Duration::from_millis(24)));
+    // |20−20|, |24−20|, |23−24|: the differences of successive arrivals.
+    assert_eq!(up.jitter.mean, Duration::from_micros(1_666) + Duration::from_nanos(666));
+}
+
+#[test]
+fn where_packets_overtake_a_loss_is_given_up_in_the_end() {
+    let mut meter = Meter::new(Settings { reorders: true, ..settings() }, 1);
+    let n = 30_000;
+    for id in 0..n {
+        let at = Instant::from_micros(id);
+        meter.sent(0, Direction::Up, id, 100, at);
+        if id != 5 {
+            meter.received(0, Direction::Up, id, 100, at);
+        }
+        if id == n - 1 {
+            meter.received(0, Direction::Up, 5, 100, at);
+        }
+    }
+    let up = meter.finish().remove(0).directions[0].clone();
+    assert_eq!((up.lost, up.packets_received), (1, n - 1));
+}

@@ -1,0 +1,52 @@
+//! What a link charges for a packet beyond its IP bytes.
+//!
+//! Source: tc-cake(8) for the keywords' byte counts; ITU-T I.361 for the ATM cell (53 bytes
+//! that carry 48).
+
+use aqmlab_core::Bytes;
+
+/// How a link and its discipline count a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overhead {
+    /// Bytes added to every packet on the link.
+    pub bytes: u32,
+    /// The least that a packet is charged, after the addition.
+    pub minimum: u32,
+    /// Whether the sum travels in ATM cells.
+    pub atm: bool,
+    /// Bytes that the discipline adds to the IP length when it counts.
+    pub counted: u32,
+}
+
+impl Overhead {
+    /// What an IP packet of `ip_len` bytes takes on the link.
+    #[inline]
+    pub fn on_link(&self, ip_len: u32) -> Bytes {
+        let framed = u64::from((ip_len + self.bytes).max(self.minimum));
+        Bytes(if self.atm { framed.div_ceil(48) * 53 } else { framed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_charge_what_their_framing_adds() {
+        let ip = Overhead::default();
+        let ethernet = Overhead { bytes: 14, counted: 14, ..ip };
+        let docsis = Overhead { bytes: 18, minimum: 64, ..ip };
+        let pppoe_atm = Overhead { bytes: 40, atm: true, ..ip };
+        for (overhead, ip_len, want) in [
+            (ip, 1_500, 1_500),
+            (ethernet, 1_500, 1_514),
+            (docsis, 40, 64),
+            (docsis, 1_500, 1_518),
+            // 40 + 40 bytes fill two cells (C-61).
+            (pppoe_atm, 40, 106),
+            (pppoe_atm, 1_500, 33 * 53),
+        ] {
+            assert_eq!(overhead.on_link(ip_len), Bytes(want), "{ip_len} B over {overhead:?}");
+        }
+    }
+}

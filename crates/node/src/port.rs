@@ -1,0 +1,213 @@
+//! An output port: a queue discipline before a link of finite rate.
+
+use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
+use aqmlab_qdisc::{Backlog, Qdisc};
+
+use crate::Overhead;
+
+/// A packet put on the wire.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// What was sent.
+    pub packet: Packet,
+    /// How long it waited in the queue.
+    pub sojourn: Duration,
+    /// When its last bit leaves.
+    pub done: Instant,
+}
+
+/// An output port.
+///
+/// # Driving it
+///
+/// After every [`offer`](Self::offer), and whenever [`poll_timeout`](Self::poll_timeout)
+/// falls due, call [`poll_transmit`](Self::poll_transmit) until it returns `None`; only then
+/// ask for the next timeout. No call blocks.
+pub struct Port {
+    qdisc: Box<dyn Qdisc>,
+    rate: BitRate,
+    overhead: Overhead,
+    rng: Rng,
+    /// When the link has finished with what it was last given.
+    free: Instant,
+    /// The last transmission time computed, and for which IP length: most packets are of one
+    /// or two sizes, and a division costs more than a comparison.
+    last_tx: (u32, Duration),
+    /// What happened at this port.
+    pub log: PortLog,
+}
+
+impl Port {
+    /// An idle port; `rng` is the discipline's stream of chance.
+    pub fn new(mut qdisc: Box<dyn Qdisc>, rate: BitRate, overhead: Overhead, rng: Rng) -> Self {
+        qdisc.link_rate(rate);
+        let last_tx = (0, Duration::ZERO);
+        let log = PortLog::default();
+        Self { qdisc, rate, overhead, rng, free: Instant::ZERO, last_tx, log }
+    }
+
+    /// Gives the port a packet to send when it can.
+    #[inline]
+    pub fn offer(&mut self, mut packet: Packet, now: Instant) {
+        self.log.offered += 1;
+        packet.len = packet.ip_len + self.overhead.counted;
+        let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
+        self.qdisc.enqueue(packet, &mut cx);
+    }
+
+    /// Starts sending the next packet, if the link is free and there is one.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure> {
+        if now < self.free {
+            return None;
+        }
+        let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
+        let packet = self.qdisc.dequeue(&mut cx)?;
+        if packet.ip_len != self.last_tx.0 {
+            let on_link = self.overhead.on_link(packet.ip_len);
+            self.last_tx = (packet.ip_len, self.rate.transmit_time(on_link));
+        }
+        self.free = now + self.last_tx.1;
+        self.log.sent += 1;
+        self.log.sent_bytes += u64::from(packet.ip_len);
+        self.log.busy += self.last_tx.1;
+        let sojourn = now.since(packet.enqueued);
+        Some(Departure { packet, sojourn, done: self.free })
+    }
+
+    /// When to poll next, if nothing is offered before then.
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        (self.qdisc.backlog().packets > 0).then_some(self.free)
+    }
+
+    /// What is waiting.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        self.qdisc.backlog()
+    }
+
+    /// Numbers that the discipline shows of itself.
+    pub fn gauges(&self) -> Vec<(&'static str, f64)> {
+        self.qdisc.gauges()
+    }
+
+    /// Changes the rate; what is on the wire keeps its own.
+    pub fn set_rate(&mut self, rate: BitRate) {
+        self.rate = rate;
+        self.last_tx = (0, Duration::ZERO);
+        self.qdisc.link_rate(rate);
+    }
+}
+
+/// What happened at a port: counters, and on request each drop and mark.
+#[derive(Debug, Default)]
+pub struct PortLog {
+    /// Packets that arrived.
+    pub offered: u64,
+    /// Packets put on the wire.
+    pub sent: u64,
+    /// Their IP bytes.
+    pub sent_bytes: u64,
+    /// How long the link was sending.
+    pub busy: Duration,
+    /// Packets destroyed, by [`Reason::index`].
+    pub drops: [u64; Reason::ALL.len()],
+    /// Packets marked.
+    pub marks: u64,
+    /// Drops of each flow.
+    pub flow_drops: Vec<u64>,
+    /// Marks of each flow.
+    pub flow_marks: Vec<u64>,
+    /// Each drop and mark, where somebody asked for them.
+    pub events: Option<Vec<(Instant, u64, Event)>>,
+    /// Drops and marks, folded.
+    pub digest: Digest,
+}
+
+impl PortLog {
+    /// Packets destroyed, for whatever reason.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+}
+
+fn bump(counts: &mut Vec<u64>, flow: u32) {
+    let index = flow as usize;
+    if counts.len() <= index {
+        counts.resize(index + 1, 0);
+    }
+    counts[index] += 1;
+}
+
+impl Log for PortLog {
+    fn record(&mut self, now: Instant, packet: &Packet, event: Event) {
+        match event {
+            Event::Drop(reason) => {
+                self.drops[reason.index()] += 1;
+                bump(&mut self.flow_drops, packet.flow);
+            }
+            Event::Mark(_) => {
+                self.marks += 1;
+                bump(&mut self.flow_marks, packet.flow);
+            }
+        }
+        self.digest.fold(now.as_nanos());
+        self.digest.fold(packet.id << 1 | u64::from(matches!(event, Event::Mark(_))));
+        if let Some(events) = &mut self.events {
+            events.push((now, packet.id, event));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Args;
+
+    use super::*;
+
+    fn port(rate_bps: u64, overhead: Overhead) -> Port {
+        let kind = aqmlab_qdisc::kinds::find("pfifo").unwrap();
+        let qdisc = (kind.build)(&Args::defaults(kind.params));
+        Port::new(qdisc, BitRate::new(rate_bps).unwrap(), overhead, Rng::stream(1, "port"))
+    }
+
+    #[test]
+    fn the_first_packet_leaves_at_once_and_the_next_when_the_link_is_free() {
+        let mut port = port(12_000_000, Overhead::default());
+        for id in 0..2 {
+            port.offer(Packet::plain(id, 0, 1_500), Instant::ZERO);
+        }
+        let first = port.poll_transmit(Instant::ZERO).unwrap();
+        assert_eq!((first.packet.id, first.done), (0, Instant::from_millis(1)));
+        assert_eq!(port.poll_transmit(Instant::ZERO), None);
+        assert_eq!(port.poll_timeout(), Some(Instant::from_millis(1)));
+        let second = port.poll_transmit(Instant::from_millis(1)).unwrap();
+        assert_eq!(second.sojourn, Duration::from_millis(1));
+        assert_eq!(port.poll_timeout(), None);
+    }
+
+    #[test]
+    fn ip_accounting_carries_the_whole_rate_and_ethernet_accounting_less() {
+        for (counted, want_us) in [(0, 1_000), (14, 1_010)] {
+            let overhead = Overhead { bytes: counted, counted, ..Overhead::default() };
+            let mut port = port(12_000_000, overhead);
+            port.offer(Packet::plain(0, 0, 1_500), Instant::ZERO);
+            assert_eq!(port.backlog().bytes.0, 1_500 + u64::from(counted));
+            let done = port.poll_transmit(Instant::ZERO).unwrap().done;
+            assert_eq!(done.as_nanos().div_ceil(1_000).div_euclid(10) * 10, want_us);
+        }
+    }
+
+    #[test]
+    fn what_is_offered_is_sent_dropped_or_waiting() {
+        let mut port = port(1_000_000, Overhead::default());
+        for id in 0..2_000 {
+            port.offer(Packet::plain(id, 0, 1_500), Instant::ZERO);
+        }
+        port.poll_transmit(Instant::ZERO).unwrap();
+        let log = &port.log;
+        assert_eq!(log.offered, log.sent + log.dropped() + port.backlog().packets as u64);
+        assert_eq!(log.flow_drops[0], log.dropped());
+    }
+}

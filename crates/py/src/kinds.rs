@@ -1,0 +1,82 @@
+//! The registries, as Python values.
+
+use aqmlab_core::{Kind, Param, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// All registries by name.
+pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    all.set_item("disciplines", kinds(py, aqmlab_qdisc::kinds::all())?)?;
+    all.set_item("apps", kinds(py, aqmlab_apps::kinds::all())?)?;
+    all.set_item("tcp", kinds(py, aqmlab_tcp::cc::kinds::all())?)?;
+    let profiles = PyList::empty(py);
+    for profile in aqmlab_tcp::Profile::all() {
+        let entry = entry(py, profile.name, profile.summary(), profile.source())?;
+        let params = PyList::empty(py);
+        for declared in aqmlab_tcp::Profile::settings() {
+            let default = profile.get(declared.name).unwrap_or(declared.default);
+            params.append(param(py, &Param { default, ..*declared })?)?;
+        }
+        entry.set_item("params", params)?;
+        entry.set_item("default_cc", profile.default_cc)?;
+        profiles.append(entry)?;
+    }
+    all.set_item("profiles", profiles)?;
+    Ok(all)
+}
+
+fn kinds<'py, T: ?Sized + 'static>(
+    py: Python<'py>,
+    kinds: impl Iterator<Item = &'static Kind<T>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for kind in kinds {
+        let entry = entry(py, kind.name, kind.summary, kind.source)?;
+        let params = PyList::empty(py);
+        for declared in kind.params {
+            params.append(param(py, declared)?)?;
+        }
+        entry.set_item("params", params)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+fn entry<'py>(
+    py: Python<'py>,
+    name: &str,
+    summary: &str,
+    source: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", name)?;
+    entry.set_item("summary", summary)?;
+    entry.set_item("source", source)?;
+    Ok(entry)
+}
+
+fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", param.name)?;
+    entry.set_item("type", param.default.type_name())?;
+    entry.set_item("text", param.default.to_string())?;
+    entry.set_item("doc", param.doc)?;
+    entry.set_item("choices", Vec::<&str>::new())?;
+    match param.default {
+        Value::Duration(span) | Value::MaybeDuration(Some(span)) => {
+            entry.set_item("default", span.as_nanos())?;
+        }
+        Value::MaybeDuration(None) => entry.set_item("default", py.None())?,
+        Value::Count(count) => entry.set_item("default", count)?,
+        Value::Bytes(size) => entry.set_item("default", size.0)?,
+        Value::Rate(rate) => entry.set_item("default", rate.as_bps())?,
+        Value::Number(number) => entry.set_item("default", number)?,
+        Value::Flag(flag) => entry.set_item("default", flag)?,
+        Value::Word(word, choices) => {
+            entry.set_item("default", word)?;
+            entry.set_item("choices", choices.to_vec())?;
+        }
+    }
+    Ok(entry)
+}

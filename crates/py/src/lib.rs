@@ -1,0 +1,80 @@
+//! `aqmlab._core`: the simulator, the measurement and the catalogue, for Python.
+//!
+//! Nothing crosses per packet: one call runs a trial and columns come back.
+
+mod columns;
+mod kinds;
+mod spp;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Runs one trial.
+///
+/// `spec_json` is a resolved trial; `captures` names two files, for the home's tap and the
+/// internet's, into which every packet is written. Returns a dictionary of `digest` (16
+/// hexadecimal digits), `events`, `packets` and `tables` (column arrays by table and name).
+/// Raises `ValueError` for a trial that cannot be run and `OSError` for a file that cannot be
+/// written.
+#[pyfunction]
+#[pyo3(signature = (spec_json, captures=None))]
+fn run<'py>(
+    py: Python<'py>,
+    spec_json: &str,
+    captures: Option<(String, String)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let outcome = py.detach(|| -> PyResult<_> {
+        let spec = aqmlab_sim::parse(spec_json)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let outcome =
+            aqmlab_sim::run(&spec).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        if let Some((home, wan)) = &captures {
+            write_captures(&outcome, home, wan)?;
+        }
+        Ok(outcome)
+    })?;
+    let result = PyDict::new(py);
+    result.set_item("digest", outcome.digest.to_string())?;
+    result.set_item("events", outcome.events)?;
+    result.set_item("packets", outcome.packets)?;
+    let tables = PyDict::new(py);
+    for (name, table) in outcome.tables {
+        tables.set_item(name, columns::to_python(py, table)?)?;
+    }
+    result.set_item("tables", tables)?;
+    Ok(result)
+}
+
+fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {
+    let create = |path: &str| {
+        std::fs::File::create(path)
+            .map(std::io::BufWriter::new)
+            .map_err(|error| PyOSError::new_err(format!("{path}: {error}")))
+    };
+    outcome
+        .write_captures(create(home)?, create(wan)?)
+        .map_err(|error| PyOSError::new_err(format!("{home}, {wan}: {error}")))
+}
+
+/// Everything that a scenario may name: disciplines, applications, controllers and hosts, each
+/// with its parameters, defaults in base units, and source.
+#[pyfunction]
+fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    kinds::to_python(py)
+}
+
+/// The version of the core.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Pairs of captures, measured.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use aqmlab_core::{Direction, Duration};
+use aqmlab_measure::capture::{self, SppReport};
+use aqmlab_measure::DirectionReport;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Deserialize;
+
+/// What may be asked for besides the two files.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Wishes {
+    /// Whether the clocks of the taps agree, so that one-way delays mean something.
+    synchronised: bool,
+    /// What is rewritten between the taps: `none`, `addresses` or `ports`.
+    translation: String,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { synchronised: false, translation: "none".into() }
+    }
+}
+
+/// Measures the capture `first` against the capture `second`: a dictionary with a table `flows`
+/// of columns, and counts of packets. Raises `ValueError` for what cannot be read.
+#[pyfunction]
+#[pyo3(signature = (first, second, options_json="{}"))]
+pub(crate) fn spp<'py>(
+    py: Python<'py>,
+    first: &str,
+    second: &str,
+    options_json: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let bad = |text: String| PyValueError::new_err(text);
+    let wishes: Wishes =
+        serde_json::from_str(options_json).map_err(|error| bad(error.to_string()))?;
+    let translation = match wishes.translation.as_str() {
+        "none" => capture::Translation::None,
+        "addresses" => capture::Translation::Addresses,
+        "ports" => capture::Translation::AddressesAndPorts,
+        other => {
+            return Err(bad(format!("translation: `{other}` is not none, addresses or ports")));
+        }
+    };
+    let open = |path: &str| {
+        File::open(path).map(BufReader::new).map_err(|error| bad(format!("{path}: {error}")))
+    };
+    let (a, b) = (open(first)?, open(second)?);
+    let options = capture::Options {
+        names: [first.into(), second.into()],
+        synchronised: wishes.synchronised,
+        translation,
+        ..capture::Options::default()
+    };
+    let report = py
+        .detach(|| capture::spp(a, b, &options))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    to_python(py, &report, wishes.synchronised)
+}
+
+fn to_python<'py>(
+    py: Python<'py>,
+    report: &SppReport,
+    synchronised: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for (place, name) in ["first", "second"].into_iter().enumerate() {
+        result.set_item(format!("{name}_packets"), report.captures[place].packets)?;
+        result.set_item(format!("{name}_matched"), report.captures[place].matched)?;
+    }
+    result.set_item("left_out", report.left_out)?;
+    let mut flows = Columns::default();
+    for flow in &report.flows {
+        for direction in Direction::BOTH {
+            let measured = &flow.report.directions[direction.index()];
+            let known = flow.tuple;
+            let tuple = if direction == Direction::Up { known } else { known.reversed() };
+            flows.text("protocol", protocol(tuple.protocol));
+            flows.text("from", tuple.source.to_string());
+            flows.text("to", tuple.destination.to_string());
+            flows.row(measured, synchronised);
+        }
+    }
+    result.set_item("flows", flows.into_dict(py)?)?;
+    Ok(result)
+}
+
+fn protocol(number: u8) -> String {
+    match number {
+        1 => "ICMP".into(),
+        6 => "TCP".into(),
+        17 => "UDP".into(),
+        58 => "ICMPv6".into(),
+        other => other.to_string(),
+    }
+}
+
+/// Columns in the order in which they first appear.
+#[derive(Default)]
+struct Columns {
+    texts: Vec<(&'static str, Vec<String>)>,
+    numbers: Vec<(&'static str, Vec<f64>)>,
+}
+
+fn column<'a, T>(columns: &'a mut Vec<(&'static str, Vec<T>)>, name: &'static str) -> &'a mut Vec<T> {
+    let place = columns.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+        columns.push((name, Vec::new()));
+        columns.len() - 1
+    });
+    &mut columns[place].1
+}
+
+impl Columns {
+    fn text(&mut self, name: &'static str, text: String) {
+        column(&mut self.texts, name).push(text);
+    }
+
+    fn number(&mut self, name: &'static str, value: f64) {
+        column(&mut self.numbers, name).push(value);
+    }
+
+    fn row(&mut self, measured: &DirectionReport, synchronised: bool) {
+        let ms = |span: Option<Duration>| span.map_or(f64::NAN, |span| span.as_secs_f64() * 1e3);
+        self.number("packets_sent", measured.packets_sent as f64);
+        self.number("packets_received", measured.packets_received as f64);
+        self.number("bytes_received", measured.bytes_received as f64);
+        self.number("loss_percent", 100.0 * measured.loss_ratio());
+        self.number("rtt_n", measured.rtt.count() as f64);
+        for (name, q) in [
+            ("rtt_p5_ms", 0.05),
+            ("rtt_p25_ms", 0.25),
+            ("rtt_p50_ms", 0.5),
+            ("rtt_p75_ms", 0.75),
+            ("rtt_p95_ms", 0.95),
+            ("rtt_p99_ms", 0.99),
+        ] {
+            self.number(name, ms(measured.rtt.quantile(q)));
+        }
+        if synchronised {
+            self.number("owd_p50_ms", ms(measured.owd.quantile(0.5)));
+            self.number("owd_p95_ms", ms(measured.owd.quantile(0.95)));
+        }
+    }
+
+    fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, texts) in self.texts {
+            dict.set_item(name, texts)?;
+        }
+        for (name, numbers) in self.numbers {
+            dict.set_item(name, numbers)?;
+        }
+        Ok(dict)
+    }
+}

@@ -1,0 +1,363 @@
+//! CoDel: bound the standing queue by signalling packets that waited too long.
+//!
+//! Sources: RFC 8289 §5; Linux 6.1 `include/net/codel_impl.h` as Debian ships it (6.1.192);
+//! FreeBSD 10.4 `sys/netpfil/ipfw/dn_aqm_codel.{c,h}`. The skeleton is the same in all three;
+//! a [`Dialect`] chooses where they part:
+//!
+//! | | RFC 8289 | Linux | FreeBSD |
+//! |---|---|---|---|
+//! | clock | nanoseconds | 1024 ns, 32 bits | microseconds, of the timer tick |
+//! | an interval above target is over | at its end | after its end | at its end |
+//! | a queue that is too short to be bad | MTU | MTU | the largest packet it has seen |
+//! | `count` rises | with the signal | before the signal | if the next packet is late too |
+//! | coming back soon | `count − lastcount`, 16 intervals | the same | `count − 2`, 8 intervals |
+//! | `1/√count` | exact | 16-bit Newton | 16-bit Newton |
+//! | `ce_threshold` | – | yes | – |
+//!
+//! RFC 8289 leaves marking open; with `ecn` its dialect marks as Linux does: the marked packet
+//! is delivered and counts as the one signal of that dequeue.
+//!
+//! **An empty queue disarms the law.** From 2012 to 2026 Linux left `first_above_time` set when
+//! it found a queue empty. Alone, a queue was saved by the rule that a backlog of one MTU is
+//! never bad; in `fq_codel` that rule looks at the backlog of *all* flows, so beside a bulk flow
+//! a ping now and then seemed to have been above target for an interval. Upstream 815980fe6dbb
+//! resets it; Debian's 6.1.192 has that fix, and so has this. `c18_…` and the script
+//! `fq_codel_spares_sparse_flows.q` hold both the law and the composition to it.
+
+mod pace;
+
+use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason};
+
+use crate::PacketQueue;
+use pace::Clock;
+
+/// Whose CoDel it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// The pseudo-code of RFC 8289 §5, in exact arithmetic.
+    Rfc8289,
+    /// Linux 6.1.
+    Linux,
+    /// FreeBSD's dummynet, whose clock moves with a timer tick of this length.
+    FreeBsd {
+        /// The length of a tick: 1 ms at the default of 1000 a second.
+        tick: Duration,
+    },
+}
+
+/// What a CoDel is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Whose CoDel it is.
+    pub dialect: Dialect,
+    /// Standing sojourn time that is acceptable.
+    pub target: Duration,
+    /// How long the target may be exceeded before the first signal: a worst-case RTT.
+    pub interval: Duration,
+    /// A backlog that is never bad. FreeBSD learns it instead, from [`State::saw`].
+    pub mtu: Bytes,
+    /// Whether ECN-capable packets are marked rather than dropped.
+    pub ecn: bool,
+    /// Linux: mark every ECN-capable packet that leaves after a longer sojourn.
+    pub ce_threshold: Option<Duration>,
+}
+
+/// The law, shared by all queues with the same settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Codel {
+    dialect: Dialect,
+    clock: Clock,
+    /// Spans in units of the clock.
+    target: u64,
+    interval: u64,
+    ce_threshold: Option<u64>,
+    mtu: u64,
+    ecn: bool,
+}
+
+/// What CoDel remembers of one queue.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// When sojourn will have been above target for an interval; zero while below.
+    first_above_time: u64,
+    /// When to signal next. Meaningful while `dropping`, and just after.
+    drop_next: u64,
+    /// Sojourn time of the packet taken last.
+    sojourn: u64,
+    count: u32,
+    last_count: u32,
+    /// FreeBSD: the largest packet offered to this queue.
+    largest: u32,
+    /// `1/√count` as the implementation remembers it, in units of `2^-16`.
+    root: u16,
+    dropping: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            first_above_time: 0,
+            drop_next: 0,
+            sojourn: 0,
+            count: 0,
+            last_count: 0,
+            // FreeBSD starts from 500 (`maxpkt_size`).
+            largest: 500,
+            root: 0,
+            dropping: false,
+        }
+    }
+}
+
+impl State {
+    /// FreeBSD: notes the size of a packet that is offered, kept or not.
+    #[inline]
+    pub fn saw(&mut self, len: u32) {
+        self.largest = self.largest.max(len);
+    }
+
+    /// Linux's `fq_codel`: counts packets dropped for want of room as signals (C-30).
+    pub fn strengthen(&mut self, dropped: u32) {
+        self.count = self.count.wrapping_add(dropped);
+    }
+
+    /// FreeBSD's `fq_codel`: a flow that wakes is neither dropping nor above target (C-33).
+    pub fn wake(&mut self) {
+        self.dropping = false;
+        self.first_above_time = 0;
+    }
+
+    /// Signals since the dropping state was entered, and those it began with.
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether the queue is in the dropping state.
+    pub const fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+}
+
+/// Where the law takes its packets from.
+pub trait Supply {
+    /// Takes the packet at the head.
+    fn pop(&mut self, now: Instant) -> Option<Packet>;
+
+    /// What is still waiting, as far as the rule of one MTU is concerned: this queue, or all
+    /// queues of the link (RFC 8289 §4.4).
+    fn waiting(&self) -> Bytes;
+}
+
+impl Supply for PacketQueue {
+    #[inline]
+    fn pop(&mut self, now: Instant) -> Option<Packet> {
+        PacketQueue::pop(self, now).map(|(packet, _)| packet)
+    }
+
+    #[inline]
+    fn waiting(&self) -> Bytes {
+        self.backlog().bytes
+    }
+}
+
+/// The packet at the head of a queue, and whether its time has come.
+struct Head {
+    packet: Packet,
+    ok_to_drop: bool,
+}
+
+impl Codel {
+    /// The law with these settings.
+    pub fn new(settings: Settings) -> Self {
+        let clock = Clock::of(settings.dialect);
+        Self {
+            dialect: settings.dialect,
+            clock,
+            target: clock.span(settings.target),
+            interval: clock.span(settings.interval),
+            ce_threshold: settings.ce_threshold.map(|span| clock.span(span)),
+            mtu: settings.mtu.0,
+            ecn: settings.ecn,
+        }
+    }
+
+    /// Takes the next packet to send, signalling those that waited too long.
+    #[inline]
+    pub fn dequeue(
+        &self,
+        state: &mut State,
+        supply: &mut impl Supply,
+        cx: &mut Cx<'_>,
+    ) -> Option<Packet> {
+        let now = self.clock.read(cx.now);
+        let Some(head) = self.take(state, supply, now, cx.now) else {
+            state.dropping = false;
+            return None;
+        };
+        let next = match (state.dropping, head.ok_to_drop) {
+            (_, false) => {
+                state.dropping = false;
+                Some(head.packet)
+            }
+            (false, true) => self.enter_dropping(state, head, supply, cx),
+            (true, true) => self.stay_dropping(state, head, supply, cx),
+        };
+        self.threshold(state, next, cx)
+    }
+
+    /// RFC 8289 §5.6, `dodequeue`: takes the head and judges how long it waited.
+    #[inline]
+    fn take(
+        &self,
+        state: &mut State,
+        supply: &mut impl Supply,
+        now: u64,
+        at: Instant,
+    ) -> Option<Head> {
+        let Some(packet) = supply.pop(at) else {
+            state.first_above_time = 0;
+            return None;
+        };
+        state.sojourn = self.clock.between(self.clock.read(packet.enqueued), now);
+        let small = if let Dialect::FreeBsd { .. } = self.dialect {
+            u64::from(state.largest)
+        } else {
+            self.mtu
+        };
+        if !self.clock.reached(state.sojourn, self.target) || supply.waiting().0 <= small {
+            state.first_above_time = 0;
+            return Some(Head { packet, ok_to_drop: false });
+        }
+        if state.first_above_time == 0 {
+            state.first_above_time = self.clock.add(now, self.interval);
+            return Some(Head { packet, ok_to_drop: false });
+        }
+        let ok_to_drop = match self.dialect {
+            Dialect::Linux => !self.clock.reached(state.first_above_time, now),
+            Dialect::Rfc8289 | Dialect::FreeBsd { .. } => {
+                self.clock.reached(now, state.first_above_time)
+            }
+        };
+        Some(Head { packet, ok_to_drop })
+    }
+
+    /// RFC 8289 §5.5: signal one packet and set the pace of those to come.
+    #[cold]
+    fn enter_dropping(
+        &self,
+        state: &mut State,
+        head: Head,
+        supply: &mut impl Supply,
+        cx: &mut Cx<'_>,
+    ) -> Option<Packet> {
+        let now = self.clock.read(cx.now);
+        let next = if self.marks(&head.packet) {
+            Some(cx.mark(head.packet, Reason::Sojourn))
+        } else {
+            cx.drop(head.packet, Reason::Sojourn);
+            // What CoDel thinks of the one behind is ignored until the next dequeue.
+            self.take(state, supply, now, cx.now).map(|head| head.packet)
+        };
+        state.dropping = true;
+        self.resume(state, now);
+        state.drop_next = self.schedule(state, now);
+        next
+    }
+
+    /// Congestion that returns soon after it left resumes at the pace that cured it (C-11, C-12).
+    fn resume(&self, state: &mut State, now: u64) {
+        let lately = |intervals| {
+            let until = self.clock.add(state.drop_next, intervals * self.interval);
+            !self.clock.reached(now, until)
+        };
+        let resumed = match self.dialect {
+            Dialect::FreeBsd { .. } => {
+                (state.count > 2 && lately(8)).then(|| state.count.saturating_sub(2))
+            }
+            Dialect::Rfc8289 | Dialect::Linux => {
+                let signals = state.count.wrapping_sub(state.last_count);
+                (signals > 1 && lately(16)).then_some(signals)
+            }
+        };
+        state.count = resumed.unwrap_or(1);
+        if self.dialect == Dialect::Linux {
+            // One step from the old root is close enough; the next ones correct it.
+            state.root = resumed.map_or(u16::MAX, |count| pace::linux_step(state.root, count));
+        }
+        state.last_count = state.count;
+    }
+
+    /// RFC 8289 §5.5: signal every packet whose turn has come.
+    #[cold]
+    fn stay_dropping(
+        &self,
+        state: &mut State,
+        mut head: Head,
+        supply: &mut impl Supply,
+        cx: &mut Cx<'_>,
+    ) -> Option<Packet> {
+        let now = self.clock.read(cx.now);
+        let freebsd = matches!(self.dialect, Dialect::FreeBsd { .. });
+        while head.ok_to_drop && self.clock.reached(now, state.drop_next) {
+            let marks = self.marks(&head.packet);
+            if marks || !freebsd {
+                self.raise(state);
+            }
+            if marks {
+                state.drop_next = self.schedule(state, state.drop_next);
+                return Some(cx.mark(head.packet, Reason::Sojourn));
+            }
+            cx.drop(head.packet, Reason::Sojourn);
+            let Some(behind) = self.take(state, supply, now, cx.now) else {
+                state.dropping = false;
+                return None;
+            };
+            head = behind;
+            if head.ok_to_drop {
+                if freebsd {
+                    self.raise(state);
+                }
+                state.drop_next = self.schedule(state, state.drop_next);
+            } else {
+                state.dropping = false;
+            }
+        }
+        Some(head.packet)
+    }
+
+    /// One more signal; from here on they come faster.
+    fn raise(&self, state: &mut State) {
+        state.count = state.count.wrapping_add(1);
+        if self.dialect == Dialect::Linux {
+            state.root = pace::linux_step(state.root, state.count);
+        }
+    }
+
+    /// The control law: when the signal after `from` is due, `interval / √count` later.
+    fn schedule(&self, state: &mut State, from: u64) -> u64 {
+        let gap = match self.dialect {
+            Dialect::Rfc8289 => pace::exact(self.interval, state.count),
+            Dialect::Linux => pace::linux_gap(self.interval, state.root),
+            Dialect::FreeBsd { .. } => {
+                pace::freebsd_gap(self.interval, state.count, &mut state.root)
+            }
+        };
+        self.clock.add(from, gap)
+    }
+
+    /// Whether `packet` is signalled by a mark.
+    fn marks(&self, packet: &Packet) -> bool {
+        self.ecn && packet.ecn.is_capable()
+    }
+
+    /// Linux's `ce_threshold`, which looks at what is about to leave and not at `ecn` (C-15).
+    #[inline]
+    fn threshold(&self, state: &State, next: Option<Packet>, cx: &mut Cx<'_>) -> Option<Packet> {
+        let Some(threshold) = self.ce_threshold else { return next };
+        let packet = next?;
+        if !self.clock.reached(threshold, state.sojourn) && packet.ecn.is_capable() {
+            return Some(cx.mark(packet, Reason::Threshold));
+        }
+        Some(packet)
+    }
+}

@@ -1,0 +1,216 @@
+//! RED as its authors have it, and the self-tuning variant of it.
+//!
+//! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd
+//! 2000 (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED); ns-2 and ns-3
+//! `red-queue-disc.cc` for everything these leave open: the order of tests, `wait`, that the first
+//! packet above the lower threshold is let pass and so is one that finds at most one waiting.
+//!
+//! Differences from ns-3, each pinned by a test:
+//!
+//! - above the upper threshold, `gentle` rises from the probability as adapted, where ns-3 goes on
+//!   from the initial one;
+//! - the adapted probability stays at 1 % or more, as the paper has it, where ns-3 derives a lower
+//!   bound from the rate, far below;
+//! - idleness begins when the last packet leaves, not when a packet is asked for in vain.
+
+use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
+
+use super::red::Action;
+
+/// What the law is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How thresholds and weight are found.
+    pub tuning: Tuning,
+    /// The probability at the upper threshold, to begin with.
+    pub max_p: f64,
+    /// Whether the probability rises on to 1 at twice the upper threshold, and does not jump.
+    pub gentle: bool,
+    /// Whether drops are kept from bunching.
+    pub wait: bool,
+    /// A packet's size, for idle times and automatic tuning.
+    pub mean_packet: Bytes,
+}
+
+/// How thresholds and weight are found.
+#[derive(Clone, Copy, Debug)]
+pub enum Tuning {
+    /// They are given.
+    Fixed {
+        /// The average, in packets, from which arrivals are dropped by chance.
+        min: f64,
+        /// The average from which all are (or, if gentle, more are).
+        max: f64,
+        /// The weight of the queue now in the average.
+        weight: f64,
+    },
+    /// They follow from the link's rate and the delay wanted; the probability adapts.
+    Automatic {
+        /// The delay wanted.
+        target_delay: Duration,
+        /// How long a change of the probability is left to work.
+        interval: Duration,
+    },
+}
+
+/// The law.
+#[derive(Clone, Debug)]
+pub struct Floyd {
+    settings: Settings,
+    tuned: Tuned,
+    max_p: f64,
+    average: f64,
+    /// Arrivals since the last signal.
+    count: u64,
+    above: bool,
+    idle_since: Option<Instant>,
+    adapted: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tuned {
+    min: f64,
+    max: f64,
+    weight: f64,
+    packets_per_second: f64,
+}
+
+/// ns's rate until it is told.
+const DEFAULT_RATE: u64 = 1_500_000;
+const LEAST_MAX_P: f64 = 0.01;
+const MOST_MAX_P: f64 = 0.5;
+
+impl Floyd {
+    /// The law of an empty queue.
+    pub fn new(settings: Settings) -> Self {
+        let rate = BitRate::new(DEFAULT_RATE).expect("one and a half million is not zero");
+        Self {
+            tuned: Tuned::new(&settings, rate),
+            max_p: settings.max_p,
+            settings,
+            average: 0.0,
+            count: 0,
+            above: false,
+            idle_since: Some(Instant::ZERO),
+            adapted: Instant::ZERO,
+        }
+    }
+
+    /// Tunes itself to the rate of the link.
+    pub fn link_rate(&mut self, rate: BitRate) {
+        self.tuned = Tuned::new(&self.settings, rate);
+    }
+
+    /// Takes note of an arrival that finds `waiting` packets and says what is to become of it.
+    #[inline]
+    pub fn arrive(&mut self, now: Instant, waiting: usize, rng: &mut Rng) -> Action {
+        self.note(now, waiting);
+        self.count += 1;
+        if self.average < self.tuned.min || waiting <= 1 {
+            self.above = false;
+            return Action::Keep;
+        }
+        if self.average >= self.ceiling() {
+            return Action::Forced;
+        }
+        if !self.above {
+            self.above = true;
+            self.count = 1;
+            return Action::Keep;
+        }
+        if rng.unit() <= self.spaced(self.base_probability()) {
+            self.count = 0;
+            return Action::Early;
+        }
+        Action::Keep
+    }
+
+    /// Notes that the last packet has left.
+    pub fn emptied(&mut self, now: Instant) {
+        self.idle_since.get_or_insert(now);
+    }
+
+    /// The average queue in packets, as of the last arrival.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// The probability at the upper threshold.
+    pub fn max_p(&self) -> f64 {
+        self.max_p
+    }
+
+    /// Where everything is dropped.
+    fn ceiling(&self) -> f64 {
+        if self.settings.gentle { 2.0 * self.tuned.max } else { self.tuned.max }
+    }
+
+    /// Updates the average, as if small queues had been seen all through an idle time.
+    fn note(&mut self, now: Instant, waiting: usize) {
+        let kept = 1.0 - self.tuned.weight;
+        let faded = match self.idle_since.take() {
+            Some(start) => {
+                let idle = now.since(start).as_secs_f64() * self.tuned.packets_per_second;
+                self.average * math::pow(kept, idle.trunc() + 1.0)
+            }
+            None => self.average * kept,
+        };
+        self.average = faded + self.tuned.weight * waiting as f64;
+        if let Tuning::Automatic { interval, .. } = self.settings.tuning {
+            if now.since(self.adapted) > interval {
+                self.adapt(now);
+            }
+        }
+    }
+
+    /// Floyd, Gummadi and Shenker 2001 §4: additive increase, multiplicative decrease.
+    fn adapt(&mut self, now: Instant) {
+        let Tuned { min, max, .. } = self.tuned;
+        let part = 0.4 * (max - min);
+        if self.average < min + part && self.max_p > LEAST_MAX_P {
+            self.max_p = (self.max_p * 0.9).max(LEAST_MAX_P);
+            self.adapted = now;
+        } else if self.average > max - part && self.max_p < MOST_MAX_P {
+            self.max_p = (self.max_p + (self.max_p / 4.0).min(0.01)).min(MOST_MAX_P);
+            self.adapted = now;
+        }
+    }
+
+    /// The probability that the average alone gives.
+    fn base_probability(&self) -> f64 {
+        let Tuned { min, max, .. } = self.tuned;
+        if self.average < max {
+            return self.max_p * (self.average - min) / (max - min);
+        }
+        self.max_p + (1.0 - self.max_p) * (self.average - max) / max
+    }
+
+    /// The probability now, so many arrivals after the last signal.
+    fn spaced(&self, base: f64) -> f64 {
+        let expected = self.count as f64 * base;
+        match (self.settings.wait, expected) {
+            (true, ..1.0) => 0.0,
+            (true, ..2.0) => base / (2.0 - expected),
+            (false, ..1.0) => base / (1.0 - expected),
+            _ => 1.0,
+        }
+    }
+}
+
+impl Tuned {
+    fn new(settings: &Settings, rate: BitRate) -> Self {
+        let bits = settings.mean_packet.0.max(1) as f64 * 8.0;
+        let packets_per_second = rate.as_bps() as f64 / bits;
+        let (min, max, weight) = match settings.tuning {
+            Tuning::Fixed { min, max, weight } => (min, max.max(min + 1e-9), weight),
+            Tuning::Automatic { target_delay, .. } => {
+                let min = (target_delay.as_secs_f64() * packets_per_second / 2.0).max(5.0);
+                (min, 3.0 * min, 1.0 - math::exp(-1.0 / packets_per_second))
+            }
+        };
+        Self { min, max, weight, packets_per_second }
+    }
+}
+
+#[cfg(test)]
+mod tests;

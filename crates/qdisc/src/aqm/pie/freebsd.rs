@@ -1,0 +1,376 @@
+//! PIE as FreeBSD's dummynet has it (CAIA AQM v0.2), alone and in each queue of FQ-PIE.
+//!
+//! Sources: FreeBSD 10.4 `sys/netpfil/ipfw/dn_aqm_pie.{c,h}` and `dn_sched_fq_pie.c`, whose fixed
+//! point is followed to the bit. What it does that RFC 8033 does not, each pinned by a test:
+//!
+//! - active from the start; the switch of RFC 8033 §5.3 is an option, and then PIE goes to sleep
+//!   on the arrival that finds the queue empty and all quiet;
+//! - the burst allowance is given back after the drop decision of the arrival that earns it;
+//! - the first sample of the departure rate does not end its measurement, so the packet after it
+//!   brings another, of at least the same time, that is merged into the first;
+//! - the last delay outlives an activation, and with timestamps it is forgotten only by an update
+//!   that finds the queue empty;
+//! - times are multiples of the kernel's tick (1 ms at 1000 ticks a second), because dummynet
+//!   looks at the clock once per tick.
+
+use aqmlab_core::{Duration, Instant, Reason, Rng};
+
+use super::{Arrival, Departure, Law, Verdict};
+use crate::Backlog;
+use crate::aqm::timer::{Clock, Timer};
+
+/// What the law is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The delay to settle at (`qdelay_ref`).
+    pub target: Duration,
+    /// The time between updates.
+    pub tupdate: Duration,
+    /// How long after a quiet time nothing is dropped.
+    pub max_burst: Duration,
+    /// The weight of the delay's distance from the target, in 1/s.
+    pub alpha: f64,
+    /// The weight of the delay's change, in 1/s.
+    pub beta: f64,
+    /// Mark what can be marked while the probability is below this.
+    pub ecn_below: Option<f64>,
+    /// Whether an update adds at most 2 % to a probability of 10 % or more (`capdrop`).
+    pub capdrop: bool,
+    /// Whether drops are kept from bunching (`derand`).
+    pub derand: bool,
+    /// Where the delay comes from.
+    pub delay_from: DelayFrom,
+    /// When PIE wakes and sleeps.
+    pub switch: Switch,
+    /// The kernel's tick, by which times are rounded down; whole microseconds.
+    pub tick: Duration,
+}
+
+/// Where the delay comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayFrom {
+    /// The departure rate and the bytes waiting (`dre`).
+    Departures,
+    /// The sojourn of the packet last sent (`ts`).
+    Timestamps,
+}
+
+/// When PIE wakes and sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// Awake from the first packet on (`noonoff`).
+    AlwaysOn,
+    /// Awake from so many packets waiting, until all is quiet (`onoff`).
+    FromPackets(usize),
+    /// Awake from so many bytes waiting, until all is quiet (`onoff`).
+    FromBytes(u64),
+    /// Woken and put to sleep by a scheduler, as its flow comes and goes (FQ-PIE).
+    ByScheduler,
+}
+
+/// The law.
+#[derive(Clone, Copy, Debug)]
+pub struct FreeBsd {
+    params: Params,
+    vars: Vars,
+    timer: Timer,
+    born: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    qdelay_ref: u32,
+    max_burst: u32,
+    tupdate: u32,
+    alpha: i64,
+    beta: i64,
+    ecn_below: Option<i64>,
+    capdrop: bool,
+    derand: bool,
+    delay_from: DelayFrom,
+    switch: Switch,
+    /// Microseconds in a tick.
+    tick: u64,
+}
+
+/// Times in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Vars {
+    active: bool,
+    in_measurement: bool,
+    burst_allowance: u32,
+    drop_prob: i64,
+    current_qdelay: u32,
+    qdelay_old: u32,
+    accu_prob: i64,
+    measurement_start: u32,
+    avg_dq_time: u32,
+    dq_count: u32,
+}
+
+const PROB_BITS: u32 = 31;
+const MAX_PROB: i64 = (1 << PROB_BITS) - 1;
+const FIX_POINT_BITS: u32 = 13;
+const SCALE: f64 = (1 << FIX_POINT_BITS) as f64;
+const DQ_THRESHOLD_BITS: u32 = 14;
+const DQ_THRESHOLD: u32 = 1 << DQ_THRESHOLD_BITS;
+const MEAN_PKTSIZE: u64 = 800;
+
+impl FreeBsd {
+    /// The law of a queue that comes into being with its first packet.
+    pub fn new(settings: &Settings) -> Self {
+        let micros = |span: Duration| span.as_micros().min(u32::MAX.into()) as u32;
+        let fixed = |number: f64| (number * SCALE).clamp(0.0, 65_535.0) as i64;
+        let params = Params {
+            qdelay_ref: micros(settings.target),
+            max_burst: micros(settings.max_burst),
+            tupdate: micros(settings.tupdate).max(1),
+            alpha: fixed(settings.alpha),
+            beta: fixed(settings.beta),
+            ecn_below: settings.ecn_below.map(|p| fixed(p) << (PROB_BITS - FIX_POINT_BITS)),
+            capdrop: settings.capdrop,
+            derand: settings.derand,
+            delay_from: settings.delay_from,
+            switch: settings.switch,
+            tick: settings.tick.as_micros().max(1),
+        };
+        Self { params, vars: Vars::default(), timer: Timer::stopped(), born: false }
+    }
+
+    /// Wakes the law with everything forgotten but the last delay, and a full burst allowance.
+    pub fn activate(&mut self, now: Instant) {
+        self.reset(now);
+        self.vars.active = true;
+        let tupdate = Duration::from_micros(self.params.tupdate.into());
+        self.timer = Timer::start(Clock::Ideal, now, tupdate, tupdate);
+    }
+
+    /// Puts the law to sleep.
+    pub fn deactivate(&mut self) {
+        self.vars.active = false;
+        self.vars.in_measurement = false;
+        self.timer = Timer::stopped();
+    }
+
+    /// Notes that a packet was taken from the queue's head for want of room elsewhere.
+    pub fn head_dropped(&mut self) {
+        self.vars.accu_prob = 0;
+    }
+
+    fn reset(&mut self, now: Instant) {
+        self.vars = Vars {
+            in_measurement: true,
+            burst_allowance: self.params.max_burst,
+            current_qdelay: self.vars.current_qdelay,
+            measurement_start: self.params.micros(now),
+            ..Vars::default()
+        };
+    }
+
+    /// What happens with a queue's first packet: dummynet makes a queue when it is needed.
+    fn be_born(&mut self, now: Instant) {
+        self.born = true;
+        match self.params.switch {
+            Switch::AlwaysOn => self.activate(now),
+            Switch::FromPackets(_) | Switch::FromBytes(_) => self.reset(now),
+            Switch::ByScheduler => {}
+        }
+    }
+
+    fn drop_early(&mut self, waiting: u64, rng: &mut Rng) -> bool {
+        let Self { params, vars, .. } = self;
+        let uncongested = vars.qdelay_old < params.qdelay_ref >> 1 && vars.drop_prob < MAX_PROB / 5;
+        if uncongested || waiting <= 2 * MEAN_PKTSIZE {
+            return false;
+        }
+        if vars.drop_prob == 0 {
+            vars.accu_prob = 0;
+        }
+        if params.derand {
+            vars.accu_prob += vars.drop_prob;
+            if vars.accu_prob < MAX_PROB * 17 / 20 {
+                return false;
+            }
+            if vars.accu_prob >= MAX_PROB * 17 / 2 {
+                return true;
+            }
+        }
+        let hit = i64::from(rng.next_u32() >> 1) < vars.drop_prob;
+        if hit {
+            vars.accu_prob = 0;
+        }
+        hit
+    }
+
+    fn verdict(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Verdict {
+        if !arrival.fits {
+            return Verdict::Drop(Reason::Overlimit);
+        }
+        let armed = self.vars.active && self.vars.burst_allowance == 0;
+        if !armed || !self.drop_early(arrival.waiting.bytes.0, rng) {
+            return Verdict::Keep;
+        }
+        let marks = self.params.ecn_below.is_some_and(|limit| self.vars.drop_prob < limit);
+        if marks && arrival.packet.ecn.is_capable() {
+            Verdict::Mark
+        } else {
+            Verdict::Drop(Reason::Early)
+        }
+    }
+
+    /// Wakes and sleeps as the queue fills and empties, and gives back the burst allowance.
+    fn switch(&mut self, arrival: &Arrival<'_>) {
+        let waiting = arrival.waiting;
+        let wake = match self.params.switch {
+            Switch::AlwaysOn | Switch::ByScheduler => false,
+            Switch::FromPackets(third) => waiting.packets >= third,
+            Switch::FromBytes(third) => waiting.bytes.0 >= third,
+        };
+        if wake && !self.vars.active {
+            self.activate(arrival.now);
+        }
+        let low = self.params.qdelay_ref >> 1;
+        let vars = &mut self.vars;
+        let quiet = vars.drop_prob == 0 && vars.current_qdelay < low && vars.qdelay_old < low;
+        if vars.active && quiet {
+            vars.burst_allowance = self.params.max_burst;
+            let switches =
+                matches!(self.params.switch, Switch::FromPackets(_) | Switch::FromBytes(_));
+            if switches && waiting.packets == 0 {
+                self.deactivate();
+            }
+        }
+    }
+}
+
+impl Law for FreeBsd {
+    #[inline]
+    fn catch_up(&mut self, now: Instant, waiting: Backlog) {
+        let Self { params, vars, timer, .. } = self;
+        timer.catch_up(now, vars, |vars| vars.update(params, waiting.bytes.0));
+    }
+
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Verdict {
+        if !self.born {
+            self.be_born(arrival.now);
+        }
+        let verdict = self.verdict(arrival, rng);
+        self.switch(arrival);
+        if matches!(verdict, Verdict::Drop(_)) {
+            self.vars.accu_prob = 0;
+        }
+        verdict
+    }
+
+    #[inline]
+    fn depart(&mut self, departure: &Departure<'_>) {
+        if !self.vars.active {
+            return;
+        }
+        let now = self.params.micros(departure.now);
+        match self.params.delay_from {
+            DelayFrom::Timestamps => {
+                let enqueued = self.params.micros(departure.packet.enqueued);
+                self.vars.current_qdelay = now.wrapping_sub(enqueued);
+            }
+            DelayFrom::Departures => {
+                let left = departure.left.bytes.0;
+                self.vars.measure_rate(now, left, departure.packet.len);
+            }
+        }
+    }
+
+    fn probability(&self) -> f64 {
+        self.vars.drop_prob as f64 / MAX_PROB as f64
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_micros(self.vars.current_qdelay.into())
+    }
+}
+
+impl Params {
+    /// `AQM_UNOW`: the time of the last tick, in 32 bits.
+    #[inline]
+    fn micros(&self, now: Instant) -> u32 {
+        let micros = now.as_nanos() / 1_000;
+        (micros - micros % self.tick) as u32
+    }
+}
+
+impl Vars {
+    fn measure_rate(&mut self, now: u32, left: u64, size: u32) {
+        if self.in_measurement {
+            self.dq_count = self.dq_count.wrapping_add(size);
+            if self.dq_count >= DQ_THRESHOLD {
+                let dq_time = now.wrapping_sub(self.measurement_start);
+                if self.avg_dq_time == 0 {
+                    // The measurement goes on: the flag is cleared only in the other branch.
+                    self.avg_dq_time = dq_time;
+                } else {
+                    let weight = u64::from(DQ_THRESHOLD >> 8);
+                    let kept = u64::from(self.avg_dq_time) * (256 - weight);
+                    let added = u64::from(dq_time.wrapping_mul(weight as u32));
+                    self.avg_dq_time = ((added + kept) >> 8) as u32;
+                    self.in_measurement = false;
+                }
+            }
+        }
+        if !self.in_measurement && left >= u64::from(DQ_THRESHOLD) {
+            self.in_measurement = true;
+            self.measurement_start = now;
+            self.dq_count = 0;
+        }
+    }
+
+    /// `calculate_drop_prob`.
+    #[inline(never)]
+    fn update(&mut self, params: &Params, waiting: u64) {
+        match params.delay_from {
+            DelayFrom::Departures => {
+                let product = waiting.wrapping_mul(self.avg_dq_time.into());
+                self.current_qdelay = (product >> DQ_THRESHOLD_BITS) as u32;
+            }
+            DelayFrom::Timestamps if waiting == 0 => self.current_qdelay = 0,
+            DelayFrom::Timestamps => {}
+        }
+        self.drop_prob = self.steered(params).clamp(0, MAX_PROB);
+        self.qdelay_old = self.current_qdelay;
+        self.burst_allowance = self.burst_allowance.saturating_sub(params.tupdate);
+    }
+
+    fn steered(&self, params: &Params) -> i64 {
+        let qdelay = i64::from(self.current_qdelay);
+        let error = params.alpha * (qdelay - i64::from(params.qdelay_ref));
+        let trend = params.beta * (qdelay - i64::from(self.qdelay_old));
+        let p = error + trend;
+        // The kernel shifts the magnitude, since shifting a negative number is not defined in C.
+        let scaled = p.abs().wrapping_mul((MAX_PROB << 12) / 1_000_000);
+        let step = scaled >> (autotune(self.drop_prob) + FIX_POINT_BITS + 12);
+        let old = self.drop_prob;
+        let prob = if p < 0 {
+            old - step
+        } else if params.capdrop && old >= MAX_PROB / 10 {
+            old + step.min(MAX_PROB / 50)
+        } else {
+            old + step
+        };
+        let idle = self.current_qdelay == 0 && self.qdelay_old == 0;
+        if idle && prob > 0 { prob - (prob >> 6) } else { prob }
+    }
+}
+
+/// RFC 8033 §4.2: by how many binary places the step is cut at this probability.
+const fn autotune(prob: i64) -> u32 {
+    let mut shift = 11;
+    let mut power = 1_000_000;
+    while shift > 1 && prob >= MAX_PROB / power {
+        shift -= 2;
+        power /= 10;
+    }
+    if prob >= MAX_PROB / 10 { 0 } else { shift }
+}
+
+#[cfg(test)]
+mod tests;

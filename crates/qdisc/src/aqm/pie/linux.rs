@@ -1,0 +1,318 @@
+//! PIE as Linux has had it since 5.5.
+//!
+//! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, whose integers are followed
+//! to the bit. What it does that RFC 8033 does not, each pinned by a test:
+//!
+//! - the delay is that of the packet last sent, or zero once nothing waits behind it, and the
+//!   guard against early drops looks at it and not at that of the last update;
+//! - a delay above 250 ms adds 2 % to each update, on top of the 2 % cap;
+//! - the burst allowance is spent by the time between departures, so it lasts while nothing is
+//!   sent, and PIE is never switched off;
+//! - the probability is not cut at 1: under lasting overload it winds up beyond (the check for
+//!   overflow is at 2^64, while 1 is 2^56), and everything is dropped until it has come down;
+//! - ECN marks at 10 % exactly, and a mark leaves the accumulated probability unless chance, not
+//!   the bound of 8.5, chose it;
+//! - with the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
+
+use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
+
+use super::{Arrival, Departure, Law, Verdict};
+use crate::Backlog;
+use crate::aqm::timer::{Clock, Timer};
+
+/// Certainty: 2^56 − 1, which leaves room to add in 64 bits.
+pub const MAX_PROB: u64 = u64::MAX >> 8;
+
+/// What the law is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The delay to settle at.
+    pub target: Duration,
+    /// The time between updates, before the kernel rounds it.
+    pub tupdate: Duration,
+    /// The weight of the delay's distance from the target, in sixteenths of 1/s.
+    pub alpha: u64,
+    /// The weight of the delay's change, in sixteenths of 1/s.
+    pub beta: u64,
+    /// Mark what can be marked while the probability, of [`MAX_PROB`], is at most this.
+    pub mark_up_to: Option<u64>,
+    /// Whether smaller packets are dropped less.
+    pub bytemode: bool,
+    /// Whether the delay is estimated from the departure rate, not taken from timestamps.
+    pub dq_rate_estimator: bool,
+    /// A full frame, as this queue counts sizes: below two of them nothing is dropped early.
+    pub mtu: Bytes,
+    /// The kernel's ticks, by which its timers are rounded.
+    pub clock: Clock,
+}
+
+/// The law.
+#[derive(Clone, Copy, Debug)]
+pub struct Linux {
+    params: Params,
+    vars: Vars,
+    timer: Timer,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    target: u64,
+    alpha: u64,
+    beta: u64,
+    mark_up_to: Option<u64>,
+    bytemode: bool,
+    dq_rate_estimator: bool,
+    mtu: u64,
+}
+
+/// Delays and times in units of 64 ns, as in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Vars {
+    qdelay: u64,
+    qdelay_old: u64,
+    burst_time: u64,
+    dq_tstamp: Option<u64>,
+    prob: u64,
+    accu_prob: u64,
+    dq_count: Option<u64>,
+    avg_dq_rate: u32,
+}
+
+/// `PSCHED_TICKS_PER_SEC`.
+const TICKS_PER_SECOND: u64 = 1_000_000_000 >> 6;
+const BURST: u64 = 150_000_000 >> 6;
+const LONG_DELAY: u64 = 250_000_000 >> 6;
+const QUEUE_THRESHOLD: u64 = 16_384;
+const PIE_SCALE: u32 = 8;
+
+const fn ticks(nanos: u64) -> u64 {
+    nanos >> 6
+}
+
+impl Linux {
+    /// The law of a queue made at the start of the run, whose timer first goes off half a second
+    /// later.
+    pub fn new(settings: &Settings) -> Self {
+        let per_tick = MAX_PROB / TICKS_PER_SECOND;
+        let params = Params {
+            target: ticks(settings.target.as_nanos()),
+            alpha: settings.alpha.wrapping_mul(per_tick) >> 4,
+            beta: settings.beta.wrapping_mul(per_tick) >> 4,
+            mark_up_to: settings.mark_up_to,
+            bytemode: settings.bytemode,
+            dq_rate_estimator: settings.dq_rate_estimator,
+            mtu: settings.mtu.0.max(1),
+        };
+        let half = Duration::from_millis(500);
+        let timer = Timer::start(settings.clock, Instant::ZERO, half, settings.tupdate);
+        Self { params, vars: Vars::new(), timer }
+    }
+
+    /// `pie_drop_early`.
+    fn drop_early(&mut self, waiting: u64, size: u64, rng: &mut Rng) -> bool {
+        let Self { params, vars, .. } = self;
+        let spared = vars.burst_time > 0
+            || (vars.qdelay < params.target / 2 && vars.prob < MAX_PROB / 5)
+            || waiting < 2 * params.mtu;
+        if spared {
+            return false;
+        }
+        let prob = if params.bytemode && size <= params.mtu {
+            size * (vars.prob / params.mtu)
+        } else {
+            vars.prob
+        };
+        vars.accu_prob = if prob == 0 { 0 } else { vars.accu_prob.wrapping_add(prob) };
+        if vars.accu_prob < MAX_PROB / 100 * 85 {
+            return false;
+        }
+        if vars.accu_prob >= MAX_PROB / 2 * 17 {
+            return true;
+        }
+        let hit = rng.next_u64() >> 8 < prob;
+        if hit {
+            vars.accu_prob = 0;
+        }
+        hit
+    }
+}
+
+impl Law for Linux {
+    #[inline]
+    fn catch_up(&mut self, now: Instant, waiting: Backlog) {
+        let Self { params, vars, timer } = self;
+        timer.catch_up(now, vars, |vars| vars.update(params, waiting.bytes.0));
+    }
+
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Verdict {
+        let reason = if arrival.fits {
+            let packet = arrival.packet;
+            if !self.drop_early(arrival.waiting.bytes.0, packet.bytes().0, rng) {
+                return Verdict::Keep;
+            }
+            let marks = self.params.mark_up_to.is_some_and(|limit| self.vars.prob <= limit);
+            if marks && packet.ecn.is_capable() {
+                return Verdict::Mark;
+            }
+            Reason::Early
+        } else {
+            Reason::Overlimit
+        };
+        self.vars.accu_prob = 0;
+        Verdict::Drop(reason)
+    }
+
+    /// `pie_process_dequeue`.
+    #[inline]
+    fn depart(&mut self, departure: &Departure<'_>) {
+        let now = ticks(departure.now.as_nanos());
+        let left = departure.left.bytes.0;
+        let gap = if self.params.dq_rate_estimator {
+            self.vars.measure_rate(now, left, departure.packet.bytes().0)
+        } else {
+            let enqueued = ticks(departure.packet.enqueued.as_nanos());
+            self.vars.measure_delay(now, left, enqueued)
+        };
+        self.vars.burst_time = self.vars.burst_time.saturating_sub(gap);
+    }
+
+    fn probability(&self) -> f64 {
+        (self.vars.prob as f64 / MAX_PROB as f64).min(1.0)
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_nanos(self.vars.qdelay << 6)
+    }
+}
+
+impl Vars {
+    const fn new() -> Self {
+        Self {
+            qdelay: 0,
+            qdelay_old: 0,
+            burst_time: BURST,
+            dq_tstamp: None,
+            prob: 0,
+            accu_prob: 0,
+            dq_count: None,
+            avg_dq_rate: 0,
+        }
+    }
+
+    /// The delay of the packet that leaves; returns the time since the last one left.
+    #[inline]
+    fn measure_delay(&mut self, now: u64, left: u64, enqueued: u64) -> u64 {
+        self.qdelay = if left == 0 { 0 } else { now - enqueued };
+        let since = self.dq_tstamp.map_or(0, |before| now - before);
+        self.dq_tstamp = Some(now);
+        u64::from(since as u32)
+    }
+
+    /// One departure for the estimator; returns the length of the measurement that it ends.
+    fn measure_rate(&mut self, now: u64, left: u64, size: u64) -> u64 {
+        if left >= QUEUE_THRESHOLD && self.dq_count.is_none() {
+            self.dq_tstamp = Some(now);
+            self.dq_count = Some(0);
+        }
+        let Some(count) = self.dq_count.map(|count| count + size) else { return 0 };
+        self.dq_count = Some(count);
+        if count < QUEUE_THRESHOLD {
+            return 0;
+        }
+        let took = (now - self.dq_tstamp.unwrap_or(now)) as u32;
+        if took == 0 {
+            return 0;
+        }
+        let rate = (count << PIE_SCALE) as u32 / took;
+        self.avg_dq_rate = match self.avg_dq_rate {
+            0 => rate,
+            avg => avg - (avg >> 3) + (rate >> 3),
+        };
+        if left < QUEUE_THRESHOLD {
+            self.dq_count = None;
+        } else {
+            self.dq_count = Some(0);
+            self.dq_tstamp = Some(now);
+        }
+        u64::from(took)
+    }
+
+    /// `pie_calculate_probability`.
+    #[inline(never)]
+    fn update(&mut self, params: &Params, waiting: u64) {
+        let (qdelay, qdelay_old) = self.delays(params, waiting);
+        let wound_up = self.steer(params, qdelay, qdelay_old);
+        // A delay of zero with packets waiting is a delay too short to be seen.
+        if qdelay == 0 && qdelay_old == 0 && waiting == 0 && !wound_up {
+            self.prob -= self.prob / 64;
+        }
+        let low = params.target / 2;
+        self.qdelay = qdelay;
+        let measured = !params.dq_rate_estimator || self.avg_dq_rate > 0;
+        if qdelay < low && self.qdelay_old < low && self.prob == 0 && measured {
+            let fresh = Self::new();
+            self.burst_time = fresh.burst_time;
+            self.dq_tstamp = fresh.dq_tstamp;
+            self.accu_prob = fresh.accu_prob;
+            self.dq_count = fresh.dq_count;
+            self.avg_dq_rate = fresh.avg_dq_rate;
+        }
+        if !params.dq_rate_estimator {
+            self.qdelay_old = qdelay;
+        }
+    }
+
+    /// The delay now and at the last update.
+    fn delays(&mut self, params: &Params, waiting: u64) -> (u64, u64) {
+        if !params.dq_rate_estimator {
+            return (self.qdelay, self.qdelay_old);
+        }
+        self.qdelay_old = self.qdelay;
+        let scaled = (waiting as u32) << PIE_SCALE;
+        let qdelay = scaled.checked_div(self.avg_dq_rate).unwrap_or(0);
+        (u64::from(qdelay), self.qdelay_old)
+    }
+
+    /// Moves the probability; returns whether it overflowed 64 bits and was set to certainty.
+    #[expect(clippy::cast_possible_wrap, reason = "the wrapping is the kernel\'s")]
+    fn steer(&mut self, params: &Params, qdelay: u64, qdelay_old: u64) -> bool {
+        let shift = autotune(self.prob);
+        let error = (params.alpha >> shift).wrapping_mul(qdelay.wrapping_sub(params.target));
+        let trend = (params.beta >> shift).wrapping_mul(qdelay.wrapping_sub(qdelay_old));
+        let mut delta = error.wrapping_add(trend) as i64;
+        if delta > (MAX_PROB / 50) as i64 && self.prob >= MAX_PROB / 10 {
+            delta = (MAX_PROB / 100 * 2) as i64;
+        }
+        if qdelay > LONG_DELAY {
+            delta = delta.wrapping_add((MAX_PROB / 50) as i64);
+        }
+        let old = self.prob;
+        self.prob = old.wrapping_add(delta as u64);
+        if delta > 0 && self.prob < old {
+            self.prob = MAX_PROB;
+            return true;
+        }
+        if delta <= 0 && self.prob > old {
+            self.prob = 0;
+        }
+        false
+    }
+}
+
+/// RFC 8033 §4.2: by how many binary places the gains are cut at this probability.
+const fn autotune(prob: u64) -> u32 {
+    if prob >= MAX_PROB / 10 {
+        return 0;
+    }
+    let mut shift = 1;
+    let mut power = 100;
+    while power <= 1_000_000 && prob < MAX_PROB / power {
+        shift += 2;
+        power *= 10;
+    }
+    shift
+}
+
+#[cfg(test)]
+mod tests;

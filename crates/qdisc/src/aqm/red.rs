@@ -1,0 +1,302 @@
+//! RED as Linux has it: drop in proportion to the average queue between two thresholds.
+//!
+//! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, whose integers are followed
+//! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
+//! from what its user writes; Floyd and Jacobson 1993 for the idea.
+//!
+//! The average is of bytes, scaled by `2^wlog`. Between drops one random number stands, and a
+//! packet is signalled once the excess of the average times the packets since reaches it, which
+//! makes the gaps uniform. The adaptive variant (Floyd, Gummadi and Shenker 2001) moves `max_p`
+//! every half second; Linux tests its bounds before the step, so that `max_p` reaches from 0.9 %
+//! to 51 %.
+//!
+//! An idle queue's average should fall by `(1 − w)^m` over `m` packet times. It does not: `tc`
+//! makes its table of shifts in ticks of 64 ns and with the natural logarithm, and the kernel
+//! looks idle times up in it as microseconds. So the average first falls to a half, by a line
+//! through the table's first half cell, and then falls some twenty times too slowly. A test shows it.
+//!
+//! Differences, each pinned by a test:
+//!
+//! - `tc` refuses a `burst` too small for its `min`, and thresholds too large for their weight;
+//!   here the burst is raised and the weight lowered until they fit;
+//! - the idle table is made for the rate of the link that the discipline is told of, where `tc`
+//!   wants to be told `bandwidth`; until then it is 10 Mbit/s as in `tc`;
+//! - idleness begins when the last packet leaves. In the kernel it begins when a packet is asked
+//!   for in vain, which is the same under a network card, while HTB never asks.
+
+use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
+
+use super::timer::{Clock, Timer};
+
+/// What the law is built from, as `tc` takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The hard limit, from which the thresholds follow if they are zero.
+    pub limit: Bytes,
+    /// The average from which arrivals are signalled; zero for a third of `max`.
+    pub min: Bytes,
+    /// The average from which all are; zero for a quarter of the limit, or three times `min`.
+    pub max: Bytes,
+    /// A packet's size, as far as bursts and idle times are concerned.
+    pub avpkt: Bytes,
+    /// Packets that may come at once; zero for (2·min + max) / (3·avpkt).
+    pub burst: u64,
+    /// The probability at `max`.
+    pub probability: f64,
+    /// Whether the probability adapts, and to the ticks of which clock.
+    pub adaptive: Option<Clock>,
+}
+
+/// What RED wants done with an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing.
+    Keep,
+    /// Signal congestion: chance chose it.
+    Early,
+    /// Signal congestion: the average is above the upper threshold.
+    Forced,
+}
+
+/// The law.
+#[derive(Clone, Debug)]
+pub struct Red {
+    thresholds: Thresholds,
+    /// The average, scaled.
+    qavg: u64,
+    /// Packets since the last signal; `None` stands for the kernel's −1, not between thresholds.
+    since: Option<u64>,
+    /// The random number that stands until the next signal.
+    drawn: u64,
+    idle_since: Option<Instant>,
+    max_p: u32,
+    max_p_delta: u32,
+    table: IdleTable,
+    avpkt: Bytes,
+    timer: Timer,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thresholds {
+    min: u64,
+    max: u64,
+    wlog: u32,
+    delta: u32,
+    target_min: u64,
+    target_max: u64,
+}
+
+/// `tc`'s when it is not told.
+const DEFAULT_RATE: u64 = 10_000_000;
+/// `RED_ONE_PERCENT`, rounded to the closest.
+const ONE_PERCENT: u32 = 42_949_673;
+const MAX_P_MIN: u32 = ONE_PERCENT;
+const MAX_P_MAX: u32 = 50 * ONE_PERCENT;
+const ADAPT_EVERY: Duration = Duration::from_millis(500);
+
+impl Red {
+    /// The law of an empty queue.
+    pub fn new(settings: &Settings) -> Self {
+        let thresholds = Thresholds::new(settings);
+        let rate = BitRate::new(DEFAULT_RATE).expect("ten million is not zero");
+        let probability = settings.probability.clamp(0.0, 1.0);
+        let max_p = (probability * 4_294_967_296.0).min(f64::from(u32::MAX)) as u32;
+        let avpkt = Bytes(settings.avpkt.0.max(1));
+        Self {
+            thresholds,
+            qavg: 0,
+            since: None,
+            drawn: 0,
+            idle_since: Some(Instant::ZERO),
+            max_p,
+            max_p_delta: (max_p / thresholds.delta).max(1),
+            table: IdleTable::new(thresholds.wlog, avpkt, rate),
+            avpkt,
+            timer: settings.adaptive.map_or(Timer::stopped(), |clock| {
+                Timer::start(clock, Instant::ZERO, ADAPT_EVERY, ADAPT_EVERY)
+            }),
+        }
+    }
+
+    /// Makes the idle table for this rate.
+    pub fn link_rate(&mut self, rate: BitRate) {
+        self.table = IdleTable::new(self.thresholds.wlog, self.avpkt, rate);
+    }
+
+    /// Adapts as often as fell due until `now`.
+    #[inline]
+    pub fn catch_up(&mut self, now: Instant) {
+        while self.timer.due() <= now {
+            self.adapt(self.timer.due());
+            self.timer.advance();
+        }
+    }
+
+    /// Takes note of an arrival that finds `backlog` waiting and says what is to become of it.
+    #[inline]
+    pub fn arrive(&mut self, now: Instant, backlog: Bytes, rng: &mut Rng) -> Action {
+        self.qavg = match self.idle_since.take() {
+            Some(start) => self.table.decayed(self.qavg, now.since(start)),
+            None => {
+                self.qavg.wrapping_add(backlog.0.wrapping_sub(self.qavg >> self.thresholds.wlog))
+            }
+        };
+        if self.qavg < self.thresholds.min {
+            self.since = None;
+            Action::Keep
+        } else if self.qavg >= self.thresholds.max {
+            self.since = None;
+            Action::Forced
+        } else if self.is_chosen(rng) {
+            Action::Early
+        } else {
+            Action::Keep
+        }
+    }
+
+    fn is_chosen(&mut self, rng: &mut Rng) -> bool {
+        let Some(since) = self.since.map(|since| since + 1) else {
+            self.since = Some(0);
+            self.draw(rng);
+            return false;
+        };
+        let excess = (self.qavg - self.thresholds.min) >> self.thresholds.wlog;
+        let chosen = excess * since >= self.drawn;
+        self.since = Some(if chosen { 0 } else { since });
+        if chosen {
+            self.draw(rng);
+        }
+        chosen
+    }
+
+    fn draw(&mut self, rng: &mut Rng) {
+        self.drawn = u64::from(rng.next_u32() / self.max_p_delta);
+    }
+
+    /// Notes that the last packet has left.
+    pub fn emptied(&mut self, now: Instant) {
+        self.idle_since.get_or_insert(now);
+    }
+
+    /// The average queue, as of the last arrival.
+    pub fn average(&self) -> Bytes {
+        Bytes(self.qavg >> self.thresholds.wlog)
+    }
+
+    /// The probability at the upper threshold.
+    pub fn max_p(&self) -> f64 {
+        f64::from(self.max_p) / 4_294_967_296.0
+    }
+
+    /// `red_adaptative_algo`.
+    fn adapt(&mut self, now: Instant) {
+        let scaled = match self.idle_since {
+            Some(start) => self.table.decayed(self.qavg, now.since(start)),
+            None => self.qavg,
+        };
+        let average = scaled >> self.thresholds.wlog;
+        if average > self.thresholds.target_max && self.max_p <= MAX_P_MAX {
+            self.max_p += MAX_P_MIN.min(self.max_p / 4);
+        } else if average < self.thresholds.target_min && self.max_p >= MAX_P_MIN {
+            self.max_p = self.max_p / 10 * 9;
+        }
+        let delta = u64::from(self.thresholds.delta);
+        let closest = (u64::from(self.max_p) + delta / 2) / delta;
+        self.max_p_delta = (closest as u32).max(1);
+    }
+}
+
+impl Thresholds {
+    /// As `tc` computes them and `red_set_parms` scales them.
+    fn new(settings: &Settings) -> Self {
+        let (min, max) = thresholds(settings);
+        let avpkt = settings.avpkt.0.max(1);
+        let burst =
+            if settings.burst == 0 { (2 * min + max) / (3 * avpkt) } else { settings.burst };
+        // tc refuses a burst that does not even hold `min`.
+        let burst = burst.max(min.div_ceil(avpkt)).max(1);
+        let fits = |wlog: u32| u64::BITS - max.leading_zeros() + wlog < 32;
+        let mut wlog = ewma(min as f64 / avpkt as f64, burst);
+        while wlog > 1 && !fits(wlog) {
+            wlog -= 1;
+        }
+        let delta = (max - min).max(1);
+        Self {
+            min: min << wlog,
+            max: max << wlog,
+            wlog,
+            delta: delta as u32,
+            target_min: min + 2 * (delta / 5),
+            target_max: min + 3 * (delta / 5),
+        }
+    }
+}
+
+/// The thresholds in bytes, as `tc` computes them, and no greater than the kernel takes.
+fn thresholds(settings: &Settings) -> (u64, u64) {
+    const MOST: u64 = (1 << 30) - 1;
+    let given = settings.min.0.min(MOST);
+    let max = match (settings.max.0, given) {
+        (0, 0) => settings.limit.0 / 4,
+        (0, min) => min * 3,
+        (max, _) => max,
+    };
+    let max = max.clamp(1, MOST);
+    let min = if given == 0 { max / 3 } else { given };
+    (min.min(max), max)
+}
+
+/// `tc_red_eval_ewma`: the smallest shift at which a burst of `burst` packets into an empty queue
+/// leaves the average below `min`, counted in packets.
+fn ewma(min: f64, burst: u64) -> u32 {
+    let room = burst as f64 + 1.0 - min;
+    let mut weight = 0.5;
+    for wlog in 1..31 {
+        if room <= (1.0 - math::pow(1.0 - weight, burst as f64)) / weight {
+            return wlog;
+        }
+        weight /= 2.0;
+    }
+    31
+}
+
+/// What becomes of the average while nothing waits: shifts, by idle time.
+#[derive(Clone, Debug)]
+struct IdleTable {
+    shifts: [u8; 256],
+    cell_log: u32,
+}
+
+impl IdleTable {
+    /// `tc_red_eval_idle_damping`, in the ticks of 64 ns in which `tc` counts time.
+    fn new(wlog: u32, avpkt: Bytes, rate: BitRate) -> Self {
+        const TICKS_PER_SECOND: u64 = 1_000_000_000 / 64;
+        let bits = u128::from(avpkt.0) * 8 * u128::from(TICKS_PER_SECOND);
+        let transmit = bits.div_ceil(rate.as_bps().into()) as f64;
+        let per_tick = -math::ln(1.0 - 1.0 / (1_u64 << wlog) as f64) / transmit;
+        let longest = 31.0 / per_tick;
+        let cell_log = (0..31).find(|&log| longest / ((1_u64 << log) as f64) < 512.0).unwrap_or(31);
+        let mut shifts = [31; 256];
+        shifts[0] = 0;
+        for (cell, shift) in shifts.iter_mut().enumerate().take(255).skip(1) {
+            let idle = ((cell as u64) << cell_log) as f64;
+            *shift = (idle * per_tick).min(31.0) as u8;
+        }
+        Self { shifts, cell_log }
+    }
+
+    /// `red_calc_qavg_from_idle_time`.
+    fn decayed(&self, qavg: u64, idle: Duration) -> u64 {
+        let idle = idle.as_micros().min(255 << self.cell_log);
+        let shift = self.shifts[(idle >> self.cell_log) as usize & 255];
+        if shift > 0 {
+            return qavg >> shift;
+        }
+        // (1 − w)^m is all but 1 − mw here.
+        let loss = qavg.wrapping_mul(idle) >> self.cell_log;
+        if loss < qavg >> 1 { qavg - loss } else { qavg >> 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

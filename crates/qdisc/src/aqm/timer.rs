@@ -1,0 +1,215 @@
+//! Periodic timers as kernels run them, for laws that update on a schedule of their own.
+//!
+//! Sources: Linux 6.1 `kernel/time/timer.c` (`calc_wheel_index`) and `kernel/time/time.c`
+//! (`usecs_to_jiffies`); the wheel that rounds up came with Linux 4.8, before it a timer went
+//! off in the very tick it was set for.
+//!
+//! It matters: PIE's gains are per update and not per second. A law that asks for 15 ms is
+//! updated every 20 ms by a kernel built with 250 ticks a second, and every 30 ms by one with 100.
+
+use aqmlab_core::{Duration, Instant};
+
+/// What a timer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Nanoseconds: a timer goes off exactly when it is due.
+    Ideal,
+    /// Ticks of this length: spans are rounded up to whole ticks (Linux before 4.8).
+    Ticks(Duration),
+    /// Ticks of this length, in the timer wheel of Linux 4.8 and later: one more tick for spans
+    /// below 63 ticks, up to eight more for those below 504, and so on.
+    Wheel(Duration),
+}
+
+impl Clock {
+    /// The wheel of a kernel whose tick has this length; ideal if it has none.
+    pub fn wheel(tick: Duration) -> Self {
+        if tick == Duration::ZERO { Self::Ideal } else { Self::Wheel(tick.max(SHORTEST)) }
+    }
+
+    /// The older timers of a kernel whose tick has this length; ideal if it has none.
+    pub fn ticks(tick: Duration) -> Self {
+        if tick == Duration::ZERO { Self::Ideal } else { Self::Ticks(tick.max(SHORTEST)) }
+    }
+
+    /// The length of a tick in nanoseconds.
+    const fn length(self) -> u64 {
+        match self {
+            Self::Ideal => 1,
+            Self::Ticks(tick) | Self::Wheel(tick) => tick.as_nanos(),
+        }
+    }
+
+    fn ticks_in(self, span: Duration) -> u64 {
+        span.as_nanos().div_ceil(self.length())
+    }
+
+    fn tick_at(self, now: Instant) -> u64 {
+        now.as_nanos() / self.length()
+    }
+
+    fn start_of(self, tick: u64) -> Instant {
+        Instant::from_nanos(tick * self.length())
+    }
+
+    /// The tick in which a timer goes off that is set at `tick` for `span` ticks.
+    const fn fires(self, tick: u64, span: u64) -> u64 {
+        match self {
+            Self::Ideal | Self::Ticks(_) => tick + span,
+            Self::Wheel(_) => {
+                let mut shift = 0;
+                while shift < TOP_LEVEL && span >= LEVEL_SPAN << shift {
+                    shift += LEVEL_SHIFT;
+                }
+                (((tick + span) >> shift) + 1) << shift
+            }
+        }
+    }
+}
+
+/// The finest that `tc` and `ipfw` can ask for; it also bounds the work of catching up.
+const SHORTEST: Duration = Duration::from_micros(1);
+/// Each level of the wheel holds 64 slots (63 are used) and is eight times coarser than the last.
+const LEVEL_SPAN: u64 = 63;
+const LEVEL_SHIFT: u32 = 3;
+const TOP_LEVEL: u32 = 24;
+
+/// A timer that sets itself again each time it goes off.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    clock: Clock,
+    span: u64,
+    tick: u64,
+    due: Instant,
+}
+
+impl Timer {
+    /// A timer set at `now` for `first`, and for `span` each time after. With a `span` of zero it
+    /// goes off once, as Linux's PIE and RED do it.
+    pub fn start(clock: Clock, now: Instant, first: Duration, span: Duration) -> Self {
+        let span = if span == Duration::ZERO { span } else { span.max(SHORTEST) };
+        let tick = clock.fires(clock.tick_at(now), clock.ticks_in(first));
+        Self { clock, span: clock.ticks_in(span), tick, due: clock.start_of(tick) }
+    }
+
+    /// A timer that is not running.
+    pub const fn stopped() -> Self {
+        Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER }
+    }
+
+    /// When it goes off next.
+    #[inline]
+    pub const fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Sets it again, now that it has gone off.
+    pub fn advance(&mut self) {
+        if self.span == 0 {
+            self.due = Instant::NEVER;
+            return;
+        }
+        self.tick = self.clock.fires(self.tick, self.span);
+        self.due = self.clock.start_of(self.tick);
+    }
+
+    /// Skips to the first time after `now`, in one step however far that is.
+    pub fn skip_past(&mut self, now: Instant) {
+        if self.due <= now {
+            // Once it has gone off, its ticks are aligned and its period is constant.
+            self.advance();
+        }
+        if self.due <= now {
+            let period = self.clock.fires(self.tick, self.span) - self.tick;
+            self.tick += (self.clock.tick_at(now) - self.tick) / period * period;
+            self.advance();
+        }
+    }
+
+    /// Does `update` for every time that it went off until `now`, each with what the one before
+    /// it left in `state`. Stops calling once an update changes nothing, so that a long idle time
+    /// costs no more than it takes the state to come to rest.
+    #[inline]
+    pub fn catch_up<S: Copy + PartialEq>(
+        &mut self,
+        now: Instant,
+        state: &mut S,
+        update: impl Fn(&mut S),
+    ) {
+        while self.due <= now {
+            let before = *state;
+            update(state);
+            self.advance();
+            if *state == before {
+                self.skip_past(now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn hz(per_second: u64) -> Duration {
+        Duration::from_nanos(1_000_000_000 / per_second)
+    }
+
+    fn times(clock: Clock, span_ms: u64) -> Vec<u64> {
+        let half = Duration::from_millis(500);
+        let span = Duration::from_millis(span_ms);
+        let mut timer = Timer::start(clock, Instant::ZERO, half, span);
+        (0..4)
+            .map(|_| {
+                let due = timer.due().as_nanos() / 1_000_000;
+                timer.advance();
+                due
+            })
+            .collect()
+    }
+
+    #[test]
+    fn kernels_round_their_timers_up() {
+        for (clock, span, want) in [
+            (Clock::Ideal, 15, [500, 515, 530, 545]),
+            (Clock::Ticks(hz(250)), 15, [500, 516, 532, 548]),
+            (Clock::Ticks(hz(10_000)), 30, [500, 530, 560, 590]),
+            (Clock::Wheel(hz(250)), 15, [512, 532, 552, 572]),
+            (Clock::Wheel(hz(1000)), 15, [504, 520, 536, 552]),
+            (Clock::Wheel(hz(100)), 15, [510, 540, 570, 600]),
+            (Clock::Wheel(hz(250)), 500, [512, 1024, 1536, 2048]),
+        ] {
+            assert_eq!(times(clock, span), want, "{clock:?} every {span} ms");
+        }
+    }
+
+    #[test]
+    fn skipping_arrives_where_walking_would() {
+        for clock in
+            [Clock::Ideal, Clock::Ticks(hz(300)), Clock::Wheel(hz(300)), Clock::Wheel(hz(1000))]
+        {
+            for span in [15, 16, 500, 3_000] {
+                let start = || {
+                    let span = Duration::from_millis(span);
+                    Timer::start(clock, Instant::from_millis(7), Duration::from_millis(500), span)
+                };
+                for now in [3, 507, 508, 1_234, 98_765, 98_768].map(Instant::from_millis) {
+                    let (mut walking, mut skipping) = (start(), start());
+                    while walking.due() <= now {
+                        walking.advance();
+                    }
+                    skipping.skip_past(now);
+                    assert_eq!(skipping.due(), walking.due(), "{clock:?} {span} {now}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_span_it_goes_off_once() {
+        let half = Duration::from_millis(500);
+        let mut timer = Timer::start(Clock::Ideal, Instant::ZERO, half, Duration::ZERO);
+        timer.skip_past(Instant::from_millis(501));
+        assert_eq!(timer.due(), Instant::NEVER);
+    }
+}

@@ -1,0 +1,194 @@
+//! `ared` and `red_floyd`: random early detection as its authors have it, with and without hands.
+//!
+//! Sources: Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-3. The law is
+//! [`crate::aqm::floyd`]; the queue is counted in packets.
+
+use aqmlab_core::{Args, BitRate, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
+
+use super::codel::ecn;
+use crate::aqm::floyd::{Floyd, Settings, Tuning};
+use crate::aqm::red::Action;
+use crate::{Backlog, PacketQueue, Qdisc};
+
+/// Registers `ared` and `red_floyd`.
+pub const KINDS: &[Kind<dyn Qdisc>] = &[
+    Kind {
+        name: "ared",
+        summary: "RED that finds its thresholds from the rate and its probability by itself",
+        source: "Floyd, Gummadi and Shenker 2001; ns-3 red-queue-disc.cc",
+        params: &[
+            limit(1_000),
+            Param {
+                name: "target_delay",
+                default: Value::Duration(Duration::from_millis(5)),
+                doc: "Average queue delay wanted.",
+            },
+            Param {
+                name: "interval",
+                default: Value::Duration(Duration::from_millis(500)),
+                doc: "Time for which a change of the probability is left to work.",
+            },
+            MAX_P,
+            MEAN_PACKET,
+            GENTLE,
+            WAIT,
+            ecn(false),
+            HARDDROP,
+        ],
+        build: |args: &Args| {
+            let tuning = Tuning::Automatic {
+                target_delay: args.duration("target_delay"),
+                interval: args.duration("interval"),
+            };
+            FloydQueue::boxed(args, tuning)
+        },
+    },
+    Kind {
+        name: "red_floyd",
+        summary: "RED with its thresholds in packets, as in ns",
+        source: "Floyd and Jacobson 1993; ns-3 red-queue-disc.cc",
+        params: &[
+            limit(25),
+            Param {
+                name: "min",
+                default: Value::Number(5.0),
+                doc: "Average queue in packets from which arrivals are signalled by chance.",
+            },
+            Param {
+                name: "max",
+                default: Value::Number(15.0),
+                doc: "Average queue in packets from which all are or, if gentle, ever more.",
+            },
+            Param {
+                name: "weight",
+                default: Value::Number(0.002),
+                doc: "Weight of the queue now in the average.",
+            },
+            MAX_P,
+            MEAN_PACKET,
+            GENTLE,
+            WAIT,
+            ecn(false),
+            HARDDROP,
+        ],
+        build: |args: &Args| {
+            let tuning = Tuning::Fixed {
+                min: args.number("min"),
+                max: args.number("max"),
+                weight: args.number("weight"),
+            };
+            FloydQueue::boxed(args, tuning)
+        },
+    },
+];
+
+const fn limit(packets: u64) -> Param {
+    Param {
+        name: "limit",
+        default: Value::Count(packets),
+        doc: "Packets that may wait; an arrival beyond them is dropped.",
+    }
+}
+
+const MAX_P: Param = Param {
+    name: "max_p",
+    default: Value::Number(0.02),
+    doc: "Probability of a signal when the average is at max, to begin with.",
+};
+
+const MEAN_PACKET: Param = Param {
+    name: "mean_packet",
+    default: Value::Bytes(Bytes(500)),
+    doc: "Size of an average packet, for idle times and automatic thresholds.",
+};
+
+const GENTLE: Param = Param {
+    name: "gentle",
+    default: Value::Flag(true),
+    doc: "Whether the probability rises on to 1 at twice max, and does not jump there at max.",
+};
+
+const WAIT: Param = Param {
+    name: "wait",
+    default: Value::Flag(true),
+    doc: "Whether signals are kept from following each other closely.",
+};
+
+const HARDDROP: Param = Param {
+    name: "harddrop",
+    default: Value::Flag(true),
+    doc: "Whether packets are dropped and not marked when the average is above all thresholds.",
+};
+
+struct FloydQueue {
+    law: Floyd,
+    limit: u64,
+    ecn: bool,
+    harddrop: bool,
+    queue: PacketQueue,
+}
+
+impl FloydQueue {
+    fn boxed(args: &Args, tuning: Tuning) -> Box<dyn Qdisc> {
+        let law = Floyd::new(Settings {
+            tuning,
+            max_p: args.number("max_p"),
+            gentle: args.flag("gentle"),
+            wait: args.flag("wait"),
+            mean_packet: args.bytes("mean_packet"),
+        });
+        Box::new(Self {
+            law,
+            limit: args.count("limit"),
+            ecn: args.flag("ecn"),
+            harddrop: args.flag("harddrop"),
+            queue: PacketQueue::default(),
+        })
+    }
+
+    /// Does to `packet` what the law wants done; returns it if it survived.
+    fn apply(&self, action: Action, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
+        let (reason, may_mark) = match action {
+            Action::Keep => return Some(packet),
+            Action::Early => (Reason::Early, self.ecn),
+            Action::Forced => (Reason::Forced, self.ecn && !self.harddrop),
+        };
+        if may_mark {
+            return cx.signal(packet, reason);
+        }
+        cx.drop(packet, reason);
+        None
+    }
+}
+
+impl Qdisc for FloydQueue {
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        let action = self.law.arrive(cx.now, self.queue.len(), cx.rng);
+        let Some(packet) = self.apply(action, packet, cx) else { return };
+        if (self.queue.len() as u64) < self.limit {
+            self.queue.push(packet, cx.now);
+        } else {
+            cx.drop(packet, Reason::Overlimit);
+        }
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let taken = self.queue.pop(cx.now);
+        if self.queue.is_empty() {
+            self.law.emptied(cx.now);
+        }
+        taken.map(|(packet, _sojourn)| packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn link_rate(&mut self, rate: BitRate) {
+        self.law.link_rate(rate);
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("average_queue_packets", self.law.average()), ("max_probability", self.law.max_p())]
+    }
+}

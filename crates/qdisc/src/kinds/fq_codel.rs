@@ -1,0 +1,284 @@
+//! `fq_codel`: a queue for each flow, served in rounds, each kept short by CoDel.
+//!
+//! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192);
+//! FreeBSD 10.4 `sys/netpfil/ipfw/dn_sched_fq_codel.c`. The scheduler is [`crate::flows`], the
+//! law [`crate::aqm::codel`]; what remains to differ is what happens when there is no room:
+//!
+//! | | who loses | how many | CoDel hears of it |
+//! |---|---|---|---|
+//! | RFC 8290 §4.1 | the queue with most bytes | half its packets, at most 64 | no |
+//! | Linux | the queue with most bytes | 64, or half its bytes if that is sooner | `count` |
+//! | FreeBSD | the queue with most packets | one | no |
+//!
+//! The rule that one MTU is never bad looks at all flows together in Linux and, as RFC 8289
+//! §4.4 asks of queues that share a link, in the RFC's; at the flow's own queue in FreeBSD.
+//!
+//! Difference: Linux charges `memory_limit` with the true size of its buffers, which depends on
+//! the driver; [`Flows::memory`] models one.
+
+use std::marker::PhantomData;
+
+use aqmlab_core::{Args, Bytes, Cx, Instant, Kind, Packet, Param, Value};
+
+use super::codel::{self, CE_THRESHOLD, INTERVAL, MTU, TARGET, TICK, ecn};
+use crate::aqm::codel::{Codel, State, Supply};
+use crate::flows::{Flows, Rules, Settings, Turn};
+use crate::{Backlog, Qdisc};
+
+/// Registers `fq_codel`, `fq_codel_rfc` and `fq_codel_freebsd`.
+pub const KINDS: &[Kind<dyn Qdisc>] = &[
+    Kind {
+        name: "fq_codel",
+        summary: "A queue per flow served in turn, each under CoDel, as Linux has it",
+        source: "RFC 8290; Linux 6.1 net/sched/sch_fq_codel.c; tc-fq_codel(8)",
+        params: &[
+            LIMIT,
+            FLOWS,
+            QUANTUM,
+            TARGET,
+            INTERVAL,
+            ecn(true),
+            MTU,
+            CE_THRESHOLD,
+            DROP_BATCH,
+            MEMORY_LIMIT,
+            SALT,
+        ],
+        build: |args: &Args| {
+            Box::new(FqCodel::<Linux> {
+                codel: Codel::new(codel::linux(args)),
+                flows: flows(args, Rules::Linux, quantum_of_linux(args)),
+                limit: args.count("limit"),
+                extra: Linux {
+                    batch: args.count("drop_batch").max(1),
+                    memory_limit: args.bytes("memory_limit"),
+                },
+            })
+        },
+    },
+    Kind {
+        name: "fq_codel_rfc",
+        summary: "A queue per flow served in turn, each under CoDel, to the letter of the RFC",
+        source: "RFC 8290 section 4; RFC 8289 section 5",
+        params: &[LIMIT, FLOWS, QUANTUM, TARGET, INTERVAL, ecn(true), MTU, SALT],
+        build: |args: &Args| {
+            Box::new(FqCodel::<Rfc> {
+                codel: Codel::new(codel::rfc(args)),
+                flows: flows(args, Rules::Rfc8290, args.bytes("quantum")),
+                limit: args.count("limit"),
+                extra: Rfc,
+            })
+        },
+    },
+    Kind {
+        name: "fq_codel_freebsd",
+        summary: "A queue per flow served in turn, each under CoDel, as FreeBSD's dummynet has it",
+        source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_codel.c; ipfw(8)",
+        params: &[LIMIT, FLOWS, QUANTUM, TARGET, INTERVAL, ecn(true), TICK, SALT],
+        build: |args: &Args| {
+            // Bounds of dn_sched_fq_codel.c.
+            let quantum = Bytes(args.bytes("quantum").0.clamp(1, 9_000));
+            Box::new(FqCodel::<FreeBsd> {
+                codel: Codel::new(codel::freebsd(args)),
+                flows: flows(args, Rules::FreeBsd, quantum),
+                limit: args.count("limit").clamp(1, 20_480),
+                extra: FreeBsd,
+            })
+        },
+    },
+];
+
+/// The number of packets in all queues.
+pub(super) const LIMIT: Param = Param {
+    name: "limit",
+    default: Value::Count(10_240),
+    doc: "Packets that may wait in all queues together; beyond them the fattest queue loses some.",
+};
+
+/// The number of queues.
+pub(super) const FLOWS: Param = Param {
+    name: "flows",
+    default: Value::Count(1_024),
+    doc: "Queues into which flows are hashed, from 1 to 65536.",
+};
+
+/// What a flow may send in a round.
+pub(super) const QUANTUM: Param = Param {
+    name: "quantum",
+    default: Value::Bytes(Bytes(1_514)),
+    doc: "Bytes that a flow may send in a round; Linux takes no fewer than 256.",
+};
+
+/// Linux's bound on work when a queue overflows.
+pub(super) const DROP_BATCH: Param = Param {
+    name: "drop_batch",
+    default: Value::Count(64),
+    doc: "Most packets dropped at once when there is no room.",
+};
+
+/// Linux's bound on memory.
+pub(super) const MEMORY_LIMIT: Param = Param {
+    name: "memory_limit",
+    default: Value::Bytes(Bytes(32 << 20)),
+    doc: "Memory that all queues may occupy, buffers and descriptors included.",
+};
+
+/// What decides which flows share a queue.
+pub(super) const SALT: Param = Param {
+    name: "salt",
+    default: Value::Count(0),
+    doc: "Decides which flows collide in a queue; 0 draws it from the run's seed.",
+};
+
+/// Flows with the arguments of a kind that declares these parameters.
+pub(super) fn flows<S: Default>(args: &Args, rules: Rules, quantum: Bytes) -> Flows<S> {
+    let settings = Settings {
+        flows: args.count("flows").clamp(1, 65_536),
+        quantum,
+        salt: args.count("salt"),
+        rules,
+    };
+    Flows::new(settings, S::default)
+}
+
+/// Linux takes a quantum between 256 bytes and a mebibyte.
+pub(super) fn quantum_of_linux(args: &Args) -> Bytes {
+    Bytes(args.bytes("quantum").0.clamp(256, 1 << 20))
+}
+
+struct FqCodel<V> {
+    codel: Codel,
+    flows: Flows<State>,
+    limit: u64,
+    extra: V,
+}
+
+/// Where the three differ outside the law and the scheduler.
+trait Variant: Send {
+    /// What becomes of a flow that a packet was just appended to, and of the packets over limit.
+    fn settle(&self, arrival: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>);
+
+    /// What the rule of one MTU counts.
+    fn waiting(turn: &Turn<'_>) -> Bytes {
+        turn.total().bytes
+    }
+}
+
+/// A packet that has just been appended.
+struct Arrival {
+    flow: usize,
+    woke: bool,
+    len: u32,
+}
+
+struct Linux {
+    batch: u64,
+    memory_limit: Bytes,
+}
+
+impl Variant for Linux {
+    #[inline]
+    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+        if flows.backlog().packets as u64 > limit || flows.memory() > self.memory_limit {
+            shed_as_linux(self.batch, flows, cx, State::strengthen);
+        }
+    }
+}
+
+/// Linux's `fq_codel_drop`; `tell` informs the law of the victim how many packets it lost.
+#[cold]
+pub(super) fn shed_as_linux<S>(
+    batch: u64,
+    flows: &mut Flows<S>,
+    cx: &mut Cx<'_>,
+    tell: impl Fn(&mut S, u32),
+) {
+    if let Some(victim) = flows.fattest(|backlog| backlog.bytes.0) {
+        let half = Bytes(flows.backlog_of(victim).bytes.0 / 2);
+        let dropped = flows.shed(victim, batch, half, cx);
+        tell(flows.state(victim), dropped);
+    }
+}
+
+struct Rfc;
+
+impl Variant for Rfc {
+    #[inline]
+    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+        if flows.backlog().packets as u64 <= limit {
+            return;
+        }
+        if let Some(victim) = flows.fattest(|backlog| backlog.bytes.0) {
+            let half = flows.backlog_of(victim).packets as u64 / 2;
+            flows.shed(victim, half.min(64), Bytes(u64::MAX), cx);
+        }
+    }
+}
+
+struct FreeBsd;
+
+impl Variant for FreeBsd {
+    #[inline]
+    fn settle(&self, arrival: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+        let state = flows.state(arrival.flow);
+        state.saw(arrival.len);
+        if arrival.woke {
+            state.wake();
+        }
+        if flows.backlog().packets as u64 > limit {
+            if let Some(victim) = flows.fattest(|backlog| backlog.packets as u64) {
+                flows.shed(victim, 1, Bytes(u64::MAX), cx);
+            }
+        }
+    }
+
+    fn waiting(turn: &Turn<'_>) -> Bytes {
+        turn.own().bytes
+    }
+}
+
+/// One flow's turn, as the law of variant `V` sees it.
+struct Through<'a, V>(Turn<'a>, PhantomData<V>);
+
+impl<V: Variant> Supply for Through<'_, V> {
+    #[inline]
+    fn pop(&mut self, now: Instant) -> Option<Packet> {
+        self.0.pop(now).map(|(packet, _)| packet)
+    }
+
+    #[inline]
+    fn waiting(&self) -> Bytes {
+        V::waiting(&self.0)
+    }
+}
+
+impl<V: Variant> Qdisc for FqCodel<V> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        let flow = self.flows.classify(&packet, cx.rng);
+        let len = packet.len;
+        let woke = self.flows.push(flow, packet, cx.now);
+        self.extra.settle(&Arrival { flow, woke, len }, self.limit, &mut self.flows, cx);
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        while let Some(flow) = self.flows.whose_turn() {
+            let (turn, state) = self.flows.turn(flow);
+            let packet = self.codel.dequeue(state, &mut Through::<V>(turn, PhantomData), cx);
+            if let Some(packet) = packet {
+                self.flows.sent(flow, &packet);
+                return Some(packet);
+            }
+            self.flows.emptied(flow);
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.flows.backlog()
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let (new, old) = self.flows.active();
+        vec![("new_flows", new as f64), ("old_flows", old as f64)]
+    }
+}

@@ -1,0 +1,250 @@
+//! `fq_pie`: a queue for each flow, served in rounds, each kept short by PIE.
+//!
+//! Sources: Linux 6.1 `net/sched/sch_fq_pie.c`; FreeBSD 10.4
+//! `sys/netpfil/ipfw/dn_sched_fq_pie.c` (CAIA). The scheduler is [`crate::flows`], the laws are
+//! in [`crate::aqm::pie`]. What remains to differ:
+//!
+//! | | Linux | FreeBSD |
+//! |---|---|---|
+//! | no room | the arrival is dropped | the queue with most packets loses its head |
+//! | a flow that rests | keeps its state, and goes on being updated | forgets it when it wakes |
+//! | so a new burst | meets what the last one left | is not dropped for `max_burst` |
+//! | delay | timestamps, or departure rate | timestamps |
+//!
+//! Linux has one timer that walks all flows. A flow's update reads and writes nothing but the
+//! flow, so here each flow makes up for those it missed when it is next touched: the result is
+//! the same, and flows at rest cost nothing.
+//!
+//! Differences, neither of which shows with the defaults: later kernels of the 6.1 series walk
+//! 2048 flows at a time and so update the rest of a larger table a tick or more later, where here
+//! all are updated together as in the first ones; and the kernel counts but does not enforce a
+//! memory limit, which is left out.
+
+use aqmlab_core::{Args, Bytes, Cx, Instant, Kind, Packet, Param, Reason, Value};
+
+use super::codel::{TICK, ecn};
+use super::fq_codel::{FLOWS, QUANTUM, SALT};
+use super::pie::{self, ALPHA, ALPHA_PER_SECOND, BETA, BETA_PER_SECOND};
+use super::pie::{BYTEMODE, CAPDROP, DERAND, DQ_RATE_ESTIMATOR, MAX_BURST, MAX_ECNTH, MTU};
+use super::pie::{target, tick, tupdate};
+use crate::aqm::pie::freebsd::{DelayFrom, FreeBsd, Switch};
+use crate::aqm::pie::linux::{Linux, MAX_PROB};
+use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
+use crate::flows::{Flows, Rules, Settings};
+use crate::{Backlog, Qdisc};
+
+/// Registers `fq_pie` and `fq_pie_freebsd`.
+pub const KINDS: &[Kind<dyn Qdisc>] = &[
+    Kind {
+        name: "fq_pie",
+        summary: "A queue per flow served in turn, each under PIE, as Linux has it since 5.6",
+        source: "Linux 6.1 net/sched/sch_fq_pie.c; tc-fq_pie(8); RFC 8033",
+        params: &[
+            limit("Packets that may wait in all queues together; an arrival beyond is dropped."),
+            FLOWS,
+            QUANTUM,
+            target(15),
+            tupdate(15),
+            ALPHA,
+            BETA,
+            ecn(false),
+            ECN_PROB,
+            BYTEMODE,
+            DQ_RATE_ESTIMATOR,
+            MTU,
+            tick(4_000),
+            SALT,
+        ],
+        build: |args: &Args| {
+            let percent = args.count("ecn_prob").min(100);
+            let mark_up_to = args.flag("ecn").then_some(MAX_PROB / 100 * percent);
+            let law = Linux::new(&pie::linux(args, mark_up_to));
+            Box::new(FqPie {
+                flows: Flows::new(settings(args, Rules::Linux), || law),
+                limit: args.count("limit"),
+            })
+        },
+    },
+    Kind {
+        name: "fq_pie_freebsd",
+        summary: "A queue per flow served in turn, each under PIE, as FreeBSD's dummynet has it",
+        source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_pie.c; ipfw(8)",
+        params: &[
+            limit(
+                "Packets that may wait in all queues together; beyond, the longest loses its head.",
+            ),
+            FLOWS,
+            QUANTUM,
+            target(15),
+            tupdate(15),
+            MAX_BURST,
+            ALPHA_PER_SECOND,
+            BETA_PER_SECOND,
+            ecn(false),
+            MAX_ECNTH,
+            CAPDROP,
+            DERAND,
+            pie::delay_from("timestamps"),
+            TICK,
+            SALT,
+        ],
+        build: |args: &Args| {
+            let delay_from = match args.word("delay_from") {
+                "departures" => DelayFrom::Departures,
+                _ => DelayFrom::Timestamps,
+            };
+            let law = FreeBsd::new(&pie::freebsd(args, delay_from, Switch::ByScheduler));
+            Box::new(FqPie {
+                flows: Flows::new(settings(args, Rules::FreeBsd), || law),
+                limit: args.count("limit").clamp(1, 20_480),
+            })
+        },
+    },
+];
+
+const fn limit(doc: &'static str) -> Param {
+    Param { name: "limit", default: Value::Count(10_240), doc }
+}
+
+const ECN_PROB: Param = Param {
+    name: "ecn_prob",
+    default: Value::Count(10),
+    doc: "Drop probability in percent above which ECN-capable packets are dropped too.",
+};
+
+fn settings(args: &Args, rules: Rules) -> Settings {
+    Settings {
+        flows: args.count("flows").clamp(1, 65_536),
+        quantum: Bytes(args.bytes("quantum").0.max(1)),
+        salt: args.count("salt"),
+        rules,
+    }
+}
+
+struct FqPie<L> {
+    flows: Flows<L>,
+    limit: u64,
+}
+
+/// What the implementations do differently with a flow.
+trait Dialect: Law + Sized {
+    /// Whether an arrival has room when so many packets wait in all queues.
+    fn fits(waiting: usize, limit: u64) -> bool;
+    /// What follows when a flow that rested has a packet again.
+    fn woken(&mut self, now: Instant);
+    /// What follows when a flow goes to rest.
+    fn rested(&mut self);
+    /// What follows when a flow lost its head for want of room.
+    fn head_dropped(&mut self);
+}
+
+impl Dialect for Linux {
+    #[inline]
+    fn fits(waiting: usize, limit: u64) -> bool {
+        (waiting as u64) < limit
+    }
+
+    fn woken(&mut self, _now: Instant) {}
+
+    fn rested(&mut self) {}
+
+    fn head_dropped(&mut self) {
+        unreachable!("there is never more than the limit")
+    }
+}
+
+impl Dialect for FreeBsd {
+    #[inline]
+    fn fits(_waiting: usize, _limit: u64) -> bool {
+        true
+    }
+
+    fn woken(&mut self, now: Instant) {
+        self.activate(now);
+    }
+
+    fn rested(&mut self) {
+        self.deactivate();
+    }
+
+    fn head_dropped(&mut self) {
+        Self::head_dropped(self);
+    }
+}
+
+impl<L: Dialect> FqPie<L> {
+    /// Lets PIE judge `packet`; `None` if it was dropped.
+    fn judge(&mut self, index: usize, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
+        let total = self.flows.backlog().packets;
+        let (turn, law) = self.flows.turn(index);
+        let waiting = turn.own();
+        law.catch_up(cx.now, waiting);
+        let fits = L::fits(total, self.limit);
+        let arrival = Arrival { now: cx.now, packet: &packet, waiting, fits };
+        match law.arrive(&arrival, cx.rng) {
+            Verdict::Keep => Some(packet),
+            Verdict::Mark => Some(cx.mark(packet, Reason::Early)),
+            Verdict::Drop(reason) => {
+                cx.drop(packet, reason);
+                None
+            }
+        }
+    }
+
+    /// Takes the head of the queue with most packets.
+    fn make_room(&mut self, cx: &mut Cx<'_>) {
+        let Some(index) = self.flows.fattest(|waiting| waiting.packets as u64) else { return };
+        let (mut turn, law) = self.flows.turn(index);
+        law.catch_up(cx.now, turn.own());
+        if let Some((packet, _sojourn)) = turn.pop(cx.now) {
+            law.head_dropped();
+            cx.drop(packet, Reason::Overlimit);
+        }
+    }
+}
+
+impl<L: Dialect> Qdisc for FqPie<L> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        let index = self.flows.classify(&packet, cx.rng);
+        let Some(packet) = self.judge(index, packet, cx) else { return };
+        if self.flows.push(index, packet, cx.now) {
+            self.flows.state(index).woken(cx.now);
+        }
+        if self.flows.backlog().packets as u64 > self.limit {
+            self.make_room(cx);
+        }
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        loop {
+            let index = self.flows.whose_turn()?;
+            let (mut turn, law) = self.flows.turn(index);
+            law.catch_up(cx.now, turn.own());
+            if let Some((packet, _sojourn)) = turn.pop(cx.now) {
+                law.depart(&Departure { now: cx.now, packet: &packet, left: turn.own() });
+                self.flows.sent(index, &packet);
+                return Some(packet);
+            }
+            if self.flows.emptied(index) {
+                self.flows.state(index).rested();
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.flows.backlog()
+    }
+
+    /// The probability and the delay are those of the active flow that has most of each, as of
+    /// the last packet that it had.
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let (new, old) = self.flows.active();
+        let most = |of: fn(&L) -> f64| self.flows.active_states().map(of).fold(0.0, f64::max);
+        vec![
+            ("new_flows", new as f64),
+            ("old_flows", old as f64),
+            ("drop_probability", most(L::probability)),
+            ("queue_delay_ms", most(|law| law.delay().as_secs_f64() * 1e3)),
+        ]
+    }
+}

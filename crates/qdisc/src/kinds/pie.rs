@@ -1,0 +1,400 @@
+//! `pie`: one queue whose arrivals are dropped so that its delay stays near a target.
+//!
+//! Sources: RFC 8033, Linux and FreeBSD; see [`crate::aqm::pie`] for how they differ. What this
+//! file adds is the room there is: packets in Linux, bytes in the RFC, either in dummynet, whose
+//! byte limit is looked at before the packet is added, so that a queue may exceed it by one.
+
+use aqmlab_core::{Args, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
+
+use super::codel::{TICK, ecn};
+use crate::aqm::pie::freebsd::{self, FreeBsd};
+use crate::aqm::pie::linux::{self, Linux, MAX_PROB};
+use crate::aqm::pie::linux_3_14::{self, Linux314};
+use crate::aqm::pie::rfc8033::{self, Rfc8033};
+use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
+use crate::aqm::timer::Clock;
+use crate::{Backlog, PacketQueue, Qdisc};
+
+/// Registers `pie`, `pie_rfc8033`, `pie_linux_3_14` and `pie_freebsd`.
+pub const KINDS: &[Kind<dyn Qdisc>] = &[
+    Kind {
+        name: "pie",
+        summary: "Drop arrivals so that the delay settles at a target, as Linux has it since 5.5",
+        source: "Linux 6.1 net/sched/sch_pie.c; tc-pie(8); RFC 8033",
+        params: &[
+            limit(1_000),
+            target(15),
+            tupdate(15),
+            ALPHA,
+            BETA,
+            ecn(false),
+            BYTEMODE,
+            DQ_RATE_ESTIMATOR,
+            MTU,
+            tick(4_000),
+        ],
+        build: |args: &Args| {
+            let mark_up_to = args.flag("ecn").then_some(MAX_PROB / 10);
+            Pie::boxed(Linux::new(&linux(args, mark_up_to)), Room::Packets(args.count("limit")))
+        },
+    },
+    Kind {
+        name: "pie_rfc8033",
+        summary: "Drop arrivals so that the delay settles at a target, as the RFC has it",
+        source: "RFC 8033 sections 4 and 5, Appendices A and B",
+        params: &[
+            Param {
+                name: "limit",
+                default: Value::Bytes(Bytes(150_000)),
+                doc: "Bytes that may wait; the RFC leaves them to the operator.",
+            },
+            target(15),
+            tupdate(15),
+            MAX_BURST,
+            ALPHA_PER_SECOND,
+            BETA_PER_SECOND,
+            ecn(false),
+            MAX_ECNTH,
+            Param {
+                name: "appendix",
+                default: Value::Word("b", &["a", "b"]),
+                doc: "The basic design (a) or the one with all extras (b); only b marks.",
+            },
+            delay_from("timestamps"),
+        ],
+        build: |args: &Args| {
+            Pie::boxed(Rfc8033::new(rfc8033(args)), Room::Bytes(args.bytes("limit").0))
+        },
+    },
+    Kind {
+        name: "pie_linux_3_14",
+        summary: "Drop arrivals so that the delay settles at a target, as Linux 3.14 to 5.0 had it",
+        source: "Linux 3.14 to 4.x net/sched/sch_pie.c; tc-pie(8)",
+        params: &[
+            limit(1_000),
+            target(20),
+            tupdate(30),
+            ALPHA,
+            BETA,
+            ecn(false),
+            BYTEMODE,
+            MTU,
+            tick(100),
+        ],
+        build: |args: &Args| {
+            Pie::boxed(Linux314::new(&linux_3_14(args)), Room::Packets(args.count("limit")))
+        },
+    },
+    Kind {
+        name: "pie_freebsd",
+        summary: "Drop arrivals so that the delay settles at a target, as dummynet has it",
+        source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_aqm_pie.c; ipfw(8)",
+        params: &[
+            limit(50),
+            LIMIT_BYTES,
+            target(15),
+            tupdate(15),
+            MAX_BURST,
+            ALPHA_PER_SECOND,
+            BETA_PER_SECOND,
+            ecn(false),
+            MAX_ECNTH,
+            CAPDROP,
+            DERAND,
+            ON_OFF,
+            delay_from("departures"),
+            TICK,
+        ],
+        build: |args: &Args| {
+            let room = match args.bytes("limit_bytes") {
+                Bytes(0) => Room::Packets(args.count("limit")),
+                Bytes(limit) => Room::UntilBytes(limit),
+            };
+            let switch = match room {
+                _ if !args.flag("onoff") => freebsd::Switch::AlwaysOn,
+                Room::Packets(limit) => freebsd::Switch::FromPackets(limit as usize / 3),
+                Room::Bytes(limit) | Room::UntilBytes(limit) => {
+                    freebsd::Switch::FromBytes(limit / 3)
+                }
+            };
+            let delay_from = match args.word("delay_from") {
+                "timestamps" => freebsd::DelayFrom::Timestamps,
+                _ => freebsd::DelayFrom::Departures,
+            };
+            Pie::boxed(FreeBsd::new(&freebsd(args, delay_from, switch)), room)
+        },
+    },
+];
+
+const fn limit(packets: u64) -> Param {
+    Param {
+        name: "limit",
+        default: Value::Count(packets),
+        doc: "Packets that may wait; an arrival beyond them is dropped.",
+    }
+}
+
+/// The delay to settle at.
+pub(super) const fn target(ms: u64) -> Param {
+    Param {
+        name: "target",
+        default: Value::Duration(Duration::from_millis(ms)),
+        doc: "Queue delay at which the drop probability comes to rest.",
+    }
+}
+
+/// The time between updates.
+pub(super) const fn tupdate(ms: u64) -> Param {
+    Param {
+        name: "tupdate",
+        default: Value::Duration(Duration::from_millis(ms)),
+        doc: "Time between updates of the drop probability; kernels round it up to their ticks.",
+    }
+}
+
+/// Linux's gain.
+pub(super) const ALPHA: Param = Param {
+    name: "alpha",
+    default: Value::Count(2),
+    doc: "Sixteenths of 1/s by which the delay's distance from the target counts; 0 to 32.",
+};
+
+/// Linux's other gain.
+pub(super) const BETA: Param = Param {
+    name: "beta",
+    default: Value::Count(20),
+    doc: "Sixteenths of 1/s by which the delay's change counts; 0 to 32.",
+};
+
+/// The RFC's gain.
+pub(super) const ALPHA_PER_SECOND: Param = Param {
+    name: "alpha",
+    default: Value::Number(0.125),
+    doc: "Probability added for each second by which the delay exceeds the target.",
+};
+
+/// The RFC's other gain.
+pub(super) const BETA_PER_SECOND: Param = Param {
+    name: "beta",
+    default: Value::Number(1.25),
+    doc: "Probability added for each second by which the delay grew since the last update.",
+};
+
+/// Linux's drops by size.
+pub(super) const BYTEMODE: Param = Param {
+    name: "bytemode",
+    default: Value::Flag(false),
+    doc: "Whether a packet's size scales its drop probability.",
+};
+
+/// Linux's choice of delay.
+pub(super) const DQ_RATE_ESTIMATOR: Param = Param {
+    name: "dq_rate_estimator",
+    default: Value::Flag(false),
+    doc: "Whether the delay is estimated from the departure rate instead of timestamps.",
+};
+
+/// The frame size of Linux's guard.
+pub(super) const MTU: Param = Param {
+    name: "mtu",
+    default: Value::Bytes(Bytes(1_514)),
+    doc: "The link's largest packet; below two of them nothing is dropped early.",
+};
+
+/// The allowance of the RFC and FreeBSD; Linux has it fixed.
+pub(super) const MAX_BURST: Param = Param {
+    name: "max_burst",
+    default: Value::Duration(Duration::from_millis(150)),
+    doc: "Time after a quiet spell during which nothing is dropped early.",
+};
+
+/// The bound on marking of the RFC and FreeBSD.
+pub(super) const MAX_ECNTH: Param = Param {
+    name: "max_ecnth",
+    default: Value::Number(0.1),
+    doc: "Drop probability from which ECN-capable packets are dropped too.",
+};
+
+/// FreeBSD's cap.
+pub(super) const CAPDROP: Param = Param {
+    name: "capdrop",
+    default: Value::Flag(true),
+    doc: "Whether an update adds at most 2 % to a probability of 10 % or more.",
+};
+
+/// FreeBSD's derandomisation.
+pub(super) const DERAND: Param = Param {
+    name: "derand",
+    default: Value::Flag(true),
+    doc: "Whether drops are kept from bunching and from keeping away.",
+};
+
+const ON_OFF: Param = Param {
+    name: "onoff",
+    default: Value::Flag(false),
+    doc: "Whether PIE sleeps until a third of the limit waits.",
+};
+
+const LIMIT_BYTES: Param = Param {
+    name: "limit_bytes",
+    default: Value::Bytes(Bytes(0)),
+    doc: "Bytes that may wait, in place of the limit in packets; 0 for that limit.",
+};
+
+/// Where the delay comes from.
+pub(super) const fn delay_from(default: &'static str) -> Param {
+    Param {
+        name: "delay_from",
+        default: Value::Word(default, &["timestamps", "departures"]),
+        doc: "Whether the delay comes from packets' timestamps or from the departure rate.",
+    }
+}
+
+/// The ticks of Linux's timers: 4 ms on Debian; the routers of TEACUP were built with 0.1 ms.
+pub(super) const fn tick(us: u64) -> Param {
+    Param {
+        name: "tick",
+        default: Value::Duration(Duration::from_micros(us)),
+        doc: "Timer tick of the kernel, 1/HZ, by which updates come late; 0 for an ideal timer.",
+    }
+}
+
+/// Linux's law with the arguments of a kind that declares its parameters.
+pub(super) fn linux(args: &Args, mark_up_to: Option<u64>) -> linux::Settings {
+    linux::Settings {
+        target: args.duration("target"),
+        tupdate: args.duration("tupdate"),
+        alpha: args.count("alpha"),
+        beta: args.count("beta"),
+        mark_up_to,
+        bytemode: args.flag("bytemode"),
+        dq_rate_estimator: args.flag("dq_rate_estimator"),
+        mtu: args.bytes("mtu"),
+        clock: Clock::wheel(args.duration("tick")),
+    }
+}
+
+fn linux_3_14(args: &Args) -> linux_3_14::Settings {
+    linux_3_14::Settings {
+        target: args.duration("target"),
+        tupdate: args.duration("tupdate"),
+        alpha: args.count("alpha"),
+        beta: args.count("beta"),
+        ecn: args.flag("ecn"),
+        bytemode: args.flag("bytemode"),
+        mtu: args.bytes("mtu"),
+        clock: Clock::ticks(args.duration("tick")),
+    }
+}
+
+fn rfc8033(args: &Args) -> rfc8033::Settings {
+    let limit = args.bytes("limit");
+    let (design, marks) = match args.word("appendix") {
+        "a" => (rfc8033::Settings::appendix_a(limit), false),
+        _ => (rfc8033::Settings::appendix_b(limit), args.flag("ecn")),
+    };
+    rfc8033::Settings {
+        target: args.duration("target"),
+        tupdate: args.duration("tupdate"),
+        max_burst: args.duration("max_burst"),
+        alpha: args.number("alpha"),
+        beta: args.number("beta"),
+        ecn_below: marks.then(|| args.number("max_ecnth")),
+        delay_from: match args.word("delay_from") {
+            "departures" => rfc8033::DelayFrom::Departures,
+            _ => rfc8033::DelayFrom::Timestamps,
+        },
+        ..design
+    }
+}
+
+/// FreeBSD's law with the arguments of a kind that declares its parameters.
+pub(super) fn freebsd(
+    args: &Args,
+    delay_from: freebsd::DelayFrom,
+    switch: freebsd::Switch,
+) -> freebsd::Settings {
+    freebsd::Settings {
+        target: args.duration("target"),
+        tupdate: args.duration("tupdate"),
+        max_burst: args.duration("max_burst"),
+        alpha: args.number("alpha"),
+        beta: args.number("beta"),
+        ecn_below: args.flag("ecn").then(|| args.number("max_ecnth")),
+        capdrop: args.flag("capdrop"),
+        derand: args.flag("derand"),
+        delay_from,
+        switch,
+        tick: args.duration("tick"),
+    }
+}
+
+/// How much may wait.
+#[derive(Clone, Copy)]
+enum Room {
+    /// An arrival must find fewer packets.
+    Packets(u64),
+    /// An arrival must not make it more bytes.
+    Bytes(u64),
+    /// An arrival must find fewer bytes.
+    UntilBytes(u64),
+}
+
+impl Room {
+    #[inline]
+    fn fits(self, packet: &Packet, waiting: Backlog) -> bool {
+        match self {
+            Self::Packets(limit) => (waiting.packets as u64) < limit,
+            Self::Bytes(limit) => (waiting.bytes + packet.bytes()).0 <= limit,
+            Self::UntilBytes(limit) => waiting.bytes.0 < limit,
+        }
+    }
+}
+
+struct Pie<L> {
+    law: L,
+    room: Room,
+    queue: PacketQueue,
+}
+
+impl<L: Law + 'static> Pie<L> {
+    fn boxed(law: L, room: Room) -> Box<dyn Qdisc> {
+        Box::new(Self { law, room, queue: PacketQueue::default() })
+    }
+}
+
+impl<L: Law> Qdisc for Pie<L> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        let waiting = self.queue.backlog();
+        self.law.catch_up(cx.now, waiting);
+        let fits = self.room.fits(&packet, waiting);
+        let arrival = Arrival { now: cx.now, packet: &packet, waiting, fits };
+        match self.law.arrive(&arrival, cx.rng) {
+            Verdict::Keep => self.queue.push(packet, cx.now),
+            Verdict::Mark => {
+                let marked = cx.mark(packet, Reason::Early);
+                self.queue.push(marked, cx.now);
+            }
+            Verdict::Drop(reason) => cx.drop(packet, reason),
+        }
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.law.catch_up(cx.now, self.queue.backlog());
+        let (packet, _sojourn) = self.queue.pop(cx.now)?;
+        let left = self.queue.backlog();
+        self.law.depart(&Departure { now: cx.now, packet: &packet, left });
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("drop_probability", self.law.probability()),
+            ("queue_delay_ms", self.law.delay().as_secs_f64() * 1e3),
+        ]
+    }
+}

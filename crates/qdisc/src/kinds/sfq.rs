@@ -1,0 +1,353 @@
+//! `sfq`: stochastic fairness queueing, a queue for each flow served in rounds.
+//!
+//! Source: Linux 6.1 `net/sched/sch_sfq.c` as Debian ships it (6.1.192), which no longer rounds
+//! a flow's allotment up to eight bytes; "Stochastic Fairness Queuing", INFOCOM 1990.
+//!
+//! Two facts that matter and are easily missed: a flow that wakes joins the *end* of the round,
+//! so SFQ does not favour sparse flows; and the packet that empties a flow is not charged, so a
+//! flow of lone packets never runs out of allotment.
+//!
+//! Differences: the hash is the packet's own, mixed with a salt; the optional RED within flows
+//! is left out; a limit of one packet, which the kernel refuses, counts as two. The kernel lowers
+//! the number of flows to an explicit limit only; here a limit of 127 counts as not given.
+
+use aqmlab_core::{Args, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Reason, Rng, Value};
+
+use crate::{Backlog, PacketQueue, Qdisc};
+
+/// Registers `sfq`.
+pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
+    name: "sfq",
+    summary: "A queue per flow served in turn, and the longest loses when there is no room",
+    source: "Linux 6.1 net/sched/sch_sfq.c; tc-sfq(8)",
+    params: &[
+        Param {
+            name: "limit",
+            default: Value::Count(127),
+            doc: "Packets that may wait in all queues together; at most depth times flows.",
+        },
+        Param {
+            name: "depth",
+            default: Value::Count(127),
+            doc: "Packets that may wait in one queue, at most 127.",
+        },
+        Param {
+            name: "flows",
+            default: Value::Count(128),
+            doc: "Queues that may hold packets at once; an arrival of yet another flow is dropped.",
+        },
+        Param {
+            name: "divisor",
+            default: Value::Count(1_024),
+            doc: "Buckets of the flow hash, a power of two up to 65536; others are rounded up.",
+        },
+        Param {
+            name: "quantum",
+            default: Value::Bytes(Bytes(1_514)),
+            doc: "Bytes that a flow may send in a round, at least 256.",
+        },
+        Param {
+            name: "perturb",
+            default: Value::MaybeDuration(None),
+            doc: "How often the flow hash is changed and what waits hashed again; at least every second.",
+        },
+        Param {
+            name: "headdrop",
+            default: Value::Flag(false),
+            doc: "Whether the longest queue loses its oldest packet and not its newest.",
+        },
+        Param {
+            name: "salt",
+            default: Value::Count(0),
+            doc: "Decides which flows collide in a bucket; 0 draws it from the run's seed.",
+        },
+    ],
+    build: |args: &Args| Box::new(Sfq::new(args)),
+}];
+
+const DEFAULT_LIMIT: u64 = 127;
+const MAX_DEPTH: u64 = 127;
+const MAX_FLOWS: u64 = 0x1_0000 - MAX_DEPTH - 1;
+const EMPTY: u16 = u16::MAX;
+
+struct Sfq {
+    limit: usize,
+    depth: usize,
+    headdrop: bool,
+    quantum: u32,
+    perturb: Option<Duration>,
+    perturb_due: Instant,
+    salt: Option<u32>,
+    /// The slot of each bucket, or `EMPTY`.
+    buckets: Vec<u16>,
+    slots: Vec<Slot>,
+    depths: Depths,
+    /// The slot that was served last; the one after it is next. The round is a ring.
+    tail: Option<usize>,
+    total: Backlog,
+}
+
+/// A flow that holds packets, or a place for one.
+#[derive(Default)]
+struct Slot {
+    queue: PacketQueue,
+    next: usize,
+    bucket: usize,
+    allot: i64,
+}
+
+impl Sfq {
+    fn new(args: &Args) -> Self {
+        let depth = args.count("depth").clamp(1, MAX_DEPTH);
+        let buckets = args.count("divisor").clamp(1, 1 << 16).next_power_of_two();
+        let mut flows = args.count("flows").clamp(1, MAX_FLOWS).min(buckets);
+        let limit = args.count("limit").max(2).min(depth * flows);
+        if limit != DEFAULT_LIMIT {
+            flows = flows.min(limit);
+        }
+        // The kernel takes whole seconds, and none for never.
+        let perturb = args
+            .maybe_duration("perturb")
+            .filter(|period| *period > Duration::ZERO)
+            .map(|period| period.max(Duration::from_secs(1)));
+        Self {
+            limit: limit as usize,
+            depth: depth as usize,
+            headdrop: args.flag("headdrop"),
+            quantum: args.bytes("quantum").0.clamp(256, 1 << 20) as u32,
+            perturb,
+            perturb_due: perturb.map_or(Instant::NEVER, |period| Instant::ZERO + period),
+            salt: Some(args.count("salt") as u32).filter(|salt| *salt != 0),
+            buckets: vec![EMPTY; buckets as usize],
+            slots: (0..flows).map(|_| Slot::default()).collect(),
+            depths: Depths::new(flows as usize, depth as usize),
+            tail: None,
+            total: Backlog::default(),
+        }
+    }
+
+    fn bucket(&mut self, packet: &Packet, rng: &mut Rng) -> usize {
+        let salt = *self.salt.get_or_insert_with(|| rng.next_u32());
+        crate::flows::spread(packet.tuple_hash ^ salt) as usize & (self.buckets.len() - 1)
+    }
+
+    /// The slot of `bucket`, which is given a free one if it has none and there is one.
+    fn slot_of(&mut self, bucket: usize) -> Option<usize> {
+        if self.buckets[bucket] != EMPTY {
+            return Some(usize::from(self.buckets[bucket]));
+        }
+        let free = self.depths.first(0)?;
+        self.buckets[bucket] = free as u16;
+        self.slots[free].bucket = bucket;
+        Some(free)
+    }
+
+    /// Appends `packet` to `index`; a slot that held nothing joins the end of the round.
+    fn append(&mut self, index: usize, packet: Packet, arrived: Instant) {
+        let slot = &mut self.slots[index];
+        slot.queue.push(packet, arrived);
+        let depth = slot.queue.len();
+        self.depths.relink(index, depth - 1, depth);
+        if depth == 1 {
+            slot.allot = i64::from(self.quantum);
+            slot.next = index;
+            if let Some(tail) = self.tail.replace(index) {
+                self.slots[index].next = std::mem::replace(&mut self.slots[tail].next, index);
+            }
+        }
+    }
+
+    /// Takes a packet from either end of slot `index`.
+    fn take(&mut self, index: usize, oldest: bool, now: Instant) -> Option<Packet> {
+        let queue = &mut self.slots[index].queue;
+        let depth = queue.len();
+        let packet =
+            if oldest { queue.pop(now).map(|(packet, _)| packet) } else { queue.pop_back() }?;
+        self.depths.relink(index, depth, depth - 1);
+        self.total.packets -= 1;
+        self.total.bytes -= packet.bytes();
+        Some(packet)
+    }
+
+    /// Takes the slot after `tail` out of the round: it is empty, or about to be.
+    fn leave(&mut self, tail: usize, index: usize) {
+        self.buckets[self.slots[index].bucket] = EMPTY;
+        let next = self.slots[index].next;
+        if next == index {
+            self.tail = None;
+        } else {
+            self.slots[tail].next = next;
+        }
+    }
+
+    /// Linux's `sfq_drop`: the longest queue loses a packet; of equals, the one that became so
+    /// long last. If all have one, it is the queue whose turn is next.
+    fn overflow(&mut self, cx: &mut Cx<'_>) {
+        let deepest = self.depths.deepest;
+        let victim = if deepest > 1 {
+            self.depths.first(deepest)
+        } else {
+            self.tail.map(|tail| {
+                let next = self.slots[tail].next;
+                self.leave(tail, next);
+                next
+            })
+        };
+        if let Some(packet) = victim.and_then(|index| self.take(index, self.headdrop, cx.now)) {
+            cx.drop(packet, Reason::Overlimit);
+        }
+    }
+
+    /// A queue at its own limit: the arrival is dropped, or takes the place of the oldest.
+    fn full(&mut self, index: usize, packet: Packet, cx: &mut Cx<'_>) {
+        if !self.headdrop {
+            return cx.drop(packet, Reason::Overlimit);
+        }
+        let queue = &mut self.slots[index].queue;
+        if let Some((oldest, _)) = queue.pop(cx.now) {
+            self.total.bytes -= oldest.bytes();
+            self.total.bytes += packet.bytes();
+            cx.drop(oldest, Reason::Overlimit);
+        }
+        queue.push(packet, cx.now);
+    }
+
+    /// Changes the hash as often as was due since the last call.
+    fn catch_up(&mut self, cx: &mut Cx<'_>) {
+        let Some(period) = self.perturb else { return };
+        while cx.now >= self.perturb_due {
+            self.salt = Some(cx.rng.next_u32());
+            self.perturb_due += period;
+            if self.tail.is_some() {
+                self.rehash(cx);
+            }
+        }
+    }
+
+    /// Linux's `sfq_rehash`: sorts what waits into slots anew, flow by flow; what finds no room
+    /// in its new slot is lost.
+    fn rehash(&mut self, cx: &mut Cx<'_>) {
+        let mut waiting = Vec::with_capacity(self.total.packets);
+        for index in 0..self.slots.len() {
+            if self.slots[index].queue.is_empty() {
+                continue;
+            }
+            self.buckets[self.slots[index].bucket] = EMPTY;
+            while let Some(packet) = self.take(index, true, cx.now) {
+                waiting.push(packet);
+            }
+        }
+        self.tail = None;
+        for packet in waiting {
+            let bucket = self.bucket(&packet, cx.rng);
+            match self.slot_of(bucket) {
+                Some(index) if self.slots[index].queue.len() < self.depth => {
+                    self.count(&packet);
+                    let arrived = packet.enqueued;
+                    self.append(index, packet, arrived);
+                }
+                _ => cx.drop(packet, Reason::Overlimit),
+            }
+        }
+    }
+
+    fn count(&mut self, packet: &Packet) {
+        self.total.packets += 1;
+        self.total.bytes += packet.bytes();
+    }
+}
+
+impl Qdisc for Sfq {
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        self.catch_up(cx);
+        let bucket = self.bucket(&packet, cx.rng);
+        let Some(index) = self.slot_of(bucket) else {
+            return cx.drop(packet, Reason::Overlimit);
+        };
+        if self.slots[index].queue.len() >= self.depth {
+            return self.full(index, packet, cx);
+        }
+        self.count(&packet);
+        self.append(index, packet, cx.now);
+        if self.total.packets > self.limit {
+            self.overflow(cx);
+        }
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.catch_up(cx);
+        loop {
+            let tail = self.tail?;
+            let index = self.slots[tail].next;
+            if self.slots[index].allot <= 0 {
+                self.tail = Some(index);
+                self.slots[index].allot += i64::from(self.quantum);
+                continue;
+            }
+            let packet = self.take(index, true, cx.now)?;
+            if self.slots[index].queue.is_empty() {
+                self.leave(tail, index);
+            } else {
+                self.slots[index].allot -= i64::from(packet.len);
+            }
+            return Some(packet);
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.total
+    }
+}
+
+/// The slots by how many packets they hold, each depth a list whose newest member is first, so
+/// that the longest queue is found without a search.
+struct Depths {
+    /// Links of the slots, and after them those of the heads of the lists.
+    links: Vec<Link>,
+    slots: usize,
+    deepest: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Link {
+    next: usize,
+    prev: usize,
+}
+
+impl Depths {
+    fn new(slots: usize, depth: usize) -> Self {
+        let alone = |at| Link { next: at, prev: at };
+        let mut depths =
+            Self { links: (0..=slots + depth).map(alone).collect(), slots, deepest: 0 };
+        for index in 0..slots {
+            depths.link(index, 0);
+        }
+        depths
+    }
+
+    /// The slot that came to hold `depth` packets last.
+    fn first(&self, depth: usize) -> Option<usize> {
+        let next = self.links[self.slots + depth].next;
+        (next < self.slots).then_some(next)
+    }
+
+    /// Moves slot `index` from one depth to a neighbouring one.
+    fn relink(&mut self, index: usize, from: usize, to: usize) {
+        let Link { next, prev } = self.links[index];
+        self.links[prev].next = next;
+        self.links[next].prev = prev;
+        if to > from {
+            self.deepest = self.deepest.max(to);
+        } else if next == prev && self.deepest == from {
+            self.deepest = to;
+        }
+        self.link(index, to);
+    }
+
+    fn link(&mut self, index: usize, depth: usize) {
+        let head = self.slots + depth;
+        let next = std::mem::replace(&mut self.links[head].next, index);
+        self.links[index] = Link { next, prev: head };
+        self.links[next].prev = index;
+    }
+}

@@ -1,0 +1,276 @@
+//! What every registered discipline must obey: the contract of `Qdisc`, over random operations
+//! and over every parameter, and that its declaration is complete.
+
+mod rig;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, Kind, Packet, Param, Value};
+use aqmlab_qdisc::{Qdisc, kinds};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, TestRunner};
+use rig::Rig;
+
+/// Something that happens to a discipline, so many nanoseconds after what happened before.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Offer { after: u32, conn: u32, len: u32, ecn: Ecn },
+    Take { after: u32 },
+}
+
+fn ecn() -> impl Strategy<Value = Ecn> {
+    prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
+}
+
+/// Gaps from nothing to a third of a second, most of them short: bursts, backlogs and idle times.
+fn gap() -> impl Strategy<Value = u32> {
+    prop_oneof![4 => Just(0), 4 => 0..2_000_000_u32, 1 => 0..330_000_000_u32]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let offer = (gap(), 0..6_u32, 40..1_515_u32, ecn())
+        .prop_map(|(after, conn, len, ecn)| Operation::Offer { after, conn, len, ecn });
+    prop_oneof![3 => offer, 2 => gap().prop_map(|after| Operation::Take { after })]
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    prop::collection::vec(operation(), 1..300)
+}
+
+/// What must be true after every operation, whatever the discipline.
+struct Model {
+    offered: u64,
+    offered_bytes: u64,
+    sent: Vec<u64>,
+    sent_bytes: u64,
+    /// How each packet was offered: its connection and its ECN field.
+    origin: BTreeMap<u64, (u32, Ecn)>,
+    last: BTreeMap<u32, u64>,
+}
+
+impl Model {
+    fn new() -> Self {
+        Self {
+            offered: 0,
+            offered_bytes: 0,
+            sent: Vec::new(),
+            sent_bytes: 0,
+            origin: BTreeMap::new(),
+            last: BTreeMap::new(),
+        }
+    }
+
+    /// The next packet. A connection has one priority, so that even strict bands keep its order.
+    fn packet(&mut self, conn: u32, len: u32, ecn: Ecn) -> Packet {
+        let id = self.offered;
+        self.offered += 1;
+        self.offered_bytes += u64::from(len);
+        self.origin.insert(id, (conn, ecn));
+        Packet { ecn, priority: (conn * 5 % 16) as u8, ..Packet::plain(id, conn, len) }
+    }
+
+    fn on_sent(&mut self, packet: &Packet) -> Result<(), String> {
+        let (conn, ecn) = self.origin[&packet.id];
+        self.sent.push(packet.id);
+        self.sent_bytes += u64::from(packet.len);
+        let before = self.last.insert(conn, packet.id);
+        check(before < Some(packet.id), || format!("{} overtook {before:?}", packet.id))?;
+        let marked = packet.ecn == Ecn::Ce && ecn != Ecn::Ce;
+        check(packet.ecn == ecn || marked, || format!("ECN {ecn:?} became {:?}", packet.ecn))
+    }
+
+    fn invariants(&self, rig: &Rig) -> Result<(), String> {
+        let backlog = rig.qdisc.backlog();
+        let dropped = rig.ledger.dropped.len() as u64;
+        let packets = self.sent.len() as u64 + dropped + backlog.packets as u64;
+        check(self.offered == packets, || format!("{} offered, {packets} known", self.offered))?;
+        let bytes = self.sent_bytes + rig.ledger.dropped_bytes + backlog.bytes.0;
+        check(self.offered_bytes == bytes, || {
+            format!("{} bytes offered, {bytes} known", self.offered_bytes)
+        })?;
+        let empty = (backlog.packets == 0) == (backlog.bytes.0 == 0);
+        check(empty, || format!("packets without bytes: {backlog:?}"))
+    }
+
+    /// Every packet has one fate, and only those that can carry a mark were marked.
+    fn fates(&self, rig: &Rig) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for id in self.sent.iter().copied().chain(rig.ledger.drops()) {
+            check(seen.insert(id), || format!("packet {id} has two fates"))?;
+        }
+        for id in rig.ledger.marks() {
+            check(self.origin[&id].1 != Ecn::NotEct, || format!("Not-ECT packet {id} was marked"))?;
+        }
+        Ok(())
+    }
+}
+
+fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+/// Runs the operations and then takes what is left. Returns what was sent and the ledger.
+fn exercise(mut rig: Rig, operations: &[Operation]) -> Result<(Vec<u64>, rig::Ledger), String> {
+    let mut model = Model::new();
+    let mut now = Instant::ZERO;
+    rig.qdisc.link_rate(BitRate::new(12_000_000).expect("not zero"));
+    for &operation in operations {
+        match operation {
+            Operation::Offer { after, conn, len, ecn } => {
+                now += Duration::from_nanos(u64::from(after));
+                let packet = model.packet(conn, len, ecn);
+                rig.offer(now, packet);
+            }
+            Operation::Take { after } => {
+                now += Duration::from_nanos(u64::from(after));
+                take(&mut rig, &mut model, now)?;
+            }
+        }
+        model.invariants(&rig)?;
+    }
+    while rig.packets() > 0 {
+        now += Duration::from_micros(900);
+        take(&mut rig, &mut model, now)?;
+        model.invariants(&rig)?;
+    }
+    model.fates(&rig)?;
+    Ok((model.sent, rig.ledger))
+}
+
+/// Takes one packet; if none comes, none may be left.
+fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
+    match rig.take(now) {
+        Some(packet) => model.on_sent(&packet),
+        None => check(rig.packets() == 0, || format!("stuck with {} packets", rig.packets())),
+    }
+}
+
+/// The kind as it is, and with so little room that it overflows.
+fn settings(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
+    let mut all = vec![Args::defaults(kind.params)];
+    for limit in [1, 7] {
+        let mut args = Args::defaults(kind.params);
+        let set = args.set("limit", Value::Count(limit)).is_ok()
+            || args.set("limit", Value::Bytes(Bytes(limit * 1_000))).is_ok();
+        assert!(set, "{}: every discipline has a limit", kind.name);
+        all.push(args);
+    }
+    let mut args = Args::defaults(kind.params);
+    if args.set("ecn", Value::Flag(true)).is_ok() {
+        all.push(args);
+    }
+    all
+}
+
+#[test]
+fn c06_every_kind_obeys_the_contract_under_random_operations() {
+    let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
+    for kind in kinds::all() {
+        for args in settings(kind) {
+            let build = || Rig::of((kind.build)(&args));
+            let mut runner = TestRunner::new_with_rng(config.clone(), seeded());
+            let outcome = runner.run(&operations(), |operations| {
+                let first = exercise(build(), &operations).map_err(TestCaseError::fail)?;
+                let again = exercise(build(), &operations).map_err(TestCaseError::fail)?;
+                prop_assert_eq!(first, again, "two runs differ");
+                Ok(())
+            });
+            outcome.unwrap_or_else(|error| panic!("{} with {args:?}: {error}", kind.name));
+        }
+    }
+}
+
+/// The same cases every time, so that a failure in one place is a failure everywhere.
+fn seeded() -> proptest::test_runner::TestRng {
+    proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha)
+}
+
+/// Values that a user might write, sensible or not, of the parameter's own type.
+fn others(param: &Param) -> Vec<Value> {
+    let spans = [0, 1, 1_000, 20_000_000, 3_000_000_000].map(Duration::from_nanos);
+    match param.default {
+        Value::Duration(_) => spans.map(Value::Duration).to_vec(),
+        Value::MaybeDuration(_) => spans.map(|span| Value::MaybeDuration(Some(span))).to_vec(),
+        Value::Count(_) => [0, 1, 2, 33, 1_000_000].map(Value::Count).to_vec(),
+        Value::Bytes(_) => [0, 1, 1_000, 1 << 40].map(|size| Value::Bytes(Bytes(size))).to_vec(),
+        Value::Rate(_) => [1, 64_000, 10_000_000_000]
+            .map(|bps| Value::Rate(BitRate::new(bps).expect("not zero")))
+            .to_vec(),
+        Value::Number(number) => [0.0, 1.0, number / 2.0, number * 2.0].map(Value::Number).to_vec(),
+        Value::Flag(flag) => vec![Value::Flag(!flag)],
+        Value::Word(_, words) => words.iter().map(|word| Value::Word(word, words)).collect(),
+    }
+}
+
+#[test]
+fn every_parameter_takes_other_values_and_the_contract_still_holds() {
+    let mut runner = TestRunner::new_with_rng(Config::default(), seeded());
+    let samples: Vec<_> =
+        (0..3).map(|_| operations().new_tree(&mut runner).expect("a sample").current()).collect();
+    for kind in kinds::all() {
+        for param in kind.params {
+            for value in others(param) {
+                let args = Args::defaults(kind.params).with(param.name, value);
+                for sample in &samples {
+                    exercise(Rig::of((kind.build)(&args)), sample).unwrap_or_else(|error| {
+                        panic!("{} with {} = {value}: {error}", kind.name, param.name)
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn declarations_are_complete() {
+    let mut names = BTreeSet::new();
+    for kind in kinds::all() {
+        let name = kind.name;
+        assert!(names.insert(name), "two disciplines are called {name}");
+        assert!(is_word(name), "{name}: lower case, digits and underscores");
+        assert!(kind.source.len() > 5, "{name}: say which document it follows");
+        assert!(!kind.summary.is_empty() && !kind.summary.ends_with('.'), "{name}: a phrase");
+        assert!(kind.summary.len() <= 90, "{name}: a summary is one line");
+        let mut params = BTreeSet::new();
+        for param in kind.params {
+            let Param { name: word, doc, .. } = param;
+            assert!(params.insert(*word), "{name}: two parameters are called {word}");
+            assert!(is_word(word), "{name}.{word}: lower case, digits and underscores");
+            assert!(doc.ends_with('.') && doc.len() > 10, "{name}.{word}: a sentence");
+            assert!(doc.starts_with(char::is_uppercase), "{name}.{word}: a sentence");
+        }
+        assert_eq!(kinds::find(name).expect("listed").summary, kind.summary);
+    }
+}
+
+fn is_word(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+#[test]
+fn gauges_have_names_and_finite_values() {
+    for kind in kinds::all() {
+        let mut rig = Rig::of((kind.build)(&Args::defaults(kind.params)));
+        for id in 0..20 {
+            rig.offer(rig::ms(id), rig::packet(id, 1_000));
+        }
+        rig.take(rig::ms(200));
+        for (name, value) in rig.qdisc.gauges() {
+            assert!(is_word(name) && value.is_finite(), "{}: {name} is {value}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn every_file_of_a_kind_is_registered() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kinds");
+    let listed = include_str!("../src/kinds.rs");
+    for entry in std::fs::read_dir(folder).expect("the folder of kinds") {
+        let path = entry.expect("an entry").path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a UTF-8 name");
+        let line = format!("    {stem},\n");
+        assert!(listed.contains(&line), "kinds.rs does not list `{stem}`");
+    }
+}

@@ -1,0 +1,120 @@
+//! A discipline on the bench: offers and takes at given times, and a ledger of what became of
+//! every packet.
+
+// Each test file is a program of its own and uses its part of the rig.
+#![allow(dead_code, unreachable_pub)]
+
+use aqmlab_core::{
+    Args, Bytes, Cx, Duration, Ecn, Event, Instant, Kind, Log, Packet, Reason, Rng, Value,
+};
+use aqmlab_qdisc::{Qdisc, kinds};
+
+/// What became of packets, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    pub dropped: Vec<(u64, Reason)>,
+    pub marked: Vec<(u64, Reason)>,
+    pub dropped_bytes: u64,
+    /// When each signal was given.
+    pub times: Vec<Instant>,
+}
+
+impl Log for Ledger {
+    fn record(&mut self, now: Instant, packet: &Packet, event: Event) {
+        self.times.push(now);
+        match event {
+            Event::Drop(reason) => {
+                self.dropped.push((packet.id, reason));
+                self.dropped_bytes += u64::from(packet.len);
+            }
+            Event::Mark(reason) => self.marked.push((packet.id, reason)),
+        }
+    }
+}
+
+impl Ledger {
+    pub fn drops(&self) -> Vec<u64> {
+        self.dropped.iter().map(|(id, _)| *id).collect()
+    }
+
+    pub fn marks(&self) -> Vec<u64> {
+        self.marked.iter().map(|(id, _)| *id).collect()
+    }
+}
+
+/// The kind called `name`, which must exist.
+pub fn kind(name: &str) -> &'static Kind<dyn Qdisc> {
+    kinds::find(name).unwrap_or_else(|| panic!("no discipline `{name}`"))
+}
+
+/// A discipline on the bench.
+pub struct Rig {
+    pub qdisc: Box<dyn Qdisc>,
+    pub rng: Rng,
+    pub ledger: Ledger,
+}
+
+impl Rig {
+    /// The discipline `name` with some parameters changed.
+    pub fn new(name: &str, changes: &[(&str, Value)]) -> Self {
+        let kind = kind(name);
+        let args = changes
+            .iter()
+            .fold(Args::defaults(kind.params), |args, (name, value)| args.with(name, *value));
+        Self::of((kind.build)(&args))
+    }
+
+    pub fn of(qdisc: Box<dyn Qdisc>) -> Self {
+        Self { qdisc, rng: Rng::stream(1, "rig"), ledger: Ledger::default() }
+    }
+
+    pub fn offer(&mut self, at: Instant, packet: Packet) {
+        let mut cx = Cx { now: at, rng: &mut self.rng, log: &mut self.ledger };
+        self.qdisc.enqueue(packet, &mut cx);
+    }
+
+    pub fn take(&mut self, at: Instant) -> Option<Packet> {
+        let mut cx = Cx { now: at, rng: &mut self.rng, log: &mut self.ledger };
+        self.qdisc.dequeue(&mut cx)
+    }
+
+    /// The id of the packet taken.
+    pub fn take_id(&mut self, at: Instant) -> Option<u64> {
+        self.take(at).map(|packet| packet.id)
+    }
+
+    /// The ids of all packets, taken at once.
+    pub fn drain(&mut self, at: Instant) -> Vec<u64> {
+        std::iter::from_fn(|| self.take_id(at)).collect()
+    }
+
+    pub fn packets(&self) -> usize {
+        self.qdisc.backlog().packets
+    }
+
+    pub fn bytes(&self) -> Bytes {
+        self.qdisc.backlog().bytes
+    }
+}
+
+pub fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+pub fn us(us: u64) -> Instant {
+    Instant::from_micros(us)
+}
+
+pub fn span_ms(ms: u64) -> Value {
+    Value::Duration(Duration::from_millis(ms))
+}
+
+/// A packet of connection 0.
+pub fn packet(id: u64, len: u32) -> Packet {
+    Packet::plain(id, 0, len)
+}
+
+/// A packet of connection 0 whose transport reads marks.
+pub fn ect(id: u64, len: u32) -> Packet {
+    Packet { ecn: Ecn::Ect0, ..packet(id, len) }
+}

@@ -1,0 +1,81 @@
+//! Conformance statements C-01 to C-05: the FIFO family. (C-06, conservation and order, is held
+//! for every kind by `conformance.rs`.)
+
+mod rig;
+
+use aqmlab_core::{Bytes, Packet, Reason, Value};
+use rig::{Rig, ms, packet};
+
+fn offered(name: &str, limit: Value, sizes: &[u32]) -> Rig {
+    let mut rig = Rig::new(name, &[("limit", limit)]);
+    for (id, &len) in (1..).zip(sizes) {
+        rig.offer(ms(0), packet(id, len));
+    }
+    rig
+}
+
+#[test]
+fn c01_pfifo_holds_its_limit_and_drops_the_next_arrival() {
+    let mut rig = offered("pfifo", Value::Count(3), &[1_500; 5]);
+    assert_eq!(rig.ledger.dropped, [(4, Reason::Overlimit), (5, Reason::Overlimit)]);
+    assert_eq!(rig.drain(ms(1)), [1, 2, 3]);
+}
+
+#[test]
+fn c02_bfifo_accepts_up_to_exactly_its_limit() {
+    let mut rig = offered("bfifo", Value::Bytes(Bytes(1_000)), &[400, 601, 600, 1]);
+    assert_eq!(rig.ledger.drops(), [2, 4]);
+    assert_eq!(rig.bytes(), Bytes(1_000));
+    assert_eq!(rig.drain(ms(1)), [1, 3]);
+}
+
+#[test]
+fn c03_pfifo_head_drop_keeps_the_newest_and_loses_the_oldest() {
+    let mut rig = offered("pfifo_head_drop", Value::Count(2), &[100; 4]);
+    assert_eq!(rig.ledger.drops(), [1, 2]);
+    assert_eq!(rig.drain(ms(1)), [3, 4]);
+    let rig = offered("pfifo_head_drop", Value::Count(0), &[100]);
+    assert_eq!(rig.ledger.drops(), [1], "where nothing may wait, the arrival is dropped");
+}
+
+#[test]
+fn c04_dummynet_in_bytes_overshoots_by_less_than_a_packet() {
+    // 0 and 900 are not more than 1000; 2400 is.
+    let mut rig = offered("bfifo_freebsd", Value::Bytes(Bytes(1_000)), &[900, 1_500, 40]);
+    assert_eq!(rig.ledger.drops(), [3]);
+    assert_eq!(rig.bytes(), Bytes(2_400));
+    assert_eq!(rig.drain(ms(1)), [1, 2]);
+    // Exactly the limit is not more than it.
+    let rig = offered("bfifo_freebsd", Value::Bytes(Bytes(1_000)), &[1_000, 40, 40]);
+    assert_eq!(rig.ledger.drops(), [3]);
+}
+
+#[test]
+fn c04_dummynet_in_slots_drops_at_its_limit() {
+    let rig = offered("pfifo_freebsd", Value::Count(2), &[40, 1_500, 40]);
+    assert_eq!(rig.ledger.drops(), [3]);
+}
+
+#[test]
+fn c05_pfifo_fast_serves_bands_strictly_by_the_map_of_priorities() {
+    // The band of each priority, as tc-prio(8) prints it.
+    let bands = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+    let mut rig = Rig::new("pfifo_fast", &[]);
+    for (priority, id) in (0..16).zip(0..) {
+        rig.offer(ms(0), Packet { priority, ..packet(id, 100) });
+    }
+    let mut want: Vec<u64> = (0..16).collect();
+    want.sort_by_key(|&id| bands[id as usize]);
+    assert_eq!(rig.drain(ms(1)), want);
+}
+
+#[test]
+fn c05_a_band_of_pfifo_fast_has_room_of_its_own() {
+    let mut rig = Rig::new("pfifo_fast", &[("limit", Value::Count(2))]);
+    for id in 0..4 {
+        rig.offer(ms(0), packet(id, 100));
+        rig.offer(ms(0), Packet { priority: 6, ..packet(id + 10, 100) });
+    }
+    assert_eq!(rig.ledger.drops(), [2, 12, 3, 13]);
+    assert_eq!(rig.drain(ms(1)), [10, 11, 0, 1]);
+}

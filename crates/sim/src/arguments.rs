@@ -1,0 +1,90 @@
+//! Arguments of kinds, from JSON in base units to the types that each kind declares.
+
+use std::collections::BTreeMap;
+
+use aqmlab_core::{Args, BitRate, Bytes, Duration, Kind, Param, Value};
+use serde_json::Value as Json;
+
+use crate::error::SpecError;
+use crate::spec::KindSpec;
+
+/// A kind with its arguments, ready to be built as often as needed.
+pub(crate) struct Chosen<T: ?Sized + 'static> {
+    kind: &'static Kind<T>,
+    args: Args,
+}
+
+impl<T: ?Sized> Clone for Chosen<T> {
+    fn clone(&self) -> Self {
+        Self { kind: self.kind, args: self.args.clone() }
+    }
+}
+
+impl<T: ?Sized> Chosen<T> {
+    /// Builds one.
+    pub(crate) fn build(&self) -> Box<T> {
+        (self.kind.build)(&self.args)
+    }
+}
+
+/// Looks up what `spec` asks for with `find` and checks its arguments.
+pub(crate) fn choose<T: ?Sized>(
+    at: &str,
+    spec: &KindSpec,
+    find: fn(&str) -> Option<&'static Kind<T>>,
+) -> Result<Chosen<T>, SpecError> {
+    let kind = find(&spec.kind)
+        .ok_or_else(|| SpecError::new(at, format!("there is no kind called `{}`", spec.kind)))?;
+    let mut args = Args::defaults(kind.params);
+    set_all(at, kind.params, &spec.params, |name, value| args.set(name, value))?;
+    Ok(Chosen { kind, args })
+}
+
+/// Converts each of `given` to the type its parameter declares and passes it to `set`.
+pub(crate) fn set_all(
+    at: &str,
+    params: &'static [Param],
+    given: &BTreeMap<String, Json>,
+    mut set: impl FnMut(&str, Value) -> Result<(), aqmlab_core::BadArgument>,
+) -> Result<(), SpecError> {
+    for (name, json) in given {
+        let at = format!("{at}.{name}");
+        let param = params.iter().find(|param| param.name == name).ok_or_else(|| {
+            let known: Vec<_> = params.iter().map(|param| param.name).collect();
+            SpecError::new(&at, format!("no such parameter; there are {}", known.join(", ")))
+        })?;
+        let value = convert(param.default, json)
+            .ok_or_else(|| SpecError::new(&at, format!("{json} is not {}", wanted(param))))?;
+        set(name, value).map_err(|error| SpecError::new(&at, error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn convert(like: Value, json: &Json) -> Option<Value> {
+    Some(match like {
+        Value::Duration(_) => Value::Duration(Duration::from_nanos(json.as_u64()?)),
+        Value::MaybeDuration(_) if json.is_null() => Value::MaybeDuration(None),
+        Value::MaybeDuration(_) => {
+            Value::MaybeDuration(Some(Duration::from_nanos(json.as_u64()?)))
+        }
+        Value::Count(_) => Value::Count(json.as_u64()?),
+        Value::Bytes(_) => Value::Bytes(Bytes(json.as_u64()?)),
+        Value::Rate(_) => Value::Rate(BitRate::new(json.as_u64()?)?),
+        Value::Number(_) => Value::Number(json.as_f64()?),
+        Value::Flag(_) => Value::Flag(json.as_bool()?),
+        Value::Word(_, allowed) => {
+            let word = json.as_str()?;
+            Value::Word(allowed.iter().find(|&&known| known == word)?, allowed)
+        }
+    })
+}
+
+fn wanted(param: &Param) -> String {
+    match param.default {
+        Value::Word(_, allowed) => format!("one of {}", allowed.join(", ")),
+        Value::Duration(_) => "a number of nanoseconds".into(),
+        Value::MaybeDuration(_) => "a number of nanoseconds, or null for off".into(),
+        Value::Rate(_) => "a number of bits per second above zero".into(),
+        other => format!("a {}", other.type_name()),
+    }
+}

@@ -1,0 +1,174 @@
+//! From a trial's description to a world that is ready to run.
+
+use std::collections::BTreeSet;
+
+use aqmlab_apps::Carries;
+use aqmlab_core::{BitRate, Duration, Instant, Rng};
+use aqmlab_node::{Overhead, Port};
+
+use crate::arguments::choose;
+use crate::error::SpecError;
+use crate::network::{Actor, Network, RoutePlan};
+use crate::observer::Observer;
+use crate::sampler::Sampler;
+use crate::spec::{AppSpec, LinkSpec, RouteSpec, Spec};
+use crate::tcp_plan::TcpPlan;
+use crate::world::{AppSlot, Wake, World};
+
+/// Most of anything that a trial may have: a bound on memory, far beyond any home.
+const MOST: usize = 10_000;
+
+/// Builds the world of `spec`, watched by `observer`.
+pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, SpecError> {
+    check_whole(spec)?;
+    let mut network = Network::new(observer, spec.seed);
+    for (index, link) in spec.links.iter().enumerate() {
+        let port = port(&format!("links[{index}]"), link, spec.seed)?;
+        network.add_link(link.name.clone(), port);
+    }
+    let mut world = World {
+        network,
+        conns: Vec::new(),
+        apps: Vec::new(),
+        notices: Default::default(),
+        touched: Vec::new(),
+        sampler: None,
+        events: 0,
+        read_marks: Default::default(),
+    };
+    for (index, app) in spec.apps.iter().enumerate() {
+        add_app(&mut world, spec, index, app)?;
+    }
+    if spec.measure.enabled && spec.measure.sample_ns > 0 {
+        let slot = world.network.enrol(Actor::Sampler);
+        let every = Duration::from_nanos(spec.measure.sample_ns);
+        world.network.agenda.set(slot, Instant::ZERO + every);
+        world.sampler = Some(Sampler::new(slot, every));
+    }
+    Ok(world)
+}
+
+fn check_whole(spec: &Spec) -> Result<(), SpecError> {
+    let measure = &spec.measure;
+    let step = measure.step_ns;
+    let end = measure.to_ns.unwrap_or(spec.duration_ns);
+    let names: BTreeSet<_> = spec.apps.iter().map(|app| &app.name).collect();
+    for (wrong, at, problem) in [
+        (spec.duration_ns == 0, "duration_ns", "a trial of no length shows nothing"),
+        (spec.duration_ns > 1 << 60, "duration_ns", "longer than 36 years"),
+        (spec.links.len() > MOST, "links", "more than 10000"),
+        (spec.apps.len() > MOST, "apps", "more than 10000"),
+        (names.len() < spec.apps.len(), "apps", "two applications have the same name"),
+        (step == 0 || measure.window_ns == 0, "measure", "a window of no width counts nothing"),
+        (
+            step > 0 && !measure.window_ns.is_multiple_of(step),
+            "measure.window_ns",
+            "not a whole multiple of measure.step_ns",
+        ),
+        (
+            step > 0 && spec.duration_ns / step > 100_000_000,
+            "measure.step_ns",
+            "more than 100 million steps",
+        ),
+        (measure.from_ns >= end, "measure.from_ns", "not before the end of the measurement"),
+        (end > spec.duration_ns, "measure.to_ns", "after the end of the trial"),
+    ] {
+        if wrong {
+            return Err(SpecError::new(at, problem));
+        }
+    }
+    Ok(())
+}
+
+fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
+    let rate = BitRate::new(link.rate_bps)
+        .ok_or_else(|| SpecError::new(format!("{at}.rate_bps"), "a rate of zero sends nothing"))?;
+    let qdisc = choose(&format!("{at}.qdisc"), &link.qdisc, aqmlab_qdisc::kinds::find)?.build();
+    let over = link.overhead;
+    let overhead = Overhead {
+        bytes: over.bytes,
+        minimum: over.minimum,
+        atm: over.atm,
+        counted: over.counted,
+    };
+    Ok(Port::new(qdisc, rate, overhead, Rng::stream(seed, &format!("qdisc.{}", link.name))))
+}
+
+fn add_app<O: Observer>(
+    world: &mut World<O>,
+    spec: &Spec,
+    index: usize,
+    app: &AppSpec,
+) -> Result<(), SpecError> {
+    let at = format!("apps[{index}]");
+    let chosen = choose(&format!("{at}.app"), &app.app, aqmlab_apps::kinds::find)?;
+    let tcp = [
+        TcpPlan::new(&format!("{at}.home"), &app.home)?,
+        TcpPlan::new(&format!("{at}.wan"), &app.wan)?,
+    ];
+    let mut routes = Vec::with_capacity(2);
+    for (name, route) in [("up", &app.up), ("down", &app.down)] {
+        let plan = plan_route(&format!("{at}.{name}"), spec, &format!("{}.{name}", app.name), route)?;
+        routes.push(world.network.lay(plan));
+    }
+    let routes: [_; 2] = routes.try_into().ok().expect("two directions, two routes");
+    world.network.routes.push(routes);
+    let slot = world.network.enrol(Actor::App(index as u32));
+    world.apps.push(AppSlot {
+        name: app.name.clone(),
+        app: Some(chosen.build()),
+        slot,
+        wakes: Default::default(),
+        asked: 0,
+        rng: Rng::stream(spec.seed, &format!("app.{}", app.name)),
+        conns: Vec::new(),
+        tcp,
+        notes: Vec::new(),
+    });
+    let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));
+    let late = jitter.below(spec.start_jitter_ns.saturating_add(1));
+    let start = Instant::from_nanos(app.start_ns.saturating_add(late));
+    world.schedule(index as u32, start, Wake::Start);
+    if let Some(stop_ns) = app.stop_ns {
+        if stop_ns <= app.start_ns {
+            return Err(SpecError::new(format!("{at}.stop_ns"), "not after start_ns"));
+        }
+        world.schedule(index as u32, Instant::from_nanos(stop_ns.saturating_add(late)), Wake::Stop);
+    }
+    Ok(())
+}
+
+fn plan_route(
+    at: &str,
+    spec: &Spec,
+    name: &str,
+    route: &RouteSpec,
+) -> Result<RoutePlan, SpecError> {
+    if let Some(missing) = route.links.iter().find(|&&link| link >= spec.links.len()) {
+        let problem = format!("there is no link number {missing}; there are {}", spec.links.len());
+        return Err(SpecError::new(format!("{at}.links"), problem));
+    }
+    if route.links.len() > 200 {
+        return Err(SpecError::new(format!("{at}.links"), "more than 200 links in a row"));
+    }
+    if !(0.0..=1.0).contains(&route.loss) {
+        return Err(SpecError::new(format!("{at}.loss"), "not between 0 and 1"));
+    }
+    Ok(RoutePlan {
+        links: route.links.clone(),
+        delay: Duration::from_nanos(route.delay_ns),
+        // The host's jitter is drawn together with the path's: both delay a packet's arrival.
+        jitter: Duration::from_nanos(route.jitter_ns.saturating_add(spec.host_jitter_ns)),
+        reorder: route.reorder && route.jitter_ns > 0,
+        loss: route.loss,
+        rng: Rng::stream(spec.seed, &format!("loss.{name}")),
+    })
+}
+
+/// The direction whose results speak for the application.
+pub(crate) fn is_primary(carries: Carries, direction: aqmlab_core::Direction) -> bool {
+    match carries {
+        Carries::One(one) => one == direction,
+        Carries::Both => true,
+    }
+}

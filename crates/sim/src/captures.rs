@@ -1,0 +1,53 @@
+//! Every packet of a run, as captures.
+
+use std::io::{self, Write};
+
+use aqmlab_core::{Direction, Duration, Event};
+use aqmlab_measure::capture::{Endpoints, write_captures};
+use aqmlab_measure::{PacketRecord, Records};
+
+use crate::Outcome;
+use crate::taps::Taps;
+use crate::world::World;
+
+/// When simulated runs began, as captures tell it: midnight of the first day of 2020, UTC. Some
+/// date is needed, and a fixed one gives the same bytes each time.
+const EPOCH: Duration = Duration::from_secs(1_577_836_800);
+
+/// Every packet of a run, and the five-tuples they belong to.
+pub(crate) struct Captures {
+    records: Vec<PacketRecord>,
+    endpoints: Vec<Endpoints>,
+}
+
+impl Captures {
+    /// Takes over what the taps kept, and learns from the links what became of the rest.
+    pub(crate) fn new(mut records: Records, world: &World<Taps>) -> Self {
+        for link in &world.network.links {
+            for (at, id, event) in link.port.log.events.iter().flatten() {
+                if let Event::Drop(reason) = event {
+                    records.dropped(*id, *reason, *at);
+                }
+            }
+        }
+        let endpoints = world.conns.iter().map(|conn| {
+            let opened_by: Direction = conn.opener.sends();
+            Endpoints { opened_by, ..Endpoints::plain(conn.tuple) }
+        });
+        Self { records: records.finish(), endpoints: endpoints.collect() }
+    }
+}
+
+impl Outcome {
+    /// Writes what a capture at the home and one on the internet would have held.
+    ///
+    /// # Errors
+    ///
+    /// If an output cannot be written to, or the trial did not keep its packets.
+    pub fn write_captures<W: Write>(&self, home: W, wan: W) -> io::Result<()> {
+        let captures = self.captures.as_ref().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the trial did not keep its packets")
+        })?;
+        write_captures(&captures.records, &captures.endpoints, EPOCH, [home, wan]).map(drop)
+    }
+}

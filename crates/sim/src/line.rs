@@ -1,0 +1,133 @@
+//! A propagation delay: where packets are between a link and what follows it.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant, Packet, Rng};
+
+use crate::agenda::Slot;
+
+/// What a line leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The packet's destination.
+    Host,
+    /// The next link of its route.
+    Link(usize),
+}
+
+/// What makes two ways share one line. A line is first in, first out only if all that enters
+/// it comes from one link, which is why the link belongs to the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineKey {
+    /// The link before it, if there is one.
+    pub(crate) from: Option<usize>,
+    /// What it leads to.
+    pub(crate) target: Target,
+    /// How long it is.
+    pub(crate) delay: Duration,
+    /// Largest extra delay per packet.
+    pub(crate) jitter: Duration,
+    /// Whether that delay may let one packet pass another.
+    pub(crate) reorder: bool,
+}
+
+/// A line with the packets on it, in order of arrival.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) key: LineKey,
+    pub(crate) slot: Slot,
+    travelling: VecDeque<(Instant, u64, Packet)>,
+    rng: Rng,
+}
+
+impl Line {
+    /// An empty line; `rng` draws its jitter.
+    pub(crate) fn new(key: LineKey, slot: Slot, rng: Rng) -> Self {
+        Self { key, slot, travelling: VecDeque::new(), rng }
+    }
+
+    /// Puts a packet on the line at `at`. Returns when it arrives if it is now the first to.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
+        let mut arrives = at + self.key.delay;
+        if self.key.jitter > Duration::ZERO {
+            arrives += Duration::from_nanos(self.rng.below(self.key.jitter.as_nanos() + 1));
+            if self.key.reorder {
+                return self.insert(arrives, ticket, packet);
+            }
+            if let Some((last, ..)) = self.travelling.back() {
+                arrives = arrives.max(*last);
+            }
+        }
+        let first = self.travelling.is_empty();
+        self.travelling.push_back((arrives, ticket, packet));
+        first.then_some(arrives)
+    }
+
+    fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
+        let place = self.travelling.partition_point(|(at, ..)| *at <= arrives);
+        self.travelling.insert(place, (arrives, ticket, packet));
+        (place == 0).then_some(arrives)
+    }
+
+    /// Takes the packet that arrives first.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Packet> {
+        self.travelling.pop_front().map(|(_, _, packet)| packet)
+    }
+
+    /// When the next packet arrives, and its ticket.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<(Instant, u64)> {
+        self.travelling.front().map(|(at, ticket, _)| (*at, *ticket))
+    }
+
+    /// Packets on the line.
+    pub(crate) fn len(&self) -> usize {
+        self.travelling.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(jitter_ms: u64, reorder: bool) -> Line {
+        let key = LineKey {
+            from: None,
+            target: Target::Host,
+            delay: Duration::from_millis(10),
+            jitter: Duration::from_millis(jitter_ms),
+            reorder,
+        };
+        Line::new(key, Slot(0), Rng::stream(1, "line"))
+    }
+
+    fn ids(mut line: Line) -> Vec<u64> {
+        for id in 0..200 {
+            line.push(Instant::from_millis(id), id, Packet::plain(id, 0, 100));
+        }
+        std::iter::from_fn(|| line.pop()).map(|packet| packet.id).collect()
+    }
+
+    #[test]
+    fn only_jitter_that_may_reorder_does() {
+        let in_order: Vec<_> = (0..200).collect();
+        assert_eq!(ids(line(0, true)), in_order);
+        assert_eq!(ids(line(20, false)), in_order);
+        let shuffled = ids(line(20, true));
+        assert_ne!(shuffled, in_order);
+        assert_eq!(shuffled.len(), 200);
+    }
+
+    #[test]
+    fn the_delay_is_exact_without_jitter() {
+        let mut line = line(0, false);
+        assert_eq!(
+            line.push(Instant::from_millis(3), 1, Packet::plain(0, 0, 100)),
+            Some(Instant::from_millis(13))
+        );
+        assert_eq!(line.push(Instant::from_millis(4), 2, Packet::plain(1, 0, 100)), None);
+        assert_eq!(line.next(), Some((Instant::from_millis(13), 1)));
+    }
+}

@@ -1,0 +1,238 @@
+//! The network between the hosts: links, lines, and a packet's way through them.
+
+use aqmlab_core::{Digest, Direction, Duration, Instant, Packet, Rng};
+use aqmlab_node::Port;
+
+use crate::agenda::{Agenda, Slot};
+use crate::line::{Line, LineKey, Target};
+use crate::observer::Observer;
+
+/// Who can be called by the agenda.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Actor {
+    /// A link that has become free while packets wait.
+    Link(usize),
+    /// A line whose first packet arrives.
+    Line(usize),
+    /// An application that asked to be woken, started or stopped.
+    App(u32),
+    /// One end of a connection whose timer may have expired.
+    End(u32, aqmlab_core::Side),
+    /// The sampler of TCP and queue state.
+    Sampler,
+}
+
+/// A port and its place in the agenda.
+pub(crate) struct Link {
+    pub(crate) name: String,
+    pub(crate) port: Port,
+    slot: Slot,
+}
+
+/// One flow's way in one direction.
+pub(crate) struct Route {
+    /// Links in order.
+    links: Vec<usize>,
+    /// The line that leads from each link to the next, and from the last to the host. A way
+    /// without links has just the one to the host.
+    lines: Vec<usize>,
+    /// Chance of loss after the last link, and its stream.
+    loss: f64,
+    rng: Rng,
+    /// Packets lost to that chance.
+    pub(crate) lost: u64,
+}
+
+/// What a route is made of, before its lines exist.
+pub(crate) struct RoutePlan {
+    pub(crate) links: Vec<usize>,
+    pub(crate) delay: Duration,
+    pub(crate) jitter: Duration,
+    pub(crate) reorder: bool,
+    pub(crate) loss: f64,
+    pub(crate) rng: Rng,
+}
+
+/// Everything that packets pass through.
+pub(crate) struct Network<O> {
+    pub(crate) now: Instant,
+    pub(crate) agenda: Agenda,
+    pub(crate) actors: Vec<Actor>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) lines: Vec<Line>,
+    /// Of each flow: up, down.
+    pub(crate) routes: Vec<[Route; 2]>,
+    pub(crate) observer: O,
+    pub(crate) digest: Digest,
+    pub(crate) packets: u64,
+    pub(crate) delivered: u64,
+    seed: u64,
+}
+
+impl<O: Observer> Network<O> {
+    pub(crate) fn new(observer: O, seed: u64) -> Self {
+        Self {
+            now: Instant::ZERO,
+            agenda: Agenda::new(),
+            actors: Vec::new(),
+            links: Vec::new(),
+            lines: Vec::new(),
+            routes: Vec::new(),
+            observer,
+            digest: Digest::default(),
+            packets: 0,
+            delivered: 0,
+            seed,
+        }
+    }
+
+    /// Gives `actor` a place in the agenda.
+    pub(crate) fn enrol(&mut self, actor: Actor) -> Slot {
+        let slot = self.agenda.join();
+        let index = slot.0 as usize;
+        if index == self.actors.len() {
+            self.actors.push(actor);
+        } else {
+            self.actors[index] = actor;
+        }
+        slot
+    }
+
+    pub(crate) fn add_link(&mut self, name: String, port: Port) {
+        let slot = self.enrol(Actor::Link(self.links.len()));
+        self.links.push(Link { name, port, slot });
+    }
+
+    /// Lays a route, sharing lines with those that already run the same way.
+    pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
+        let RoutePlan { links, delay, jitter, reorder, loss, rng } = plan;
+        let mut lines = Vec::new();
+        for (at, &link) in links.iter().enumerate() {
+            let key = match links.get(at + 1) {
+                Some(&next) => LineKey {
+                    from: Some(link),
+                    target: Target::Link(next),
+                    delay: Duration::ZERO,
+                    jitter: Duration::ZERO,
+                    reorder: false,
+                },
+                None => LineKey { from: Some(link), target: Target::Host, delay, jitter, reorder },
+            };
+            lines.push(self.line(key));
+        }
+        if links.is_empty() {
+            lines.push(self.line(LineKey { from: None, target: Target::Host, delay, jitter, reorder }));
+        }
+        Route { links, lines, loss, rng, lost: 0 }
+    }
+
+    fn line(&mut self, key: LineKey) -> usize {
+        if let Some(found) = self.lines.iter().position(|line| line.key == key) {
+            return found;
+        }
+        let index = self.lines.len();
+        let slot = self.enrol(Actor::Line(index));
+        self.lines.push(Line::new(key, slot, Rng::stream(self.seed, &format!("line.{index}"))));
+        index
+    }
+
+    /// Takes a packet from its sender.
+    #[inline]
+    pub(crate) fn send(&mut self, mut packet: Packet) {
+        self.packets += 1;
+        packet.id = self.packets;
+        packet.sent = self.now;
+        self.observer.sent(&packet, self.now);
+        let route = &self.routes[packet.flow as usize][packet.direction.index()];
+        match route.links.first() {
+            Some(&link) => self.offer(link, packet),
+            None => self.launch(packet, self.now),
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, link: usize, packet: Packet) {
+        self.links[link].port.offer(packet, self.now);
+        self.pump(link);
+    }
+
+    /// Sends what a link can send now, and asks to be called when it can send more.
+    #[inline]
+    pub(crate) fn pump(&mut self, index: usize) {
+        while let Some(departure) = self.links[index].port.poll_transmit(self.now) {
+            self.observer.departed(index, &departure);
+            self.launch(departure.packet, departure.done);
+        }
+        let Link { port, slot, .. } = &self.links[index];
+        match port.poll_timeout() {
+            Some(due) if self.agenda.due(*slot) != due => self.agenda.set(*slot, due),
+            Some(_) => {}
+            None => self.agenda.clear(*slot),
+        }
+    }
+
+    /// Puts a packet that leaves its link at `at` on the line that follows.
+    #[inline]
+    fn launch(&mut self, mut packet: Packet, at: Instant) {
+        let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
+        let hop = usize::from(packet.hop);
+        let last = hop + 1 >= route.links.len();
+        if last && route.loss > 0.0 && route.rng.unit() < route.loss {
+            route.lost += 1;
+            self.observer.lost(&packet, at);
+            return;
+        }
+        packet.hop += 1;
+        let ticket = self.agenda.ticket();
+        let line = &mut self.lines[route.lines[hop]];
+        if let Some(arrives) = line.push(at, ticket, packet) {
+            self.agenda.set_with(line.slot, arrives, ticket);
+        }
+    }
+
+    /// Takes the packet that arrives at the end of a line; returns it if that is its
+    /// destination, and otherwise moves it on.
+    #[inline]
+    pub(crate) fn arrive(&mut self, index: usize) -> Option<Packet> {
+        let line = &mut self.lines[index];
+        let packet = line.pop()?;
+        let (slot, target) = (line.slot, line.key.target);
+        match line.next() {
+            Some((at, ticket)) => self.agenda.set_with(slot, at, ticket),
+            None => self.agenda.clear(slot),
+        }
+        match target {
+            Target::Link(link) => {
+                self.offer(link, packet);
+                None
+            }
+            Target::Host => {
+                self.delivered += 1;
+                self.digest.fold(self.now.as_nanos());
+                self.digest.fold(packet.id);
+                self.observer.received(&packet, self.now);
+                Some(packet)
+            }
+        }
+    }
+
+    /// What was sent and is neither delivered nor destroyed: what waits and what travels.
+    pub(crate) fn in_transit(&self) -> u64 {
+        let waiting: usize = self.links.iter().map(|link| link.port.backlog().packets).sum();
+        let travelling: usize = self.lines.iter().map(Line::len).sum();
+        (waiting + travelling) as u64
+    }
+
+    /// What was destroyed, in queues and on the path.
+    pub(crate) fn destroyed(&self) -> u64 {
+        let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped()).sum();
+        let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();
+        dropped + lost
+    }
+
+    /// The longest propagation of a flow's way in one direction.
+    pub(crate) fn delay(&self, flow: usize, direction: Direction) -> Duration {
+        let route = &self.routes[flow][direction.index()];
+        route.lines.iter().map(|&line| self.lines[line].key.delay).fold(Duration::ZERO, |a, b| a + b)
+    }
+}

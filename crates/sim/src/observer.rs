@@ -1,0 +1,32 @@
+//! Who watches a run. The world is compiled once for each kind of observer, so that a run
+//! nobody watches pays nothing for it.
+
+use aqmlab_core::{Instant, Packet};
+use aqmlab_node::Departure;
+
+/// Sees packets at the taps and at the links.
+pub(crate) trait Observer {
+    /// A packet passes the tap at its sender.
+    fn sent(&mut self, packet: &Packet, now: Instant);
+    /// A packet passes the tap at its receiver.
+    fn received(&mut self, packet: &Packet, now: Instant);
+    /// A packet leaves the queue of a link.
+    fn departed(&mut self, link: usize, departure: &Departure);
+    /// A packet is lost on the path, by the scenario's random loss.
+    fn lost(&mut self, packet: &Packet, now: Instant);
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Nobody;
+
+impl Observer for Nobody {
+    #[inline]
+    fn sent(&mut self, _packet: &Packet, _now: Instant) {}
+    #[inline]
+    fn received(&mut self, _packet: &Packet, _now: Instant) {}
+    #[inline]
+    fn departed(&mut self, _link: usize, _departure: &Departure) {}
+    #[inline]
+    fn lost(&mut self, _packet: &Packet, _now: Instant) {}
+}

@@ -1,0 +1,93 @@
+//! Results as columns.
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Numbers; `NaN` stands for "no value".
+    Float(Vec<f64>),
+    /// Counts.
+    Count(Vec<u64>),
+    /// Names: indices into a short list of words.
+    Word(Vec<u32>, Vec<String>),
+    /// Yes or no.
+    Flag(Vec<bool>),
+}
+
+impl Column {
+    /// Rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Float(values) => values.len(),
+            Self::Count(values) => values.len(),
+            Self::Word(values, _) => values.len(),
+            Self::Flag(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A table: named columns of equal length, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Name and values of each column.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+impl Table {
+    /// A table of the columns given.
+    ///
+    /// # Panics
+    ///
+    /// If they differ in length.
+    pub fn new(columns: Vec<(&'static str, Column)>) -> Self {
+        if let Some((_, first)) = columns.first() {
+            let rows = first.len();
+            for (name, column) in &columns {
+                assert_eq!(column.len(), rows, "column `{name}` differs in length");
+            }
+        }
+        Self { columns }
+    }
+
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|(known, _)| *known == name).map(|(_, column)| column)
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+}
+
+/// Builds a column of words.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    indices: Vec<u32>,
+    words: Vec<String>,
+}
+
+impl Words {
+    /// Adds a row.
+    pub(crate) fn push(&mut self, word: &str) {
+        // Lists are short (flows, metrics), so a scan beats a map; the last word comes often.
+        let known = match self.words.last() {
+            Some(last) if last == word => Some(self.words.len() - 1),
+            _ => self.words.iter().position(|known| known == word),
+        };
+        let index = known.unwrap_or_else(|| {
+            self.words.push(word.to_owned());
+            self.words.len() - 1
+        });
+        self.indices.push(index as u32);
+    }
+
+    /// The column.
+    pub(crate) fn column(self) -> Column {
+        Column::Word(self.indices, self.words)
+    }
+}

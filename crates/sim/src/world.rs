@@ -1,0 +1,416 @@
+//! The world: applications over connections over the network, and the loop that moves them.
+//!
+//! A packet's way is on two screens: [`World::run`] here calls whoever is next; what arrives
+//! at a host goes to its connection ([`World::deliver`]), which answers with segments
+//! ([`World::drain`]) that `Network::send` takes to the first link. Applications act only on
+//! notices, and only through [`AppIo`].
+
+use std::collections::VecDeque;
+
+use aqmlab_apps::{App, ConnId, Notice, Transport};
+use aqmlab_core::{Direction, Ecn, FiveTuple, Header, Instant, Packet, Rng, Side, UdpHeader};
+use aqmlab_tcp::{Connection, Segment};
+
+use crate::agenda::Slot;
+use crate::app_io::AppIo;
+use crate::network::{Actor, Network};
+use crate::observer::Observer;
+use crate::sampler::Sampler;
+use crate::tcp_plan::TcpPlan;
+
+/// A five-tuple in use.
+pub(crate) struct Conn {
+    pub(crate) app: u32,
+    /// How the application numbers it.
+    pub(crate) id: ConnId,
+    pub(crate) transport: Transport,
+    pub(crate) opener: Side,
+    /// As the home sends; what the internet sends has it reversed.
+    pub(crate) tuple: FiveTuple,
+    tuple_hash: [u32; 2],
+    priority: u8,
+    /// Whether the application wants to be told of what it reads.
+    pub(crate) reads: bool,
+    /// The two TCPs, home first, until both are done.
+    pub(crate) ends: Option<Box<[End; 2]>>,
+    pub(crate) opened: Instant,
+    pub(crate) established: Option<Instant>,
+    pub(crate) closed: Option<Instant>,
+    /// Bytes read in order, at home and on the internet.
+    pub(crate) read: [u64; 2],
+    /// Counters, once the ends are gone.
+    pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
+}
+
+impl Conn {
+    /// The counters of one end, whether it still exists or not.
+    pub(crate) fn stats_of(&self, side: Side) -> Option<aqmlab_tcp::Stats> {
+        match (&self.stats, &self.ends) {
+            (Some(stats), _) => Some(stats[side.index()]),
+            (None, Some(ends)) => Some(*ends[side.index()].tcp.stats()),
+            (None, None) => None,
+        }
+    }
+}
+
+/// One TCP and its place in the agenda.
+pub(crate) struct End {
+    pub(crate) tcp: Connection,
+    slot: Slot,
+    finished: bool,
+}
+
+/// An application and what belongs to it.
+pub(crate) struct AppSlot {
+    pub(crate) name: String,
+    /// Absent only while it is being called.
+    pub(crate) app: Option<Box<dyn App>>,
+    pub(crate) slot: Slot,
+    /// What it asked to be woken for, earliest first, then in order of asking.
+    pub(crate) wakes: std::collections::BinaryHeap<std::cmp::Reverse<(Instant, u64, Wake)>>,
+    pub(crate) asked: u64,
+    pub(crate) rng: Rng,
+    /// Indices of its connections, by [`ConnId`].
+    pub(crate) conns: Vec<u32>,
+    pub(crate) tcp: [TcpPlan; 2],
+    /// Its own time series: time, metric, value.
+    pub(crate) notes: Vec<(Instant, &'static str, f64)>,
+}
+
+/// Why an application is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Wake {
+    Start,
+    Stop,
+    Token(u64),
+}
+
+/// Everything.
+pub(crate) struct World<O> {
+    pub(crate) network: Network<O>,
+    pub(crate) conns: Vec<Conn>,
+    pub(crate) apps: Vec<AppSlot>,
+    /// Notices not yet delivered.
+    pub(crate) notices: VecDeque<(u32, Notice)>,
+    /// Ends that an application has touched and that may have something to send.
+    pub(crate) touched: Vec<(u32, Side)>,
+    pub(crate) sampler: Option<Sampler>,
+    pub(crate) events: u64,
+    /// Bytes that each application had read, at home and on the internet, when the interval of
+    /// the statistics began and when it ended.
+    pub(crate) read_marks: [Vec<[u64; 2]>; 2],
+}
+
+impl<O: Observer> World<O> {
+    /// Moves the world until `end`.
+    pub(crate) fn run(&mut self, end: Instant) {
+        while let Some((now, slot)) = self.network.agenda.peek() {
+            if now >= end {
+                break;
+            }
+            self.network.now = now;
+            self.events += 1;
+            match self.network.actors[slot.0 as usize] {
+                Actor::Link(link) => self.network.pump(link),
+                Actor::Line(line) => {
+                    if let Some(packet) = self.network.arrive(line) {
+                        self.deliver(&packet);
+                    }
+                }
+                Actor::End(conn, side) => self.ring(conn, side),
+                Actor::App(app) => self.wake(app),
+                Actor::Sampler => self.sample(),
+            }
+            if !self.notices.is_empty() || !self.touched.is_empty() {
+                self.settle();
+            }
+        }
+        self.network.now = end;
+    }
+
+    /// Bytes that each application has read so far, at home and on the internet.
+    pub(crate) fn read_so_far(&self) -> Vec<[u64; 2]> {
+        let mut read = vec![[0; 2]; self.apps.len()];
+        for conn in &self.conns {
+            let of_app = &mut read[conn.app as usize];
+            of_app[0] += conn.read[0];
+            of_app[1] += conn.read[1];
+        }
+        read
+    }
+
+    /// Hands a packet to the end that it was sent to.
+    #[inline]
+    fn deliver(&mut self, packet: &Packet) {
+        let at = match packet.direction {
+            Direction::Up => Side::Wan,
+            Direction::Down => Side::Home,
+        };
+        let conn = &mut self.conns[packet.conn as usize];
+        match &packet.header {
+            Header::Tcp(header) => {
+                if let Some(ends) = &mut conn.ends {
+                    ends[at.index()].tcp.handle_segment(header, packet.ecn, self.network.now);
+                    self.drain(packet.conn, at);
+                }
+            }
+            Header::Udp(header) | Header::Icmp(header) => {
+                if conn.closed.is_none() {
+                    let headers = packet.ip_len.min(28);
+                    let payload = packet.ip_len - headers;
+                    conn.read[at.index()] += u64::from(payload);
+                    let notice =
+                        Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
+                    self.notices.push_back((conn.app, notice));
+                }
+            }
+        }
+    }
+
+    /// Lets one end send all it can, passes on what it reports, and sets its timer.
+    fn drain(&mut self, index: u32, side: Side) {
+        let Self { network, conns, notices, .. } = self;
+        let conn = &mut conns[index as usize];
+        let Some(ends) = &mut conn.ends else { return };
+        let end = &mut ends[side.index()];
+        let now = network.now;
+        while let Some(segment) = end.tcp.poll_transmit(now) {
+            let (hash, priority) = (conn.tuple_hash[side.index()], conn.priority);
+            network.send(packet_of(segment, index, conn.app, side, hash, priority));
+        }
+        while let Some(event) = end.tcp.poll_event() {
+            use aqmlab_tcp::Event;
+            let id = conn.id;
+            let notice = match event {
+                Event::Established => {
+                    conn.established = conn.established.or(Some(now));
+                    if side == conn.opener { Some(Notice::Opened(id)) } else { None }
+                }
+                Event::Readable(bytes) => {
+                    conn.read[side.index()] += bytes;
+                    conn.reads.then_some(Notice::Read { conn: id, at: side, bytes })
+                }
+                Event::Writable => Some(Notice::Writable { conn: id, at: side }),
+                Event::PeerFinished => Some(Notice::Finished { conn: id, at: side }),
+                Event::Closed | Event::Aborted => {
+                    end.finished = true;
+                    None
+                }
+            };
+            notices.extend(notice.map(|notice| (conn.app, notice)));
+        }
+        // A timer that moves later is left to ring early and set itself again: an
+        // acknowledgement restarts the retransmission timer, and most never expire.
+        if let Some(due) = end.tcp.poll_timeout() {
+            if due < network.agenda.due(end.slot) {
+                network.agenda.set(end.slot, due.max(now));
+            }
+        }
+        if end.finished && ends[side.peer().index()].finished {
+            self.bury(index);
+        }
+    }
+
+    /// Forgets the two TCPs of a connection that is over.
+    fn bury(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        let Some(ends) = conn.ends.take() else { return };
+        conn.closed = Some(self.network.now);
+        conn.stats = Some([*ends[0].tcp.stats(), *ends[1].tcp.stats()]);
+        for end in ends.iter() {
+            self.network.agenda.leave(end.slot);
+        }
+        self.notices.push_back((conn.app, Notice::Closed(conn.id)));
+    }
+
+    /// Calls an end whose timer may have expired.
+    fn ring(&mut self, index: u32, side: Side) {
+        let now = self.network.now;
+        if let Some(ends) = &mut self.conns[index as usize].ends {
+            let end = &mut ends[side.index()];
+            self.network.agenda.clear(end.slot);
+            end.tcp.handle_timeout(now);
+            self.drain(index, side);
+        }
+    }
+
+    /// Calls an application for everything that is due.
+    fn wake(&mut self, index: u32) {
+        let slot = &mut self.apps[index as usize];
+        while let Some(std::cmp::Reverse((at, _, wake))) = slot.wakes.peek().copied() {
+            if at > self.network.now {
+                break;
+            }
+            slot.wakes.pop();
+            let notice = match wake {
+                Wake::Start => Notice::Start,
+                Wake::Stop => Notice::Stop,
+                Wake::Token(token) => Notice::Wake(token),
+            };
+            self.notices.push_back((index, notice));
+        }
+        match slot.wakes.peek() {
+            Some(std::cmp::Reverse((at, ..))) => self.network.agenda.set(slot.slot, *at),
+            None => self.network.agenda.clear(slot.slot),
+        }
+    }
+
+    /// Asks for an application to be called at `at`.
+    pub(crate) fn schedule(&mut self, index: u32, at: Instant, wake: Wake) {
+        let app = &mut self.apps[index as usize];
+        app.asked += 1;
+        app.wakes.push(std::cmp::Reverse((at, app.asked, wake)));
+        if at < self.network.agenda.due(app.slot) {
+            self.network.agenda.set(app.slot, at);
+        }
+    }
+
+    /// Delivers notices and drains what they touched, until there is nothing left of either.
+    fn settle(&mut self) {
+        loop {
+            if let Some((conn, side)) = self.touched.pop() {
+                self.drain(conn, side);
+            } else if let Some((app, notice)) = self.notices.pop_front() {
+                self.notify(app, notice);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn notify(&mut self, index: u32, notice: Notice) {
+        let Some(mut app) = self.apps[index as usize].app.take() else {
+            unreachable!("an application is never called while it is being called")
+        };
+        app.handle(notice, &mut AppIo { world: self, app: index });
+        self.apps[index as usize].app = Some(app);
+    }
+
+    /// Opens a five-tuple for an application; see [`aqmlab_apps::Io::open`].
+    pub(crate) fn open(&mut self, app: u32, open: aqmlab_apps::Open) -> ConnId {
+        let index = self.conns.len() as u32;
+        let id = ConnId(self.apps[app as usize].conns.len() as u32);
+        self.apps[app as usize].conns.push(index);
+        let tuple = tuple_of(index, app, &open);
+        let ends = (open.transport == Transport::Tcp).then(|| {
+            let plans = &self.apps[app as usize].tcp;
+            let tcps = [Side::Home, Side::Wan].map(|side| {
+                let config = plans[side.index()].config(&open);
+                if side == open.from {
+                    Connection::active(config, self.network.now)
+                } else {
+                    Connection::passive(config)
+                }
+            });
+            let mut sides = [Side::Home, Side::Wan].into_iter();
+            Box::new(tcps.map(|tcp| {
+                let side = sides.next().expect("there are two sides");
+                End { tcp, slot: self.network.enrol(Actor::End(index, side)), finished: false }
+            }))
+        });
+        self.conns.push(Conn {
+            app,
+            id,
+            transport: open.transport,
+            opener: open.from,
+            tuple,
+            tuple_hash: [tuple.hash(), tuple.reversed().hash()],
+            priority: open.priority,
+            reads: open.reads,
+            ends,
+            opened: self.network.now,
+            established: None,
+            closed: None,
+            read: [0; 2],
+            stats: None,
+        });
+        self.touched.push((index, open.from));
+        id
+    }
+
+    /// Sends a datagram of an application; see [`aqmlab_apps::Io::send`].
+    pub(crate) fn send_datagram(&mut self, index: u32, at: Side, payload: u32, tag: u64) {
+        let conn = &self.conns[index as usize];
+        let header = UdpHeader { tag };
+        let header = match conn.transport {
+            Transport::Icmp => Header::Icmp(header),
+            Transport::Udp | Transport::Tcp => Header::Udp(header),
+        };
+        self.network.send(Packet {
+            tuple_hash: conn.tuple_hash[at.index()],
+            priority: conn.priority,
+            header,
+            ..blank(index, conn.app, at, 28 + payload)
+        });
+    }
+
+    fn sample(&mut self) {
+        if let Some(mut sampler) = self.sampler.take() {
+            sampler.sample(self);
+            self.sampler = Some(sampler);
+        }
+    }
+}
+
+/// A packet of `ip_len` bytes from `side`, before it has an identity.
+fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> Packet {
+    Packet {
+        id: 0,
+        sent: Instant::ZERO,
+        enqueued: Instant::ZERO,
+        flow,
+        conn,
+        tuple_hash: 0,
+        ip_len,
+        len: ip_len,
+        direction: side.sends(),
+        hop: 0,
+        ecn: Ecn::NotEct,
+        priority: 0,
+        header: Header::Udp(UdpHeader { tag: 0 }),
+    }
+}
+
+#[inline]
+fn packet_of(
+    segment: Segment,
+    conn: u32,
+    flow: u32,
+    side: Side,
+    tuple_hash: u32,
+    priority: u8,
+) -> Packet {
+    let ip_len = 40 + u32::from(segment.header.options_len) + segment.header.payload;
+    Packet {
+        tuple_hash,
+        priority,
+        ecn: segment.ecn,
+        header: Header::Tcp(segment.header),
+        ..blank(conn, flow, side, ip_len)
+    }
+}
+
+/// Addresses and ports as TEACUP's testbed has them: the home is 172.16.10.0/24, the internet
+/// 172.16.11.0/24, with a host of its own for each application.
+fn tuple_of(index: u32, app: u32, open: &aqmlab_apps::Open) -> FiveTuple {
+    let host = 2 + app % 250;
+    let protocol = match open.transport {
+        Transport::Tcp => 6,
+        Transport::Udp => 17,
+        Transport::Icmp => 1,
+    };
+    let ephemeral = 10_000 + (index % 50_000) as u16;
+    let service = 5_000 + (app % 1_000) as u16;
+    let ports = match (open.transport, open.from) {
+        (Transport::Icmp, _) => (0, 0),
+        (_, Side::Home) => (ephemeral, service),
+        (_, Side::Wan) => (service, ephemeral),
+    };
+    FiveTuple {
+        protocol,
+        source: 0xac10_0a00 | host,
+        destination: 0xac10_0b00 | host,
+        source_port: ports.0,
+        destination_port: ports.1,
+    }
+}

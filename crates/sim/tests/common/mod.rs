@@ -1,0 +1,58 @@
+//! Trials for tests, as Python would hand them over.
+
+use aqmlab_sim::{Column, Outcome};
+use serde_json::{Value, json};
+
+/// A home: rates in Mbit/s, a discipline for both directions, a base RTT, applications.
+pub fn home(down: f64, up: f64, qdisc: &Value, rtt_ms: u64, apps: &[Value]) -> Value {
+    let link = |name: &str, mbit: f64| {
+        json!({"name": name, "rate_bps": (mbit * 1e6) as u64, "qdisc": qdisc})
+    };
+    let apps: Vec<Value> = apps.iter().map(|app| with_routes(app, rtt_ms)).collect();
+    json!({
+        "seed": 1,
+        "duration_ns": 20_000_000_000_u64,
+        "links": [link("up", up), link("down", down)],
+        "apps": apps,
+        "host_jitter_ns": 20_000,
+        "start_jitter_ns": 1_000_000,
+    })
+}
+
+fn with_routes(app: &Value, rtt_ms: u64) -> Value {
+    let mut app = app.clone();
+    let delay_ns = rtt_ms * 500_000;
+    for (way, link) in [("up", 0), ("down", 1)] {
+        if app.get(way).is_none() {
+            app[way] = json!({"links": [link], "delay_ns": delay_ns});
+        }
+    }
+    app
+}
+
+/// An application by name and kind, from the start of the trial.
+pub fn app(name: &str, kind: &str, params: Value) -> Value {
+    json!({"name": name, "app": {"kind": kind, "params": params}, "start_ns": 0})
+}
+
+/// Runs a trial.
+pub fn run(spec: &Value) -> Outcome {
+    aqmlab_sim::run(&aqmlab_sim::parse(&spec.to_string()).unwrap()).unwrap()
+}
+
+/// A number of the row of a table in which the columns named hold the words given.
+pub fn number(outcome: &Outcome, table: &str, row: &[(&str, &str)], column: &str) -> f64 {
+    let table = outcome.table(table).unwrap();
+    let fits = |place: usize| {
+        row.iter().all(|(name, want)| match table.column(name) {
+            Some(Column::Word(indices, words)) => words[indices[place] as usize] == *want,
+            _ => panic!("`{name}` is not a column of words"),
+        })
+    };
+    let place = (0..table.rows()).find(|&place| fits(place)).expect("there is such a row");
+    match table.column(column) {
+        Some(Column::Float(values)) => values[place],
+        Some(Column::Count(values)) => values[place] as f64,
+        other => panic!("`{column}` is {other:?}"),
+    }
+}

@@ -1,0 +1,68 @@
+//! FreeBSD 10's sender: counting in bytes, SACK recovery by holes, go-back-N after a timeout.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`,
+//! `tcp_timer.c`.
+//!
+//! Differences: what is retransmitted keeps the boundaries that it was first sent with; a
+//! closed window is probed as Linux does, by an old number rather than by a byte beyond the
+//! window; and the host cache is empty.
+
+mod ack;
+mod output;
+mod timer;
+
+use aqmlab_core::Instant;
+
+/// The state of loss recovery.
+#[derive(Debug, Default)]
+pub(crate) struct Bsd {
+    /// Duplicate acknowledgements in a row.
+    pub(crate) dup_acks: u32,
+    /// Losses are being repaired by fast retransmission (`TF_FASTRECOVERY`).
+    pub(crate) recovering: bool,
+    /// The window has been reduced in this round trip (`TF_CONGRECOVERY`).
+    pub(crate) congested: bool,
+    /// Recovery ends when this is acknowledged.
+    pub(crate) recover: u64,
+    /// Segments sent by limited transmit for the duplicates seen so far.
+    pub(crate) limited: u32,
+    /// Bytes retransmitted in this recovery and not yet acknowledged (`sack_bytes_rexmit`).
+    pub(crate) rexmit_bytes: u64,
+    /// What was sent when recovery began (`sack_newdata`).
+    pub(crate) new_data_from: u64,
+    /// Timeouts, or probes of a closed window, in a row (`t_rxtshift`).
+    pub(crate) shift: u32,
+    /// The state before a timeout, to return to if it was spurious.
+    pub(crate) before_timeout: Option<BeforeTimeout>,
+    /// When a segment last arrived (`t_rcvtime`).
+    pub(crate) last_heard: Instant,
+    /// The segment being timed where there are no timestamps: when it was sent, and its end.
+    pub(crate) timed: Option<(Instant, u64)>,
+}
+
+/// What a spurious timeout would be undone to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BeforeTimeout {
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
+    pub(crate) recover: u64,
+    pub(crate) recovering: bool,
+    pub(crate) congested: bool,
+    /// An acknowledgement before this time answers the original.
+    pub(crate) until: Instant,
+}
+
+impl Bsd {
+    /// The name that metrics show.
+    pub(crate) const fn name(&self) -> &'static str {
+        if self.recovering {
+            "recovery"
+        } else if self.congested {
+            "cwr"
+        } else if self.shift > 0 {
+            "loss"
+        } else {
+            "open"
+        }
+    }
+}

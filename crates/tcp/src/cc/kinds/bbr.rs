@@ -1,0 +1,307 @@
+//! BBR: send at the rate the path delivers, with about one bandwidth-delay product in flight.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (BBR version 1), in its integer arithmetic; Cardwell
+//! and others, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
+//! Differences, each pinned by a test:
+//!
+//! - where Linux draws a random phase to enter the gain cycle, this draws from a stream named by
+//!   the parameter `seed`, the instant at which the connection was established and the
+//!   handshake's round-trip time: connections differ, a repeated run does not. Two connections
+//!   established within the same nanosecond with the same round trip share their phases unless
+//!   given different seeds;
+//! - samples taken while [`Mode::ProbeRtt`] held the window down are known by the `delivered`
+//!   count at which they were sent, instead of by a mark on the connection.
+//!
+//! And one that shows only with a queue of paced packets: what leaves the host next is taken to
+//! leave now (Linux subtracts what will have been delivered until its departure time).
+//!
+//! `bbr/model.rs` learns the path, `bbr/send.rs` turns the model into a rate and a window.
+
+mod aggregation;
+mod filter;
+mod model;
+mod policer;
+mod send;
+
+use aqmlab_core::{BitRate, Duration, Instant, Kind, Param, Rng, Value};
+
+use super::cubic::{Jiffies, LINUX_HZ};
+use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
+use aggregation::Aggregation;
+use filter::WindowedMax;
+use policer::Policer;
+
+/// Registers `bbr`.
+pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
+    name: "bbr",
+    summary: "BBR version 1: paces at the bandwidth it measures and heeds loss little",
+    source: "Linux 6.1 net/ipv4/tcp_bbr.c",
+    params: &[
+        Param {
+            name: "seed",
+            default: Value::Count(1),
+            doc: "Distinguishes the phases at which connections enter the gain cycle.",
+        },
+        LINUX_HZ,
+    ],
+    build: |args| Box::new(Bbr::new(args.count("seed"), args.count(LINUX_HZ.name))),
+}];
+
+/// Bandwidth is in units per microsecond, times 2^24.
+const BW_SCALE: u32 = 24;
+const BW_UNIT: u64 = 1 << BW_SCALE;
+/// Gains are in 256ths.
+const SCALE: u32 = 8;
+const UNIT: u64 = 1 << SCALE;
+/// 2/ln 2: doubles the rate every round trip.
+const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
+/// Its inverse empties in one round trip the queue that start-up has built.
+const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
+const CWND_GAIN: u64 = UNIT * 2;
+/// The cycle of [`Mode::ProbeBw`]: more, so much less, and then even.
+const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+/// The cycle is entered at any of its last phases but never at the one that drains.
+const CYCLE_RANDOM: u64 = 7;
+/// Segments that acknowledgements of every other segment need to keep flowing.
+const CWND_MIN_TARGET: u64 = 4;
+/// Segments in flight while the round-trip time is unknown.
+const INIT_CWND: u64 = 10;
+
+/// What BBR is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Doubling, until the rate delivered grows no more.
+    Startup,
+    /// Emptying the queue that doubling has built.
+    Drain,
+    /// At the rate delivered, with a look for more from time to time.
+    ProbeBw,
+    /// Nearly silent, to see the path without a queue.
+    ProbeRtt,
+}
+
+/// What the connection is doing about loss (`icsk_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Repair {
+    Open,
+    Recovery,
+    Loss,
+}
+
+/// How to convert between the window's unit and bytes.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    segment: u64,
+    mss: u64,
+}
+
+/// The controller. Amounts are in the window's unit, rates in bytes per second unless said.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, as in the source")]
+struct Bbr {
+    seed: u64,
+    rng: Rng,
+    clock: Jiffies,
+    measure: Measure,
+    mode: Mode,
+
+    /// The greatest bandwidth of the last ten rounds, by round.
+    bw: WindowedMax,
+    rounds: u64,
+    /// A round ends when something is acknowledged that was sent after so much was delivered.
+    next_round_delivered: u64,
+    round_start: bool,
+
+    /// The least round-trip time of ten seconds in microseconds, and the tick it was seen.
+    min_rtt: Option<u64>,
+    min_rtt_stamp: u64,
+    /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the flight is small.
+    probe_rtt_done: Option<u64>,
+    probe_rtt_round_done: bool,
+    /// Samples sent at these `delivered` counts were held down by [`Mode::ProbeRtt`].
+    held_down: Option<(u64, u64)>,
+
+    cycle_index: usize,
+    cycle_start: Instant,
+    pacing_gain: u64,
+    cwnd_gain: u64,
+
+    full_bw: u64,
+    full_bw_count: u32,
+    full_bw_reached: bool,
+
+    policer: Policer,
+    aggregation: Aggregation,
+
+    repair: Repair,
+    /// Whether the retransmission timer expired and recovery is not complete.
+    in_loss: bool,
+    packet_conservation: bool,
+    prior_cwnd: u64,
+    idle_restart: bool,
+
+    has_seen_rtt: bool,
+    pacing_rate: u64,
+    /// When something was last delivered, and the totals then.
+    delivered_at: Instant,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Bbr {
+    fn new(seed: u64, hz: u64) -> Self {
+        Self {
+            seed,
+            rng: Rng::stream(seed, "bbr"),
+            clock: Jiffies::new(hz),
+            measure: Measure { segment: 1, mss: 1 },
+            mode: Mode::Startup,
+            bw: WindowedMax::default(),
+            rounds: 0,
+            next_round_delivered: 0,
+            round_start: false,
+            min_rtt: None,
+            min_rtt_stamp: 0,
+            probe_rtt_done: None,
+            probe_rtt_round_done: false,
+            held_down: None,
+            cycle_index: 0,
+            cycle_start: Instant::ZERO,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            full_bw: 0,
+            full_bw_count: 0,
+            full_bw_reached: false,
+            policer: Policer::default(),
+            aggregation: Aggregation::default(),
+            repair: Repair::Open,
+            in_loss: false,
+            packet_conservation: false,
+            prior_cwnd: 0,
+            idle_restart: false,
+            has_seen_rtt: false,
+            pacing_rate: 0,
+            delivered_at: Instant::ZERO,
+            delivered: 0,
+            lost: 0,
+        }
+    }
+
+    /// The bandwidth to send at: the greatest measured, or a policer's.
+    fn bandwidth(&self) -> u64 {
+        self.policer.rate().unwrap_or_else(|| self.bw.get())
+    }
+
+    /// Notes the window to return to after recovery or [`Mode::ProbeRtt`].
+    fn save_cwnd(&mut self, cwnd: u64) {
+        let whole = self.repair < Repair::Recovery && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if whole { cwnd } else { self.prior_cwnd.max(cwnd) };
+    }
+
+    /// The connection's state; one that repairs nothing any more is through with a timeout too.
+    fn repair_state(&mut self, in_recovery: bool) -> Repair {
+        self.in_loss &= in_recovery;
+        match (self.in_loss, in_recovery) {
+            (true, _) => Repair::Loss,
+            (false, true) => Repair::Recovery,
+            (false, false) => Repair::Open,
+        }
+    }
+
+    fn restart_from_idle(&mut self, window: &mut Window, now: Instant) {
+        self.idle_restart = true;
+        self.aggregation.begin_epoch(now);
+        match self.mode {
+            // The application needs no more than the path is known to give.
+            Mode::ProbeBw => self.set_pacing_rate(UNIT),
+            Mode::ProbeRtt => self.check_probe_rtt_done(window, now),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// A timeout ends a round and restarts the look for a full pipe (`bbr_set_state`).
+    fn enter_loss(&mut self) {
+        self.in_loss = true;
+        self.repair = Repair::Loss;
+        self.full_bw = 0;
+        self.round_start = true;
+        self.sample_policer(1, false);
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_established(&mut self, window: &mut Window, now: Instant, srtt: Option<Duration>) {
+        let round_trip = srtt.unwrap_or_default().as_nanos().rotate_left(32);
+        self.rng = Rng::stream(self.seed ^ now.as_nanos() ^ round_trip, "bbr");
+        self.measure = Measure { segment: window.segment, mss: u64::from(window.mss) };
+        window.ssthresh = u64::MAX;
+        self.min_rtt = srtt.map(Duration::as_micros);
+        self.min_rtt_stamp = self.clock.at(now);
+        self.delivered_at = now;
+        self.aggregation.begin_epoch(now);
+        self.init_pacing_rate(window.cwnd, srtt);
+    }
+
+    fn on_ack(&mut self, _window: &mut Window, _ack: &Ack) {
+        // All is done in `control`, which sees every acknowledgement.
+    }
+
+    fn ssthresh(&mut self, window: &Window, _congestion: &Congestion) -> u64 {
+        self.save_cwnd(window.cwnd);
+        window.ssthresh
+    }
+
+    fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
+        match event {
+            // What is sent after a timeout is sent with nothing in flight, but not after idling.
+            CcEvent::TransmitStart(_) if !self.in_loss => self.restart_from_idle(window, now),
+            CcEvent::RtoEntered => self.enter_loss(),
+            CcEvent::RecoveryEntered | CcEvent::RecoveryLeft => self.in_loss = false,
+            CcEvent::Undone => {
+                self.in_loss = false;
+                self.full_bw = 0;
+                self.full_bw_count = 0;
+                self.reset_policer();
+            }
+            CcEvent::TransmitStart(_) | CcEvent::IdleRestart => {}
+        }
+    }
+
+    fn undo_cwnd(&self, window: &Window, _prior_cwnd: u64) -> u64 {
+        window.cwnd
+    }
+
+    fn controls_cwnd(&self) -> bool {
+        true
+    }
+
+    fn control(&mut self, window: &mut Window, ack: &Ack, in_recovery: bool) {
+        self.measure = Measure { segment: window.segment, mss: u64::from(window.mss) };
+        self.delivered = ack.rate.total_delivered;
+        self.lost = ack.rate.total_lost;
+        if ack.rate.acked_sacked > 0 {
+            self.delivered_at = ack.now;
+        }
+        let app_limited = ack.rate.app_limited || self.was_held_down(ack.rate.prior_delivered);
+        self.update_model(window, ack, app_limited);
+        if !self.has_seen_rtt && ack.srtt.is_some() {
+            self.init_pacing_rate(window.cwnd, ack.srtt);
+        }
+        self.set_pacing_rate(self.pacing_gain);
+        let state = self.repair_state(in_recovery);
+        self.set_cwnd(window, ack, state);
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        BitRate::new(self.pacing_rate.max(1).saturating_mul(8))
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("bw_mbit", self.rate_of(self.bandwidth(), UNIT) as f64 * 8.0 / 1e6),
+            ("min_rtt_ms", self.min_rtt.unwrap_or(0) as f64 / 1e3),
+            ("pacing_gain", self.pacing_gain as f64 / UNIT as f64),
+            ("mode", f64::from(self.mode as u8)),
+        ]
+    }
+}

@@ -1,0 +1,90 @@
+//! How many acknowledgements come at once beyond what the bandwidth explains.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_ack_aggregation`). Wireless links and
+//! offloads hold acknowledgements back and then release many; to keep sending meanwhile, as much
+//! more must be in flight.
+
+use aqmlab_core::Instant;
+
+use super::BW_UNIT;
+
+/// Rounds after which the older of two maxima is forgotten.
+const WINDOW_ROUNDS: u32 = 5;
+/// An epoch in which so much was acknowledged starts over.
+const EPOCH_LIMIT: u64 = 1 << 20;
+/// More than so many microseconds of bandwidth are not provided for.
+const MAX_MICROS: u64 = 100_000;
+
+/// The estimator.
+#[derive(Debug, Default)]
+pub(super) struct Aggregation {
+    epoch: Instant,
+    epoch_acked: u64,
+    /// The greatest excess of the present five rounds and of those before.
+    excess: [u64; 2],
+    index: usize,
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// Starts counting at `now`.
+    pub(super) fn begin_epoch(&mut self, now: Instant) {
+        self.epoch = now;
+        self.epoch_acked = 0;
+    }
+
+    /// A round trip has passed.
+    pub(super) fn next_round(&mut self) {
+        self.rounds = (self.rounds + 1).min(0x1f);
+        if self.rounds >= WINDOW_ROUNDS {
+            self.rounds = 0;
+            self.index ^= 1;
+            self.excess[self.index] = 0;
+        }
+    }
+
+    /// Takes in that `acked` arrived at `now` on a path of bandwidth `bw`, with a window `cwnd`.
+    pub(super) fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
+        let mut expected = product(bw, now.since(self.epoch).as_micros());
+        if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
+            self.begin_epoch(now);
+            expected = 0;
+        }
+        self.epoch_acked = (self.epoch_acked + acked).min(EPOCH_LIMIT - 1);
+        let excess = (self.epoch_acked - expected).min(cwnd);
+        let greatest = &mut self.excess[self.index];
+        *greatest = (*greatest).max(excess);
+    }
+
+    /// What to keep in flight in addition, on a path of bandwidth `bw`.
+    pub(super) fn allowance(&self, bw: u64) -> u64 {
+        self.excess[0].max(self.excess[1]).min(product(bw, MAX_MICROS))
+    }
+}
+
+/// What passes in `micros` at bandwidth `bw`.
+fn product(bw: u64, micros: u64) -> u64 {
+    (u128::from(bw) * u128::from(micros) / u128::from(BW_UNIT)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A segment a millisecond, but acknowledged twenty at a time.
+    #[test]
+    fn what_comes_at_once_is_provided_for_and_forgotten_after_ten_rounds() {
+        let bw = BW_UNIT / 1_000;
+        let mut aggregation = Aggregation::default();
+        for burst in 1..=10 {
+            aggregation.update(Instant::from_millis(20 * burst), 20, bw, 1_000);
+        }
+        let allowance = aggregation.allowance(bw);
+        assert!((20..=21).contains(&allowance), "{allowance}");
+        assert_eq!(aggregation.allowance(bw / 10), 9, "100 ms at a tenth of the rate");
+        for _ in 0..10 {
+            aggregation.next_round();
+        }
+        assert_eq!(aggregation.allowance(bw), 0);
+    }
+}

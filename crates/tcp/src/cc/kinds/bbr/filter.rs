@@ -1,0 +1,101 @@
+//! The greatest of the last so many rounds, in three numbers.
+//!
+//! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`: the best sample, the
+//! best since that one, and the best since that; each is renewed by half or a quarter of the
+//! window, so that the maximum expires at most a quarter too late.
+
+/// A sample and the round in which it was taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    round: u64,
+    value: u64,
+}
+
+/// The running maximum over a window of rounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowedMax([Sample; 3]);
+
+impl WindowedMax {
+    /// The greatest value in the window.
+    #[inline]
+    pub(super) const fn get(&self) -> u64 {
+        self.0[0].value
+    }
+
+    /// Takes `value` in, measured in `round`, and forgets what is older than `window` rounds.
+    pub(super) fn update(&mut self, window: u64, round: u64, value: u64) {
+        let new = Sample { round, value };
+        if value >= self.0[0].value || round - self.0[2].round > window {
+            self.0 = [new; 3];
+            return;
+        }
+        if value >= self.0[1].value {
+            self.0[1] = new;
+            self.0[2] = new;
+        } else if value >= self.0[2].value {
+            self.0[2] = new;
+        }
+        self.expire(window, new);
+    }
+
+    fn expire(&mut self, window: u64, new: Sample) {
+        let [best, second, third] = self.0;
+        let age = new.round - best.round;
+        if age > window {
+            self.0 = [second, third, new];
+            if new.round - self.0[0].round > window {
+                self.0 = [third, new, new];
+            }
+        } else if second.round == best.round && age > window / 4 {
+            self.0[1] = new;
+            self.0[2] = new;
+        } else if third.round == second.round && age > window / 2 {
+            self.0[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_maximum_lasts_for_the_window() {
+        let mut max = WindowedMax::default();
+        max.update(10, 0, 100);
+        for round in 1..=10 {
+            max.update(10, round, 50);
+            assert_eq!(max.get(), 100, "round {round}");
+        }
+        max.update(10, 11, 50);
+        assert_eq!(max.get(), 50);
+        max.update(10, 12, 70);
+        assert_eq!(max.get(), 70);
+    }
+
+    #[test]
+    fn the_next_best_is_known_when_the_best_expires() {
+        let mut max = WindowedMax::default();
+        let values = [100, 90, 90, 80, 70, 70, 60, 50, 50, 50, 50, 50, 50, 50, 50];
+        for (round, value) in (0..).zip(values) {
+            max.update(10, round, value);
+            let want = [(0, 100), (11, 80), (14, 60)].into_iter().rfind(|(from, _)| *from <= round);
+            // A second is kept from a quarter of the window on, a third from half of it.
+            assert_eq!(Some(max.get()), want.map(|(_, value)| value), "round {round}");
+        }
+    }
+
+    #[test]
+    fn the_estimate_lies_between_the_newest_and_the_exact_maximum() {
+        let mut rng = aqmlab_core::Rng::stream(3, "filter");
+        let (mut max, mut all) = (WindowedMax::default(), Vec::new());
+        for round in 0..2_000 {
+            let value = rng.below(1_000);
+            all.push(value);
+            max.update(10, round, value);
+            let from = all.len().saturating_sub(11);
+            let exact = all[from..].iter().copied().max().unwrap_or(0);
+            assert!(value <= max.get() && max.get() <= exact, "round {round}");
+        }
+    }
+}

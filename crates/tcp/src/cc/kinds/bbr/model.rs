@@ -1,0 +1,232 @@
+//! What BBR knows of the path, and the mode that follows from it.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and what it calls), in its order.
+
+use aqmlab_core::Instant;
+
+use super::policer::{Sight, Verdict};
+use super::{
+    BW_UNIT, Bbr, CWND_GAIN, CWND_MIN_TARGET, CYCLE, CYCLE_RANDOM, DRAIN_GAIN, HIGH_GAIN, Mode,
+    UNIT,
+};
+use crate::cc::{Ack, Window};
+
+/// Rounds over which the bandwidth is the greatest: a gain cycle and two.
+const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
+/// Seconds over which the round-trip time is the least.
+const MIN_RTT_SECONDS: u64 = 10;
+/// Microseconds of near silence.
+const PROBE_RTT_MICROS: u64 = 200_000;
+/// The pipe is full after three rounds without a quarter more bandwidth.
+const FULL_BW_THRESHOLD: u64 = UNIT * 5 / 4;
+const FULL_BW_ROUNDS: u32 = 3;
+
+impl Bbr {
+    pub(super) fn update_model(&mut self, window: &mut Window, ack: &Ack, app_limited: bool) {
+        self.update_bandwidth(ack, app_limited);
+        self.update_aggregation(window, ack);
+        self.update_cycle(ack);
+        self.check_full_pipe(app_limited);
+        self.check_drain(window, ack);
+        self.update_min_rtt(window, ack);
+        self.update_gains();
+    }
+
+    /// Whether a sample sent at this count was held down by [`Mode::ProbeRtt`].
+    pub(super) fn was_held_down(&self, prior_delivered: u64) -> bool {
+        self.held_down.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered))
+    }
+
+    fn update_bandwidth(&mut self, ack: &Ack, app_limited: bool) {
+        self.round_start = false;
+        let micros = ack.rate.interval.as_micros();
+        if micros == 0 {
+            return;
+        }
+        if ack.rate.prior_delivered >= self.next_round_delivered {
+            self.next_round_delivered = self.delivered;
+            self.rounds += 1;
+            self.round_start = true;
+            self.packet_conservation = false;
+        }
+        self.sample_policer(ack.rate.losses, app_limited);
+        let bw = ack.rate.delivered.saturating_mul(BW_UNIT) / micros;
+        // An idle application says little about the path, unless it was faster than known.
+        if !app_limited || bw >= self.bw.get() {
+            self.bw.update(BW_ROUNDS, self.rounds, bw);
+        }
+    }
+
+    fn sight(&self, losses: u64, app_limited: bool) -> Sight {
+        Sight {
+            at: self.delivered_at,
+            delivered: self.delivered,
+            lost: self.lost,
+            losses,
+            app_limited,
+            round_start: self.round_start,
+            cycling: self.mode == Mode::ProbeBw,
+        }
+    }
+
+    pub(super) fn reset_policer(&mut self) {
+        let sight = self.sight(0, false);
+        self.policer.reset(&sight);
+    }
+
+    pub(super) fn sample_policer(&mut self, losses: u64, app_limited: bool) {
+        let sight = self.sight(losses, app_limited);
+        match self.policer.sample(&sight, self.measure) {
+            Verdict::AsBefore => {}
+            Verdict::Policed => self.pacing_gain = UNIT,
+            Verdict::LookAgain => self.begin_cycle(),
+        }
+    }
+
+    fn update_aggregation(&mut self, window: &Window, ack: &Ack) {
+        if ack.rate.acked_sacked == 0 || ack.rate.interval.as_micros() == 0 {
+            return;
+        }
+        if self.round_start {
+            self.aggregation.next_round();
+        }
+        let bw = self.bandwidth();
+        self.aggregation.update(self.delivered_at, ack.rate.acked_sacked, bw, window.cwnd);
+    }
+
+    /// Enters [`Mode::ProbeBw`] at a random phase: 0 or 2 to 7, never the one that drains.
+    fn begin_cycle(&mut self) {
+        self.mode = Mode::ProbeBw;
+        self.cycle_index = CYCLE.len() - 1 - self.rng.below(CYCLE_RANDOM) as usize;
+        self.next_phase();
+    }
+
+    fn next_phase(&mut self) {
+        self.cycle_index = (self.cycle_index + 1) % CYCLE.len();
+        self.cycle_start = self.delivered_at;
+    }
+
+    fn update_cycle(&mut self, ack: &Ack) {
+        if self.mode == Mode::ProbeBw && self.phase_is_over(ack) {
+            self.next_phase();
+        }
+    }
+
+    fn phase_is_over(&self, ack: &Ack) -> bool {
+        let lasted = self.delivered_at.since(self.cycle_start).as_micros();
+        let full_length = self.min_rtt.is_some_and(|min_rtt| lasted > min_rtt);
+        // What was in flight before this acknowledgement.
+        let in_flight = ack.in_flight + ack.rate.acked_sacked + ack.rate.losses;
+        match self.pacing_gain {
+            // More than the path holds shows by loss, or by what is in flight.
+            gain if gain > UNIT => {
+                let target = self.inflight(self.bw.get(), gain);
+                full_length && (ack.rate.losses > 0 || in_flight + self.burst() >= target)
+            }
+            gain if gain < UNIT => full_length || in_flight <= self.inflight(self.bw.get(), UNIT),
+            _ => full_length,
+        }
+    }
+
+    fn check_full_pipe(&mut self, app_limited: bool) {
+        if self.full_bw_reached || !self.round_start || app_limited {
+            return;
+        }
+        let bw = self.bw.get();
+        if bw >= self.full_bw * FULL_BW_THRESHOLD / UNIT {
+            self.full_bw = bw;
+            self.full_bw_count = 0;
+            return;
+        }
+        self.full_bw_count += 1;
+        self.full_bw_reached = self.full_bw_count >= FULL_BW_ROUNDS;
+    }
+
+    fn check_drain(&mut self, window: &mut Window, ack: &Ack) {
+        if self.mode == Mode::Startup && self.full_bw_reached {
+            self.mode = Mode::Drain;
+            window.ssthresh = self.inflight(self.bw.get(), UNIT);
+        }
+        if self.mode != Mode::Drain {
+            return;
+        }
+        let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
+        if ack.in_flight + departing <= self.inflight(self.bw.get(), UNIT) {
+            self.begin_cycle();
+        }
+    }
+
+    fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack) {
+        let now = self.clock.at(ack.now);
+        let expired = now > self.min_rtt_stamp + MIN_RTT_SECONDS * self.clock.hz();
+        if let Some(rtt) = ack.rtt.map(aqmlab_core::Duration::as_micros) {
+            let less = self.min_rtt.is_none_or(|min_rtt| rtt < min_rtt);
+            if less || (expired && !maybe_delayed(window, ack)) {
+                self.min_rtt = Some(rtt);
+                self.min_rtt_stamp = now;
+            }
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd(window.cwnd);
+            self.probe_rtt_done = None;
+            self.held_down = Some((self.delivered, self.delivered));
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(window, ack);
+        }
+        if ack.rate.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// Waits for 200 ms and a round trip with at most four segments in flight.
+    fn probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
+        if let Some((_, to)) = &mut self.held_down {
+            *to = self.delivered + ack.in_flight;
+        }
+        if self.probe_rtt_done.is_some() {
+            self.probe_rtt_round_done |= self.round_start;
+            if self.probe_rtt_round_done {
+                self.check_probe_rtt_done(window, ack.now);
+            }
+        } else if ack.in_flight <= CWND_MIN_TARGET * window.segment {
+            let span = self.clock.covering_micros(PROBE_RTT_MICROS);
+            self.probe_rtt_done = Some(self.clock.at(ack.now) + span);
+            self.probe_rtt_round_done = false;
+            self.next_round_delivered = self.delivered;
+        }
+    }
+
+    pub(super) fn check_probe_rtt_done(&mut self, window: &mut Window, now: Instant) {
+        let now = self.clock.at(now);
+        if self.probe_rtt_done.is_none_or(|done| now <= done) {
+            return;
+        }
+        self.min_rtt_stamp = now;
+        window.cwnd = window.cwnd.max(self.prior_cwnd).min(window.clamp);
+        if self.full_bw_reached {
+            self.begin_cycle();
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.policer.rate().is_some() => (UNIT, CWND_GAIN),
+            Mode::ProbeBw => (CYCLE[self.cycle_index], CWND_GAIN),
+            Mode::ProbeRtt => (UNIT, UNIT),
+        };
+    }
+}
+
+/// Whether a delayed-acknowledgement timer may be in this sample: a lone runt segment, with
+/// nothing else delivered since it was sent (`FLAG_ACK_MAYBE_DELAYED`).
+fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
+    ack.bytes < u64::from(window.mss)
+        && ack.rate.acked_sacked <= window.segment
+        && ack.rate.prior_delivered + ack.rate.acked_sacked == ack.rate.total_delivered
+}

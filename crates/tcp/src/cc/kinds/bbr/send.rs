@@ -1,0 +1,144 @@
+//! From the model to a rate and a window.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_set_pacing_rate`, `bbr_set_cwnd` and what they
+//! call).
+
+use aqmlab_core::Duration;
+
+use super::{
+    BW_SCALE, BW_UNIT, Bbr, CWND_MIN_TARGET, HIGH_GAIN, INIT_CWND, Measure, Mode, Repair, SCALE,
+};
+use crate::cc::{Ack, Window};
+
+/// The rate is set one per cent below what was measured, so that queues drain.
+const MARGIN_PERCENT: u64 = 1;
+/// Below 1.2 Mbit/s, here in bytes per second, one segment is handed down at a time.
+const MIN_TSO_RATE: u64 = 1_200_000 / 8;
+/// A millisecond's worth is handed down at a time (`sk_pacing_shift`), up to 64 KiB less headers.
+const PACING_SHIFT: u32 = 10;
+const GSO_MAX: u64 = 65_536 - 1 - 320;
+
+/// Bytes per second of bandwidth `bw` under a gain, less the margin.
+pub(super) fn rate_of(measure: Measure, bw: u64, gain: u64) -> u64 {
+    // Without a division in the two cases that occur: segments counted, or bytes.
+    let per_micro = match measure.segment {
+        1 => u128::from(bw) * u128::from(measure.mss),
+        segment if segment == measure.mss => u128::from(bw),
+        segment => u128::from(bw) * u128::from(measure.mss) / u128::from(segment),
+    };
+    let gained = (per_micro * u128::from(gain)) >> SCALE;
+    let rate = (gained * u128::from(1_000_000 / 100 * (100 - MARGIN_PERCENT))) >> BW_SCALE;
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+impl Bbr {
+    /// Bytes per second of bandwidth `bw` under a gain, less the margin.
+    pub(super) fn rate_of(&self, bw: u64, gain: u64) -> u64 {
+        rate_of(self.measure, bw, gain)
+    }
+
+    /// The first rate: the initial window, faster than once per round trip; a millisecond stands
+    /// for an unknown one.
+    pub(super) fn init_pacing_rate(&mut self, cwnd: u64, srtt: Option<Duration>) {
+        self.has_seen_rtt = srtt.is_some();
+        let micros = srtt.map_or(1_000, |srtt| srtt.as_micros().max(1));
+        self.pacing_rate = self.rate_of(cwnd.saturating_mul(BW_UNIT) / micros, HIGH_GAIN);
+    }
+
+    /// Sets the rate; until the pipe is full it only rises.
+    pub(super) fn set_pacing_rate(&mut self, gain: u64) {
+        let rate = self.rate_of(self.bandwidth(), gain);
+        if self.full_bw_reached || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// The bandwidth-delay product of `bw` under a gain, rounded up.
+    pub(super) fn bdp(&self, bw: u64, gain: u64) -> u64 {
+        let Some(min_rtt) = self.min_rtt else {
+            return INIT_CWND * self.measure.segment;
+        };
+        let gained = (u128::from(bw) * u128::from(min_rtt) * u128::from(gain)) >> SCALE;
+        u64::try_from(gained.div_ceil(u128::from(BW_UNIT))).unwrap_or(u64::MAX >> 8)
+    }
+
+    /// What the host hands to its interface at a time.
+    pub(super) fn burst(&self) -> u64 {
+        let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_MAX);
+        let least = if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 };
+        (bytes / self.measure.mss).max(least).min(127) * self.measure.segment
+    }
+
+    /// `amount` and three bursts, for what sender and receiver hold; then an even number of
+    /// segments, for acknowledgements of every other one.
+    pub(super) fn with_quantum(&self, amount: u64) -> u64 {
+        let even = 2 * self.measure.segment;
+        let rounded = (amount + 3 * self.burst()).div_ceil(even) * even;
+        let probing = self.mode == Mode::ProbeBw && self.cycle_index == 0;
+        rounded + if probing { even } else { 0 }
+    }
+
+    /// What to have in flight at bandwidth `bw` under a gain.
+    pub(super) fn inflight(&self, bw: u64, gain: u64) -> u64 {
+        self.with_quantum(self.bdp(bw, gain))
+    }
+
+    /// Sets the window after an acknowledgement.
+    pub(super) fn set_cwnd(&mut self, window: &mut Window, ack: &Ack, state: Repair) {
+        let acked = ack.rate.acked_sacked;
+        let least = CWND_MIN_TARGET * window.segment;
+        let mut cwnd = window.cwnd;
+        if acked > 0 {
+            cwnd = match self.recover_or_restore(window, ack, state) {
+                Conserve::Exactly(cwnd) => cwnd,
+                Conserve::No(cwnd) => self.approach_target(cwnd, acked).max(least),
+            };
+        }
+        window.cwnd = cwnd.max(window.segment).min(window.clamp);
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(least);
+        }
+    }
+
+    /// Grows towards the target by what was acknowledged, or snaps down to it once the pipe is
+    /// known to be full.
+    fn approach_target(&self, cwnd: u64, acked: u64) -> u64 {
+        let bw = self.bandwidth();
+        let aggregated = if self.full_bw_reached { self.aggregation.allowance(bw) } else { 0 };
+        let target = self.with_quantum(self.bdp(bw, self.cwnd_gain) + aggregated);
+        let grown = cwnd.saturating_add(acked);
+        if self.full_bw_reached {
+            grown.min(target)
+        } else if cwnd < target || self.delivered < INIT_CWND * self.measure.segment {
+            grown
+        } else {
+            cwnd
+        }
+    }
+
+    /// In the first round of recovery as much is sent as was delivered; after recovery the
+    /// window before it is restored.
+    fn recover_or_restore(&mut self, window: &Window, ack: &Ack, state: Repair) -> Conserve {
+        let acked = ack.rate.acked_sacked;
+        let mut cwnd = window.cwnd.saturating_sub(ack.rate.losses).max(window.segment);
+        let before = std::mem::replace(&mut self.repair, state);
+        if state == Repair::Recovery && before != Repair::Recovery {
+            self.packet_conservation = true;
+            self.next_round_delivered = self.delivered;
+            cwnd = ack.in_flight + acked;
+        } else if before >= Repair::Recovery && state < Repair::Recovery {
+            cwnd = cwnd.max(self.prior_cwnd);
+            self.packet_conservation = false;
+        }
+        if self.packet_conservation {
+            return Conserve::Exactly(cwnd.max(ack.in_flight + acked));
+        }
+        Conserve::No(cwnd)
+    }
+}
+
+/// Whether packets are conserved, and the window so far.
+enum Conserve {
+    Exactly(u64),
+    No(u64),
+}

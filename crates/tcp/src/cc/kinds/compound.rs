@@ -1,0 +1,263 @@
+//! Compound TCP: Reno's window plus a second one that grows while the path shows no queue.
+//!
+//! Source: draft-sridharan-tcpm-ctcp-02 §3; Tan, Song, Zhang and Sridharan, "A Compound TCP
+//! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning).
+//! Also read: the implementation of Andrew, Castellani and Hemminger for Linux 2.6 (the least
+//! of a round's samples stands for the round, from three samples on, so that delayed
+//! acknowledgements do not look like a queue).
+//! Choices where the sources leave one, each pinned by a test: k = 3/4, ζ = 1; the average of
+//! gamma moves halfway; no floor below which the delay window is switched off (at 16 segments it
+//! stops growing by itself).
+//!
+//! The connection sees one window, the sum; this file keeps what part of it is the delay window.
+
+use aqmlab_core::{Duration, Instant, Kind, Param, Value, math};
+
+use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
+
+/// Registers `compound`.
+pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
+    name: "compound",
+    summary: "Reno plus a window that grows fast until delay rises, as in Windows",
+    source: "draft-sridharan-tcpm-ctcp-02",
+    params: &[Param {
+        name: "gamma_tuning",
+        default: Value::Flag(true),
+        doc: "Whether gamma adapts to the backlog that Reno alone would have, or stays at 30.",
+    }],
+    build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),
+}];
+
+/// Increase: `α·W^k` segments per round trip.
+const ALPHA: f64 = 1.0 / 8.0;
+const K: f64 = 0.75;
+/// Reduction of the sum on loss.
+const BETA: f64 = 0.5;
+/// How much of the backlog the delay window yields in a round trip.
+const ZETA: f64 = 1.0;
+/// The backlog, in segments, from which the delay window yields.
+const GAMMA_HIGH: f64 = 30.0;
+const GAMMA_LOW: f64 = 5.0;
+/// Samples a round needs before its delay is believed.
+const SAMPLES: u32 = 3;
+/// Segments per acknowledgement that count in slow start (RFC 3465 §2.3).
+const ABC_LIMIT: u64 = 2;
+
+/// The controller. Windows are in segments, times in seconds.
+#[derive(Debug)]
+struct Compound {
+    gamma_tuning: bool,
+    gamma: f64,
+    /// The delay window.
+    dwnd: f64,
+    /// The part of a unit by which the sum has grown beyond what is shown.
+    fraction: f64,
+    /// The least round-trip time ever, kept over idle times.
+    base_rtt: Option<Duration>,
+    round: Round,
+    /// Reno's backlog in the last round, until gamma has taken it in.
+    diff_reno: Option<f64>,
+}
+
+/// One round trip of samples.
+#[derive(Debug, Default)]
+struct Round {
+    /// The round is over once this is acknowledged.
+    end: u64,
+    /// Sum and Reno's part when it began.
+    window: f64,
+    reno: f64,
+    samples: u32,
+    least: Option<Duration>,
+}
+
+impl Compound {
+    fn new(gamma_tuning: bool) -> Self {
+        Self {
+            gamma_tuning,
+            gamma: GAMMA_HIGH,
+            dwnd: 0.0,
+            fraction: 0.0,
+            base_rtt: None,
+            round: Round::default(),
+            diff_reno: None,
+        }
+    }
+
+    fn slow_start(&mut self, window: &mut Window, acked: u64) {
+        let counted = acked.min(ABC_LIMIT * window.segment);
+        let grown = window.cwnd.saturating_add(counted).min(window.ssthresh);
+        window.cwnd = grown.min(window.clamp);
+        self.dwnd = 0.0;
+    }
+
+    /// Starts the next round, and returns the one that this acknowledgement ends.
+    fn turn(&mut self, window: &Window, ack: &Ack) -> Option<Round> {
+        if ack.snd_una <= self.round.end {
+            return None;
+        }
+        let total = window.cwnd as f64 / window.segment as f64;
+        let next = Round {
+            end: ack.snd_nxt,
+            window: total,
+            reno: total - self.dwnd,
+            samples: 0,
+            least: None,
+        };
+        Some(std::mem::replace(&mut self.round, next))
+    }
+
+    /// The delay window's change over `round` (equations 6 and 7 of the paper).
+    fn steer(&mut self, round: &Round) -> f64 {
+        let (Some(base), Some(least)) = (self.base_rtt, round.least) else { return 0.0 };
+        if round.samples < SAMPLES {
+            return 0.0;
+        }
+        // Of every window that share is in queues.
+        let queued = 1.0 - base.as_secs_f64() / least.as_secs_f64();
+        self.diff_reno = Some(round.reno * queued);
+        let diff = round.window * queued;
+        if diff < self.gamma {
+            (ALPHA * math::pow(round.window, K) - 1.0).max(0.0)
+        } else {
+            -(ZETA * diff).min(self.dwnd)
+        }
+    }
+
+    /// Moves gamma towards three quarters of the backlog Reno had before this loss.
+    fn tune_gamma(&mut self) {
+        if let Some(diff) = self.diff_reno.take().filter(|_| self.gamma_tuning) {
+            let tuned = self.gamma / 2.0 + 0.75 * diff / 2.0;
+            self.gamma = tuned.clamp(GAMMA_LOW, GAMMA_HIGH);
+        }
+    }
+
+    fn forget_round(&mut self) {
+        self.round.samples = 0;
+        self.round.least = None;
+    }
+}
+
+impl CongestionControl for Compound {
+    fn on_established(&mut self, _: &mut Window, _: Instant, srtt: Option<Duration>) {
+        self.base_rtt = srtt.filter(|rtt| *rtt > Duration::ZERO);
+    }
+
+    fn on_sample(&mut self, _window: &mut Window, ack: &Ack) {
+        let Some(rtt) = ack.rtt.filter(|rtt| *rtt > Duration::ZERO) else { return };
+        self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
+        self.round.least = Some(self.round.least.map_or(rtt, |least| least.min(rtt)));
+        self.round.samples += 1;
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let ended = self.turn(window, ack);
+        if !ack.cwnd_limited {
+            return;
+        }
+        if window.in_slow_start() {
+            self.slow_start(window, ack.acked);
+            return;
+        }
+        let segment = window.segment as f64;
+        let total = window.cwnd as f64 / segment + self.fraction;
+        // The connection may have cut the window below what the delay window alone was.
+        self.dwnd = self.dwnd.min((total - 1.0).max(0.0));
+        let change = ended.map_or(0.0, |round| self.steer(&round));
+        self.dwnd += change;
+        let reno = ack.acked as f64 / segment / total.max(1.0);
+        let grown = (total + reno + change).max(1.0) * segment;
+        window.cwnd = (grown as u64).min(window.clamp);
+        self.fraction = if window.cwnd == window.clamp { 0.0 } else { grown % 1.0 / segment };
+    }
+
+    fn ssthresh(&mut self, window: &Window, congestion: &Congestion) -> u64 {
+        let total = window.cwnd as f64 / window.segment as f64;
+        let reno = total - self.dwnd.min(total);
+        self.tune_gamma();
+        self.fraction = 0.0;
+        self.dwnd = match congestion.signal {
+            Signal::Rto => 0.0,
+            Signal::Loss | Signal::EcnEcho => (total * (1.0 - BETA) - reno / 2.0).max(0.0),
+        };
+        ((window.cwnd as f64 * (1.0 - BETA)) as u64).max(2 * window.segment)
+    }
+
+    fn on_event(&mut self, _window: &mut Window, event: CcEvent, _now: Instant) {
+        match event {
+            CcEvent::TransmitStart(_) | CcEvent::RecoveryLeft => self.forget_round(),
+            CcEvent::IdleRestart | CcEvent::RtoEntered => {
+                self.forget_round();
+                self.dwnd = 0.0;
+            }
+            CcEvent::RecoveryEntered | CcEvent::Undone => {}
+        }
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("dwnd", self.dwnd), ("gamma", self.gamma)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_base(millis: u64) -> Compound {
+        let mut compound = Compound::new(true);
+        compound.base_rtt = Some(Duration::from_millis(millis));
+        compound
+    }
+
+    fn round(window: f64, millis: u64, samples: u32) -> Round {
+        Round { end: 0, window, reno: window, samples, least: Some(Duration::from_millis(millis)) }
+    }
+
+    #[test]
+    fn the_delay_window_grows_by_a_power_of_the_window_while_there_is_no_queue() {
+        for (window, want) in [(10.0, 0.0), (16.0, 0.0), (256.0, 7.0), (10_000.0, 124.0)] {
+            let got = with_base(100).steer(&round(window, 100, 3));
+            assert!((got - want).abs() < 1e-9, "{window}: {got}, not {want}");
+        }
+    }
+
+    #[test]
+    fn the_delay_window_yields_the_backlog_once_that_reaches_gamma() {
+        let mut compound = with_base(100);
+        compound.dwnd = 100.0;
+        // 256·(1 − 100/125) = 51.2 segments wait in queues.
+        let change = compound.steer(&round(256.0, 125, 3));
+        assert!((change + 51.2).abs() < 1e-9, "{change}");
+        compound.dwnd = 20.0;
+        assert!((compound.steer(&round(256.0, 125, 3)) + 20.0).abs() < 1e-9);
+        assert!(with_base(100).steer(&round(256.0, 125, 2)).abs() < 1e-9, "two samples");
+    }
+
+    #[test]
+    fn gamma_goes_halfway_to_three_quarters_of_renos_backlog() {
+        let mut compound = with_base(100);
+        compound.diff_reno = Some(20.0);
+        compound.tune_gamma();
+        assert!((compound.gamma - 22.5).abs() < 1e-9, "{}", compound.gamma);
+        compound.tune_gamma();
+        assert!((compound.gamma - 22.5).abs() < 1e-9, "a sample is used once");
+        for _ in 0..9 {
+            compound.diff_reno = Some(0.0);
+            compound.tune_gamma();
+        }
+        assert!((compound.gamma - GAMMA_LOW).abs() < 1e-9, "{}", compound.gamma);
+    }
+
+    #[test]
+    fn a_loss_halves_both_windows_and_a_timeout_ends_the_delay_window() {
+        let window = Window { cwnd: 100, ssthresh: 1, segment: 1, mss: 1_460, clamp: 1_000 };
+        let loss =
+            Congestion { now: Instant::ZERO, in_flight: 100, signal: Signal::Loss, srtt: None };
+        let mut compound = with_base(100);
+        compound.dwnd = 40.0;
+        assert_eq!(compound.ssthresh(&window, &loss), 50);
+        assert!((compound.dwnd - 20.0).abs() < 1e-9);
+        compound.ssthresh(&window, &Congestion { signal: Signal::Rto, ..loss });
+        assert!(compound.dwnd.abs() < 1e-9);
+    }
+}

@@ -1,0 +1,75 @@
+//! CUBIC: a window that is a cubic function of the time since the last congestion.
+//!
+//! Three of them, because hosts differ: `cubic` is Linux's integer law, `cubic_rfc` the law as
+//! RFC 9438 writes it, `cubic_freebsd` that of FreeBSD 10. Each file names its source and where
+//! it differs.
+
+mod freebsd;
+mod hystart;
+mod jiffies;
+mod linux;
+mod rfc;
+mod root;
+
+use aqmlab_core::{Kind, Param, Value};
+
+use crate::cc::CongestionControl;
+
+pub(in crate::cc) use jiffies::{Jiffies, LINUX_HZ};
+
+const HYSTART: Param = Param {
+    name: "hystart",
+    default: Value::Word("on", &["on", "plusplus", "off"]),
+    doc: "How slow start ends before loss: HyStart, HyStart++ (RFC 9406), or not at all.",
+};
+
+const FAST_CONVERGENCE: Param = Param {
+    name: "fast_convergence",
+    default: Value::Flag(true),
+    doc: "Whether a second loss below the former maximum gives up more, for newcomers.",
+};
+
+/// Registers `cubic`, `cubic_rfc` and `cubic_freebsd`.
+pub const KINDS: &[Kind<dyn CongestionControl>] = &[
+    Kind {
+        name: "cubic",
+        summary: "CUBIC with HyStart in Linux's integer arithmetic",
+        source: "Linux 6.1 net/ipv4/tcp_cubic.c",
+        params: &[
+            HYSTART,
+            FAST_CONVERGENCE,
+            Param {
+                name: "tcp_friendliness",
+                default: Value::Flag(true),
+                doc: "Whether to grow at least as fast as Reno would.",
+            },
+            LINUX_HZ,
+        ],
+        build: |args| Box::new(linux::Cubic::new(args)),
+    },
+    Kind {
+        name: "cubic_rfc",
+        summary: "CUBIC as the RFC writes it, in real numbers",
+        source: "RFC 9438; RFC 9406",
+        params: &[
+            Param {
+                name: "hystart",
+                default: Value::Word("plusplus", &["plusplus", "off"]),
+                doc: "How slow start ends before loss: HyStart++ (RFC 9406), or not at all.",
+            },
+            FAST_CONVERGENCE,
+        ],
+        build: |args| Box::new(rfc::Cubic::new(args)),
+    },
+    Kind {
+        name: "cubic_freebsd",
+        summary: "CUBIC of FreeBSD 10, counting bytes",
+        source: "FreeBSD 10.4 sys/netinet/cc/cc_cubic.c; draft-rhee-tcpm-cubic-02",
+        params: &[Param {
+            name: "hz",
+            default: Value::Count(1_000),
+            doc: "Ticks of the host's clock per second.",
+        }],
+        build: |args| Box::new(freebsd::Cubic::new(args)),
+    },
+];

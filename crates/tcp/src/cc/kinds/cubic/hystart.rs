@@ -1,0 +1,308 @@
+//! Leaving slow start before it overflows the queue.
+//!
+//! Source of HyStart: Linux 6.1 `net/ipv4/tcp_cubic.c` (`hystart_update`, as of 6.1.129, where
+//! rounds also start while the window is still below 16 segments). Source of HyStart++: RFC 9406.
+//! Differences from Linux: the pacing rate by which the allowance for aggregated
+//! acknowledgements shrinks is that of the present acknowledgement, not of the one before. The
+//! host is taken not to pace, so the train may last half the least delay.
+//! Differences from RFC 9406: none known; the host is taken not to pace (L = 8).
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::cc::{Ack, Window};
+
+/// Grows `window` in slow start; returns what is left of `acked` beyond the threshold
+/// (RFC 5681; Linux `tcp_slow_start`).
+pub(super) fn slow_start(window: &mut Window, acked: u64) -> u64 {
+    let grown = window.cwnd.saturating_add(acked).min(window.ssthresh);
+    let left = acked - (grown - window.cwnd);
+    window.cwnd = grown.min(window.clamp);
+    left
+}
+
+/// How slow start proceeds and ends.
+#[derive(Debug)]
+pub(super) enum SlowStart {
+    /// Until the threshold or a loss.
+    Plain,
+    /// HyStart.
+    Hybrid(HyStart),
+    /// HyStart++.
+    PlusPlus(PlusPlus),
+}
+
+impl SlowStart {
+    /// The one that the parameter `hystart` names.
+    pub(super) fn named(word: &str) -> Self {
+        match word {
+            "on" => Self::Hybrid(HyStart::default()),
+            "plusplus" => Self::PlusPlus(PlusPlus::default()),
+            _ => Self::Plain,
+        }
+    }
+
+    /// The connection starts, or starts over after a timeout.
+    pub(super) fn restart(&mut self, now: Instant, snd_nxt: u64) {
+        if let Self::Hybrid(hystart) = self {
+            hystart.found = false;
+            hystart.begin_round(now, snd_nxt);
+        }
+    }
+
+    /// Congestion ended slow start.
+    pub(super) fn congestion(&mut self) {
+        if let Self::PlusPlus(plusplus) = self {
+            plusplus.phase = Phase::Done;
+        }
+    }
+
+    /// Takes a round-trip sample; may end slow start by lowering the threshold.
+    pub(super) fn sample(&mut self, window: &mut Window, ack: &Ack, rtt: Duration, least: u64) {
+        if !window.in_slow_start() {
+            return;
+        }
+        match self {
+            Self::Plain => {}
+            Self::Hybrid(hystart) => hystart.sample(window, ack, rtt.as_micros().max(1), least),
+            Self::PlusPlus(plusplus) => plusplus.sample(window, ack, rtt),
+        }
+    }
+
+    /// Grows `window`; returns what is left of `acked` for congestion avoidance.
+    pub(super) fn grow(&mut self, window: &mut Window, acked: u64) -> u64 {
+        match self {
+            Self::PlusPlus(plusplus) => plusplus.grow(window, acked),
+            _ => slow_start(window, acked),
+        }
+    }
+}
+
+/// HyStart looks for its exit from this many segments on.
+const LOW_WINDOW: u64 = 16;
+/// Acknowledgements at most this many microseconds apart form a train.
+const ACK_DELTA: u64 = 2_000;
+/// Samples of a round before its least delay is believed.
+const SAMPLES: u32 = 8;
+/// The rise in delay that ends slow start, in microseconds: an eighth of the least, but so much.
+const RISE: std::ops::RangeInclusive<u64> = 4_000..=16_000;
+/// What the host may hand to its network interface at once: 64 KiB less the longest header.
+const GSO_MAX: u64 = 65_536 - 320 - 1;
+
+/// HyStart as Linux has it: a train of acknowledgements longer than half the least delay, or a
+/// rise in delay.
+#[derive(Debug, Default)]
+pub(super) struct HyStart {
+    /// Whether the exit was found.
+    found: bool,
+    /// Samples in this round, up to [`SAMPLES`].
+    samples: u32,
+    /// When the round began, in microseconds.
+    round_start: u64,
+    /// When the last acknowledgement that belongs to the train came, in microseconds.
+    last_ack: u64,
+    /// The round is over once this is acknowledged.
+    end_seq: u64,
+    /// The least delay of this round in microseconds; `u64::MAX` before the first sample.
+    least_of_round: u64,
+}
+
+impl HyStart {
+    fn begin_round(&mut self, now: Instant, snd_nxt: u64) {
+        self.round_start = now.as_nanos() / 1_000;
+        self.last_ack = self.round_start;
+        self.end_seq = snd_nxt;
+        self.least_of_round = u64::MAX;
+        self.samples = 0;
+    }
+
+    /// Takes a sample of `delay` microseconds on a path that needs at `least` so many.
+    fn sample(&mut self, window: &mut Window, ack: &Ack, delay: u64, least: u64) {
+        if self.found {
+            return;
+        }
+        if ack.snd_una > self.end_seq {
+            self.begin_round(ack.now, ack.snd_nxt);
+        }
+        if window.cwnd < LOW_WINDOW * window.segment {
+            return;
+        }
+        let train = self.train_is_long(window, ack, least);
+        let rise = self.delay_rose(delay, least);
+        if train || rise {
+            self.found = true;
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    fn train_is_long(&mut self, window: &Window, ack: &Ack, least: u64) -> bool {
+        let now = ack.now.as_nanos() / 1_000;
+        if now - self.last_ack > ACK_DELTA {
+            return false;
+        }
+        self.last_ack = now;
+        now - self.round_start > u64::midpoint(least, aggregation_allowance(window, ack))
+    }
+
+    fn delay_rose(&mut self, delay: u64, least: u64) -> bool {
+        self.least_of_round = self.least_of_round.min(delay);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        self.least_of_round > least + (least / 8).clamp(*RISE.start(), *RISE.end())
+    }
+}
+
+/// Microseconds that a burst of four maximal hand-overs takes at the rate the host would pace
+/// at, up to one millisecond: what offloads may add to a train (`hystart_ack_delay`).
+fn aggregation_allowance(window: &Window, ack: &Ack) -> u64 {
+    let Some(srtt) = ack.srtt else { return 0 };
+    // `tcp_update_pacing_rate`: twice the window per round trip early in slow start, else 1.2.
+    let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
+    let segments = (window.cwnd.max(ack.in_flight) / window.segment).max(1);
+    let per_round = segments.saturating_mul(u64::from(window.mss) * percent * 10_000);
+    let rate = (per_round / srtt.as_micros().max(1)).max(1);
+    (GSO_MAX * 4 * 1_000_000 / rate).min(1_000)
+}
+
+/// RFC 9406 §4.2.
+const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
+const MIN_RTT_DIVISOR: u64 = 8;
+const N_RTT_SAMPLE: u32 = 8;
+const CSS_GROWTH_DIVISOR: u64 = 4;
+const CSS_ROUNDS: u32 = 5;
+/// Segments by which one acknowledgement may grow the window of a sender that does not pace.
+const L: u64 = 8;
+
+/// HyStart++: on a rise in delay grow more slowly for some rounds, and leave only if the delay
+/// stays up.
+#[derive(Debug)]
+pub(super) struct PlusPlus {
+    phase: Phase,
+    /// The round is over once this is acknowledged.
+    window_end: u64,
+    /// The least delay of the round before; `None` before it has had any.
+    last_round_min: Option<Duration>,
+    /// The least delay of this round.
+    round_min: Option<Duration>,
+    /// Samples in this round.
+    samples: u32,
+    /// Growth that has not yet made a whole unit, in parts of [`CSS_GROWTH_DIVISOR`].
+    owed: u64,
+}
+
+impl Default for PlusPlus {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Standard,
+            window_end: 0,
+            last_round_min: None,
+            round_min: None,
+            samples: 0,
+            owed: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Ordinary slow start.
+    Standard,
+    /// Conservative slow start: since how many rounds, and the delay that led into it.
+    Conservative { rounds: u32, baseline: Duration },
+    /// Slow start is over; later ones are ordinary (RFC 9406 §4.3).
+    Done,
+}
+
+impl PlusPlus {
+    fn sample(&mut self, window: &mut Window, ack: &Ack, rtt: Duration) {
+        if self.phase == Phase::Done {
+            return;
+        }
+        if ack.snd_una > self.window_end {
+            self.next_round(window, ack.snd_nxt);
+        }
+        self.round_min = Some(self.round_min.map_or(rtt, |least| least.min(rtt)));
+        self.samples += 1;
+        if self.samples >= N_RTT_SAMPLE {
+            self.judge();
+        }
+    }
+
+    fn next_round(&mut self, window: &mut Window, snd_nxt: u64) {
+        self.last_round_min = self.round_min.take();
+        self.samples = 0;
+        self.window_end = snd_nxt;
+        if let Phase::Conservative { rounds, .. } = &mut self.phase {
+            *rounds += 1;
+            if *rounds >= CSS_ROUNDS {
+                self.phase = Phase::Done;
+                window.ssthresh = window.cwnd;
+            }
+        }
+    }
+
+    /// Compares this round's least delay with what it should be.
+    fn judge(&mut self) {
+        let Some(delay) = self.round_min else { return };
+        match (self.phase, self.last_round_min) {
+            (Phase::Standard, Some(last)) => {
+                let rise = (last / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);
+                if delay >= last + rise {
+                    self.phase = Phase::Conservative { rounds: 0, baseline: delay };
+                }
+            }
+            (Phase::Conservative { baseline, .. }, _) if delay < baseline => {
+                self.phase = Phase::Standard;
+            }
+            _ => {}
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, acked: u64) -> u64 {
+        match self.phase {
+            Phase::Done => slow_start(window, acked),
+            Phase::Standard => {
+                let counted = acked.min(L * window.segment);
+                slow_start(window, counted)
+            }
+            Phase::Conservative { .. } => {
+                self.owed += acked.min(L * window.segment);
+                let whole = self.owed / CSS_GROWTH_DIVISOR;
+                self.owed %= CSS_GROWTH_DIVISOR;
+                slow_start(window, whole)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::RateSample;
+
+    /// At the present acknowledgement's rate: a millisecond up to 2 Gbit/s, and less beyond.
+    #[test]
+    fn the_allowance_for_aggregation_shrinks_with_the_rate() {
+        for (cwnd, rtt_ms, want) in [(100, 40, 1_000), (10_000, 10, 90), (100_000, 10, 9)] {
+            let window =
+                Window { cwnd, ssthresh: u64::MAX, segment: 1, mss: 1_448, clamp: u64::MAX };
+            let ack = Ack {
+                now: Instant::ZERO,
+                acked: 1,
+                bytes: 1_448,
+                in_flight: 1,
+                prior_in_flight: 1,
+                rtt: None,
+                srtt: Some(Duration::from_millis(rtt_ms)),
+                min_rtt: None,
+                cwnd_limited: true,
+                snd_una: 0,
+                snd_nxt: 0,
+                rate: RateSample::default(),
+            };
+            assert_eq!(aggregation_allowance(&window, &ack), want, "{cwnd} in {rtt_ms} ms");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The kernel's coarse clock, which quantises what CUBIC and BBR see of time.
+
+use aqmlab_core::{Duration, Instant, Param, Value};
+
+/// The parameter that sets the clock of a Linux host.
+pub(in crate::cc) const LINUX_HZ: Param = Param {
+    name: "hz",
+    default: Value::Count(250),
+    doc: "Ticks of the kernel's clock per second (Debian and Ubuntu build with 250).",
+};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A clock that ticks `hz` times a second, in step with the run's start.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cc) struct Jiffies {
+    hz: u64,
+}
+
+impl Jiffies {
+    /// A clock of `hz` ticks per second; it ticks at least once, and at most every microsecond.
+    pub(in crate::cc) fn new(hz: u64) -> Self {
+        Self { hz: hz.clamp(1, 1_000_000) }
+    }
+
+    /// Ticks per second.
+    pub(in crate::cc) const fn hz(self) -> u64 {
+        self.hz
+    }
+
+    /// Whole ticks until `now`.
+    #[inline]
+    pub(in crate::cc) const fn at(self, now: Instant) -> u64 {
+        self.whole(now.as_nanos())
+    }
+
+    /// Whole ticks in `span`.
+    #[inline]
+    pub(in crate::cc) const fn within(self, span: Duration) -> u64 {
+        self.whole(span.as_nanos())
+    }
+
+    /// Ticks that cover `us` microseconds, rounded up as the kernel's `usecs_to_jiffies` does.
+    #[inline]
+    pub(in crate::cc) const fn covering_micros(self, us: u64) -> u64 {
+        us.saturating_mul(self.hz).div_ceil(1_000_000)
+    }
+
+    // Seconds and the rest apart, so that years of nanoseconds fit.
+    const fn whole(self, nanos: u64) -> u64 {
+        (nanos / SECOND) * self.hz + (nanos % SECOND) * self.hz / SECOND
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_cut_to_ticks_and_delays_are_rounded_up() {
+        let clock = Jiffies::new(250);
+        for (us, at, covering) in [(0, 0, 0), (1, 0, 1), (4_000, 1, 1), (4_001, 1, 2)] {
+            assert_eq!(clock.at(Instant::from_micros(us)), at, "{us} us");
+            assert_eq!(clock.covering_micros(us), covering, "{us} us");
+        }
+        assert_eq!(clock.within(Duration::from_secs(60)), 15_000);
+    }
+}

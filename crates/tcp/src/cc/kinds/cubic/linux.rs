@@ -1,0 +1,329 @@
+//! CUBIC as Linux computes it: in whole segments and clock ticks.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_cubic.c` (`bictcp_update` and its callers) and
+//! `tcp_cong.c` (`tcp_slow_start`, `tcp_cong_avoid_ai`).
+//! Differences, each pinned by a test:
+//!
+//! - where Linux's 32- and 64-bit numbers would wrap (some six minutes without a loss), these
+//!   stay at their limit;
+//! - on a host that counts bytes, acknowledged bytes are gathered into whole segments first.
+
+use aqmlab_core::{Args, Instant};
+
+use super::hystart::SlowStart;
+use super::root::cubic_root;
+use super::{Jiffies, jiffies};
+use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
+
+/// What remains of the window after a loss, in 1024ths.
+const BETA: u64 = 717;
+const BETA_SCALE: u64 = 1_024;
+/// `C` in 1024ths, times ten: per round trip of the nominal 100 ms.
+const CUBE_RTT_SCALE: u64 = 41 * 10;
+/// `1/C` in the unit of K cubed, which is 1/1024 s.
+const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
+/// Acknowledgements per segment of Reno's growth with CUBIC's β, in eighths of the window.
+const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
+
+/// The controller.
+#[derive(Debug)]
+pub(super) struct Cubic {
+    fast_convergence: bool,
+    friendliness: bool,
+    clock: Jiffies,
+    slow_start: SlowStart,
+    law: Law,
+    /// The least delay in microseconds; zero before the first sample.
+    delay_min: u64,
+    /// Segments acknowledged towards the next increase.
+    credit: u64,
+    /// Bytes acknowledged towards the next whole segment.
+    partial: u64,
+    /// The newest `snd_nxt` seen.
+    snd_nxt: u64,
+}
+
+/// The cubic function and what it is measured from.
+#[derive(Debug, Default)]
+struct Law {
+    /// Acknowledged segments per segment of growth.
+    cnt: u64,
+    /// The window at the last loss, perhaps reduced; zero if none is known.
+    last_max_cwnd: u64,
+    /// The window and the tick of the last evaluation.
+    last_cwnd: u64,
+    last_time: u64,
+    /// The plateau of the function.
+    origin: u64,
+    /// From the epoch's start to the plateau, in 1024ths of a second.
+    k: u64,
+    /// The tick from which time counts; `None` until growth resumes after a reduction.
+    epoch_start: Option<u64>,
+    /// Segments acknowledged towards Reno's next increase.
+    ack_cnt: u64,
+    /// What Reno's window would be.
+    tcp_cwnd: u64,
+}
+
+impl Cubic {
+    /// One with the arguments of the kind `cubic`.
+    pub(super) fn new(args: &Args) -> Self {
+        Self {
+            fast_convergence: args.flag("fast_convergence"),
+            friendliness: args.flag("tcp_friendliness"),
+            clock: Jiffies::new(args.count(jiffies::LINUX_HZ.name)),
+            slow_start: SlowStart::named(args.word("hystart")),
+            law: Law::default(),
+            delay_min: 0,
+            credit: 0,
+            partial: 0,
+            snd_nxt: 0,
+        }
+    }
+
+    /// Whole segments in `acked` units, carrying the rest.
+    fn whole_segments(&mut self, segment: u64, acked: u64) -> u64 {
+        if segment == 1 {
+            return acked;
+        }
+        let bytes = self.partial + acked;
+        self.partial = bytes % segment;
+        bytes / segment
+    }
+
+    /// Segments by which the window grows for `acked` (`tcp_cong_avoid_ai`).
+    fn additive_increase(&mut self, acked: u64) -> u64 {
+        let per = self.law.cnt;
+        let mut grown = 0;
+        // Credit gathered while growth was slower is worth one segment, not several.
+        if self.credit >= per {
+            self.credit = 0;
+            grown = 1;
+        }
+        self.credit += acked;
+        if self.credit >= per {
+            grown += self.credit / per;
+            self.credit %= per;
+        }
+        grown
+    }
+
+    fn reset(&mut self, now: Instant) {
+        self.law = Law::default();
+        self.delay_min = 0;
+        self.slow_start.restart(now, self.snd_nxt);
+    }
+}
+
+impl Law {
+    /// Sets `cnt` for a window of `cwnd` segments (`bictcp_update`).
+    fn update(&mut self, cwnd: u64, acked: u64, now: u64, cubic: &Terms) {
+        self.ack_cnt += acked;
+        if self.last_cwnd == cwnd && now - self.last_time <= cubic.clock.hz() / 32 {
+            return;
+        }
+        // The function is evaluated at most once a tick; Reno's window every time.
+        if self.epoch_start.is_none() || now != self.last_time {
+            self.last_cwnd = cwnd;
+            self.last_time = now;
+            self.evaluate(cwnd, acked, now, cubic);
+        }
+        if cubic.friendliness {
+            self.keep_up_with_reno(cwnd);
+        }
+        // At most a segment per two acknowledged: 1.5 times the window per round trip.
+        self.cnt = self.cnt.max(2);
+    }
+
+    fn evaluate(&mut self, cwnd: u64, acked: u64, now: u64, cubic: &Terms) {
+        let start = match self.epoch_start {
+            Some(start) => start,
+            None => self.begin_epoch(cwnd, acked, now),
+        };
+        let ticks = now - start + cubic.clock.covering_micros(cubic.delay_min);
+        let target = self.target((ticks << 10) / cubic.clock.hz());
+        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        // While no maximum is known, at least 5 % per round trip.
+        if self.last_max_cwnd == 0 {
+            self.cnt = self.cnt.min(20);
+        }
+    }
+
+    fn begin_epoch(&mut self, cwnd: u64, acked: u64, now: u64) -> u64 {
+        self.epoch_start = Some(now);
+        self.ack_cnt = acked;
+        self.tcp_cwnd = cwnd;
+        self.origin = self.last_max_cwnd.max(cwnd);
+        self.k = match self.last_max_cwnd.saturating_sub(cwnd) {
+            0 => 0,
+            below => cubic_root(CUBE_FACTOR.saturating_mul(below)),
+        };
+        now
+    }
+
+    /// The window that the function gives `t` 1024ths of a second into the epoch.
+    fn target(&self, t: u64) -> u64 {
+        let offset = u128::from(t.abs_diff(self.k));
+        let cube = offset.saturating_mul(offset).saturating_mul(offset);
+        let scaled = cube.saturating_mul(u128::from(CUBE_RTT_SCALE)) >> 40;
+        let delta = scaled.min(u128::from(u32::MAX)) as u64;
+        if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta }
+    }
+
+    fn keep_up_with_reno(&mut self, cwnd: u64) {
+        let per = (cwnd * FRIENDLY_SCALE) >> 3;
+        if self.ack_cnt > per {
+            let grown = (self.ack_cnt - 1) / per;
+            self.ack_cnt -= grown * per;
+            self.tcp_cwnd += grown;
+        }
+        if self.tcp_cwnd > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.tcp_cwnd - cwnd));
+        }
+    }
+}
+
+/// What the law needs to know of the controller.
+struct Terms {
+    clock: Jiffies,
+    delay_min: u64,
+    friendliness: bool,
+}
+
+impl CongestionControl for Cubic {
+    fn on_established(
+        &mut self,
+        _window: &mut Window,
+        now: Instant,
+        _srtt: Option<aqmlab_core::Duration>,
+    ) {
+        self.reset(now);
+    }
+
+    fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
+        self.snd_nxt = ack.snd_nxt;
+        let Some(rtt) = ack.rtt else { return };
+        // Samples within a second of recovery still see the queue that caused it.
+        let now = self.clock.at(ack.now);
+        if self.law.epoch_start.is_some_and(|start| now.saturating_sub(start) < self.clock.hz()) {
+            return;
+        }
+        let delay = rtt.as_micros().max(1);
+        if self.delay_min == 0 || delay < self.delay_min {
+            self.delay_min = delay;
+        }
+        self.slow_start.sample(window, ack, rtt, self.delay_min);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.cwnd_limited {
+            return;
+        }
+        let mut acked = ack.acked;
+        if window.in_slow_start() {
+            acked = self.slow_start.grow(window, acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        let acked = self.whole_segments(window.segment, acked);
+        let cwnd = if window.segment == 1 { window.cwnd } else { window.cwnd / window.segment };
+        let terms =
+            Terms { clock: self.clock, delay_min: self.delay_min, friendliness: self.friendliness };
+        self.law.update(cwnd.max(1), acked, self.clock.at(ack.now), &terms);
+        let grown = self.additive_increase(acked);
+        window.cwnd = (window.cwnd + grown * window.segment).min(window.clamp);
+    }
+
+    fn ssthresh(&mut self, window: &Window, _congestion: &Congestion) -> u64 {
+        let cwnd = window.cwnd / window.segment;
+        self.law.epoch_start = None;
+        self.law.last_max_cwnd = if self.fast_convergence && cwnd < self.law.last_max_cwnd {
+            cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
+        } else {
+            cwnd
+        };
+        self.credit = 0;
+        self.slow_start.congestion();
+        (cwnd * BETA / BETA_SCALE).max(2) * window.segment
+    }
+
+    fn on_event(&mut self, _window: &mut Window, event: CcEvent, now: Instant) {
+        match event {
+            // Idle time is no time to grow: the epoch moves along.
+            CcEvent::TransmitStart(idle) => {
+                let now = self.clock.at(now);
+                if let Some(start) = &mut self.law.epoch_start {
+                    *start = (*start + self.clock.within(idle)).min(now);
+                }
+            }
+            CcEvent::RtoEntered => {
+                self.credit = 0;
+                self.reset(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("w_max", self.law.last_max_cwnd as f64),
+            ("k_s", self.law.k as f64 / 1_024.0),
+            ("w_reno", self.law.tcp_cwnd as f64),
+            ("delay_min_ms", self.delay_min as f64 / 1e3),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law_after_loss(last_max: u64, cwnd: u64) -> Law {
+        let mut law = Law { last_max_cwnd: last_max, ..Law::default() };
+        law.begin_epoch(cwnd, 1, 0);
+        law
+    }
+
+    /// C-82: K for a maximum of 100 and a window of 70 is 4.217 s; there the function is at its
+    /// maximum, and at the start at the window it began with.
+    #[test]
+    fn the_function_starts_at_beta_and_reaches_the_maximum_after_k() {
+        let law = law_after_loss(100, 70);
+        let k = law.k as f64 / 1_024.0;
+        assert!((k - 4.217).abs() < 0.03, "K = {k} s");
+        assert_eq!(law.target(law.k), 100);
+        assert!(law.target(0).abs_diff(70) <= 1, "W(0) = {}", law.target(0));
+        assert!(law.target(2 * law.k).abs_diff(130) <= 1);
+    }
+
+    #[test]
+    fn where_linux_would_wrap_the_function_stays_at_its_limit() {
+        let law = law_after_loss(100, 70);
+        // 345 s past the plateau 410·t³ exceeds 64 bits, and the window 32 bits at 2200 s.
+        assert_eq!(law.target(law.k + 400 * 1_024), 100 + 25_625_000);
+        assert_eq!(law.target(u64::MAX >> 12), 100 + u64::from(u32::MAX));
+        let tiny = Law { origin: 1, k: 4_000, ..Law::default() };
+        assert_eq!(tiny.target(0), 0, "below nothing there is nothing");
+    }
+
+    #[test]
+    fn credit_from_slower_growth_is_applied_gently() {
+        let mut cubic = Cubic::new(&aqmlab_core::Args::defaults(super::super::KINDS[0].params));
+        cubic.law.cnt = 100;
+        assert_eq!(cubic.additive_increase(99), 0);
+        cubic.law.cnt = 10;
+        assert_eq!(cubic.additive_increase(1), 1, "99 credits at ten each are worth one");
+        assert_eq!(cubic.credit, 1);
+        assert_eq!(cubic.additive_increase(25), 2);
+        assert_eq!(cubic.credit, 6, "what was acknowledged beyond is carried over");
+    }
+
+    #[test]
+    fn bytes_are_gathered_into_whole_segments() {
+        let mut cubic = Cubic::new(&aqmlab_core::Args::defaults(super::super::KINDS[0].params));
+        let wholes: Vec<_> =
+            [1_000, 1_000, 1_000].map(|bytes| cubic.whole_segments(1_448, bytes)).into();
+        assert_eq!((wholes, cubic.partial), (vec![0, 1, 1], 104));
+    }
+}

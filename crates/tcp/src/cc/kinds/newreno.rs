@@ -1,0 +1,149 @@
+//! NewReno as FreeBSD counts it: in bytes, by appropriate byte counting.
+//!
+//! Sources: RFC 5681, RFC 3465 with L = 2, RFC 3390 for the window after an idle period;
+//! FreeBSD 10.4 `sys/netinet/cc/cc_newreno.c` and `cc_ack_received` of `tcp_input.c`.
+
+use aqmlab_core::{Instant, Kind};
+
+use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
+
+/// Registers `newreno`.
+pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
+    name: "newreno",
+    summary: "FreeBSD's Reno: appropriate byte counting, halving to whole segments on loss",
+    source: "RFC 5681, RFC 3465; FreeBSD 10.4 sys/netinet/cc/cc_newreno.c",
+    params: &[],
+    build: |_| Box::new(NewReno::default()),
+}];
+
+/// Segments that one acknowledgement may count for (`net.inet.tcp.abc_l_var`).
+const ABC_LIMIT: u64 = 2;
+
+/// What NewReno remembers.
+#[derive(Debug, Default)]
+struct NewReno {
+    /// Acknowledged since the window last grew in congestion avoidance.
+    counted: u64,
+    /// The highest byte sent so far: below it, a timeout is being gone back over.
+    highest: u64,
+}
+
+impl NewReno {
+    /// What an acknowledgement counts for, in units of the window: bytes, unless the host
+    /// counts segments.
+    fn acknowledged(window: &Window, ack: &Ack) -> u64 {
+        if window.segment == 1 { ack.bytes.div_ceil(u64::from(window.mss.max(1))) } else { ack.bytes }
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let acked = Self::acknowledged(window, ack);
+        self.highest = self.highest.max(ack.snd_nxt);
+        // FreeBSD still starts slowly where the window equals the threshold.
+        if window.cwnd > window.ssthresh {
+            self.counted += acked.min(ABC_LIMIT * window.segment);
+            if self.counted >= window.cwnd {
+                self.counted -= window.cwnd;
+                if ack.cwnd_limited {
+                    window.cwnd = (window.cwnd + window.segment).min(window.clamp);
+                }
+            }
+            return;
+        }
+        self.counted = 0;
+        if ack.cwnd_limited {
+            // RFC 3465 §2.3: one segment an acknowledgement after a timeout.
+            let limit = if ack.snd_nxt < self.highest { 1 } else { ABC_LIMIT };
+            let growth = acked.min(limit * window.segment);
+            window.cwnd = (window.cwnd + growth).min(window.clamp);
+        }
+    }
+
+    fn ssthresh(&mut self, window: &Window, _congestion: &Congestion) -> u64 {
+        (window.cwnd / 2 / window.segment).max(2) * window.segment
+    }
+
+    fn on_event(&mut self, window: &mut Window, event: CcEvent, _now: Instant) {
+        match event {
+            CcEvent::RtoEntered | CcEvent::RecoveryLeft => self.counted = 0,
+            CcEvent::IdleRestart => {
+                let mss = u64::from(window.mss.max(1));
+                let bytes = (4 * mss).min((2 * mss).max(4_380));
+                let restart = if window.segment == 1 { bytes / mss } else { bytes };
+                window.cwnd = window.cwnd.min(restart);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Args;
+
+    use super::*;
+    use crate::cc::{RateSample, Signal};
+
+    const MSS: u64 = 1_448;
+
+    fn window(cwnd: u64, ssthresh: u64) -> Window {
+        Window { cwnd, ssthresh, segment: MSS, mss: MSS as u32, clamp: 1 << 40 }
+    }
+
+    fn ack(bytes: u64, snd_nxt: u64) -> Ack {
+        Ack {
+            now: Instant::ZERO,
+            acked: bytes,
+            bytes,
+            in_flight: 0,
+            prior_in_flight: 0,
+            rtt: None,
+            srtt: None,
+            min_rtt: None,
+            cwnd_limited: true,
+            snd_una: 0,
+            snd_nxt,
+            rate: RateSample::default(),
+        }
+    }
+
+    fn fresh() -> Box<dyn CongestionControl> {
+        (KINDS[0].build)(&Args::defaults(KINDS[0].params))
+    }
+
+    #[test]
+    fn slow_start_counts_two_segments_an_ack_and_one_after_a_timeout() {
+        let mut cc = fresh();
+        let mut window = window(10 * MSS, u64::MAX);
+        cc.on_ack(&mut window, &ack(3 * MSS, 100 * MSS));
+        assert_eq!(window.cwnd, 12 * MSS);
+        cc.on_ack(&mut window, &ack(3 * MSS, 50 * MSS));
+        assert_eq!(window.cwnd, 13 * MSS);
+        cc.on_ack(&mut window, &ack(100, 100 * MSS));
+        assert_eq!(window.cwnd, 13 * MSS + 100);
+    }
+
+    #[test]
+    fn congestion_avoidance_grows_by_a_segment_a_window() {
+        let mut cc = fresh();
+        let mut window = window(10 * MSS, 5 * MSS);
+        for i in 1..=10 {
+            cc.on_ack(&mut window, &ack(2 * MSS, i * MSS));
+            assert_eq!(window.cwnd, if i < 5 { 10 } else { 11 } * MSS, "{i}");
+            if i == 5 {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn c81_a_loss_halves_to_whole_segments_and_at_least_two() {
+        let mut cc = fresh();
+        let congestion =
+            Congestion { now: Instant::ZERO, in_flight: 0, signal: Signal::Loss, srtt: None };
+        for (cwnd, want) in [(20 * MSS, 10), (21 * MSS, 10), (3 * MSS, 2), (MSS, 2)] {
+            assert_eq!(cc.ssthresh(&window(cwnd, 0), &congestion), want * MSS);
+        }
+    }
+}

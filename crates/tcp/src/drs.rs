@@ -1,0 +1,157 @@
+//! Dynamic right-sizing: the receive buffer follows what arrives in a round trip.
+//!
+//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`);
+//! FreeBSD 10.4 `tcp_input.c` (automatic sizing of the receive socket buffer, in steps).
+
+use aqmlab_core::{Duration, Instant, TcpHeader};
+
+use crate::Connection;
+
+/// What the receiver measures to size its buffer.
+#[derive(Debug, Default)]
+pub(crate) struct RightSizing {
+    /// Eight times the receiver's round-trip time in nanoseconds; zero while unknown.
+    rtt8: u64,
+    /// A round trip without timestamps: a window's worth of data from here.
+    round: Option<(Instant, u64)>,
+    last_echo: u32,
+    /// What was read in a round trip, at most, so far.
+    space: u64,
+    /// Where and when the round trip being counted began.
+    from: u64,
+    since: Instant,
+    /// FreeBSD: when counting began, and the count.
+    step_from: Option<Instant>,
+    step_bytes: u64,
+}
+
+impl RightSizing {
+    pub(crate) fn start(&mut self, space: u64, nxt: u64, now: Instant) {
+        self.space = space.max(1);
+        self.from = nxt;
+        self.since = now;
+    }
+
+    /// The receiver's estimate of the round-trip time.
+    pub(crate) fn rtt(&self) -> Option<Duration> {
+        (self.rtt8 != 0).then(|| Duration::from_nanos(self.rtt8 / 8))
+    }
+
+    /// Takes a sample: smoothed if it is from a timestamp, else only lowering the estimate.
+    fn sample(&mut self, rtt: Duration, smoothed: bool) {
+        let rtt = rtt.as_nanos().max(1_000);
+        if self.rtt8 == 0 {
+            self.rtt8 = rtt * 8;
+        } else if smoothed {
+            self.rtt8 = self.rtt8 - self.rtt8 / 8 + rtt;
+        } else {
+            self.rtt8 = self.rtt8.min(rtt * 8);
+        }
+    }
+}
+
+impl Connection {
+    /// Measures a round trip as the time in which a full window arrives.
+    #[inline]
+    pub(crate) fn measure_receiver_rtt(&mut self) {
+        let now = self.clock.now;
+        let nxt = self.rcv.nxt;
+        if let Some((since, end)) = self.rwin.sizing.round {
+            if nxt < end {
+                return;
+            }
+            self.rwin.sizing.sample(now.since(since), false);
+        }
+        self.rwin.sizing.round = Some((now, nxt + self.rwin.advertised));
+    }
+
+    /// Measures a round trip by the echo of our timestamp in a full-sized segment.
+    #[inline]
+    pub(crate) fn measure_receiver_rtt_by_echo(&mut self, header: &TcpHeader) {
+        let sizing = &mut self.rwin.sizing;
+        if !header.timestamps || header.ts_ecr == sizing.last_echo {
+            return;
+        }
+        sizing.last_echo = header.ts_ecr;
+        if header.payload >= self.delack.rcv_mss && header.ts_ecr != 0 {
+            let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
+            if millis < i32::MAX as u32 / 1_000 {
+                sizing.sample(Duration::from_millis(u64::from(millis.max(1))), true);
+            }
+        }
+    }
+
+    /// Sizes the buffer, once a round trip, after the application has read everything.
+    #[inline]
+    pub(crate) fn adjust_receive_space(&mut self) {
+        let now = self.clock.now;
+        let sizing = &mut self.rwin.sizing;
+        if sizing.rtt8 == 0 || now.since(sizing.since).as_nanos() < sizing.rtt8 / 8 {
+            return;
+        }
+        let copied = self.rcv.nxt.saturating_sub(sizing.from);
+        let before = sizing.space;
+        sizing.from = self.rcv.nxt;
+        sizing.since = now;
+        if copied <= before {
+            return;
+        }
+        sizing.space = copied;
+        if self.profile.receive_tuning && self.rwin.fixed.is_none() && !self.rwin.is_bsd {
+            self.enlarge_receive_buffer(copied, before);
+        }
+    }
+
+    /// Twice what was read in the last round trip and, as the sender may be in slow start, as
+    /// much again as it grew by.
+    fn enlarge_receive_buffer(&mut self, copied: u64, before: u64) {
+        let advmss = u64::from(self.wire.advmss.max(1));
+        let steady = 2 * copied + 16 * advmss;
+        let growth = u128::from(steady) * u128::from(copied - before) / u128::from(before);
+        let window = u128::from(steady) + 2 * growth;
+        // What a full-sized segment costs: at least so much that its share is its payload.
+        let mut memory = advmss + 896;
+        while self.rwin.from_memory(memory) < advmss {
+            memory += 128;
+        }
+        let wanted = window / u128::from(advmss) * u128::from(memory);
+        let buffer = wanted.min(u128::from(self.profile.receive_buffer_max)) as u64;
+        if buffer > self.rwin.buffer {
+            self.rwin.buffer = buffer;
+            self.rwin.clamp = self.rwin.from_memory(buffer);
+        }
+    }
+
+    /// FreeBSD (`tcp_autorcvbuf`): a step when seven eighths of the buffer arrived within the
+    /// sender's round-trip time, as far as the fast path sees it.
+    #[inline]
+    pub(crate) fn step_receive_buffer(&mut self, payload: u32) {
+        let (true, None) = (self.profile.receive_tuning, self.rwin.fixed) else { return };
+        let now = self.clock.now;
+        let rtt = self.rtt.srtt();
+        let sizing = &mut self.rwin.sizing;
+        let Some((since, rtt)) = sizing.step_from.zip(rtt) else {
+            sizing.step_bytes += u64::from(payload);
+            return;
+        };
+        if now.since(since) <= rtt {
+            sizing.step_bytes += u64::from(payload);
+            return;
+        }
+        let (bytes, buffer) = (sizing.step_bytes, self.rwin.buffer);
+        sizing.step_from = None;
+        sizing.step_bytes = 0;
+        if bytes > buffer / 8 * 7 && buffer < self.profile.receive_buffer_max {
+            let larger = buffer + self.profile.receive_buffer_step;
+            self.rwin.buffer = larger.min(self.profile.receive_buffer_max);
+        }
+    }
+
+    /// FreeBSD: counting starts with the next segment sent.
+    #[inline]
+    pub(crate) fn start_receive_steps(&mut self) {
+        if self.rwin.is_bsd && self.rwin.sizing.step_from.is_none() {
+            self.rwin.sizing.step_from = Some(self.clock.now);
+        }
+    }
+}

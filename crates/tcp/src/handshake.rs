@@ -1,0 +1,261 @@
+//! Opening a connection.
+//!
+//! Sources: RFC 9293 §3.5, RFC 7323 §2 and §3, RFC 3168 §6.1.1; Linux 6.1
+//! `tcp_rcv_synsent_state_process`, `tcp_check_req`, `tcp_init_transfer`; FreeBSD 10.4
+//! `cc_conn_init`.
+
+use aqmlab_core::{Instant, TcpFlags, TcpHeader};
+
+use crate::Event;
+use crate::connection::{Alarm, Connection};
+use crate::state::State;
+
+impl Connection {
+    /// Sends the first SYN.
+    pub(crate) fn start_handshake(&mut self) {
+        self.init_receive_window(self.mtu - 40);
+        self.state = State::SynSent;
+        self.snd.nxt = 1;
+        self.snd.max = 1;
+        self.first_syn = Some(self.now());
+        self.emit_syn(false, false);
+        self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
+    }
+
+    /// A segment for an endpoint that waits.
+    pub(crate) fn listen(&mut self, header: &TcpHeader) {
+        if header.flags.has(TcpFlags::RST) {
+            return;
+        }
+        if header.flags.has(TcpFlags::ACK) {
+            self.emit_reset(header.ack, None);
+            return;
+        }
+        if !header.flags.has(TcpFlags::SYN) || header.flags.has(TcpFlags::FIN) {
+            return;
+        }
+        self.accept_offer(header);
+        self.wire.ecn = self.want_ecn
+            && header.flags.has(TcpFlags::ECE)
+            && header.flags.has(TcpFlags::CWR);
+        self.init_receive_window(self.mtu - 40 - self.wire.fixed_options());
+        self.follow_scaling(header);
+        self.state = State::SynReceived;
+        self.snd.nxt = 1;
+        self.snd.max = 1;
+        self.first_syn = Some(self.now());
+        self.emit_syn(true, false);
+        self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
+    }
+
+    /// Notes what the peer's SYN offers and we offer, too.
+    fn accept_offer(&mut self, header: &TcpHeader) {
+        self.rcv.nxt = header.seq + 1;
+        self.rwin.advertised_at = self.rcv.nxt;
+        self.rcv.ts_recent = header.ts_val;
+        self.wire.timestamps = header.timestamps && self.profile.timestamps;
+        self.wire.sack = header.sack_permitted && self.profile.sack;
+        self.wire.mss_clamp = u32::from(if header.mss == 0 { 536 } else { header.mss }).max(48);
+        self.rcv.report = self.wire.sack;
+        self.rcv.report_duplicates = self.profile.dsack;
+        self.snd.wnd = u64::from(header.window);
+        self.snd.max_window = self.snd.wnd;
+        self.snd.wl1 = header.seq;
+    }
+
+    /// Windows are scaled only if both sides say so.
+    fn follow_scaling(&mut self, header: &TcpHeader) {
+        self.wire.scaling = self.profile.window_scale && header.window_scale <= 14;
+        self.wire.snd_shift = header.window_scale.min(14);
+        if !self.wire.scaling {
+            self.unscale_window();
+        }
+    }
+
+    /// A segment in answer to our SYN.
+    pub(crate) fn syn_sent(&mut self, header: &TcpHeader) {
+        let flags = header.flags;
+        if flags.has(TcpFlags::ACK) {
+            if header.ack != 1 {
+                if !flags.has(TcpFlags::RST) {
+                    self.emit_reset(header.ack, None);
+                }
+                return;
+            }
+            if flags.has(TcpFlags::RST) {
+                self.die();
+                return;
+            }
+            if flags.has(TcpFlags::SYN) {
+                self.complete_active(header);
+            }
+        } else if flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::RST) {
+            self.cross_syns(header);
+        }
+    }
+
+    fn complete_active(&mut self, header: &TcpHeader) {
+        self.accept_offer(header);
+        self.follow_scaling(header);
+        let flags = header.flags;
+        self.wire.ecn = self.want_ecn && flags.has(TcpFlags::ECE) && !flags.has(TcpFlags::CWR);
+        self.snd.una = 1;
+        self.finish_handshake(header);
+        self.send_ack();
+        self.serve_application();
+    }
+
+    /// Both sides opened at the same time (RFC 9293 §3.5, figure 7).
+    fn cross_syns(&mut self, header: &TcpHeader) {
+        self.accept_offer(header);
+        self.follow_scaling(header);
+        self.wire.ecn = self.want_ecn
+            && header.flags.has(TcpFlags::ECE)
+            && header.flags.has(TcpFlags::CWR);
+        self.state = State::SynReceived;
+        self.emit_syn(true, false);
+    }
+
+    /// A segment that may complete a handshake begun by the peer. Returns whether it did and
+    /// the segment is to be processed further.
+    pub(crate) fn syn_received(&mut self, header: &TcpHeader) -> bool {
+        let flags = header.flags;
+        if flags.has(TcpFlags::RST) {
+            if header.seq == self.rcv.nxt {
+                self.die();
+            }
+            return false;
+        }
+        if flags.has(TcpFlags::SYN) {
+            if flags.has(TcpFlags::ACK) && header.ack == 1 {
+                // The answer to our own SYN after SYNs crossed.
+                self.snd.una = 1;
+                self.finish_handshake(header);
+                self.send_ack();
+                self.serve_application();
+            } else if header.seq + 1 == self.rcv.nxt && self.may_challenge() {
+                self.emit_syn(true, true);
+            }
+            return false;
+        }
+        if !flags.has(TcpFlags::ACK) {
+            return false;
+        }
+        if header.ack != 1 {
+            self.emit_reset(header.ack, None);
+            return false;
+        }
+        let end = header.end();
+        let limit = self.rcv.nxt + self.rwin.open(self.rcv.nxt);
+        if end < self.rcv.nxt || header.seq > limit {
+            self.send_ack();
+            return false;
+        }
+        self.snd.una = 1;
+        self.snd.wnd = u64::from(header.window);
+        self.snd.max_window = self.snd.max_window.max(self.snd.wnd);
+        self.snd.wl1 = header.seq;
+        self.finish_handshake(header);
+        true
+    }
+
+    /// The handshake is complete on this side.
+    fn finish_handshake(&mut self, header: &TcpHeader) {
+        self.timers.stop_transmit();
+        self.state = State::Established;
+        self.size_segments();
+        self.measure_handshake(header);
+        self.init_windows(header);
+        self.rec.retransmits = 0;
+        self.rec.total_retrans = 0;
+        self.rec.retrans_stamp = None;
+        self.rec.undo_marker = 0;
+        self.init_buffer_space();
+        self.init_rcv_mss();
+        self.init_send_buffer();
+        let now = self.clock.now;
+        self.usage.last_sent = now;
+        self.usage.stamp = now;
+        self.delack.last_received = self.clock.jiffies();
+        self.snd.small_end = 1;
+        self.snd.pushed = 1;
+        self.events.push_back(Event::Established);
+        self.app_acted = true;
+    }
+
+    /// What a full-sized segment carries; never more than half of the peer's largest window.
+    fn size_segments(&mut self) {
+        let options = self.wire.fixed_options();
+        let ours = self.mtu - 40;
+        self.wire.advmss = ours - options;
+        let mss = (ours.min(self.wire.mss_clamp) - options).max(1);
+        let window = self.snd.max_window;
+        let half = if window > 536 { window / 2 } else { window };
+        let mss = if half > 0 { mss.min(half.max(48).min(u64::from(u32::MAX)) as u32) } else { mss };
+        self.window.mss = mss;
+        if self.profile.count_bytes {
+            self.window.segment = u64::from(mss);
+        }
+    }
+
+    /// Karn's rule: no measurement from a SYN that was repeated, but by timestamp.
+    fn measure_handshake(&mut self, header: &TcpHeader) {
+        let repeated = self.rec.retransmits > 0;
+        let direct = self.first_syn.filter(|_| !repeated).map(|at| self.now().since(at));
+        self.handshake_rtt(header, direct);
+        if self.rtt.srtt().is_none() && !self.is_bsd() {
+            self.rtt.fall_back(self.profile.rto_fallback);
+        } else {
+            self.rtt.forget_backoff(&self.clock);
+        }
+    }
+
+    /// The initial window; one segment after a SYN was lost: on FreeBSD after the first, on
+    /// Linux after the second, unless a timestamp shows that the timeouts were spurious.
+    fn init_windows(&mut self, header: &TcpHeader) {
+        let echoed_first = header.timestamps && Some(header.ts_ecr) == self.rec.retrans_stamp;
+        let lost = if self.is_bsd() {
+            self.rec.retransmits > 0
+        } else {
+            self.rec.retransmits > 1 && !echoed_first
+        };
+        let profile = &self.profile;
+        let segments = if lost { 1 } else { profile.initial_window };
+        let cwnd = self.capped(segments, profile.initial_window_bytes);
+        self.window.cwnd = cwnd.max(self.window.segment);
+        if self.is_bsd() {
+            self.window.clamp = 65_535 << self.wire.snd_shift;
+        }
+        let (now, srtt) = (self.clock.now, self.rtt.srtt());
+        self.cc.on_established(&mut self.window, now, srtt);
+    }
+
+    /// So many segments, but beyond two no more than `bytes` unless that is zero.
+    pub(crate) fn capped(&self, segments: u64, bytes: u64) -> u64 {
+        if bytes == 0 {
+            return self.units(segments);
+        }
+        let mss = u64::from(self.window.mss.max(1));
+        let limit = bytes.max(2 * mss).min(segments * mss);
+        if self.window.segment == 1 { limit / mss } else { limit }
+    }
+
+    /// The timer of a SYN or SYN-ACK went off.
+    pub(crate) fn handshake_timeout(&mut self) {
+        let active = self.state == State::SynSent;
+        let most = if active { self.profile.syn_retries } else { self.profile.synack_retries };
+        if u64::from(self.rec.retransmits) >= most {
+            self.give_up();
+            return;
+        }
+        if self.rec.retransmits == 0 {
+            let first = self.first_syn.unwrap_or(Instant::ZERO);
+            self.rec.retrans_stamp = Some(crate::clock::Clock::timestamp_of(first));
+        }
+        self.rec.retransmits += 1;
+        self.stats.rtos += 1;
+        self.emit_syn(!active, true);
+        self.rtt.back_off();
+        self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
+    }
+}

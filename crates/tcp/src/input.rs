@@ -1,0 +1,164 @@
+//! Taking in a segment: is it acceptable, and whose business is it?
+//!
+//! Sources: RFC 9293 §3.10.7, RFC 5961, RFC 7323 §5; Linux 6.1 `tcp_rcv_established`,
+//! `tcp_validate_incoming`, `tcp_rcv_state_process`.
+
+use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
+
+use crate::connection::Connection;
+use crate::state::State;
+
+/// Numbers beyond cannot be ours; whoever made them up shall not make us overflow.
+const FARTHEST: u64 = 1 << 60;
+
+impl Connection {
+    /// Takes in a segment that has arrived with the ECN field `ecn`.
+    pub fn handle_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Instant) {
+        self.clock.set(now);
+        self.stats.segments_received += 1;
+        self.stats.ce_received += u64::from(ecn == Ecn::Ce);
+        if header.seq > FARTHEST || header.ack > FARTHEST {
+            return;
+        }
+        match self.state {
+            State::Closed => {}
+            State::Listen => self.listen(header),
+            State::SynSent => self.syn_sent(header),
+            State::SynReceived => {
+                if self.syn_received(header) {
+                    self.established(header, ecn);
+                }
+            }
+            State::TimeWait => self.time_wait(header),
+            _ => self.established(header, ecn),
+        }
+    }
+
+    /// A segment of a connection whose handshake is complete.
+    fn established(&mut self, header: &TcpHeader, ecn: Ecn) {
+        let plain = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ECE.0 | TcpFlags::CWR.0);
+        let expected = plain == TcpFlags::ACK.0 && header.seq == self.rcv.nxt;
+        let timely = !header.timestamps
+            || (header.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) >= 0;
+        if !(expected && timely) && !self.validate(header) {
+            return;
+        }
+        if header.timestamps && header.seq <= self.rwin.advertised_at {
+            self.store_timestamp(header);
+        }
+        if !self.take_in_ack(header) {
+            return;
+        }
+        self.measure_receiver_rtt_by_echo(header);
+        if header.payload > 0 || header.flags.has(TcpFlags::FIN) {
+            self.take_in_data(header, ecn);
+        }
+        if self.state == State::Closed {
+            return;
+        }
+        self.send_what_follows();
+        self.check_ack();
+        if header.payload > 0 {
+            self.adjust_receive_space();
+            self.on_application_read();
+        }
+    }
+
+    /// New data that the acknowledgement has made room for.
+    #[inline]
+    fn send_what_follows(&mut self) {
+        if self.is_bsd() {
+            self.bsd_output();
+        } else {
+            self.push_pending();
+        }
+        self.check_room();
+        self.app_acted = false;
+    }
+
+    fn store_timestamp(&mut self, header: &TcpHeader) {
+        if (header.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) >= 0 {
+            self.rcv.ts_recent = header.ts_val;
+        }
+    }
+
+    /// Whether an acknowledgement or other answer to something unacceptable may be sent again
+    /// already (RFC 5961 §10; Linux `tcp_oow_rate_limited`).
+    pub(crate) fn may_challenge(&mut self) -> bool {
+        let (now, interval) = (self.clock.now, self.profile.challenge_interval);
+        if self.ack_challenged.is_some_and(|at| now.since(at) < interval) {
+            return false;
+        }
+        self.ack_challenged = Some(now);
+        true
+    }
+
+    fn challenge(&mut self) {
+        if self.may_challenge() {
+            self.send_ack();
+        }
+    }
+
+    /// Linux `tcp_validate_incoming`: old timestamps, numbers outside the window, resets and
+    /// stray SYNs end here. Returns whether the segment is to be processed.
+    fn validate(&mut self, header: &TcpHeader) -> bool {
+        let flags = header.flags;
+        let reset = flags.has(TcpFlags::RST);
+        if !reset && self.is_outdated(header) {
+            self.answer_unacceptable(header);
+            return false;
+        }
+        let limit = self.rcv.nxt + self.rwin.open(self.rcv.nxt);
+        if header.end() < self.rwin.advertised_at || header.seq > limit {
+            if flags.has(TcpFlags::SYN) && !reset {
+                self.challenge();
+            } else if !reset {
+                self.answer_unacceptable(header);
+            }
+            return false;
+        }
+        if reset {
+            if header.seq == self.rcv.nxt || Some(header.seq) == self.rcv.highest_block() {
+                self.die();
+            } else {
+                self.challenge();
+            }
+            return false;
+        }
+        if flags.has(TcpFlags::SYN) {
+            self.challenge();
+            return false;
+        }
+        flags.has(TcpFlags::ACK)
+    }
+
+    /// PAWS (RFC 7323 §5.3), but for a duplicate acknowledgement that was overtaken.
+    fn is_outdated(&self, header: &TcpHeader) -> bool {
+        let age = self.rcv.ts_recent.wrapping_sub(header.ts_val) as i32;
+        if !header.timestamps || !self.wire.timestamps || age <= 1 {
+            return false;
+        }
+        let window = u64::from(header.window);
+        let disordered = header.flags.has(TcpFlags::ACK)
+            && header.end() == header.seq
+            && header.seq == self.rcv.nxt
+            && header.ack == self.snd.una
+            && header.seq <= self.snd.wl1
+            && window <= self.snd.wnd
+            && i64::from(age) <= self.rtt.rto.as_millis() as i64;
+        !disordered
+    }
+
+    /// Linux `tcp_send_dupack`: an acknowledgement, with the duplicate reported.
+    fn answer_unacceptable(&mut self, header: &TcpHeader) {
+        let carries = header.end() != header.seq;
+        if !carries && !self.may_challenge() {
+            return;
+        }
+        if carries && header.seq < self.rcv.nxt {
+            self.enter_quick_ack(self.profile.quick_acks);
+            self.rcv.note_duplicate(header.seq, header.end().min(self.rcv.nxt));
+        }
+        self.send_ack();
+    }
+}

@@ -1,0 +1,436 @@
+//! Processing an acknowledgement: `tcp_ack`, `tcp_clean_rtx_queue` and what hangs on them.
+
+use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
+
+use super::{Rexmit, flag};
+use crate::cc::{Ack, RateSample};
+use crate::connection::{Alarm, Connection};
+use crate::rate;
+use crate::scoreboard::{ANY_RETRANS, EVER_RETRANS, LOST, RETRANS, SACKED};
+use crate::state::CaState;
+
+/// What is learnt from one acknowledgement while it is processed.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) flags: u32,
+    /// `snd_una` before it.
+    pub(crate) prior_una: u64,
+    /// The earliest and latest transmission of originals that it acknowledges selectively.
+    pub(crate) first_sacked: Option<Instant>,
+    pub(crate) last_sacked: Option<Instant>,
+    /// The lowest segment that it shows to have been overtaken.
+    pub(crate) reordered: u64,
+    /// Segments that it delivers selectively.
+    pub(crate) sack_delivered: u64,
+    pub(crate) rate: rate::Draft,
+    /// The round-trip time of the newest segment acknowledged.
+    cc_rtt: Option<Duration>,
+    acked_bytes: u64,
+}
+
+impl Draft {
+    const fn new(prior_una: u64, flags: u32) -> Self {
+        Self {
+            flags,
+            prior_una,
+            first_sacked: None,
+            last_sacked: None,
+            reordered: u64::MAX,
+            sack_delivered: 0,
+            rate: rate::Draft::new(),
+            cc_rtt: None,
+            acked_bytes: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn has(&self, flags: u32) -> bool {
+        self.flags & flags != 0
+    }
+}
+
+/// The times found while removing what was acknowledged.
+#[derive(Debug, Default)]
+struct Removed {
+    first: Option<Instant>,
+    last: Option<Instant>,
+    packets: u64,
+    /// The lowest original among them that was never selectively acknowledged.
+    lowest: Option<u64>,
+}
+
+impl Connection {
+    /// Processes the acknowledgement in `header`, which is neither older than `snd_una` nor
+    /// beyond what was sent.
+    pub(crate) fn linux_ack(&mut self, header: &TcpHeader) {
+        let mut draft = Draft::new(self.snd.una, 0);
+        let prior_packets = self.board.packets_out();
+        let (prior_delivered, prior_lost) = (self.rate.delivered, self.rate.lost);
+        let prior_fack = self.board.highest_sack(self.snd.una);
+        let reneging = self.rec.reneging;
+        if header.ack > self.snd.una {
+            draft.flags |= flag::SND_UNA_ADVANCED;
+            self.rec.retransmits = 0;
+        }
+        if header.payload > 0 {
+            draft.flags |= flag::DATA;
+        }
+        if self.update_send_window(header) {
+            draft.flags |= flag::WIN_UPDATE;
+        }
+        self.stats.bytes_acked += header.ack - self.snd.una;
+        self.snd.una = header.ack;
+        self.take_in_sacks(header, &mut draft);
+        if header.flags.has(TcpFlags::ECE) && self.wire.ecn {
+            draft.flags |= flag::ECE;
+        }
+        self.rate.delivered += draft.sack_delivered;
+        if prior_packets == 0 {
+            self.ack_without_queue(&mut draft);
+            return;
+        }
+        self.clean_queue(header, prior_fack, &mut draft);
+        self.rack_update_window(draft.rate.prior_delivered);
+        if self.rec.tlp_high_seq != 0 {
+            self.process_probe_ack(header.ack, draft.flags);
+        }
+        let mut rexmit = Rexmit::None;
+        if self.is_dubious(draft.flags) {
+            let fresh = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK;
+            let duplicate = !draft.has(fresh);
+            self.stats.dup_acks += u64::from(duplicate);
+            rexmit = self.alert(header, &mut draft, duplicate);
+        }
+        if draft.has(flag::SET_XMIT_TIMER) {
+            self.set_transmit_timer();
+        }
+        let delivered = self.rate.delivered - prior_delivered;
+        let lost = self.rate.lost - prior_lost;
+        self.control_congestion(&draft, (delivered, lost), !reneging);
+        self.transmit_recovery(rexmit);
+    }
+
+    /// A segment older than `snd_una` may still carry news in its SACK blocks.
+    pub(crate) fn linux_old_ack(&mut self, header: &TcpHeader) {
+        if header.sack.is_empty() || !self.wire.sack {
+            return;
+        }
+        let mut draft = Draft::new(self.snd.una, 0);
+        self.take_in_sacks(header, &mut draft);
+        self.rate.delivered += draft.sack_delivered;
+        let rexmit = self.alert(header, &mut draft, false);
+        self.transmit_recovery(rexmit);
+    }
+
+    #[inline]
+    fn take_in_sacks(&mut self, header: &TcpHeader, draft: &mut Draft) {
+        if !header.sack.is_empty() && self.wire.sack {
+            self.tag_sacked(header, draft);
+        }
+    }
+
+    #[inline]
+    fn is_dubious(&self, flags: u32) -> bool {
+        flags & flag::NOT_DUP == 0
+            || flags & flag::CA_ALERT != 0
+            || self.rec.ca != CaState::Open
+    }
+
+    /// Nothing was outstanding: the acknowledgement can only open the window, or show that
+    /// what was retransmitted had not been lost.
+    fn ack_without_queue(&mut self, draft: &mut Draft) {
+        if draft.has(flag::DSACKING_ACK) {
+            let header = TcpHeader::default();
+            self.alert(&header, draft, false);
+        }
+        self.acknowledge_probe();
+        if self.rec.tlp_high_seq != 0 {
+            self.process_probe_ack(self.snd.una, draft.flags);
+        }
+    }
+
+    /// Removes what is cumulatively acknowledged and measures the round trip.
+    fn clean_queue(&mut self, header: &TcpHeader, prior_fack: u64, draft: &mut Draft) {
+        let prior_sacked = self.board.sacked_out;
+        let removed = self.remove_acknowledged(header, draft);
+        let now = self.now();
+        let mut seq_rtt = None;
+        if let (Some(first), Some(last), false) =
+            (removed.first, removed.last, draft.has(flag::RETRANS_DATA_ACKED))
+        {
+            seq_rtt = Some(now.since(first));
+            draft.cc_rtt = Some(now.since(last));
+            let lone = removed.packets == 1
+                && prior_sacked == 0
+                && draft.acked_bytes < u64::from(self.window.mss)
+                && draft.rate.prior_delivered + 1 == self.rate.delivered
+                && !draft.has(flag::CA_ALERT);
+            if lone {
+                draft.flags |= flag::MAYBE_DELAYED;
+            }
+        }
+        let mut sack_rtt = None;
+        if let (Some(first), Some(last)) = (draft.first_sacked, draft.last_sacked) {
+            sack_rtt = Some(now.since(first));
+            draft.cc_rtt = Some(now.since(last));
+        }
+        let measured = self.update_rtt(header, seq_rtt.or(sack_rtt), draft);
+        if draft.has(flag::ACKED) {
+            draft.flags |= flag::SET_XMIT_TIMER;
+            self.check_filled_hole(&removed, prior_fack, prior_sacked, draft);
+        } else if let (true, Some(rtt), Some(front)) = (measured, sack_rtt, self.board.front()) {
+            // Not if the sample is of data sent before the head was last retransmitted: the
+            // timeout could be put off for ever.
+            if rtt > now.since(front.sent) {
+                draft.flags |= flag::SET_XMIT_TIMER;
+            }
+        }
+        let sample = self.ack_sample(draft, 0, RateSample::default());
+        self.cc.on_sample(&mut self.window, &sample);
+    }
+
+    /// Takes everything below `snd_una` off the queue.
+    #[inline]
+    fn remove_acknowledged(&mut self, header: &TcpHeader, draft: &mut Draft) -> Removed {
+        let mut removed = Removed::default();
+        while let Some(front) = self.board.front() {
+            if front.end() > self.snd.una {
+                if front.is(SACKED) {
+                    draft.flags |= flag::SACK_RENEGING;
+                }
+                break;
+            }
+            let mut sent = *front;
+            let flags = sent.flags;
+            draft.flags |= flag::DATA_ACKED;
+            draft.acked_bytes += u64::from(sent.len);
+            removed.packets += 1;
+            if flags & ANY_RETRANS != 0 {
+                if flags & RETRANS != 0 {
+                    self.board.retrans_out -= 1;
+                }
+                draft.flags |= flag::RETRANS_DATA_ACKED;
+            } else if flags & SACKED == 0 {
+                removed.first = removed.first.or(Some(sent.sent));
+                removed.last = Some(sent.sent);
+                removed.lowest = removed.lowest.or(Some(sent.seq));
+                if sent.end() <= self.rec.high_seq {
+                    draft.flags |= flag::ORIG_SACK_ACKED;
+                }
+            }
+            if flags & SACKED != 0 {
+                self.board.sacked_out -= 1;
+            } else if self.wire.sack {
+                self.rate.delivered += 1;
+                if !self.is_spurious_retransmission(flags, sent.sent, header) {
+                    self.rack_advance(flags, sent.end(), sent.sent);
+                }
+            }
+            if flags & LOST != 0 {
+                self.board.lost_out -= 1;
+            }
+            self.rate.on_delivered(&mut sent, &mut draft.rate);
+            self.board.pop();
+        }
+        removed
+    }
+
+    /// Whether the peer's echo shows that it had the segment before the retransmission.
+    #[inline]
+    fn is_spurious_retransmission(&self, flags: u8, sent: Instant, header: &TcpHeader) -> bool {
+        flags & (RETRANS | EVER_RETRANS) != 0
+            && self.echo_before(header, crate::clock::Clock::timestamp_of(sent))
+    }
+
+    /// Whether the peer's echo is of a segment sent before `stamp`.
+    #[inline]
+    pub(crate) fn echo_before(&self, header: &TcpHeader, stamp: u32) -> bool {
+        header.timestamps && header.ts_ecr != 0 && (header.ts_ecr.wrapping_sub(stamp) as i32) < 0
+    }
+
+    /// A hole that fills without a retransmission was a case of reordering; without SACK,
+    /// duplicates stood for what has now been acknowledged.
+    fn check_filled_hole(
+        &mut self,
+        removed: &Removed,
+        prior_fack: u64,
+        prior_sacked: u32,
+        draft: &mut Draft,
+    ) {
+        if !self.wire.sack {
+            self.remove_emulated_sacks(removed.packets);
+            if draft.has(flag::RETRANS_DATA_ACKED) {
+                draft.flags &= !flag::ORIG_SACK_ACKED;
+            }
+            return;
+        }
+        if let Some(lowest) = removed.lowest
+            && lowest < prior_fack
+        {
+            self.check_reordering(lowest);
+        }
+        if let Some((_, count)) = &mut self.board.lost_hint {
+            *count = count.saturating_sub(prior_sacked - self.board.sacked_out);
+        }
+    }
+
+    /// Linux `tcp_ack_update_rtt`: the echo of a timestamp is used only where retransmissions
+    /// make the direct measurement ambiguous (Karn). Returns whether there was a sample.
+    pub(crate) fn update_rtt(
+        &mut self,
+        header: &TcpHeader,
+        sample: Option<Duration>,
+        draft: &mut Draft,
+    ) -> bool {
+        let mut sample = sample;
+        let echoed = header.timestamps && header.ts_ecr != 0;
+        if sample.is_none() && echoed && draft.has(flag::ACKED) {
+            let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
+            if millis < i32::MAX as u32 / 1_000 {
+                sample = Some(Duration::from_millis(u64::from(millis.max(1))));
+                draft.cc_rtt = sample;
+            }
+        }
+        let Some(rtt) = sample else { return false };
+        let cc_rtt = draft.cc_rtt.unwrap_or(rtt);
+        // Acknowledgements that are always delayed would make the minimum creep up.
+        let delayed = draft.has(flag::MAYBE_DELAYED)
+            && self.rtt.min().is_some_and(|min| cc_rtt > min);
+        if !delayed {
+            self.rtt.sample_min(cc_rtt, self.clock.now);
+        }
+        self.rtt.sample(rtt, self.snd.una, self.snd.nxt, &self.clock);
+        self.rec.backoff = 0;
+        true
+    }
+
+    /// A sample from the handshake.
+    pub(crate) fn handshake_rtt(&mut self, header: &TcpHeader, direct: Option<Duration>) {
+        let mut draft = Draft::new(self.snd.una, flag::SYN_ACKED);
+        draft.cc_rtt = direct;
+        self.update_rtt(header, direct, &mut draft);
+    }
+
+    /// Grows, reduces or lets alone the window.
+    #[inline]
+    fn control_congestion(&mut self, draft: &Draft, (delivered, lost): (u64, u64), valid: bool) {
+        let (now, min_rtt) = (self.clock.now, self.rtt.min());
+        let counts = (delivered, lost);
+        let mut rate = self.rate.finish(&draft.rate, counts, now, valid, min_rtt);
+        if self.window.segment != 1 {
+            self.scale_rate(&mut rate);
+        }
+        let sample = self.ack_sample(draft, self.units(delivered), rate);
+        if self.cc.controls_cwnd() {
+            let recovering = self.rec.ca >= CaState::Recovery;
+            self.cc.control(&mut self.window, &sample, recovering);
+        } else if self.rec.ca.is_reducing() {
+            self.reduce_cwnd(delivered, lost, draft.has(flag::SND_UNA_ADVANCED));
+        } else if self.may_raise_cwnd(draft) {
+            self.cc.on_ack(&mut self.window, &sample);
+            self.usage.stamp = self.clock.now;
+        }
+    }
+
+    /// Growth needs data delivered in order, unless the path is known to reorder.
+    #[inline]
+    fn may_raise_cwnd(&self, draft: &Draft) -> bool {
+        if u64::from(self.rec.reordering) > self.profile.reordering {
+            draft.has(flag::FORWARD_PROGRESS)
+        } else {
+            draft.has(flag::DATA_ACKED)
+        }
+    }
+
+    fn scale_rate(&self, rate: &mut RateSample) {
+        for count in [
+            &mut rate.delivered,
+            &mut rate.prior_delivered,
+            &mut rate.total_delivered,
+            &mut rate.losses,
+            &mut rate.total_lost,
+            &mut rate.acked_sacked,
+        ] {
+            *count *= self.window.segment;
+        }
+    }
+
+    #[inline]
+    fn ack_sample(&self, draft: &Draft, acked: u64, rate: RateSample) -> Ack {
+        let since_sent = self.rate.delivered.saturating_sub(draft.rate.prior_delivered);
+        let sampled = draft.rate.prior_delivered != 0;
+        Ack {
+            now: self.clock.now,
+            acked,
+            bytes: draft.acked_bytes,
+            in_flight: self.units(u64::from(self.board.in_flight())),
+            prior_in_flight: if sampled { self.units(since_sent) } else { 0 },
+            rtt: draft.cc_rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            cwnd_limited: self.is_cwnd_limited(),
+            snd_una: self.snd.una,
+            snd_nxt: self.snd.nxt,
+            rate,
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4: takes over the window unless the segment is older than the one that
+    /// last set it. Returns whether the acknowledgement counts as a window update.
+    #[inline]
+    pub(crate) fn update_send_window(&mut self, header: &TcpHeader) -> bool {
+        let window = u64::from(header.window);
+        let snd = &mut self.snd;
+        let newer = header.ack > snd.una
+            || header.seq > snd.wl1
+            || (header.seq == snd.wl1 && window > snd.wnd);
+        if !newer {
+            return false;
+        }
+        snd.wl1 = header.seq;
+        if snd.wnd != window {
+            snd.wnd = window;
+            snd.max_window = snd.max_window.max(window);
+            if self.snd.unsent() > 0 {
+                self.restart_after_idle();
+            }
+        }
+        true
+    }
+
+    /// Sets the timer for a tail loss probe or, if none is due, for the timeout.
+    #[inline]
+    pub(crate) fn set_transmit_timer(&mut self) {
+        if !self.schedule_probe(true) {
+            self.rearm_timeout();
+        }
+    }
+
+    /// Restarts the retransmission timer (RFC 6298 §5.3); counted from the last transmission
+    /// of the head if the timer was running for something else.
+    pub(crate) fn rearm_timeout(&mut self) {
+        if self.board.is_empty() {
+            self.timers.stop_transmit();
+            return;
+        }
+        let mut span = self.rtt.rto;
+        if matches!(self.timers.alarm, Alarm::Reorder | Alarm::LossProbe) {
+            span = self.until_timeout().max(Duration::from_nanos(1));
+        }
+        self.arm_paced(Alarm::Retransmit, span);
+    }
+
+    /// How far off the timeout of the head is; zero if it has passed.
+    #[inline]
+    pub(crate) fn until_timeout(&self) -> Duration {
+        let sent = self.board.front().map_or(self.now(), |front| front.sent);
+        (sent + self.rtt.rto).since(self.now())
+    }
+
+    /// Arms the transmission timer, later by what pacing delays the next segment.
+    #[inline]
+    pub(crate) fn arm_paced(&mut self, alarm: Alarm, span: Duration) {
+        let wait = self.usage.departure.since(self.clock.now);
+        self.arm(alarm, span + wait, self.profile.rto_max);
+    }
+}

@@ -1,0 +1,428 @@
+//! The congestion machine: `tcp_fastretrans_alert` and the transitions it makes.
+
+use aqmlab_core::{Duration, TcpHeader};
+
+use super::{AckDraft, Rexmit, flag};
+use crate::cc::{CcEvent, Congestion, Signal};
+use crate::connection::{Alarm, Connection};
+use crate::scoreboard::{EVER_RETRANS, LOST, SACKED};
+use crate::state::CaState;
+
+impl Connection {
+    /// Looks closely at an acknowledgement that is out of the ordinary, or at any while
+    /// something is wrong. The window is not reduced here, but later.
+    pub(crate) fn alert(
+        &mut self,
+        header: &TcpHeader,
+        draft: &mut AckDraft,
+        duplicate: bool,
+    ) -> Rexmit {
+        if self.board.is_empty() && self.board.sacked_out > 0 {
+            self.board.sacked_out = 0;
+        }
+        let ece = draft.has(flag::ECE);
+        let far = draft.has(flag::DATA_SACKED) && self.has_far_sacks();
+        let mut do_lost = duplicate || far;
+        if ece {
+            self.rec.prior_ssthresh = 0;
+        }
+        if self.check_reneging(draft) {
+            return Rexmit::None;
+        }
+        if self.leave_finished_state(header) {
+            return Rexmit::None;
+        }
+        let fast = match self.rec.ca {
+            CaState::Recovery => {
+                let stay = self.alert_in_recovery(header, draft, duplicate, &mut do_lost);
+                if !stay {
+                    return Rexmit::None;
+                }
+                false
+            }
+            CaState::Loss => {
+                let rexmit = self.process_loss(header, draft, duplicate);
+                self.identify_losses(draft);
+                if self.rec.ca != CaState::Open && !draft.has(flag::LOST_RETRANS) {
+                    return rexmit;
+                }
+                if !self.alert_otherwise(draft, duplicate) {
+                    return rexmit;
+                }
+                true
+            }
+            _ => {
+                if !self.alert_otherwise(draft, duplicate) {
+                    return Rexmit::None;
+                }
+                true
+            }
+        };
+        if !self.profile.rack && do_lost {
+            self.update_scoreboard(fast);
+        }
+        Rexmit::Lost
+    }
+
+    /// Recovery and the reduction after a mark end when what was out at their beginning is
+    /// acknowledged. Returns whether nothing more is to be done.
+    fn leave_finished_state(&mut self, header: &TcpHeader) -> bool {
+        if self.rec.ca == CaState::Open {
+            self.rec.retrans_stamp = None;
+        } else if self.snd.una >= self.rec.high_seq {
+            match self.rec.ca {
+                // The CWR bit must reach the receiver before: something above is needed.
+                CaState::Cwr if self.snd.una != self.rec.high_seq => {
+                    self.end_reduction();
+                    self.set_ca(CaState::Open);
+                }
+                CaState::Recovery => {
+                    if !self.wire.sack {
+                        self.board.sacked_out = 0;
+                    }
+                    if self.try_undo_recovery(header) {
+                        return true;
+                    }
+                    self.end_reduction();
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Returns whether retransmissions are to follow.
+    fn alert_in_recovery(
+        &mut self,
+        header: &TcpHeader,
+        draft: &mut AckDraft,
+        duplicate: bool,
+        do_lost: &mut bool,
+    ) -> bool {
+        if !draft.has(flag::SND_UNA_ADVANCED) {
+            if !self.wire.sack && duplicate {
+                self.add_emulated_sack();
+            }
+        } else if self.try_undo_partial(header, draft.prior_una, do_lost) {
+            return false;
+        }
+        if self.try_undo_by_dsack() {
+            self.try_keep_open();
+        }
+        self.identify_losses(draft);
+        if self.rec.ca != CaState::Recovery {
+            if !self.is_time_to_recover() {
+                return false;
+            }
+            self.enter_recovery(draft.has(flag::ECE));
+        }
+        true
+    }
+
+    /// Open, disordered or reducing after a mark; returns whether recovery was entered.
+    fn alert_otherwise(&mut self, draft: &mut AckDraft, duplicate: bool) -> bool {
+        if !self.wire.sack {
+            if draft.has(flag::SND_UNA_ADVANCED) {
+                self.board.sacked_out = 0;
+            }
+            if duplicate {
+                self.add_emulated_sack();
+            }
+        }
+        if self.rec.ca <= CaState::Disorder {
+            self.try_undo_by_dsack();
+        }
+        self.identify_losses(draft);
+        if !self.is_time_to_recover() {
+            self.try_to_open(draft.has(flag::ECE));
+            return false;
+        }
+        self.enter_recovery(draft.has(flag::ECE));
+        true
+    }
+
+    /// Finds out what is lost.
+    fn identify_losses(&mut self, draft: &mut AckDraft) {
+        if self.board.is_empty() {
+            return;
+        }
+        if !self.wire.sack {
+            self.mark_head_without_sack(draft.has(flag::SND_UNA_ADVANCED));
+        } else if self.profile.rack {
+            let before = self.board.retrans_out;
+            if self.rack_mark_lost() {
+                draft.flags &= !flag::SET_XMIT_TIMER;
+            }
+            if before > self.board.retrans_out {
+                draft.flags |= flag::LOST_RETRANS;
+            }
+        }
+    }
+
+    /// NewReno (RFC 6582): the head is lost at the third duplicate, and at each partial
+    /// acknowledgement.
+    fn mark_head_without_sack(&mut self, advanced: bool) {
+        let ca = self.rec.ca;
+        let third = ca < CaState::Recovery && self.board.sacked_out >= self.rec.reordering;
+        if (third || (ca == CaState::Recovery && advanced))
+            && let Some(id) = self.board.front_id()
+            && !self.board.get(id).is(LOST)
+        {
+            self.mark_lost(id);
+        }
+    }
+
+    fn is_time_to_recover(&self) -> bool {
+        let counted = !self.profile.rack && self.board.sacked_out + 1 > self.rec.reordering;
+        self.board.lost_out > 0 || counted
+    }
+
+    /// Whether something is selectively acknowledged beyond what reordering explains.
+    pub(crate) fn has_far_sacks(&self) -> bool {
+        let reach = u64::from(self.rec.reordering) * u64::from(self.window.mss);
+        self.board.highest_sack(self.snd.una) > self.snd.una + reach
+    }
+
+    /// RFC 6675: a segment is lost when enough above it is selectively acknowledged.
+    fn update_scoreboard(&mut self, fast: bool) {
+        if !self.wire.sack {
+            return;
+        }
+        match self.board.sacked_out.checked_sub(self.rec.reordering) {
+            Some(spare) => self.mark_head_lost(spare, false),
+            None if fast => self.mark_head_lost(1, true),
+            None => {}
+        }
+    }
+
+    /// Marks from the head on until more than `spare` selectively acknowledged segments have
+    /// been passed; only the head if `one`.
+    fn mark_head_lost(&mut self, spare: u32, one: bool) {
+        let Some(front) = self.board.front_id() else { return };
+        let hint = self.board.lost_hint.filter(|(id, _)| self.board.holds(*id));
+        let (start, mut count) = hint.unwrap_or((front, 0));
+        if one && hint.is_some() && start != front {
+            return;
+        }
+        for id in start..self.board.end_id() {
+            self.board.lost_hint = Some((id, count));
+            let flags = self.board.get(id).flags;
+            if flags & SACKED != 0 {
+                count += 1;
+            }
+            if count > spare {
+                break;
+            }
+            if flags & LOST == 0 {
+                self.mark_lost(id);
+            }
+            if one {
+                break;
+            }
+        }
+    }
+
+    /// The acknowledgement stops where something begins that was acknowledged selectively: the
+    /// receiver may have thrown it away. It gets a little time to explain itself.
+    fn check_reneging(&mut self, draft: &AckDraft) -> bool {
+        if !draft.has(flag::SACK_RENEGING) || !draft.has(flag::SND_UNA_ADVANCED) {
+            return false;
+        }
+        let half = self.rtt.srtt().unwrap_or(Duration::ZERO) / 2;
+        let wait = half.max(Duration::from_millis(10));
+        self.arm(Alarm::Retransmit, wait, self.profile.rto_max);
+        true
+    }
+
+    pub(crate) fn set_ca(&mut self, ca: CaState) {
+        self.rec.ca = ca;
+    }
+
+    /// The threshold that a reduction would be undone to.
+    pub(crate) fn current_ssthresh(&self) -> u64 {
+        let window = &self.window;
+        if self.rec.ca.is_reducing() {
+            window.ssthresh
+        } else {
+            window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4)
+        }
+    }
+
+    /// Asks the controller how far to reduce.
+    pub(crate) fn reduced_ssthresh(&mut self, signal: Signal) -> u64 {
+        let congestion = Congestion {
+            now: self.clock.now,
+            in_flight: self.units(u64::from(self.board.in_flight())),
+            signal,
+            srtt: self.rtt.srtt(),
+        };
+        self.cc.ssthresh(&self.window, &congestion)
+    }
+
+    pub(crate) fn init_reduction(&mut self, signal: Signal) {
+        self.rec.high_seq = self.snd.nxt;
+        self.rec.tlp_high_seq = 0;
+        self.rec.prior_cwnd = self.window.cwnd;
+        self.rec.prr_delivered = 0;
+        self.rec.prr_out = 0;
+        self.window.ssthresh = self.reduced_ssthresh(signal);
+        self.ecn.cwr |= self.wire.ecn;
+        if !self.profile.prr && !self.cc.controls_cwnd() {
+            self.window.cwnd = self.window.ssthresh.max(self.window.segment);
+        }
+    }
+
+    /// The reduction is complete.
+    pub(crate) fn end_reduction(&mut self) {
+        if self.cc.controls_cwnd() {
+            return;
+        }
+        let kept = self.rec.ca == CaState::Cwr || self.rec.undo_marker != 0;
+        if self.window.ssthresh != u64::MAX && kept {
+            self.window.cwnd = self.window.ssthresh.max(self.window.segment);
+            self.usage.stamp = self.now();
+        }
+        self.notify(CcEvent::RecoveryLeft);
+    }
+
+    pub(crate) fn notify(&mut self, event: CcEvent) {
+        self.cc.on_event(&mut self.window, event, self.clock.now);
+    }
+
+    /// A queue has marked a packet: reduce, once a round trip, for good.
+    fn enter_cwr(&mut self) {
+        self.rec.prior_ssthresh = 0;
+        if self.rec.ca < CaState::Cwr {
+            self.rec.undo_marker = 0;
+            self.init_reduction(Signal::EcnEcho);
+            self.stats.ece_reductions += 1;
+            self.set_ca(CaState::Cwr);
+        }
+    }
+
+    pub(crate) fn enter_recovery(&mut self, ece: bool) {
+        self.stats.fast_recoveries += 1;
+        self.rec.prior_ssthresh = 0;
+        self.init_undo();
+        if !self.rec.ca.is_reducing() {
+            if !ece {
+                self.rec.prior_ssthresh = self.current_ssthresh();
+            }
+            self.init_reduction(Signal::Loss);
+        }
+        self.set_ca(CaState::Recovery);
+        self.notify(CcEvent::RecoveryEntered);
+    }
+
+    /// Back to open, or to disorder while anything is unclear.
+    pub(crate) fn try_keep_open(&mut self) {
+        let unclear = self.board.left_out() > 0 || self.has_retransmitted();
+        let ca = if unclear { CaState::Disorder } else { CaState::Open };
+        if self.rec.ca != ca {
+            self.set_ca(ca);
+            self.rec.high_seq = self.snd.nxt;
+        }
+    }
+
+    fn try_to_open(&mut self, ece: bool) {
+        if !self.has_retransmitted() {
+            self.rec.retrans_stamp = None;
+        }
+        if ece {
+            self.enter_cwr();
+        }
+        if self.rec.ca != CaState::Cwr {
+            self.try_keep_open();
+        }
+    }
+
+    /// Whether a retransmission, or something retransmitted before, is outstanding.
+    pub(crate) fn has_retransmitted(&self) -> bool {
+        self.board.retrans_out > 0
+            || self.board.front().is_some_and(|front| front.is(EVER_RETRANS))
+    }
+
+    /// Enters the state after a timeout: all that was not sent quite recently is lost.
+    pub(crate) fn enter_loss(&mut self) {
+        let fresh = self.rec.ca < CaState::Recovery;
+        self.mark_lost_by_timeout();
+        let first = self.rec.ca == CaState::Loss && self.rec.retransmits == 0;
+        if self.rec.ca <= CaState::Disorder || self.rec.high_seq <= self.snd.una || first {
+            self.rec.prior_ssthresh = self.current_ssthresh();
+            self.rec.prior_cwnd = self.window.cwnd;
+            self.window.ssthresh = self.reduced_ssthresh(Signal::Rto);
+            self.init_undo();
+        }
+        self.window.cwnd = self.units(u64::from(self.board.in_flight()) + 1);
+        self.usage.stamp = self.now();
+        // Many duplicates and still a timeout: reordering was overestimated.
+        let floor = self.profile.reordering.min(u64::from(u32::MAX)) as u32;
+        if self.rec.ca <= CaState::Disorder && self.board.sacked_out >= floor {
+            self.rec.reordering = self.rec.reordering.min(floor);
+        }
+        self.set_ca(CaState::Loss);
+        self.rec.high_seq = self.snd.nxt;
+        self.ecn.cwr |= self.wire.ecn;
+        self.rec.frto = self.profile.frto && (fresh || self.rec.retransmits > 0);
+        self.notify(CcEvent::RtoEntered);
+    }
+
+    fn mark_lost_by_timeout(&mut self) {
+        let Some(head) = self.board.front_id() else { return };
+        let reneging = self.board.get(head).is(SACKED);
+        if reneging {
+            self.board.unmark_sacked();
+            self.rec.reneging = true;
+        } else if !self.wire.sack {
+            self.board.sacked_out = 0;
+        }
+        for id in self.board.ids() {
+            let sent = self.board.get(id).sent;
+            let spared = !reneging && self.profile.rack && id != head;
+            if spared && self.rack_is_recent(sent) {
+                continue;
+            }
+            self.mark_lost(id);
+        }
+        self.board.clear_hints();
+    }
+
+    /// An acknowledgement after a timeout (RFC 5682 §3.1, the version with SACK).
+    fn process_loss(&mut self, header: &TcpHeader, draft: &AckDraft, duplicate: bool) -> Rexmit {
+        let recovered = self.snd.una >= self.rec.high_seq;
+        let advanced = draft.has(flag::SND_UNA_ADVANCED);
+        if advanced && self.try_undo_loss(header, false) {
+            return Rexmit::None;
+        }
+        if self.rec.frto {
+            // Step 3b: something never retransmitted has been delivered.
+            if draft.has(flag::ORIG_SACK_ACKED) && self.try_undo_loss(header, true) {
+                return Rexmit::None;
+            }
+            if self.snd.nxt > self.rec.high_seq {
+                if draft.has(flag::DATA_SACKED) || duplicate {
+                    self.rec.frto = false;
+                }
+            } else if advanced && !recovered {
+                self.rec.high_seq = self.snd.nxt;
+                // Step 2b: try new data, once the window is up to date.
+                if self.has_unsent() && self.snd.window_end() > self.snd.nxt {
+                    return Rexmit::New;
+                }
+                self.rec.frto = false;
+            }
+        }
+        if recovered {
+            self.try_undo_recovery(header);
+            return Rexmit::None;
+        }
+        if !self.wire.sack {
+            if self.snd.nxt > self.rec.high_seq && duplicate {
+                self.add_emulated_sack();
+            } else if advanced {
+                self.board.sacked_out = 0;
+            }
+        }
+        Rexmit::Lost
+    }
+}

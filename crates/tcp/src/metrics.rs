@@ -1,0 +1,109 @@
+//! What a connection tells about itself.
+
+use aqmlab_core::Duration;
+
+use crate::Connection;
+
+/// The state worth plotting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics {
+    /// The congestion window.
+    pub cwnd_bytes: u64,
+    /// The slow-start threshold; `None` until the first reduction.
+    pub ssthresh_bytes: Option<u64>,
+    /// The smoothed round-trip time; `None` until measured.
+    pub srtt: Option<Duration>,
+    /// Its variation, as RFC 6298 scales it.
+    pub rttvar: Option<Duration>,
+    /// The least round-trip time of the profile's window.
+    pub min_rtt: Option<Duration>,
+    /// The retransmission timeout, with backoff.
+    pub rto: Duration,
+    /// What is believed to be in the network, in full-sized segments' payload.
+    pub in_flight_bytes: u64,
+    /// The window that the peer offers.
+    pub rwnd_bytes: u64,
+    /// The state of RFC 9293.
+    pub state: &'static str,
+    /// The state of loss recovery: open, disorder, cwr, recovery or loss.
+    pub recovery: &'static str,
+    /// The congestion controller's own gauges.
+    pub gauges: Vec<(&'static str, f64)>,
+}
+
+/// Counters since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Segments sent, acknowledgements and retransmissions included.
+    pub segments_sent: u64,
+    /// Segments with data sent, retransmissions included.
+    pub data_segments_sent: u64,
+    /// Bytes of payload sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Segments received, whether acceptable or not.
+    pub segments_received: u64,
+    /// Segments retransmitted.
+    pub retransmitted_segments: u64,
+    /// Bytes of payload retransmitted.
+    pub retransmitted_bytes: u64,
+    /// Expiries of the retransmission timer.
+    pub rtos: u64,
+    /// Tail loss probes sent.
+    pub tlps: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Reductions undone as spurious.
+    pub spurious_undos: u64,
+    /// Duplicate acknowledgements received.
+    pub dup_acks: u64,
+    /// Duplicate-SACK blocks received.
+    pub dsacks: u64,
+    /// Segments received with CE.
+    pub ce_received: u64,
+    /// Window reductions after an ECN echo.
+    pub ece_reductions: u64,
+    /// Bytes of payload delivered in order to the application.
+    pub bytes_delivered: u64,
+    /// Bytes of payload that the peer has acknowledged cumulatively.
+    pub bytes_acked: u64,
+    /// Probes of a closed window sent.
+    pub window_probes: u64,
+}
+
+impl Connection {
+    /// The state worth plotting.
+    pub fn metrics(&self) -> Metrics {
+        let scale = u64::from(self.window.mss) / self.window.segment.max(1);
+        let ssthresh = self.window.ssthresh;
+        Metrics {
+            cwnd_bytes: self.window.cwnd.saturating_mul(scale.max(1)),
+            ssthresh_bytes: (ssthresh != u64::MAX).then(|| ssthresh.saturating_mul(scale.max(1))),
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            min_rtt: self.rtt.min(),
+            rto: self.rtt.rto,
+            in_flight_bytes: self.flight_bytes(),
+            rwnd_bytes: self.snd.wnd,
+            state: self.state.name(),
+            recovery: self.recovery_name(),
+            gauges: self.cc.gauges(),
+        }
+    }
+
+    /// Counters since the start.
+    #[inline]
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn flight_bytes(&self) -> u64 {
+        if self.is_bsd() {
+            return self.snd.max.saturating_sub(self.snd.una);
+        }
+        u64::from(self.board.in_flight()) * u64::from(self.window.mss)
+    }
+
+    fn recovery_name(&self) -> &'static str {
+        if self.is_bsd() { self.bsd.name() } else { self.rec.ca.name() }
+    }
+}

@@ -1,0 +1,367 @@
+//! What distinguishes one host's TCP from another's, as data.
+//!
+//! Sources: Linux 6.1 `include/net/tcp.h` and `net/ipv4/sysctl_net_ipv4.c` with Debian's
+//! `CONFIG_HZ=250`; FreeBSD 10.4 `sys/netinet/tcp_timer.h`, `tcp_subr.c`, `tcp_input.c`;
+//! for Windows, whose source is not public, the values that `Get-NetTCPSetting` of Windows
+//! Server 2012 documents for the template *Internet*.
+
+use aqmlab_core::{BadArgument, Bytes, Duration, Param, Value};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// The two senders and the two receivers that are modelled.
+const STACKS: &[&str] = &["linux", "freebsd"];
+const RTO_RULES: &[&str] = &["linux", "rfc6298", "freebsd"];
+const DELAYED_ACK_RULES: &[&str] = &["adaptive", "fixed"];
+
+macro_rules! field {
+    (duration) => { Duration };
+    (count) => { u64 };
+    (bytes) => { u64 };
+    (flag) => { bool };
+    (word $list:expr) => { &'static str };
+}
+
+macro_rules! to_value {
+    ($value:expr, duration) => { Value::Duration($value) };
+    ($value:expr, count) => { Value::Count($value) };
+    ($value:expr, bytes) => { Value::Bytes(Bytes($value)) };
+    ($value:expr, flag) => { Value::Flag($value) };
+    ($value:expr, word $list:expr) => { Value::Word($value, $list) };
+}
+
+macro_rules! from_value {
+    ($value:expr, duration) => { if let Value::Duration(span) = $value { Some(span) } else { None } };
+    ($value:expr, count) => { if let Value::Count(count) = $value { Some(count) } else { None } };
+    ($value:expr, bytes) => { if let Value::Bytes(size) = $value { Some(size.0) } else { None } };
+    ($value:expr, flag) => { if let Value::Flag(flag) = $value { Some(flag) } else { None } };
+    ($value:expr, word $list:expr) => {
+        if let Value::Word(word, _) = $value { $list.iter().copied().find(|w| *w == word) } else { None }
+    };
+}
+
+macro_rules! profile {
+    ($($(#[doc = $doc:literal])+ $name:ident ($kind:ident $($list:ident)?) = $linux:expr;)+) => {
+        /// The constants and habits of a host.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Profile {
+            /// The name users write.
+            pub name: &'static str,
+            /// The congestion control that such a host uses unless told otherwise.
+            pub default_cc: &'static str,
+            $($(#[doc = $doc])+ pub $name: field!($kind $($list)?),)+
+        }
+
+        impl Profile {
+            /// Linux 6.1 as Debian configures it.
+            pub const fn linux() -> Self {
+                Self { name: "linux", default_cc: "cubic", $($name: $linux,)+ }
+            }
+
+            /// The settings that [`Profile::set`] takes; the defaults shown are Linux's.
+            pub fn settings() -> &'static [Param] {
+                const SETTINGS: &[Param] = &[$(Param {
+                    name: stringify!($name),
+                    default: to_value!($linux, $kind $($list)?),
+                    doc: concat!($($doc),+).trim_ascii(),
+                },)+];
+                SETTINGS
+            }
+
+            /// The value of the setting called `name`.
+            pub fn get(&self, name: &str) -> Option<Value> {
+                match name {
+                    $(stringify!($name) => Some(to_value!(self.$name, $kind $($list)?)),)+
+                    _ => None,
+                }
+            }
+
+            /// Changes one setting.
+            ///
+            /// # Errors
+            ///
+            /// If there is no such setting, or it is of another type, or the word is not one of
+            /// its list.
+            pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
+                let type_name = match name {
+                    $(stringify!($name) => {
+                        if let Some(value) = from_value!(value, $kind $($list)?) {
+                            self.$name = value;
+                            return Ok(());
+                        }
+                        to_value!(self.$name, $kind $($list)?).type_name()
+                    })+
+                    _ => return Err(BadArgument::Unknown(name.to_owned())),
+                };
+                Err(BadArgument::Type(name.to_owned(), type_name))
+            }
+        }
+    };
+}
+
+profile! {
+    /// Whose sender repairs losses: Linux's or FreeBSD 10's.
+    recovery (word STACKS) = "linux";
+    /// Whether losses are detected by time (RFC 8985) rather than by counting.
+    rack (flag) = true;
+    /// Whether a tail loss probe is sent (RFC 8985).
+    tlp (flag) = true;
+    /// Whether a timeout is checked for being spurious (RFC 5682).
+    frto (flag) = true;
+    /// Whether reductions are spread by PRR (RFC 6937) rather than made at once.
+    prr (flag) = true;
+    /// Whether a reduction is undone when timestamps or DSACKs prove it spurious.
+    undo (flag) = true;
+    /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
+    limited_transmit (flag) = true;
+    /// Duplicates, or segments, that a segment may be overtaken by before it counts as lost.
+    reordering (count) = 3;
+    /// The most that `reordering` adapts to.
+    reordering_max (count) = 300;
+    /// Whether SACK is offered.
+    sack (flag) = true;
+    /// Whether duplicates are reported by SACK (RFC 2883).
+    dsack (flag) = true;
+    /// Whether timestamps are offered (RFC 7323).
+    timestamps (flag) = true;
+    /// Whether window scaling is offered (RFC 7323).
+    window_scale (flag) = true;
+    /// Whether a retransmitted SYN no longer asks for ECN (RFC 3168 §6.1.1.1).
+    ecn_fallback (flag) = true;
+    /// Segments of the initial window.
+    initial_window (count) = 10;
+    /// Bytes that the initial window may not exceed beyond two segments; zero for no such limit.
+    initial_window_bytes (bytes) = 0;
+    /// Segments of the window after an idle period.
+    restart_window (count) = 10;
+    /// Bytes that the restart window may not exceed beyond two segments; zero for no limit.
+    restart_window_bytes (bytes) = 0;
+    /// Whether an idle period longer than the retransmission timeout shrinks the window.
+    slow_start_after_idle (flag) = true;
+    /// Whether the congestion window is counted in bytes.
+    count_bytes (flag) = false;
+    /// How the retransmission timeout is computed.
+    rto_rule (word RTO_RULES) = "linux";
+    /// The timeout before anything is measured.
+    rto_initial (duration) = ms(1_000);
+    /// The timeout after a handshake in which nothing could be measured.
+    rto_fallback (duration) = ms(3_000);
+    /// Its minimum; Linux applies it to the variance.
+    rto_min (duration) = ms(200);
+    /// Its maximum.
+    rto_max (duration) = ms(120_000);
+    /// What FreeBSD adds to every timeout.
+    rto_slop (duration) = ms(0);
+    /// Retransmissions of a SYN before giving up.
+    syn_retries (count) = 6;
+    /// Retransmissions of a SYN-ACK before giving up.
+    synack_retries (count) = 5;
+    /// Retransmissions of data before giving up.
+    retries (count) = 15;
+    /// The granularity of timers.
+    tick (duration) = ms(4);
+    /// Whether timers far in the future are coarser, as in Linux's timer wheel.
+    timer_wheel (flag) = true;
+    /// Whether the delay of acknowledgements adapts to the peer.
+    delayed_ack_rule (word DELAYED_ACK_RULES) = "adaptive";
+    /// How long an acknowledgement is delayed, at least if it adapts.
+    delayed_ack (duration) = ms(40);
+    /// How long an acknowledgement is delayed at most.
+    delayed_ack_max (duration) = ms(200);
+    /// Acknowledgements sent at once at the start and after disturbances, at most.
+    quick_acks (count) = 16;
+    /// Duplicate acknowledgements that may be compressed into one; zero for none.
+    ack_compression (count) = 44;
+    /// The longest that a compressed acknowledgement waits.
+    ack_compression_delay (duration) = ms(1);
+    /// By how much that wait may be overstepped.
+    ack_compression_slack (duration) = Duration::from_micros(100);
+    /// Whose receive buffer: Linux's (sized by dynamic right-sizing) or FreeBSD's (in steps).
+    receive_rule (word STACKS) = "linux";
+    /// Whether the receive buffer grows.
+    receive_tuning (flag) = true;
+    /// The receive buffer at the start; half of it is window on Linux (`tcp_rmem[1]`).
+    receive_buffer (bytes) = 131_072;
+    /// The most that it grows to (`tcp_rmem[2]`).
+    receive_buffer_max (bytes) = 6_291_456;
+    /// By how much FreeBSD's grows at a time.
+    receive_buffer_step (bytes) = 16_384;
+    /// The share of the buffer that is window: all but one in two to this power.
+    adv_win_scale (count) = 1;
+    /// Whether the send buffer grows.
+    send_tuning (flag) = true;
+    /// The send buffer at the start (`tcp_wmem[1]`).
+    send_buffer (bytes) = 16_384;
+    /// The most that it grows to (`tcp_wmem[2]`).
+    send_buffer_max (bytes) = 4_194_304;
+    /// By how much FreeBSD's grows at a time.
+    send_buffer_step (bytes) = 8_192;
+    /// Memory that a buffered segment costs beyond its payload.
+    segment_overhead (bytes) = 1_280;
+    /// How long a least round-trip time is believed.
+    min_rtt_window (duration) = ms(300_000);
+    /// How long acknowledgements of unacceptable segments are at least apart.
+    challenge_interval (duration) = ms(500);
+    /// How long a closed connection answers stray segments.
+    time_wait (duration) = ms(60_000);
+}
+
+impl Profile {
+    /// Linux 3.17: no RACK, larger initial buffer share, as the papers of 2014 to 2016 used.
+    ///
+    /// Of its forward acknowledgement (FACK) only the counting rule of RFC 6675 is modelled.
+    pub fn linux_3_17() -> Self {
+        Self {
+            name: "linux-3.17",
+            rack: false,
+            ack_compression: 0,
+            receive_buffer: 87_380,
+            ..Self::linux()
+        }
+    }
+
+    /// FreeBSD 10.
+    pub fn freebsd() -> Self {
+        Self {
+            name: "freebsd",
+            default_cc: "newreno",
+            recovery: "freebsd",
+            rack: false,
+            tlp: false,
+            frto: false,
+            prr: false,
+            dsack: false,
+            initial_window_bytes: 14_600,
+            restart_window: 4,
+            restart_window_bytes: 4_380,
+            count_bytes: true,
+            rto_rule: "freebsd",
+            rto_initial: ms(3_000),
+            rto_min: ms(30),
+            rto_max: ms(64_000),
+            rto_slop: ms(200),
+            syn_retries: 12,
+            synack_retries: 3,
+            retries: 12,
+            tick: ms(1),
+            timer_wheel: false,
+            delayed_ack_rule: "fixed",
+            delayed_ack: ms(100),
+            quick_acks: 0,
+            ack_compression: 0,
+            receive_rule: "freebsd",
+            receive_buffer: 65_536,
+            // `sb_max` of 2 MiB less the share of mbufs: 2 MiB · 2048 / (2048 + 256).
+            receive_buffer_max: 1_864_135,
+            send_buffer: 32_768,
+            send_buffer_max: 1_864_135,
+            segment_overhead: 0,
+            ..Self::linux()
+        }
+    }
+
+    /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, delayed
+    /// acknowledgements of 50 ms, initial window of four segments.
+    ///
+    /// Its loss recovery is taken to be that of RFC 6675 with limited transmit, run by the
+    /// Linux machine with time-based detection off; nobody outside can check that.
+    pub fn windows() -> Self {
+        Self {
+            name: "windows",
+            default_cc: "compound",
+            rack: false,
+            tlp: false,
+            frto: false,
+            prr: false,
+            undo: false,
+            timestamps: false,
+            initial_window: 4,
+            restart_window: 4,
+            slow_start_after_idle: false,
+            count_bytes: true,
+            rto_rule: "rfc6298",
+            rto_initial: ms(3_000),
+            rto_min: ms(300),
+            syn_retries: 2,
+            synack_retries: 2,
+            retries: 5,
+            tick: ms(10),
+            timer_wheel: false,
+            delayed_ack_rule: "fixed",
+            delayed_ack: ms(50),
+            quick_acks: 0,
+            ack_compression: 0,
+            receive_buffer_max: 16_777_215,
+            send_buffer: 65_536,
+            send_buffer_max: 16_777_216,
+            ..Self::linux()
+        }
+    }
+
+    /// One line for lists.
+    pub fn summary(&self) -> &'static str {
+        match self.name {
+            "linux" => "Linux 6.1: SACK, RACK-TLP, PRR, F-RTO, autotuned windows",
+            "linux-3.17" => "Linux 3.17: as linux, without RACK",
+            "freebsd" => "FreeBSD 10: NewReno with SACK, byte counting, 100 ms delayed ACK",
+            _ => "Windows 7 to 2012: Compound, fixed delayed ACK",
+        }
+    }
+
+    /// The documents it follows.
+    pub fn source(&self) -> &'static str {
+        match self.name {
+            "linux" | "linux-3.17" => "Linux include/net/tcp.h, net/ipv4/tcp_*.c",
+            "freebsd" => "FreeBSD 10.4 sys/netinet/tcp_*.c",
+            _ => "Get-NetTCPSetting, template Internet",
+        }
+    }
+
+    /// The profile called `name`.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|profile| profile.name == name)
+    }
+
+    /// Every profile, in the order in which lists show them.
+    pub fn all() -> Vec<Self> {
+        vec![Self::linux(), Self::linux_3_17(), Self::freebsd(), Self::windows()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_can_be_read_and_written_by_name() {
+        let mut profile = Profile::linux();
+        for setting in Profile::settings() {
+            assert_eq!(profile.get(setting.name), Some(setting.default), "{}", setting.name);
+            profile.set(setting.name, setting.default).unwrap();
+            assert!(!setting.doc.starts_with(' '), "{}", setting.name);
+        }
+        assert_eq!(profile, Profile::linux());
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        let mut profile = Profile::linux();
+        let unknown = profile.set("rack_", Value::Flag(true));
+        assert_eq!(unknown, Err(BadArgument::Unknown("rack_".into())));
+        let mistyped = profile.set("rto_min", Value::Count(3));
+        assert_eq!(mistyped, Err(BadArgument::Type("rto_min".into(), "duration")));
+        assert!(profile.set("recovery", Value::Word("vms", &[])).is_err());
+        assert_eq!(profile.set("recovery", Value::Word("freebsd", &[])), Ok(()));
+        assert_eq!(profile.recovery, "freebsd");
+    }
+
+    #[test]
+    fn profiles_are_found_by_name() {
+        for profile in Profile::all() {
+            assert_eq!(Profile::find(profile.name).as_ref(), Some(&profile));
+        }
+        assert!(Profile::find("plan9").is_none());
+    }
+}

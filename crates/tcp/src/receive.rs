@@ -1,0 +1,133 @@
+//! The data that a segment carries.
+//!
+//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_ecn_check_ce`);
+//! RFC 3168 §6.1.3.
+
+use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
+
+use crate::connection::Connection;
+use crate::reassembly::Inserted;
+
+impl Connection {
+    /// Takes in the data and the FIN of an acceptable segment.
+    #[inline]
+    pub(crate) fn take_in_data(&mut self, header: &TcpHeader, ecn: Ecn) {
+        if !self.state.may_receive() {
+            self.after_the_end(header);
+            return;
+        }
+        self.rcv.clear_duplicate();
+        let (start, end) = (header.seq, header.end());
+        let open = self.rwin.open(self.rcv.nxt);
+        if start == self.rcv.nxt {
+            if open == 0 && header.payload > 0 {
+                self.refuse();
+                return;
+            }
+            self.take_in_order(header, ecn);
+        } else if end <= self.rcv.nxt {
+            // A retransmission of what has been received.
+            self.rcv.note_duplicate(start, end);
+            self.refuse();
+        } else if start >= self.rcv.nxt + open {
+            self.refuse();
+        } else if start < self.rcv.nxt {
+            self.rcv.note_duplicate(start, self.rcv.nxt);
+            if open == 0 {
+                self.refuse();
+            } else {
+                self.take_in_order(header, ecn);
+            }
+        } else {
+            self.take_out_of_order(header, ecn);
+        }
+    }
+
+    /// Data that is not wanted is answered by an acknowledgement at once.
+    fn refuse(&mut self) {
+        self.enter_quick_ack(self.profile.quick_acks);
+        self.delack.scheduled = true;
+        self.delack.now |= !self.is_adaptive();
+    }
+
+    fn is_adaptive(&self) -> bool {
+        self.profile.delayed_ack_rule == "adaptive"
+    }
+
+    #[inline]
+    fn take_in_order(&mut self, header: &TcpHeader, ecn: Ecn) {
+        let before = self.rcv.nxt;
+        if self.rwin.is_bsd && self.rcv.ranges().is_empty() {
+            self.step_receive_buffer(header.payload);
+        }
+        let data_end = header.seq + u64::from(header.payload);
+        let had_hole = !self.rcv.ranges().is_empty();
+        if header.flags.has(TcpFlags::FIN) {
+            self.rcv.fin = Some(data_end);
+        }
+        self.rcv.advance(data_end.max(before));
+        if header.payload > 0 {
+            self.on_data_received(header);
+            self.check_ce(ecn);
+            if header.payload >= 128 {
+                self.grow_receive_window(header.payload);
+            }
+        }
+        // RFC 5681 §4.2: at once when a gap is filled.
+        if had_hole && self.rcv.ranges().is_empty() {
+            self.delack.now = true;
+        }
+        let read = self.rcv.nxt - before;
+        if read > 0 {
+            self.readable(read);
+        }
+        if self.rcv.fin == Some(self.rcv.nxt) {
+            self.rcv.purge();
+            self.rcv.nxt += 1;
+            self.on_fin_received();
+        }
+    }
+
+    fn take_out_of_order(&mut self, header: &TcpHeader, ecn: Ecn) {
+        self.check_ce(ecn);
+        self.delack.scheduled = true;
+        let data_end = header.seq + u64::from(header.payload);
+        if header.flags.has(TcpFlags::FIN) {
+            self.rcv.fin = Some(data_end);
+        }
+        if header.payload == 0 {
+            return;
+        }
+        if self.rcv.insert(header.seq, data_end) == Inserted::Far {
+            self.flush_compressed_ack();
+        }
+        // Without SACK the window stays, so that duplicates look like duplicates.
+        if self.wire.sack {
+            self.grow_receive_window(header.payload);
+        }
+    }
+
+    /// Remembers a mark until the peer has reduced its window, and acknowledges it soon.
+    #[inline]
+    fn check_ce(&mut self, ecn: Ecn) {
+        if !self.wire.ecn {
+            return;
+        }
+        match ecn {
+            Ecn::NotEct => {
+                // Probably a retransmission.
+                if self.ecn.seen {
+                    self.enter_quick_ack(2);
+                }
+            }
+            Ecn::Ce => {
+                if !self.ecn.echo {
+                    self.enter_quick_ack(2);
+                    self.ecn.echo = true;
+                }
+                self.ecn.seen = true;
+            }
+            Ecn::Ect0 | Ecn::Ect1 => self.ecn.seen = true,
+        }
+    }
+}

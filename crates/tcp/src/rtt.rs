@@ -1,0 +1,314 @@
+//! The round-trip time: smoothed, its variation, its minimum, and the timeout that follows.
+//!
+//! Sources: RFC 6298 §2; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`) and
+//! `lib/win_minmax.c`; FreeBSD 10.4 `tcp_input.c` (`tcp_xmit_timer`). Linux keeps the smoothed
+//! time times eight and the deviation times four, as here, but in microseconds; here they are
+//! in nanoseconds.
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::Profile;
+use crate::clock::Clock;
+
+/// How the timeout follows from the estimates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Linux,
+    Rfc6298,
+    FreeBsd,
+}
+
+/// The estimator of one connection.
+#[derive(Debug)]
+pub(crate) struct Rtt {
+    rule: Rule,
+    minimum: u64,
+    maximum: Duration,
+    slop: Duration,
+    /// Eight times the smoothed round-trip time in nanoseconds; zero while unknown.
+    srtt8: u64,
+    /// Four times the mean deviation.
+    mdev4: u64,
+    /// The greatest deviation of this round trip (Linux).
+    mdev4_max: u64,
+    /// What the timeout is computed from; equals `mdev4` but on Linux.
+    rttvar4: u64,
+    /// The round trip ends when this is acknowledged (Linux).
+    round_end: u64,
+    /// The retransmission timeout, backed off.
+    pub(crate) rto: Duration,
+    /// Twice the smoothed time, rounded up to ticks, for tail loss probes.
+    pub(crate) two_srtt: Duration,
+    min: WindowedMin,
+}
+
+impl Rtt {
+    pub(crate) fn new(profile: &Profile) -> Self {
+        let rule = match profile.rto_rule {
+            "linux" => Rule::Linux,
+            "freebsd" => Rule::FreeBsd,
+            _ => Rule::Rfc6298,
+        };
+        Self {
+            rule,
+            minimum: profile.rto_min.as_nanos(),
+            maximum: profile.rto_max,
+            slop: profile.rto_slop,
+            srtt8: 0,
+            mdev4: 0,
+            mdev4_max: 0,
+            rttvar4: 0,
+            round_end: 0,
+            rto: profile.rto_initial,
+            two_srtt: Duration::ZERO,
+            min: WindowedMin::new(profile.min_rtt_window),
+        }
+    }
+
+    /// The smoothed round-trip time, once there is one.
+    #[inline]
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        (self.srtt8 != 0).then(|| Duration::from_nanos(self.srtt8 / 8))
+    }
+
+    /// The variation that the timeout is computed from, a fourth of it.
+    pub(crate) fn rttvar(&self) -> Option<Duration> {
+        (self.srtt8 != 0).then(|| Duration::from_nanos(self.rttvar4 / 4))
+    }
+
+    /// The least round-trip time of the window, once there is one.
+    #[inline]
+    pub(crate) fn min(&self) -> Option<Duration> {
+        self.min.get()
+    }
+
+    /// Feeds the minimum.
+    #[inline]
+    pub(crate) fn sample_min(&mut self, rtt: Duration, now: Instant) {
+        self.min.sample(rtt, now);
+    }
+
+    /// Takes a sample; `una` and `nxt` tell Linux one round trip from the next. The timeout is
+    /// computed anew, without backoff.
+    pub(crate) fn sample(&mut self, rtt: Duration, una: u64, nxt: u64, clock: &Clock) {
+        let rtt = rtt.as_nanos().max(1);
+        match self.rule {
+            Rule::Linux => self.linux(rtt as i64, una, nxt),
+            Rule::Rfc6298 | Rule::FreeBsd => self.rfc6298(rtt),
+        }
+        self.update(clock);
+        if self.rule == Rule::FreeBsd {
+            let floor = Duration::from_nanos(rtt) + clock.span(2);
+            self.rto = self.rto.max(floor.min(self.maximum));
+        }
+    }
+
+    /// RFC 6298 §2.2 and §2.3: the variation first, from the old smoothed time.
+    fn rfc6298(&mut self, rtt: u64) {
+        if self.srtt8 == 0 {
+            self.srtt8 = rtt * 8;
+            self.rttvar4 = rtt * 2;
+        } else {
+            let error = (self.srtt8 / 8).abs_diff(rtt);
+            self.rttvar4 = self.rttvar4 - self.rttvar4 / 4 + error;
+            self.srtt8 = self.srtt8 - self.srtt8 / 8 + rtt;
+        }
+        self.mdev4 = self.rttvar4;
+    }
+
+    /// Linux: the variation never falls below the minimum timeout, rises at once and falls
+    /// once a round trip; a round-trip time that falls moves it at an eighth of the speed.
+    fn linux(&mut self, rtt: i64, una: u64, nxt: u64) {
+        let minimum = self.minimum;
+        if self.srtt8 == 0 {
+            self.srtt8 = (rtt as u64) * 8;
+            self.mdev4 = (rtt as u64) * 2;
+            self.rttvar4 = self.mdev4.max(minimum);
+            self.mdev4_max = self.rttvar4;
+            self.round_end = nxt;
+            return;
+        }
+        let error = rtt - (self.srtt8 >> 3) as i64;
+        self.srtt8 = self.srtt8.saturating_add_signed(error).max(1);
+        let mut step = error.abs() - (self.mdev4 >> 2) as i64;
+        if error < 0 && step > 0 {
+            step >>= 3;
+        }
+        self.mdev4 = self.mdev4.saturating_add_signed(step);
+        if self.mdev4 > self.mdev4_max {
+            self.mdev4_max = self.mdev4;
+            self.rttvar4 = self.rttvar4.max(self.mdev4_max);
+        }
+        if una > self.round_end {
+            if self.mdev4_max < self.rttvar4 {
+                self.rttvar4 -= (self.rttvar4 - self.mdev4_max) >> 2;
+            }
+            self.round_end = nxt;
+            self.mdev4_max = minimum;
+        }
+    }
+
+    fn update(&mut self, clock: &Clock) {
+        let estimate = Duration::from_nanos(self.srtt8 / 8 + self.rttvar4);
+        let rto = match self.rule {
+            Rule::Linux => clock.round(estimate),
+            Rule::Rfc6298 => {
+                let variation = Duration::from_nanos(self.rttvar4).max(clock.tick());
+                let rto = Duration::from_nanos(self.srtt8 / 8) + variation;
+                rto.max(Duration::from_nanos(self.minimum))
+            }
+            Rule::FreeBsd => estimate.max(Duration::from_nanos(self.minimum)) + self.slop,
+        };
+        self.rto = rto.min(self.maximum);
+        self.two_srtt = clock.round(Duration::from_nanos(self.srtt8 / 4));
+    }
+
+    /// Doubles the timeout (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self) {
+        // FreeBSD doubles the estimate, not the slop that it adds.
+        let estimate = self.rto.saturating_sub(self.slop);
+        self.rto = (estimate * 2 + self.slop).min(self.maximum);
+    }
+
+    /// Computes the timeout without backoff again.
+    pub(crate) fn forget_backoff(&mut self, clock: &Clock) {
+        if self.srtt8 != 0 {
+            self.update(clock);
+        }
+    }
+
+    /// Linux after a handshake that gave no sample: waits as RFC 6298 §5.7 says.
+    pub(crate) fn fall_back(&mut self, rto: Duration) {
+        self.mdev4 = rto.as_nanos();
+        self.mdev4_max = self.mdev4;
+        self.rttvar4 = self.mdev4;
+        self.rto = rto;
+    }
+}
+
+/// The minimum of a sliding window of time in constant space (Linux `lib/win_minmax.c`, after
+/// Kathleen Nichols): the best, second and third best, each later than the one before.
+#[derive(Debug)]
+struct WindowedMin {
+    window: Duration,
+    best: [(Instant, Duration); 3],
+    empty: bool,
+}
+
+impl WindowedMin {
+    const fn new(window: Duration) -> Self {
+        Self { window, best: [(Instant::ZERO, Duration::MAX); 3], empty: true }
+    }
+
+    #[inline]
+    fn get(&self) -> Option<Duration> {
+        if self.empty { None } else { Some(self.best[0].1) }
+    }
+
+    #[inline]
+    fn sample(&mut self, value: Duration, now: Instant) {
+        let sample = (now, value);
+        if self.empty || value <= self.best[0].1 || now.since(self.best[2].0) > self.window {
+            self.best = [sample; 3];
+            self.empty = false;
+            return;
+        }
+        if value <= self.best[1].1 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if value <= self.best[2].1 {
+            self.best[2] = sample;
+        }
+        self.age(sample);
+    }
+
+    /// Lets the best expire, and makes sure that a second and third come from later parts of
+    /// the window.
+    fn age(&mut self, sample: (Instant, Duration)) {
+        let since = sample.0.since(self.best[0].0);
+        if since > self.window {
+            self.best = [self.best[1], self.best[2], sample];
+            if sample.0.since(self.best[0].0) > self.window {
+                self.best = [self.best[1], sample, sample];
+            }
+        } else if self.best[1].0 == self.best[0].0 && since > self.window / 4 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if self.best[2].0 == self.best[1].0 && since > self.window / 2 {
+            self.best[2] = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn after(profile: &Profile, samples: &[u64]) -> Rtt {
+        let clock = Clock::new(profile.tick, profile.timer_wheel);
+        let mut rtt = Rtt::new(profile);
+        for (round, sample) in samples.iter().enumerate() {
+            rtt.sample(ms(*sample), round as u64 * 10 + 1, round as u64 * 10 + 10, &clock);
+        }
+        rtt
+    }
+
+    #[test]
+    fn c78_the_timeout_after_one_sample_of_100_ms() {
+        let mut strict = Profile::windows();
+        strict.rto_min = ms(1_000);
+        for (profile, want) in [
+            (Profile::linux(), 300),
+            (Profile::freebsd(), 500),
+            (Profile::windows(), 300),
+            (strict, 1_000),
+        ] {
+            assert_eq!(after(&profile, &[100]).rto, ms(want), "{}", profile.name);
+        }
+        assert_eq!(Rtt::new(&Profile::linux()).rto, ms(1_000));
+        assert_eq!(Rtt::new(&Profile::freebsd()).rto, ms(3_000));
+    }
+
+    #[test]
+    fn c79_the_variation_is_updated_before_the_smoothed_time() {
+        // 100 then 180: var = 3/4·50 + 1/4·|100 − 180| = 57.5, srtt = 110. The other order
+        // would give |110 − 180| and 55.
+        let rtt = after(&Profile::windows(), &[100, 180]);
+        assert_eq!(rtt.srtt(), Some(ms(110)));
+        assert_eq!(rtt.rttvar(), Some(Duration::from_micros(57_500)));
+    }
+
+    #[test]
+    fn linux_never_times_out_sooner_than_200_ms_after_the_smoothed_time() {
+        let rtt = after(&Profile::linux(), &[20; 100]);
+        assert_eq!(rtt.srtt(), Some(ms(20)));
+        assert_eq!(rtt.rto, ms(220));
+    }
+
+    #[test]
+    fn linux_rises_at_once_and_falls_once_a_round() {
+        let up = after(&Profile::linux(), &[20, 20, 400]);
+        // mdev4: 40, 30, then 22.5 + 380 = 402.5 ms; srtt 20 + 380/8 = 67.5 ms; 470 to ticks.
+        assert_eq!(up.rto, ms(472));
+        // Falling: srtt 61.5625; mdev4 moves an eighth of nothing upwards; the round's maximum
+        // was the floor, so the variation gives up a fourth of the way.
+        let down = after(&Profile::linux(), &[20, 20, 400, 20]);
+        assert!(down.rto < up.rto, "{} {}", down.rto, up.rto);
+        assert!(down.rto > ms(400), "{}", down.rto);
+    }
+
+    #[test]
+    fn the_minimum_forgets_after_its_window() {
+        let mut min = WindowedMin::new(ms(100));
+        for (at, value, want) in
+            [(0, 10, 10), (20, 15, 10), (50, 12, 10), (90, 20, 10), (101, 20, 12), (160, 30, 20)]
+        {
+            min.sample(ms(value), Instant::from_millis(at));
+            assert_eq!(min.get(), Some(ms(want)), "at {at}");
+        }
+    }
+}

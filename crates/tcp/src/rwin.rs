@@ -1,0 +1,211 @@
+//! The window that the receiver offers.
+//!
+//! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_select_initial_window`,
+//! `tcp_select_window`, `__tcp_select_window`) and `tcp_input.c` (`tcp_grow_window`,
+//! `tcp_init_buffer_space`); FreeBSD 10.4 `tcp_output.c`.
+//!
+//! The application reads at once, so only what waits out of order takes room in the buffer.
+//! Differences: the kernel's page accounting is replaced by
+//! [`crate::Profile::segment_overhead`] bytes a range and a seventeenth of that a segment, as
+//! Linux coalesces up to seventeen segments into one; and a full buffer never makes the
+//! receiver throw away what it had acknowledged selectively.
+
+use crate::Connection;
+use crate::Profile;
+use crate::drs::RightSizing;
+
+/// The receive buffer and the window made of it.
+#[derive(Debug)]
+pub(crate) struct ReceiveWindow {
+    /// The window offered when `rcv_wup` was the next byte.
+    pub(crate) advertised: u64,
+    /// The next byte expected when the window was last offered (Linux `rcv_wup`).
+    pub(crate) advertised_at: u64,
+    /// The buffer, in memory on Linux and in payload on FreeBSD.
+    pub(crate) buffer: u64,
+    /// The most that may be offered (Linux `window_clamp`).
+    pub(crate) clamp: u64,
+    /// The most that is offered for the time being (Linux `rcv_ssthresh`).
+    pub(crate) ssthresh: u64,
+    /// The window that the user fixed.
+    pub(crate) fixed: Option<u64>,
+    pub(crate) is_bsd: bool,
+    adv_win_scale: u32,
+    pub(crate) sizing: RightSizing,
+}
+
+impl ReceiveWindow {
+    pub(crate) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
+        let is_bsd = profile.receive_rule == "freebsd";
+        let mut window = Self {
+            advertised: 0,
+            advertised_at: 0,
+            buffer: profile.receive_buffer,
+            clamp: u64::MAX,
+            ssthresh: 0,
+            fixed,
+            is_bsd,
+            adv_win_scale: profile.adv_win_scale.min(31) as u32,
+            sizing: RightSizing::default(),
+        };
+        if let Some(fixed) = fixed {
+            window.buffer = window.memory_for(fixed);
+        }
+        window
+    }
+
+    /// The share of `memory` that is window.
+    #[inline]
+    pub(crate) const fn from_memory(&self, memory: u64) -> u64 {
+        if self.is_bsd || self.adv_win_scale == 0 {
+            return memory;
+        }
+        memory - (memory >> self.adv_win_scale)
+    }
+
+    /// The least memory whose share is `window`.
+    const fn memory_for(&self, window: u64) -> u64 {
+        if self.is_bsd || self.adv_win_scale == 0 {
+            return window;
+        }
+        // window = memory · (1 − 2^−s), so memory = window · 2^s / (2^s − 1).
+        let power = 1_u64 << self.adv_win_scale;
+        (window.saturating_mul(power)).div_ceil(power - 1)
+    }
+
+    /// The window still open from `nxt` on.
+    #[inline]
+    pub(crate) const fn open(&self, nxt: u64) -> u64 {
+        (self.advertised_at + self.advertised).saturating_sub(nxt)
+    }
+}
+
+impl Connection {
+    /// The window and its scale for a SYN.
+    pub(crate) fn init_receive_window(&mut self, mss: u32) {
+        let mss = u64::from(mss.max(1));
+        let rwin = &mut self.rwin;
+        let mut space = rwin.from_memory(rwin.buffer);
+        if rwin.fixed.is_some() {
+            rwin.clamp = space;
+        }
+        if !rwin.is_bsd && space > mss {
+            space -= space % mss;
+        }
+        rwin.advertised = space.min(65_535);
+        let largest = if rwin.fixed.is_some() { space } else { self.profile.receive_buffer_max };
+        self.wire.rcv_shift = if !self.profile.window_scale {
+            0
+        } else if rwin.is_bsd {
+            // The least shift that can express 2 MiB, FreeBSD's `sb_max`.
+            (0..14).find(|shift| 65_535_u64 << shift >= largest.max(2 << 20)).unwrap_or(14)
+        } else {
+            (space.max(largest).max(1).ilog2().saturating_sub(15)).min(14) as u8
+        };
+        rwin.clamp = rwin.clamp.min(65_535 << self.wire.rcv_shift);
+        rwin.ssthresh = rwin.advertised;
+    }
+
+    /// Without window scaling, nothing above 65 535 can be said.
+    pub(crate) fn unscale_window(&mut self) {
+        self.wire.rcv_shift = 0;
+        self.wire.snd_shift = 0;
+        self.rwin.clamp = self.rwin.clamp.min(65_535);
+    }
+
+    /// Linux `tcp_init_buffer_space`: the window at the start of the transfer.
+    pub(crate) fn init_buffer_space(&mut self) {
+        let advmss = u64::from(self.wire.advmss);
+        let rwin = &mut self.rwin;
+        let most = rwin.from_memory(rwin.buffer);
+        rwin.clamp = rwin.clamp.min(most);
+        // One segment is kept in reserve.
+        if rwin.clamp > 2 * advmss && rwin.clamp + advmss > most {
+            rwin.clamp = (most.saturating_sub(advmss)).max(2 * advmss);
+        }
+        rwin.ssthresh = rwin.ssthresh.min(rwin.clamp);
+        let space = rwin.ssthresh.min(rwin.advertised).min(10 * advmss);
+        rwin.sizing.start(space, self.rcv.nxt, self.clock.now);
+    }
+
+    /// Memory that waits out of order.
+    fn out_of_order_memory(&self) -> u64 {
+        if self.rcv.ranges().is_empty() {
+            return 0;
+        }
+        let bytes = self.rcv.out_of_order_bytes();
+        let segments = bytes / u64::from(self.delack.rcv_mss.max(1));
+        bytes + (self.rcv.ranges().len() as u64 + segments / 17) * self.profile.segment_overhead
+    }
+
+    /// Linux `__tcp_select_window`: the window that could be offered, not yet scaled. It is
+    /// zero rather than silly.
+    pub(crate) fn possible_window(&mut self) -> u64 {
+        let held = self.out_of_order_memory();
+        let rwin = &self.rwin;
+        if rwin.is_bsd {
+            return rwin.buffer.min(rwin.clamp);
+        }
+        let allowed = rwin.from_memory(rwin.buffer);
+        let mut free = rwin.from_memory(rwin.buffer.saturating_sub(held));
+        let full = rwin.clamp.min(allowed);
+        let mss = u64::from(self.delack.rcv_mss).min(full);
+        let unit = 1_u64 << self.wire.rcv_shift;
+        if free < full / 2 {
+            self.delack.quick = 0;
+            free -= free % unit;
+            if free < allowed >> 4 || free < mss {
+                return 0;
+            }
+        }
+        free = free.min(rwin.ssthresh);
+        if self.wire.rcv_shift > 0 {
+            return free.next_multiple_of(unit);
+        }
+        let window = rwin.advertised;
+        if window + mss <= free || window > free {
+            return free - free % mss.max(1);
+        }
+        if mss == full && free > window + full / 2 {
+            return free;
+        }
+        window
+    }
+
+    /// The window to offer in a segment that is about to be sent: never one that takes back
+    /// what was offered before.
+    #[inline]
+    pub(crate) fn select_window(&mut self) -> u32 {
+        let open = self.rwin.open(self.rcv.nxt);
+        let mut window = self.possible_window();
+        if window < open {
+            window = open.next_multiple_of(1 << self.wire.rcv_shift);
+        }
+        self.rwin.advertised = window;
+        self.rwin.advertised_at = self.rcv.nxt;
+        let shift = self.wire.rcv_shift;
+        ((window.min(65_535 << shift) >> shift) << shift) as u32
+    }
+
+    /// Linux `tcp_grow_window`: every segment of some size lets the offer grow by two, as long
+    /// as its memory is in proportion to its payload.
+    #[inline]
+    pub(crate) fn grow_receive_window(&mut self, payload: u32) {
+        if self.rwin.is_bsd || self.rwin.ssthresh >= self.rwin.clamp {
+            return;
+        }
+        let held = self.out_of_order_memory();
+        let rwin = &mut self.rwin;
+        let space = rwin.from_memory(rwin.buffer.saturating_sub(held));
+        let room = rwin.clamp.min(space).saturating_sub(rwin.ssthresh);
+        if room == 0 {
+            return;
+        }
+        let length = u64::from(payload);
+        // A segment's head is empty once it is received and does not count, so its memory is
+        // its payload; only the rule for costlier segments never applies.
+        let step = (2 * u64::from(self.wire.advmss)).max(2 * length);
+        rwin.ssthresh += room.min(step);
+        self.delack.quick |= 1;
+    }
+}

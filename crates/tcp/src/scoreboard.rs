@@ -1,0 +1,403 @@
+//! The segments that were sent and not yet acknowledged, and what is known of each.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (the tags S, R and L), RFC 6675 §4.
+//!
+//! Segments are kept in order of sequence and threaded, besides, in order of their last
+//! transmission, which is the order in which RACK looks at them. A segment keeps its number
+//! from the time it is sent until it is acknowledged, so numbers serve as links. Segments are
+//! never split or merged: one entry is one packet on the wire.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::Instant;
+
+/// Selectively acknowledged.
+pub(crate) const SACKED: u8 = 0x01;
+/// Retransmitted, and the retransmission is believed to be in flight.
+pub(crate) const RETRANS: u8 = 0x02;
+/// Believed lost.
+pub(crate) const LOST: u8 = 0x04;
+/// Sent while the application had nothing more to send.
+pub(crate) const APP_LIMITED: u8 = 0x08;
+/// Carries the FIN.
+pub(crate) const FIN: u8 = 0x10;
+/// Is in the list in order of transmission.
+const LISTED: u8 = 0x20;
+/// Was retransmitted at some time.
+pub(crate) const EVER_RETRANS: u8 = 0x80;
+/// Retransmitted, now or before.
+pub(crate) const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
+
+/// The end of the list.
+const NONE: u32 = u32::MAX;
+
+/// A segment that was sent and not yet acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// Number of its first byte.
+    pub(crate) seq: u64,
+    /// When it was last transmitted.
+    pub(crate) sent: Instant,
+    /// The start of the sending phase that it ends, for delivery rates.
+    pub(crate) first_tx: Instant,
+    /// When the last delivery before its transmission happened; never, once it was used.
+    pub(crate) delivered_at: Instant,
+    /// What had been delivered when it was transmitted.
+    pub(crate) delivered: u64,
+    /// Bytes of payload.
+    pub(crate) len: u32,
+    /// The tags above.
+    pub(crate) flags: u8,
+    before: u32,
+    after: u32,
+}
+
+impl Sent {
+    pub(crate) const fn new(seq: u64, len: u32, flags: u8) -> Self {
+        Self {
+            seq,
+            sent: Instant::ZERO,
+            first_tx: Instant::ZERO,
+            delivered_at: Instant::ZERO,
+            delivered: 0,
+            len,
+            flags,
+            before: NONE,
+            after: NONE,
+        }
+    }
+
+    /// The number after its last byte or its FIN.
+    #[inline]
+    pub(crate) const fn end(&self) -> u64 {
+        self.seq + self.len as u64 + (self.flags & FIN != 0) as u64
+    }
+
+    #[inline]
+    pub(crate) const fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// The retransmission queue with its counters.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    queue: VecDeque<Sent>,
+    /// The number of the queue's front.
+    first: u32,
+    head: u32,
+    tail: u32,
+    /// Segments tagged S, or counted as such where SACK is not in use.
+    pub(crate) sacked_out: u32,
+    /// Segments tagged L.
+    pub(crate) lost_out: u32,
+    /// Segments tagged R.
+    pub(crate) retrans_out: u32,
+    /// The end of the highest segment tagged S.
+    fack: u64,
+    /// Where to look for the next segment to retransmit.
+    pub(crate) hint: Option<u32>,
+    /// Where counting of SACKed segments for RFC 6675 stopped, and the count.
+    pub(crate) lost_hint: Option<(u32, u32)>,
+    /// The blocks of the last acknowledgement, in order, to be passed over in the next.
+    pub(crate) cache: [(u64, u64); 4],
+}
+
+impl Default for Scoreboard {
+    fn default() -> Self {
+        Self {
+            queue: VecDeque::with_capacity(64),
+            first: 0,
+            head: NONE,
+            tail: NONE,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            fack: 0,
+            hint: None,
+            lost_hint: None,
+            cache: [(0, 0); 4],
+        }
+    }
+}
+
+impl Scoreboard {
+    /// Segments sent and not cumulatively acknowledged.
+    #[inline]
+    pub(crate) fn packets_out(&self) -> u32 {
+        self.queue.len() as u32
+    }
+
+    /// Segments believed to be in the network.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.packets_out() + self.retrans_out).saturating_sub(self.left_out())
+    }
+
+    /// Segments that have left the network without being cumulatively acknowledged.
+    #[inline]
+    pub(crate) fn left_out(&self) -> u32 {
+        self.sacked_out + self.lost_out
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The end of the highest selectively acknowledged segment, or `una` without any.
+    #[inline]
+    pub(crate) fn highest_sack(&self, una: u64) -> u64 {
+        if self.sacked_out == 0 { una } else { self.fack.max(una) }
+    }
+
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&Sent> {
+        self.queue.front()
+    }
+
+    pub(crate) fn back_id(&self) -> Option<u32> {
+        (!self.queue.is_empty()).then(|| self.first + self.packets_out() - 1)
+    }
+
+    pub(crate) fn front_id(&self) -> Option<u32> {
+        (!self.queue.is_empty()).then_some(self.first)
+    }
+
+    /// The number after the last segment's.
+    #[inline]
+    pub(crate) fn end_id(&self) -> u32 {
+        self.first + self.packets_out()
+    }
+
+    /// Whether the segment numbered `id` is still unacknowledged.
+    #[inline]
+    pub(crate) fn holds(&self, id: u32) -> bool {
+        id >= self.first && id < self.end_id()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &Sent {
+        &self.queue[(id - self.first) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: u32) -> &mut Sent {
+        &mut self.queue[(id - self.first) as usize]
+    }
+
+    /// The number of the first segment that ends after `seq`.
+    pub(crate) fn id_at(&self, seq: u64) -> u32 {
+        self.first + self.queue.partition_point(|sent| sent.end() <= seq) as u32
+    }
+
+    /// Adds a segment just transmitted.
+    #[inline]
+    pub(crate) fn push(&mut self, sent: Sent) {
+        let id = self.end_id();
+        self.queue.push_back(sent);
+        self.enlist(id);
+    }
+
+    /// Removes the first segment; its tags are the caller's business.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
+        self.delist(self.first);
+        self.queue.pop_front();
+        self.first += 1;
+        if self.hint.is_some_and(|hint| hint < self.first) {
+            self.hint = None;
+        }
+    }
+
+    /// Puts the segment at the end of the list in order of transmission.
+    #[inline]
+    pub(crate) fn enlist(&mut self, id: u32) {
+        self.delist(id);
+        let tail = self.tail;
+        let sent = self.get_mut(id);
+        sent.flags |= LISTED;
+        sent.before = tail;
+        sent.after = NONE;
+        if tail == NONE {
+            self.head = id;
+        } else {
+            self.get_mut(tail).after = id;
+        }
+        self.tail = id;
+    }
+
+    /// Takes the segment out of the list in order of transmission.
+    #[inline]
+    pub(crate) fn delist(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        if !sent.is(LISTED) {
+            return;
+        }
+        sent.flags &= !LISTED;
+        let (before, after) = (sent.before, sent.after);
+        if before == NONE {
+            self.head = after;
+        } else {
+            self.get_mut(before).after = after;
+        }
+        if after == NONE {
+            self.tail = before;
+        } else {
+            self.get_mut(after).before = before;
+        }
+    }
+
+    /// The segment whose last transmission is the oldest of those that RACK watches.
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    /// The one after `id` in order of transmission.
+    pub(crate) fn next_oldest(&self, id: u32) -> Option<u32> {
+        let after = self.get(id).after;
+        (after != NONE).then_some(after)
+    }
+
+    /// Tags the segment as selectively acknowledged.
+    pub(crate) fn set_sacked(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        sent.flags |= SACKED;
+        let end = sent.end();
+        self.fack = if self.sacked_out == 0 { end } else { self.fack.max(end) };
+        self.sacked_out += 1;
+        self.delist(id);
+    }
+
+    /// Tags the segment as lost; returns whether a loss, or the loss of a retransmission, is
+    /// news.
+    pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
+        let flags = self.get(id).flags;
+        if flags & SACKED != 0 {
+            return false;
+        }
+        self.verify_hint(id);
+        if flags & LOST == 0 {
+            self.lost_out += 1;
+            self.get_mut(id).flags |= LOST;
+            return true;
+        }
+        if flags & RETRANS != 0 {
+            self.get_mut(id).flags &= !RETRANS;
+            self.retrans_out -= 1;
+            return true;
+        }
+        false
+    }
+
+    /// Moves the retransmission hint back to a newly lost segment. It may stay behind all of
+    /// them only while every one has been retransmitted already.
+    fn verify_hint(&mut self, id: u32) {
+        match self.hint {
+            None if self.retrans_out >= self.lost_out => self.hint = Some(id),
+            Some(hint) if id < hint => self.hint = Some(id),
+            _ => {}
+        }
+    }
+
+    /// Forgets all L tags.
+    pub(crate) fn unmark_lost(&mut self) {
+        for sent in &mut self.queue {
+            sent.flags &= !LOST;
+        }
+        self.lost_out = 0;
+        self.clear_hints();
+    }
+
+    /// Forgets all S tags: the receiver has thrown away what it had acknowledged.
+    pub(crate) fn unmark_sacked(&mut self) {
+        for id in self.first..self.end_id() {
+            if self.get(id).is(SACKED) {
+                self.get_mut(id).flags &= !SACKED;
+            }
+        }
+        self.sacked_out = 0;
+    }
+
+    pub(crate) fn clear_hints(&mut self) {
+        self.hint = None;
+        self.lost_hint = None;
+    }
+
+    /// The numbers of all segments, oldest first.
+    pub(crate) fn ids(&self) -> std::ops::Range<u32> {
+        self.first..self.end_id()
+    }
+}
+
+/// Calls `visit` for the parts of `[start, end)` that `cached` blocks, in order of sequence, do
+/// not cover.
+pub(crate) fn fresh_parts(
+    cached: &[(u64, u64); 4],
+    mut start: u64,
+    end: u64,
+    mut visit: impl FnMut(u64, u64),
+) {
+    for &(from, to) in cached {
+        if to <= start || from >= end {
+            continue;
+        }
+        if start < from {
+            visit(start, from);
+        }
+        start = to;
+    }
+    if start < end {
+        visit(start, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for i in 0..n {
+            board.push(Sent::new(1 + i * 100, 100, 0));
+        }
+        board
+    }
+
+    fn order(board: &Scoreboard) -> Vec<u32> {
+        std::iter::successors(board.oldest(), |id| board.next_oldest(*id)).collect()
+    }
+
+    #[test]
+    fn a_retransmission_moves_to_the_end_of_the_list() {
+        let mut board = board(4);
+        board.enlist(1);
+        assert_eq!(order(&board), [0, 2, 3, 1]);
+        board.set_sacked(2);
+        assert_eq!(order(&board), [0, 3, 1]);
+        board.pop();
+        assert_eq!(order(&board), [3, 1]);
+    }
+
+    #[test]
+    fn segments_are_found_by_their_bytes() {
+        let mut board = board(4);
+        for (seq, want) in [(1, 0), (100, 0), (101, 1), (350, 3), (401, 4)] {
+            assert_eq!(board.id_at(seq), want, "{seq}");
+        }
+        board.pop();
+        assert_eq!(board.id_at(101), 1);
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_lost_again() {
+        let mut board = board(2);
+        assert!(board.mark_lost(0));
+        assert!(!board.mark_lost(0));
+        board.get_mut(0).flags |= RETRANS;
+        board.retrans_out = 1;
+        assert_eq!(board.in_flight(), 2);
+        assert!(board.mark_lost(0));
+        assert_eq!(board.in_flight(), 1);
+    }
+}

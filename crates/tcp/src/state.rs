@@ -1,0 +1,91 @@
+//! The states of a connection (RFC 9293 §3.3.2) and of Linux's congestion machine.
+
+/// Where a connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+    Closed,
+}
+
+impl State {
+    /// The name that metrics show.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Listen => "listen",
+            Self::SynSent => "syn_sent",
+            Self::SynReceived => "syn_received",
+            Self::Established => "established",
+            Self::FinWait1 => "fin_wait_1",
+            Self::FinWait2 => "fin_wait_2",
+            Self::CloseWait => "close_wait",
+            Self::Closing => "closing",
+            Self::LastAck => "last_ack",
+            Self::TimeWait => "time_wait",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// Whether the handshake is complete and the connection not yet over.
+    pub(crate) const fn is_synchronized(self) -> bool {
+        !matches!(
+            self,
+            Self::Listen | Self::SynSent | Self::SynReceived | Self::TimeWait | Self::Closed
+        )
+    }
+
+    /// Whether the application may still add data.
+    pub(crate) const fn may_write(self) -> bool {
+        matches!(
+            self,
+            Self::Listen | Self::SynSent | Self::SynReceived | Self::Established | Self::CloseWait
+        )
+    }
+
+    /// Whether data from the peer is still to come.
+    pub(crate) const fn may_receive(self) -> bool {
+        matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
+    }
+}
+
+/// Linux's `icsk_ca_state`: what is being done about loss or marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CaState {
+    /// Nothing is wrong.
+    Open,
+    /// Something is selectively acknowledged or was retransmitted.
+    Disorder,
+    /// The window is being reduced after an ECN echo.
+    Cwr,
+    /// Losses are being repaired by fast retransmission.
+    Recovery,
+    /// Losses are being repaired after a timeout.
+    Loss,
+}
+
+impl CaState {
+    /// Whether the window is being brought down to `ssthresh`.
+    #[inline]
+    pub(crate) const fn is_reducing(self) -> bool {
+        matches!(self, Self::Cwr | Self::Recovery)
+    }
+
+    /// The name that metrics show.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::Cwr => "cwr",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Two connections and a wire: whatever is lost, reordered, repeated or marked, every byte
+//! arrives once and in order, and both sides close.
+
+mod support;
+
+use aqmlab_core::{Duration, Instant};
+use aqmlab_tcp::Profile;
+use proptest::prelude::*;
+use support::{Pair, Wire, config};
+
+const HOUR: Instant = Instant::from_millis(3_600_000);
+
+/// Transfers `bytes` each way and closes both halves.
+fn transfer(client: Profile, server: Profile, cc: (&str, &str), wire: Wire, bytes: [u64; 2]) -> Pair {
+    let mut pair = Pair::new(config(client, cc.0), config(server, cc.1), wire, 7);
+    pair.to_write = bytes;
+    pair.closes = [true; 2];
+    pair.run(HOUR);
+    pair
+}
+
+fn assert_complete(pair: &Pair, bytes: [u64; 2]) {
+    for at in 0..2 {
+        let seen = &pair.seen[at];
+        assert!(seen.established, "end {at}: {seen:?} {:?}", pair.ends[at].metrics());
+        assert_eq!(seen.read, bytes[1 - at], "end {at}: {seen:?} {:?}", pair.ends[1 - at].metrics());
+        assert!(seen.finished && seen.closed && !seen.aborted, "end {at}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_megabyte_over_a_clean_wire_is_sent_once() {
+    for profile in Profile::all() {
+        let pair = transfer(profile.clone(), profile.clone(), ("reno", "reno"), Wire::clean(20), [1 << 20, 0]);
+        assert_complete(&pair, [1 << 20, 0]);
+        let stats = pair.ends[0].stats();
+        assert_eq!(stats.retransmitted_segments, 0, "{}", profile.name);
+        assert!(pair.now < HOUR, "{}", profile.name);
+    }
+}
+
+/// A host, by its place in the list, now and then without what peers may lack.
+fn host((which, switch): (usize, [bool; 4])) -> Profile {
+    let mut profile = Profile::all().swap_remove(which);
+    profile.sack &= switch[0] || switch[1];
+    profile.timestamps &= switch[1] || switch[2];
+    profile.window_scale &= switch[2] || switch[3];
+    profile
+}
+
+fn hosts() -> impl Strategy<Value = (usize, [bool; 4])> {
+    (0..Profile::all().len(), any::<[bool; 4]>())
+}
+
+fn wire() -> impl Strategy<Value = Wire> {
+    (1..60_u64, 0..30_u64, 0..12_u32, 0..5_u32, 0..20_u32).prop_map(
+        |(delay, jitter, loss, duplication, marking)| Wire {
+            delay: Duration::from_millis(delay),
+            // Half of the wires keep their order.
+            jitter: Duration::from_millis(jitter.saturating_sub(15)),
+            loss: f64::from(loss) / 100.0,
+            duplication: f64::from(duplication) / 100.0,
+            marking: f64::from(marking) / 100.0,
+        },
+    )
+}
+
+const CONTROLLERS: [&str; 5] = ["reno", "newreno", "cubic", "compound", "bbr"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_and_both_sides_close(
+        client in hosts(),
+        server in hosts(),
+        cc in (0..CONTROLLERS.len(), 0..CONTROLLERS.len()),
+        wire in wire(),
+        bytes in [0..200_000_u64, 0..200_000_u64],
+        switches in any::<[bool; 6]>(),
+        seed in any::<u64>(),
+    ) {
+        let mut ends = [
+            config(host(client), CONTROLLERS[cc.0]),
+            config(host(server), CONTROLLERS[cc.1]),
+        ];
+        for (i, end) in ends.iter_mut().enumerate() {
+            end.ecn = switches[0];
+            end.nodelay = switches[1 + i];
+            end.quickack = switches[3 + i];
+            // No retry limit: whether a path this bad is given up is another question.
+            end.profile.retries = 60;
+            end.profile.syn_retries = 60;
+            end.profile.synack_retries = 60;
+            if switches[5] {
+                end.receive_buffer = Some(6_000);
+                end.send_buffer = Some(9_000);
+            }
+        }
+        let [client, server] = ends;
+        let mut pair = Pair::new(client, server, wire, seed);
+        pair.to_write = bytes;
+        pair.closes = [true; 2];
+        pair.run(Instant::from_millis(40 * 3_600_000));
+        for at in 0..2 {
+            let seen = &pair.seen[at];
+            let peer = pair.ends[1 - at].metrics();
+            prop_assert_eq!(seen.read, bytes[1 - at], "end {}: {:?} {:?} {:?}", at, seen, peer, pair.ends[at].metrics());
+            prop_assert!(seen.finished && seen.closed && !seen.aborted, "end {}: {:?} {:?} {:?}", at, seen, peer, pair.ends[at].metrics());
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Two connections and a wire, for tests.
+
+use std::collections::BTreeMap;
+
+use aqmlab_core::{Args, Duration, Ecn, Instant, Rng, TcpFlags};
+use aqmlab_tcp::cc::{CongestionControl, kinds};
+use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
+
+/// A controller by name, with its defaults.
+pub fn controller(name: &str) -> Box<dyn CongestionControl> {
+    let kind = kinds::find(name).unwrap_or_else(|| panic!("no controller `{name}`"));
+    (kind.build)(&Args::defaults(kind.params))
+}
+
+/// A configuration of a host with its own controller, or `reno` where that is not needed.
+pub fn config(profile: Profile, cc: &str) -> Config {
+    Config::new(profile, controller(cc))
+}
+
+/// What the wire does to segments.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    pub delay: Duration,
+    /// Extra delay up to this, at random: reorders.
+    pub jitter: Duration,
+    pub loss: f64,
+    pub duplication: f64,
+    /// The chance that an ECN-capable segment is marked.
+    pub marking: f64,
+}
+
+impl Wire {
+    pub fn clean(delay_ms: u64) -> Self {
+        Self {
+            delay: Duration::from_millis(delay_ms),
+            jitter: Duration::ZERO,
+            loss: 0.0,
+            duplication: 0.0,
+            marking: 0.0,
+        }
+    }
+}
+
+/// What an end has seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub established: bool,
+    pub read: u64,
+    pub finished: bool,
+    pub closed: bool,
+    pub aborted: bool,
+}
+
+/// Two connections and a wire between them.
+pub struct Pair {
+    pub ends: [Connection; 2],
+    pub seen: [Seen; 2],
+    pub now: Instant,
+    /// What each end still has to write, and whether it closes after that.
+    pub to_write: [u64; 2],
+    pub closes: [bool; 2],
+    pub sent: [u64; 2],
+    pub wire: Wire,
+    /// Drops the data segments for which it returns `true`.
+    pub drop: Box<dyn FnMut(usize, &Segment) -> bool>,
+    in_air: BTreeMap<(Instant, u64), (usize, Segment)>,
+    next: u64,
+    rng: Rng,
+}
+
+impl Pair {
+    pub fn new(client: Config, server: Config, wire: Wire, seed: u64) -> Self {
+        Self {
+            ends: [Connection::active(client, Instant::ZERO), Connection::passive(server)],
+            seen: Default::default(),
+            now: Instant::ZERO,
+            to_write: [0; 2],
+            closes: [false; 2],
+            sent: [0; 2],
+            wire,
+            drop: Box::new(|_, _| false),
+            in_air: BTreeMap::new(),
+            next: 0,
+            rng: Rng::stream(seed, "wire"),
+        }
+    }
+
+    /// Runs until nothing happens any more or `until`; returns how many steps it took.
+    pub fn run(&mut self, until: Instant) -> u64 {
+        let mut steps = 0;
+        self.drain();
+        while let Some(at) = self.next_at() {
+            if at > until {
+                break;
+            }
+            self.now = at;
+            self.step();
+            steps += 1;
+            assert!(steps < 20_000_000, "livelock at {}", self.now);
+        }
+        steps
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        let arrival = self.in_air.keys().next().map(|(at, _)| *at);
+        let timers = self.ends.iter().filter_map(Connection::poll_timeout);
+        arrival.into_iter().chain(timers).min()
+    }
+
+    fn step(&mut self) {
+        if let Some(entry) = self.in_air.first_entry()
+            && entry.key().0 <= self.now
+        {
+            let (to, segment) = entry.remove();
+            self.ends[to].handle_segment(&segment.header, segment.ecn, self.now);
+        } else {
+            for end in &mut self.ends {
+                if end.poll_timeout().is_some_and(|at| at <= self.now) {
+                    end.handle_timeout(self.now);
+                    let again = end.poll_timeout();
+                    assert!(again.is_none_or(|at| at > self.now), "a timer that stays due");
+                }
+            }
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        for at in 0..2 {
+            loop {
+                self.events(at);
+                self.write(at);
+                let Some(segment) = self.ends[at].poll_transmit(self.now) else { break };
+                self.sent[at] += 1;
+                self.transmit(at, segment);
+            }
+        }
+    }
+
+    fn events(&mut self, at: usize) {
+        while let Some(event) = self.ends[at].poll_event() {
+            let seen = &mut self.seen[at];
+            assert!(!seen.closed && !seen.aborted, "{event:?} after the end");
+            match event {
+                Event::Established => seen.established = true,
+                Event::Readable(bytes) => seen.read += bytes,
+                Event::Writable => {}
+                Event::PeerFinished => seen.finished = true,
+                Event::Closed => seen.closed = true,
+                Event::Aborted => seen.aborted = true,
+            }
+        }
+    }
+
+    fn write(&mut self, at: usize) {
+        if at == 1 && !self.seen[at].established {
+            return;
+        }
+        if self.to_write[at] > 0 {
+            self.to_write[at] -= self.ends[at].write(self.to_write[at]);
+        }
+        if self.to_write[at] == 0 && std::mem::take(&mut self.closes[at]) {
+            self.ends[at].close();
+        }
+    }
+
+    fn transmit(&mut self, from: usize, mut segment: Segment) {
+        assert!(segment.header.payload == 0 || segment.header.flags.has(TcpFlags::ACK));
+        let size = 40 + u32::from(segment.header.options_len) + segment.header.payload;
+        assert!(size <= 1_500, "a packet of {size} B");
+        if (self.drop)(from, &segment) || self.rng.unit() < self.wire.loss {
+            return;
+        }
+        if segment.ecn.is_capable() && self.rng.unit() < self.wire.marking {
+            segment.ecn = Ecn::Ce;
+        }
+        let copies = 1 + u64::from(self.rng.unit() < self.wire.duplication);
+        for _ in 0..copies {
+            let jitter = self.rng.below(self.wire.jitter.as_nanos() + 1);
+            let at = self.now + self.wire.delay + Duration::from_nanos(jitter);
+            self.in_air.insert((at, self.next), (1 - from, segment.clone()));
+            self.next += 1;
+        }
+    }
+}

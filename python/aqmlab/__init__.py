@@ -1,0 +1,43 @@
+"""A laboratory for the queue in a home gateway.
+
+>>> import aqmlab
+>>> results = aqmlab.run("home", duration="10 s")  # doctest: +SKIP
+>>> results.flows.select("flow", "direction", "rtt_p95_ms")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aqmlab.api import load, run
+    from aqmlab.errors import ScenarioError
+    from aqmlab.failures import LabError
+    from aqmlab.results import Results
+    from aqmlab.scenario import Scenario
+
+__version__ = "0.1.0"
+
+__all__ = ["LabError", "Results", "Scenario", "ScenarioError", "__version__", "load", "run"]
+
+_HOMES = {
+    "LabError": "aqmlab.failures",
+    "Results": "aqmlab.results",
+    "Scenario": "aqmlab.scenario",
+    "ScenarioError": "aqmlab.errors",
+    "load": "aqmlab.api",
+    "run": "aqmlab.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What this package offers, brought in when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module `aqmlab` has no attribute `{name}`")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What this package offers."""
+    return sorted(__all__)

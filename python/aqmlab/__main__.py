@@ -1,0 +1,5 @@
+"""`python -m aqmlab` is the command `aqmlab`."""
+
+from aqmlab.cli import main
+
+main()

@@ -1,0 +1,196 @@
+"""From a scenario to its results: what the command line and Python programs call."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqmlab import campaign as campaigns
+from aqmlab.campaign import Campaign, Progress, Report
+from aqmlab.failures import RequestError, TrialsFailed
+from aqmlab.labels import links_of
+from aqmlab.results import Results, load
+from aqmlab.store import Trial
+
+if TYPE_CHECKING:
+    from aqmlab.plan import Plan
+    from aqmlab.scenario import Scenario
+
+__all__ = ["Request", "campaign_for", "complete", "default_folder", "load", "run", "versions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A scenario, and the changes that were asked for."""
+
+    scenario: str | Path | Scenario
+    sets: tuple[str, ...] = ()
+    vary: tuple[str, ...] = ()
+    seeds: str | int | None = None
+    duration: str | None = None
+    engine: str = "sim"
+
+    def plan(self) -> Plan:
+        """Every trial that this stands for; raises `ScenarioError`."""
+        from aqmlab import plan
+
+        return plan.load(self.scenario, self.sets, self.vary, self.seeds, self.duration)
+
+    def command(self) -> str:
+        """The command that asks for the same again."""
+        named = isinstance(self.scenario, (str, Path))
+        words = ["aqmlab", "run", str(self.scenario) if named else "SCENARIO.toml"]
+        for option, texts in (("--set", self.sets), ("--vary", self.vary)):
+            for text in texts:
+                words += [option, text]
+        for option, value in (("--seeds", self.seeds), ("--duration", self.duration)):
+            words += [option, str(value)] if value is not None else []
+        words += ["--engine", self.engine] if self.engine != "sim" else []
+        return shlex.join(words)
+
+
+def run(
+    scenario: str | Path | Scenario,
+    *,
+    seeds: str | int | None = None,
+    duration: str | None = None,
+    jobs: int | None = None,
+    out: Path | str | None = None,
+    progress: Progress | None = None,
+    **changes: Any,
+) -> Results:
+    """Runs every trial of `scenario` and returns what they found.
+
+    `scenario` is a file, the name of a built-in one, a TEACUP config or a `Scenario`. A change
+    names what it changes with dots or, as a keyword, with double underscores; a list varies:
+    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out` the
+    results live in a temporary folder for as long as they are used. Raises `ScenarioError` for
+    what cannot be run and `TrialsFailed` if trials have no result.
+    """
+    request = Request(scenario, *_changes(changes), seeds=seeds, duration=duration)
+    owned = None if out is not None else tempfile.TemporaryDirectory(prefix="aqmlab-")
+    folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
+    report = campaigns.run(
+        campaign_for(request, request.plan()), folder, jobs=jobs, progress=progress
+    )
+    complete(report)
+    return Results(folder, owned)
+
+
+def complete(report: Report) -> None:
+    """Raises `TrialsFailed` if any trial of a campaign has no result."""
+    if not report.failed:
+        return
+    name, problem = next(iter(report.failed.items()))
+    count = len(report.failed)
+    raise TrialsFailed(
+        f"{count} trial{'s' * (count > 1)} failed; the first was `{name}`: {problem}",
+        "the others are kept; the same command tries the failed ones again",
+    )
+
+
+def campaign_for(request: Request, plan: Plan) -> Campaign:
+    """The campaign that runs `plan`."""
+    if request.engine not in campaigns.ENGINES:
+        known = ", ".join(campaigns.ENGINES)
+        raise RequestError(f"--engine: unknown engine `{request.engine}`", f"there is {known}")
+    if not plan.trials:
+        raise RequestError(f"{plan.name}: there is no trial to run")
+    trials = [
+        Trial(index, one.id, one.seed, one.conditions, json.dumps(one.spec, separators=(",", ":")))
+        for index, one in enumerate(plan.trials)
+    ]
+    return Campaign(trials, _about(request, plan), request.engine)
+
+
+def default_folder(campaign: Campaign) -> Path:
+    """Where a campaign goes unless somebody says otherwise."""
+    return Path("results") / f"{campaign.about['name']}-{campaign.key[:8]}"
+
+
+def versions() -> dict[str, str]:
+    """What makes a result: this package, its core, and the machine's kind."""
+    import pyarrow
+
+    from aqmlab import __version__, _core
+
+    return {
+        "aqmlab": __version__,
+        "core": _core.version(),
+        "python": platform.python_version(),
+        "pyarrow": pyarrow.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _about(request: Request, plan: Plan) -> dict[str, Any]:
+    about = plan.to_manifest()
+    for entry, trial in zip(about["trials"], plan.trials, strict=True):
+        entry["links"] = links_of(trial.spec)
+        entry["rtt_base_ms"] = trial.rtt_base_ms
+    about["apps"] = {
+        app["name"]: app["app"]["kind"] for trial in plan.trials for app in trial.spec["apps"]
+    }
+    about["stated_tolerances_ms"] = _stated(plan, about["apps"])
+    first = plan.trials[0].spec
+    about["duration_s"] = first["duration_ns"] / 1e9
+    about["measure_from_s"] = first["measure"].get("from_ns", 0) / 1e9
+    about["scenario_text"] = _scenario_text(request, plan)
+    about["command"] = request.command()
+    about["versions"] = versions()
+    return about
+
+
+def _stated(plan: Plan, kinds: Mapping[str, str]) -> dict[str, float]:
+    """The tolerances that the scenario itself states."""
+    from aqmlab.plan import TOLERANCES_MS
+
+    return {
+        app: limit_ms
+        for app, limit_ms in plan.tolerances.items()
+        if limit_ms != TOLERANCES_MS.get(kinds.get(app, ""))
+    }
+
+
+def _scenario_text(request: Request, plan: Plan) -> str:
+    """The scenario's own text, comments and all, or what it was made into."""
+    from aqmlab import plan as plans
+    from aqmlab import toml_text
+
+    if isinstance(request.scenario, (str, Path)):
+        if str(request.scenario) in plans.builtin_names():
+            return plans.builtin_text(str(request.scenario))
+        if Path(request.scenario).is_file():
+            return plans.file_text(Path(request.scenario))
+    return toml_text.write(plan.scenario)
+
+
+def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Texts for `--set` and for `--vary`."""
+    sets, vary = [], []
+    for name, value in changes.items():
+        address = name.replace("__", ".")
+        if isinstance(value, (list, tuple)):
+            vary.append(f"{address}={','.join(map(_inline, value))}")
+        else:
+            sets.append(f"{address}={_inline(value)}")
+    return tuple(sets), tuple(vary)
+
+
+def _inline(value: Any) -> str:
+    """A value as it is written after an equals sign."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_quoted(one)}" for key, one in value.items()) + "}"
+    return str(value)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _inline(value)

@@ -1,0 +1,123 @@
+"""What a scenario may name: disciplines, applications, congestion controls and hosts.
+
+The entries come from the simulator's own registries, so a kind added there is known here.
+Parameter values are read by their declared type, and everything a user writes is checked
+against the declaration before a trial exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from aqmlab import units
+from aqmlab.errors import BadValueError, shown
+
+FAMILIES = {
+    "disciplines": "discipline",
+    "apps": "application",
+    "tcp": "congestion control",
+    "profiles": "host profile",
+}
+"""The registries, and what messages call one entry of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of a kind; `default` in base units (ns, bytes, bit/s; `None` is off)."""
+
+    name: str
+    type: str
+    default: object
+    text: str
+    doc: str
+    choices: tuple[str, ...] = ()
+
+    def read(self, value: object) -> object:
+        """`value`, as people write it, in base units.
+
+        Raises `BadValueError` if it is of another type or not among the choices.
+        """
+        if self.type != "word":
+            return units.READERS[self.type](value)
+        word = str(value) if isinstance(value, (str, int, float)) else shown(value)
+        if word not in self.choices:
+            raise BadValueError.unknown("word", shown(word), self.choices)
+        return word
+
+    def show(self, value: object) -> object:
+        """`value`, in base units, as people write it."""
+        return units.show(self.type, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One discipline, application, congestion control or host profile."""
+
+    family: str
+    name: str
+    summary: str
+    source: str
+    params: Mapping[str, Param]
+    default_cc: str | None = None
+
+
+class Catalogue(Mapping[str, Mapping[str, Kind]]):
+    """All kinds, by family and name."""
+
+    def __init__(self, raw: Mapping[str, list[dict[str, Any]]]) -> None:
+        self._families = {
+            family: {entry["name"]: _kind(family, entry) for entry in raw.get(family, ())}
+            for family in FAMILIES
+        }
+
+    def __getitem__(self, family: str) -> Mapping[str, Kind]:
+        """The kinds of one family, in the order in which lists show them."""
+        return self._families[family]
+
+    def __iter__(self) -> Iterator[str]:
+        """The families."""
+        return iter(self._families)
+
+    def __len__(self) -> int:
+        """How many families there are."""
+        return len(self._families)
+
+    def find(self, family: str, name: object) -> Kind:
+        """The kind called `name`; raises `BadValueError` with what was probably meant."""
+        kinds = self._families[family]
+        if not isinstance(name, str) or name not in kinds:
+            raise BadValueError.unknown(FAMILIES[family], shown(name), kinds)
+        return kinds[name]
+
+
+def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
+    params = {
+        param["name"]: Param(
+            name=param["name"],
+            type=param["type"],
+            default=param["default"],
+            text=param["text"],
+            doc=param["doc"],
+            choices=tuple(param.get("choices") or ()),
+        )
+        for param in entry["params"]
+    }
+    default_cc = entry.get("default_cc")
+    return Kind(family, entry["name"], entry["summary"], entry["source"], params, default_cc)
+
+
+def raw() -> Mapping[str, list[dict[str, Any]]]:
+    """The registries as the simulator's binary gives them."""
+    from aqmlab import _core
+
+    registries: Mapping[str, list[dict[str, Any]]] = _core.catalogue()
+    return registries
+
+
+@lru_cache(maxsize=1)
+def load() -> Catalogue:
+    """Everything that this build of the laboratory knows."""
+    return Catalogue(raw())

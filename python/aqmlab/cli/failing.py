@@ -1,0 +1,60 @@
+"""How the command line says that something went wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Any
+
+
+def explain(error: BaseException) -> int:
+    """Says what `error` means on standard error, without a traceback; returns the status."""
+    if isinstance(error, BrokenPipeError):
+        return _quietly()
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        return say("interrupted", status=130)
+    if hasattr(error, "format_message"):  # a slip in options, found by the option parser
+        usage = error.ctx.get_usage() if getattr(error, "ctx", None) is not None else ""
+        return say(error.format_message().rstrip("."), usage.replace("Usage: ", "", 1) or None)
+    return _explain_ours(error)
+
+
+def _explain_ours(error: Any) -> int:
+    from aqmlab.errors import ScenarioError
+    from aqmlab.failures import LabError, describe
+
+    if isinstance(error, LabError):
+        return say(error.problem, error.hint, error.status)
+    if isinstance(error, ScenarioError):
+        where = f"{error.where}: " if error.where else ""
+        return say(where + error.problem, error.hint)
+    if isinstance(error, OSError):
+        return say(describe(error), status=1)
+    if isinstance(error, ImportError) and "_core" in str(error):
+        return say("the simulator is not built", "run `make setup`, or `pip install .`", 1)
+    hint = "this is a mistake in aqmlab; AQMLAB_TRACEBACK=1 shows where"
+    return say(f"unexpected {describe(error)}", hint, 1)
+
+
+def say(problem: str, hint: str | None = None, status: int = 2) -> int:
+    """Prints an error as people read it; returns the status."""
+    text = f"error: {_printable(problem)}\n"
+    if hint:
+        text += f"\nhint: {_printable(hint)}\n"
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    return status
+
+
+def _printable(text: str) -> str:
+    """`text` without what could move the cursor or recolour the terminal."""
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+
+
+def _quietly() -> int:
+    """Whoever read the output has had enough: no further word, also from Python at its end."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,62 @@
+"""`aqmlab list`: what a scenario may name, with parameters, defaults and sources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Optional
+
+import typer
+
+from aqmlab.cli import options
+
+TOPICS = ("disciplines", "tcp", "apps", "profiles", "scenarios")
+
+
+def command(
+    topic: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[" + "|".join(TOPICS) + "]", help="What to list; all if absent."),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """List disciplines, TCPs, applications, host profiles and scenarios."""
+    from aqmlab.cli import console
+
+    if topic is not None and topic not in TOPICS:
+        from aqmlab.errors import suggestion
+        from aqmlab.failures import RequestError
+
+        raise RequestError(f"list: unknown topic `{topic}`", suggestion(topic, TOPICS))
+    found = {name: _entries(name) for name in ([topic] if topic else TOPICS)}
+    if as_json:
+        console.print_json(found[topic] if topic else found)
+        return 0
+    for name, entries in found.items():
+        if topic is None:
+            print(f"{name}\n")
+        for entry in entries:
+            print("\n".join(_text(entry)) + "\n")
+    return 0
+
+
+def _entries(topic: str) -> list[dict[str, Any]]:
+    if topic == "scenarios":
+        from aqmlab import plan
+
+        return [{"name": name, "title": title} for name, title in plan.builtins().items()]
+    from aqmlab import catalogue
+
+    return list(catalogue.raw()[topic])
+
+
+def _text(entry: dict[str, Any]) -> list[str]:
+    """An entry as people read it: a line, its source, and a line per parameter."""
+    lines = [f"  {entry['name']:<18} {entry.get('summary') or entry.get('title', '')}"]
+    if "source" in entry:
+        lines.append(f"      source: {entry['source']}")
+    if entry.get("default_cc"):
+        lines.append(f"      congestion control: {entry['default_cc']}")
+    width = max((len(param["name"]) for param in entry.get("params", ())), default=0)
+    for param in entry.get("params", ()):
+        choices = f" One of {', '.join(param['choices'])}." if param.get("choices") else ""
+        lines.append(f"      {param['name']:<{width}} = {param['text']:<10} {param['doc']}{choices}")
+    return lines

@@ -1,0 +1,43 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+ScenarioArg = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO", help="A TOML file, a TEACUP config (.py) or a built-in name."
+    ),
+]
+FolderArg = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a campaign.")]
+Sets = Annotated[
+    Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a value; may be given again."),
+]
+Vary = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--vary", metavar="PATH=A,B", help="Run with each value; may be given again."),
+]
+Seeds = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="N", help="How many repetitions, or which seeds: 5, 3-7, 1,4."),
+]
+Duration = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="T", help="How long each trial lasts, such as '60 s'."),
+]
+Jobs = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=1, metavar="N", help="How many trials run at once; all cores if absent."),
+]
+Out = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="DIR", help="Where results go; results/NAME-HASH if absent."),
+]
+Engine = Annotated[str, typer.Option(metavar="ENGINE", help="What runs the trials: sim.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]

@@ -1,0 +1,81 @@
+"""`aqmlab run`: runs a scenario and says what each application experienced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aqmlab.cli import options
+
+if TYPE_CHECKING:
+    from aqmlab.api import Request
+    from aqmlab.campaign import Campaign, Report
+    from aqmlab.results import Results
+
+
+def command(
+    scenario: options.ScenarioArg,
+    sets: options.Sets = None,
+    vary: options.Vary = None,
+    seeds: options.Seeds = None,
+    duration: options.Duration = None,
+    jobs: options.Jobs = None,
+    out: options.Out = None,
+    engine: options.Engine = "sim",
+    as_json: options.AsJson = False,
+    no_report: options.NoReport = False,
+) -> int:
+    """Run a scenario and say what each application experienced.
+
+    The same command goes on where it was interrupted, and ends with the same bytes.
+    """
+    from aqmlab.api import Request, complete, default_folder
+    from aqmlab.cli import console, summary
+
+    request = Request(
+        scenario, tuple(sets or ()), tuple(vary or ()), seeds, duration, engine
+    )
+    campaign, warnings = prepare(request)
+    for warning in warnings:
+        console.talk(f"warning: {warning}")
+    folder = out or default_folder(campaign)
+    report, results = execute(campaign, folder, jobs)
+    if as_json:
+        console.print_json(results.to_json())
+    else:
+        summary.show(results)
+    if not no_report and results.table("trials").height:
+        console.talk(f"report: {results.report()}")
+    summary.close(results, report)
+    complete(report)
+    return 0
+
+
+def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
+    """The campaign that is asked for, and what to warn of."""
+    from aqmlab.api import campaign_for
+
+    plan = request.plan()
+    return campaign_for(request, plan), plan.warnings
+
+
+def execute(campaign: Campaign, folder: object, jobs: int | None) -> tuple[Report, Results]:
+    """Runs `campaign` with a progress bar."""
+    from pathlib import Path
+
+    from aqmlab import campaign as campaigns
+    from aqmlab.cli.progress import Bar
+    from aqmlab.failures import Interrupted
+    from aqmlab.results import load
+
+    path = Path(str(folder))
+    bar = Bar()
+    try:
+        report = campaigns.run(campaign, path, jobs=jobs, progress=bar)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted; what was finished is kept in {path}",
+            "the same command goes on from here",
+        ) from None
+    finally:
+        bar.stop()
+    return report, load(path)

@@ -1,0 +1,12 @@
+"""`aqmlab schema`: the JSON Schema of scenario files, for editors."""
+
+from __future__ import annotations
+
+
+def command() -> int:
+    """Print the JSON Schema of scenario files, for editors."""
+    from aqmlab.cli import console
+    from aqmlab.schema import schema
+
+    console.print_json(schema())
+    return 0

@@ -1,0 +1,114 @@
+"""A campaign's results in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from aqmlab.cli import console
+from aqmlab.labels import Label
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from aqmlab.campaign import Report
+    from aqmlab.results import Results
+    from aqmlab.verdict import Verdict
+
+MOST_ROWS = 80
+"""Rows that are shown before a note says where the others are."""
+
+_STYLES = {"good": "green", "tolerable": "yellow", "bad": "bold red"}
+
+
+def show(results: Results, most: int | None = MOST_ROWS) -> None:
+    """Prints what each application experienced in each condition, and the verdict."""
+    from rich.markup import escape
+
+    from aqmlab.overview import Line, lines
+
+    rows = list(lines(results))
+    verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
+    target = console.stdout()
+    table = _table()
+    before: Label | None = None
+    shown: list[Line] = rows[:most]
+    for line in shown:
+        if before not in (None, line.label):
+            table.add_section()
+        condition = escape(line.label.brief) if line.label != before else ""
+        before = line.label
+        table.add_row(condition, *_cells(line), *_verdict(verdicts.get((line.label, line.app))))
+    target.print(table)
+    if len(shown) < len(rows):
+        left = len(rows) - len(shown)
+        console.talk(f"{left} more rows: aqmlab show {results.path} --all")
+
+
+def close(results: Results, report: Report | None = None) -> None:
+    """Prints where the results are and what stands for them."""
+    trials = results.manifest["trials"]
+    seeds = len({trial["seed"] for trial in trials})
+    print(f"folder: {results.path}", file=_talk())
+    print(f"trials: {len(trials)} ({seeds} seed{'s' * (seeds != 1)})", file=_talk())
+    if report is not None and report.run:
+        print(f"time: {report.seconds:.1f} s for {report.run} trials", file=_talk())
+    print(f"digest: {results.digest or 'none yet: trials are missing'}", file=_talk())
+    if seeds == 1:
+        print("note: one seed is not a result; --seeds 5 says how much it varies", file=_talk())
+
+
+def _talk() -> object:
+    import sys
+
+    return sys.stderr
+
+
+def _table() -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("condition", overflow="fold")
+    table.add_column("application", overflow="fold")
+    table.add_column("", width=4)
+    for name in ("Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("because", no_wrap=True)
+    return table
+
+
+def _cells(line: object) -> Iterator[str]:
+    from rich.markup import escape
+
+    yield escape(line.app)
+    yield line.direction
+    yield number(line.throughput_mbit)
+    yield f"{number(line.throughput_p5_mbit)}…{number(line.throughput_p95_mbit)}"
+    yield number(line.rtt_p50_ms)
+    yield number(line.rtt_p95_ms)
+    yield number(line.loss_percent)
+
+
+def _verdict(verdict: Verdict | None) -> tuple[str, str]:
+    if verdict is None:
+        return "", ""
+    style = _STYLES.get(verdict.word)
+    word = f"[{style}]{verdict.word}[/]" if style else verdict.word
+    return word, verdict.deciding.brief if verdict.deciding else ""
+
+
+def number(value: float | None) -> str:
+    """A number with three digits that count.
+
+    >>> number(0.1234), number(12.34), number(2710.0), number(0.0), number(None)
+    ('0.123', '12.3', '2710', '0', '-')
+    """
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) >= 0.001 else "<0.001"

@@ -1,0 +1,268 @@
+"""Scenario tables in one form, however they were written.
+
+`path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, "fq_codel limit=1000" becomes a
+table, an array of applications becomes a table by name, and the dotted keys of `vary` become
+one name each. Origins are copied along, so that messages still name what was written.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab import units
+from aqmlab.errors import BadValueError, ScenarioError, shown
+
+Keys = tuple[str, ...]
+"""A way into nested tables."""
+
+ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
+"""The tables whose members can be set and varied."""
+
+BOTH_WAYS = ("rate", "qdisc", "overhead", "loss", "jitter", "reorder")
+"""What may be written once under `path` and then holds for both directions."""
+
+_UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
+_PAIR = re.compile(rf"([\d.]{{1,20}})\s*({_UNIT})?\s*/\s*([\d.]{{1,20}})\s*({_UNIT})")
+_LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
+MOST_NESTING = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a key was written, and how."""
+
+    place: str
+    path: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.place, self.path) if part)
+
+
+@dataclass
+class Layer:
+    """Nested tables in the expanded form, and the origins of their keys."""
+
+    data: dict[str, Any]
+    origins: dict[Keys, Origin] = field(default_factory=dict)
+    source: str = ""
+
+    def where(self, keys: tuple[str | int, ...]) -> str:
+        """How a message names the place of `keys`."""
+        wanted = tuple(str(key) for key in keys)
+        for length in range(len(wanted), 0, -1):
+            origin = self.origins.get(wanted[:length])
+            if origin is not None:
+                path = ".".join((origin.path, *wanted[length:]))
+                return str(Origin(origin.place, path))
+        return str(Origin(self.source, ".".join(wanted)))
+
+
+def expand(layer: Layer) -> Layer:
+    """The same layer in the one form in which layers can be laid over each other."""
+    layer.data = copy.deepcopy(layer.data)
+    if isinstance(layer.data.get("apps"), list):
+        _name_apps(layer)
+    if isinstance(layer.data.get("path"), dict):
+        _expand_path(layer)
+    if isinstance(layer.data.get("vary"), dict):
+        _flatten_vary(layer)
+    for keys, table in list(_tables(layer.data)):
+        if keys[0] in ("hosts", "apps", "defaults") and isinstance(table.get("cc"), str):
+            table["cc"] = kind_table(table["cc"])
+    return layer
+
+
+def _tables(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, dict]]:
+    if isinstance(value, dict):
+        if above:
+            yield above, value
+        for key, member in value.items():
+            yield from _tables(member, (*above, key))
+
+
+def _copy_origins(layer: Layer, old: Keys, new: Keys) -> None:
+    for keys, origin in list(layer.origins.items()):
+        if keys[: len(old)] == old:
+            layer.origins[(*new, *keys[len(old) :])] = origin
+
+
+def _name_apps(layer: Layer) -> None:
+    named: dict[str, Any] = {}
+    for number, app in enumerate(layer.data["apps"]):
+        place = layer.where(("apps", str(number)))
+        if not isinstance(app, dict):
+            raise ScenarioError(place, f"`{shown(app)}` is not a table", "write [apps.NAME]")
+        name = app.pop("name", None) or _free_name(str(app.get("kind", "app")), named)
+        if not isinstance(name, str):
+            raise ScenarioError(place, f"`{shown(name)}` is not a name")
+        if name in named:
+            raise ScenarioError(
+                place, f"there are two applications called `{shown(name)}`", "rename one of them"
+            )
+        named[name] = app
+        _copy_origins(layer, ("apps", str(number)), ("apps", name))
+    layer.data["apps"] = named
+
+
+def _free_name(kind: str, taken: Mapping[str, Any]) -> str:
+    number = 2
+    name = kind
+    while name in taken:
+        name, number = f"{kind}-{number}", number + 1
+    return name
+
+
+def _expand_path(layer: Layer) -> None:
+    path = layer.data["path"]
+    for way in (path, path.get("down"), path.get("up")):
+        if isinstance(way, dict) and "queue" in way:
+            prefix = ("path",) if way is path else ("path", "down" if way is path["down"] else "up")
+            way.setdefault("qdisc", way.pop("queue"))
+            _copy_origins(layer, (*prefix, "queue"), (*prefix, "qdisc"))
+    for key in BOTH_WAYS:
+        if key in path:
+            value = path.pop(key)
+            values = _rates(value, layer) if key == "rate" else (value, copy.deepcopy(value))
+            for way, one in zip(("down", "up"), values, strict=True):
+                table = path.setdefault(way, {})
+                if isinstance(table, dict) and key not in table:
+                    table[key] = one
+                    _copy_origins(layer, ("path", key), ("path", way, key))
+    for way in ("down", "up"):
+        table = path.get(way)
+        if isinstance(table, dict) and isinstance(table.get("qdisc"), str):
+            table["qdisc"] = _located(layer, ("path", way, "qdisc"), table["qdisc"])
+
+
+def _located(layer: Layer, keys: Keys, text: str) -> dict[str, Any]:
+    try:
+        return kind_table(text)
+    except BadValueError as problem:
+        raise problem.at(layer.where(keys)) from None
+
+
+def _rates(value: Any, layer: Layer) -> tuple[Any, Any]:
+    """Both rates of "12/1 Mbit/s", down before up; a single rate holds for both."""
+    place = layer.where(("path", "rate"))
+    hint = 'write down and up and a unit, such as "12/1 Mbit/s"'
+    if not isinstance(value, str):
+        raise ScenarioError(place, f"`{shown(value)}` is not a rate", hint)
+    try:
+        return rate_pair(value)
+    except BadValueError as problem:
+        raise ScenarioError(place, problem.problem, problem.hint or hint) from None
+
+
+def rate_pair(text: str) -> tuple[str, str]:
+    """The rates down and up of "12/1 Mbit/s", "12 Mbit/s / 800 kbit/s" or "12 Mbit/s".
+
+    >>> rate_pair("1.5/0.5 Mbit/s")
+    ('1.5 Mbit/s', '500 kbit/s')
+    """
+    pair = _PAIR.fullmatch(text.strip())
+    if pair is None:
+        both = units.show_rate(units.rate(text))
+        return both, both
+    down, down_unit, up, unit = pair.groups()
+    rates = units.rate(f"{down} {down_unit or unit}"), units.rate(f"{up} {unit}")
+    return units.show_rate(rates[0]), units.show_rate(rates[1])
+
+
+def kind_table(text: str) -> dict[str, Any]:
+    """The table that "fq_codel limit=1000 target=5ms" stands for.
+
+    >>> kind_table("fq_codel limit=1000")
+    {'kind': 'fq_codel', 'limit': 1000}
+    """
+    words = text.split()
+    table: dict[str, Any] = {"kind": words[0] if words else ""}
+    for word in words[1:]:
+        name, equals, value = word.partition("=")
+        if not equals or not name or name in table:
+            raise BadValueError(
+                f"`{shown(word)}` is not a parameter", 'write "fq_codel limit=1000 target=5ms"'
+            )
+        table[name] = parse_text(value)
+    return table
+
+
+def _flatten_vary(layer: Layer) -> None:
+    """`vary.path.rtt` and `vary."path.rtt"` both become the member "path.rtt" of `vary`."""
+    flat: dict[str, Any] = {}
+    # Dotted keys with a common beginning share a table; the loops turn in the order written.
+    written = {keys: number for number, keys in enumerate(layer.origins)}
+    members = sorted(
+        _vary_leaves(layer.data["vary"]), key=lambda member: written.get(("vary", *member[0]), 0)
+    )
+    for keys, value in members:
+        address = ".".join(keys)
+        if address in flat:
+            raise ScenarioError(layer.where(("vary", *keys)), "varied twice")
+        flat[address] = value
+        _copy_origins(layer, ("vary", *keys), ("vary", address))
+    layer.data["vary"] = flat
+
+
+def _vary_leaves(table: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    for key, member in table.items():
+        if isinstance(member, dict):
+            yield from _vary_leaves(member, (*above, key))
+        else:
+            yield (*above, key), member
+
+
+def step_changes(step: Mapping[str, Any]) -> dict[str, Any]:
+    """The addresses and values of one step of a linked loop, without its label."""
+
+    def walk(table: Mapping[str, Any], above: Keys) -> Iterator[tuple[str, Any]]:
+        for key, member in table.items():
+            if isinstance(member, Mapping) and key.rpartition(".")[2] not in _LEAVES:
+                yield from walk(member, (*above, key))
+            else:
+                yield ".".join((*above, key)), member
+
+    return dict(walk({key: value for key, value in step.items() if key != "label"}, ()))
+
+
+def refuse_deep_nesting(text: str, source: str) -> None:
+    """Bounds the recursion of `tomllib` and of everything that walks its result."""
+    depth = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        dots = line.split("=", 1)[0].count(".")
+        for char in line:
+            depth += (char in "[{") - (char in "]}")
+        if max(depth, dots) > MOST_NESTING:
+            raise ScenarioError(f"{source}:{number}", f"nested deeper than {MOST_NESTING}")
+        depth = max(depth, 0)
+
+
+def parse_text(text: str) -> Any:
+    """A value from the command line: TOML if it is TOML, else the text itself.
+
+    >>> parse_text("5"), parse_text("20 ms"), parse_text('{kind = "pie", limit = 9}')
+    (5, '20 ms', {'kind': 'pie', 'limit': 9})
+    """
+    stripped = text.strip()
+    if len(stripped) > 100_000 or "\n" in stripped:
+        return stripped
+    try:
+        refuse_deep_nesting(stripped, "")
+        parsed = tomllib.loads(f"value = {stripped}")
+    except (ScenarioError, ValueError, RecursionError):
+        return stripped
+    value = parsed.get("value")
+    return value if set(parsed) == {"value"} and _is_plain(value) else stripped
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is of the types that scenarios use; TOML also has dates."""
+    if isinstance(value, dict):
+        return all(_is_plain(member) for member in value.values())
+    if isinstance(value, list):
+        return all(_is_plain(member) for member in value)
+    return isinstance(value, (str, int, float, bool))

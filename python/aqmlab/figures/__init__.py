@@ -1,0 +1,77 @@
+"""Figures of a campaign: one file each, one word in the list.
+
+A figure says which tables it needs and whether it has something to show, and draws itself
+once or, where conditions would not be readable together, several times.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqmlab.errors import suggestion
+from aqmlab.failures import DiskError, RequestError
+from aqmlab.figures.drawing import Drawing, Figure, styled
+
+if TYPE_CHECKING:
+    from aqmlab.results import Results
+
+FIGURES = (
+    "throughput",
+    "induced_rtt",
+    "rates",
+    "bulk_download",
+    "dash",
+    "rtt_quantiles",
+    "rtt_time",
+    "throughput_time",
+    "queue_time",
+    "cwnd_time",
+)
+"""Every figure, in the order of the report; each is a module with a `FIGURE`."""
+
+
+def figure(name: str) -> Figure:
+    """The figure called `name`; raises `RequestError` with what was probably meant."""
+    if name not in FIGURES:
+        raise RequestError(f"unknown figure `{name}`", suggestion(name, FIGURES))
+    return import_module(f"aqmlab.figures.{name}").FIGURE
+
+
+def applicable(results: Results) -> list[str]:
+    """The figures that have something to show, those that the scenario asks for first."""
+    asked = [name for name in results.manifest.get("figures", ()) if name in FIGURES]
+    others = [name for name in FIGURES if name not in asked]
+    return [name for name in [*asked, *others] if _applies(figure(name), results)]
+
+
+def draw(results: Results, name: str) -> list[Drawing]:
+    """Draws the figure called `name`; raises `RequestError` if it has nothing to show."""
+    chosen = figure(name)
+    if not _applies(chosen, results):
+        raise RequestError(f"the figure `{name}` has nothing to show in these results")
+    with styled():
+        return list(chosen.draw(results))
+
+
+def save(drawings: list[Drawing], folder: Path) -> list[Path]:
+    """Writes each drawing as PNG and SVG; returns where they are."""
+    paths = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for drawing in drawings:
+            for kind in ("png", "svg"):
+                path = folder / f"{drawing.name}.{kind}"
+                path.write_bytes(drawing.rendered(kind))
+                paths.append(path)
+    except OSError as error:
+        raise DiskError.of(error, folder) from error
+    return paths
+
+
+def _applies(chosen: Figure, results: Results) -> bool:
+    present = all(
+        name in results.tables and results.table(name).height for name in chosen.tables
+    )
+    return present and chosen.applies(results)

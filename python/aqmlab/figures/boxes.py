@@ -1,0 +1,158 @@
+"""Grouped boxes: a marker at the median, a bar from the 25th to the 75th percentile.
+
+The form is that of Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3: applications side by
+side, and in each the queues; round-trip times tell markers apart. A logarithmic axis cannot
+show zero, so what is zero stands on the floor of the axis as an open triangle, and what was
+not measured as a cross.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.figures import data
+from aqmlab.figures.drawing import (
+    MARKERS,
+    Drawing,
+    colour,
+    legend_below,
+    log_axis,
+    plain_text,
+    stacked,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+    from aqmlab.results import Results
+
+_KEYS = ("rate_label", "app", "queue_label", "rtt_label")
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """What the boxes show."""
+
+    name: str
+    title: str
+    columns: tuple[str, str, str]
+    """The 25th, 50th and 75th percentile."""
+    axis: str
+    least_floor: float
+    """The floor of the axis is never below this."""
+
+    def draw(self, results: Results) -> Iterator[Drawing]:
+        """One figure with a panel for each rate."""
+        frame = data.carrying(results, "flows")
+        choice = Choice.of(frame)
+        rows = data.medians(frame, self.columns, *_KEYS)
+        floor = self._floor(rows)
+        made, panels = stacked(len(choice.rates), 2.3)
+        for axes, rate in zip(panels, choice.rates, strict=True):
+            axes.set_title(f"{rate} Mbit/s (down/up)" if rate else "")
+            self._panel(axes, _lookup(rows, rate, self.columns), choice, floor)
+        _legend(made, choice)
+        caption = (
+            f"{self.title} of each application by queue{data.place_note(choice.rtts)}. Markers are "
+            f"medians, bars reach from the 25th to the 75th percentile; {data.span_note(results)}, "
+            f"{data.seeds_note(results)}."
+        )
+        yield Drawing(self.name, made, caption, choice.notes)
+
+    def _floor(self, rows: pl.DataFrame) -> float:
+        """A power of ten below everything that is above zero."""
+        found = [value for column in self.columns for value in rows[column] if value and value > 0]
+        least = max(min(found, default=self.least_floor), self.least_floor)
+        return 10 ** math.floor(math.log10(least))
+
+    def _panel(self, axes: Axes, found: dict, choice: Choice, floor: float) -> None:
+        width = 0.84 / max(1, len(choice.queues) * len(choice.rtts))
+        for x, app in enumerate(choice.apps):
+            place = x - 0.42 + width / 2
+            for number, queue in enumerate(choice.queues):
+                for marker, rtt in zip(MARKERS, choice.rtts, strict=False):
+                    box = found.get((app, queue, rtt))
+                    if box is not None:
+                        draw_box(axes, place, box, floor, colour(number), marker)
+                    place += width
+        axes.set_ylim(bottom=floor * 0.8)
+        log_axis(axes.yaxis)
+        axes.set_ylabel(self.axis)
+        axes.set_xticks(range(len(choice.apps)), [plain_text(app) for app in choice.apps])
+        axes.tick_params(axis="x", length=0, rotation=0 if len(choice.apps) <= 8 else 20)
+        axes.grid(visible=False, axis="x")
+        for x in range(1, len(choice.apps)):
+            axes.axvline(x - 0.5, color="#BBBBBB", linewidth=0.5)
+        axes.set_xlim(-0.5, len(choice.apps) - 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is shown of a campaign, and what is not."""
+
+    rates: list[str]
+    apps: list[str]
+    queues: list[str]
+    rtts: list[str]
+    notes: list[str]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, most_rates: int = data.MOST_RATES) -> Choice:
+        """As much of `frame` as stays readable."""
+        rates, note_rates = data.chosen(frame, "rate_label", most_rates, "rates")
+        apps, note_apps = data.chosen(frame, "app", data.MOST_APPS, "applications")
+        queues, note_queues = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
+        rtts, note_rtts = data.chosen(frame, "rtt_label", data.MOST_RTTS, "round-trip times")
+        notes = [*note_rates, *note_apps, *note_queues, *note_rtts]
+        return cls(rates, apps, queues, rtts, notes)
+
+
+Box = tuple[float | None, float | None, float | None]
+
+
+def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> dict[tuple, Box]:
+    import polars as pl
+
+    return {
+        (row["app"], row["queue_label"], row["rtt_label"]): tuple(row[name] for name in columns)
+        for row in rows.filter(pl.col("rate_label") == rate).iter_rows(named=True)
+    }
+
+
+def draw_box(axes: Axes, x: float, box: Box, floor: float, colour: str, marker: str) -> None:
+    """A box on a logarithmic axis whose floor is `floor`."""
+    low, middle, high = box
+    if middle is None:
+        axes.plot(x, floor, marker="x", color="#888888", markersize=4, clip_on=False)
+        return
+    if high is not None and high > floor:
+        bottom = max(low if low is not None else floor, floor)
+        axes.plot([x, x], [bottom, high], color=colour, linewidth=1.4, solid_capstyle="butt")
+    if middle <= floor:
+        axes.plot(
+            x, floor, marker="v", color=colour, markerfacecolor="white", markersize=4.5, clip_on=False
+        )
+    else:
+        axes.plot(x, middle, marker=marker, color=colour, markersize=3.6)
+
+
+def _legend(made: Any, choice: Choice) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=colour(n), linewidth=3) for n in range(len(choice.queues))]
+    labels = [plain_text(queue) for queue in choice.queues]
+    if len(choice.rtts) > 1:
+        for marker, rtt in zip(MARKERS, choice.rtts, strict=False):
+            handles.append(Line2D([], [], color="#555555", marker=marker, linestyle=""))
+            labels.append(f"RTT {rtt}")
+    for marker, text in (("v", "zero"), ("x", "no data")):
+        face = "white" if marker == "v" else "#555555"
+        handles.append(
+            Line2D([], [], color="#555555", marker=marker, linestyle="", markerfacecolor=face)
+        )
+        labels.append(text)
+    legend_below(made, handles, labels)

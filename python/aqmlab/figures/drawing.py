@@ -1,0 +1,160 @@
+"""What every figure shares: how it is declared, its look, and how it is rendered."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqmlab.failures import RequestError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Canvas
+
+    from aqmlab.results import Results
+
+PNG_DPI = 200
+WIDTH_INCH = 9.0
+
+_STYLE = Path(__file__).with_name("aqmlab.mplstyle")
+
+
+@dataclass(slots=True)
+class Drawing:
+    """One drawing: its file's name, what it shows, and what was left out."""
+
+    name: str
+    canvas: Canvas
+    caption: str
+    notes: Sequence[str] = ()
+    _rendered: dict[str, bytes] = field(default_factory=dict)
+
+    def rendered(self, kind: str) -> bytes:
+        """The drawing as `png` or `svg`; the same bytes for the same results."""
+        if kind not in self._rendered:
+            buffer = io.BytesIO()
+            metadata = {"Date": None} if kind == "svg" else {"Software": None}
+            with styled():
+                self.canvas.savefig(buffer, format=kind, dpi=PNG_DPI, metadata=metadata)
+            self._rendered[kind] = buffer.getvalue()
+        return self._rendered[kind]
+
+
+def always(_: Results) -> bool:
+    """Applies to every campaign that has the tables."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure: its title, the tables it needs, when it applies, and how it is drawn."""
+
+    title: str
+    tables: Sequence[str]
+    draw: Callable[[Results], Iterator[Drawing]]
+    applies: Callable[[Results], bool] = always
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The look of all figures, whatever the user's own settings are."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise RequestError("figures need matplotlib", "pip install matplotlib") from None
+    from matplotlib.style import context
+
+    with matplotlib.rc_context(), context(["default", str(_STYLE)]):
+        yield
+
+
+def canvas(height_inch: float, width_inch: float = WIDTH_INCH) -> Canvas:
+    """An empty figure; it belongs to nobody's window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    made = Canvas(figsize=(width_inch, height_inch))
+    FigureCanvasAgg(made)
+    return made
+
+
+def stacked(count: int, height_inch: float, *, sharex: bool = True) -> tuple[Canvas, list[Axes]]:
+    """Panels one below another."""
+    made = canvas(max(2.6, height_inch * count + 0.7))
+    axes = made.subplots(count, 1, sharex=sharex, squeeze=False)
+    return made, [row[0] for row in axes]
+
+
+def grid(count: int, columns: int, height_inch: float) -> tuple[Canvas, list[Axes]]:
+    """Panels in rows of at most `columns`, with common axes; surplus places stay empty."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    made = canvas(max(2.6, height_inch * rows + 0.7))
+    axes = made.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel().tolist()
+    for surplus in axes[count:]:
+        surplus.set_visible(False)
+    for above in axes[max(0, count - columns) : count]:
+        above.tick_params(labelbottom=True)
+    return made, axes[:count]
+
+
+def name_axes(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
+    """Names the axes of a `grid`: below the lowest panels and beside the leftmost."""
+    columns = min(columns, len(panels))
+    for number, axes in enumerate(panels):
+        if number + columns >= len(panels):
+            axes.set_xlabel(x)
+        if number % columns == 0:
+            axes.set_ylabel(y)
+
+
+def log_axis(axis: Axis) -> None:
+    """Makes an axis logarithmic with numbers that are read at a glance: 0.1, 1, 10, 1000.
+
+    Where a panel spans less than two decades, 2 and 5 are written too.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if axis.axis_name == "x":
+        axis.axes.set_xscale("log")
+    else:
+        axis.axes.set_yscale("log")
+    low, high = axis.get_view_interval()
+    narrow = 0 < low < high < low * 100
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":")
+
+
+def colour(index: int) -> str:
+    """The colour of series number `index`."""
+    import matplotlib
+
+    colours = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+    return colours[index % len(colours)]
+
+
+def line_style(index: int) -> str:
+    """The line of series number `index`: it changes when the colours have all been used."""
+    return LINES[index // 8 % len(LINES)]
+
+
+def legend_below(made: Canvas, handles: Sequence[object], labels: Sequence[str]) -> None:
+    """One legend for all panels, below them."""
+    longest = max((len(label) for label in labels), default=1)
+    columns = max(1, min(len(labels), int(110 / (longest + 6))))
+    made.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
+
+
+def plain_text(text: str) -> str:
+    """`text` so that it is drawn as it is: a dollar sign starts no formula."""
+    return text.replace("$", r"\$")

@@ -1,0 +1,79 @@
+"""What waits at the gateway over time, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from aqmlab.figures import data
+from aqmlab.figures.drawing import (
+    Drawing,
+    Figure,
+    canvas,
+    colour,
+    legend_below,
+    line_style,
+    plain_text,
+)
+from aqmlab.figures.series import MOST_PLACES, MOST_POINTS_AS_LINES
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+    from aqmlab.results import Results
+
+_COLUMNS = (("backlog_packets", "backlog (packets)"), ("sojourn_max_ms", "longest sojourn (ms)"))
+
+
+def _draw(results: Results) -> Iterator[Drawing]:
+    import polars as pl
+    from matplotlib.lines import Line2D
+
+    frame = results.labelled("queue_series")
+    places, notes = data.chosen(frame, "place_label", MOST_PLACES, "conditions")
+    queues, more = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
+    links = data.ordered(frame, "link")[:4]
+    for place in places:
+        here = frame.filter(pl.col("place_label") == place)
+        made = canvas(2.1 * len(links) + 0.8)
+        panels = made.subplots(len(links), 2, sharex=True, squeeze=False)
+        for row, link in zip(panels, links, strict=True):
+            for axes, (column, text) in zip(row, _COLUMNS, strict=True):
+                _panel(axes, here.filter(pl.col("link") == link), column, queues)
+                axes.set_title(plain_text(link))
+                axes.set_ylabel(text)
+        for axes in panels[-1]:
+            axes.set_xlabel("time (s)")
+        handles = [
+            Line2D([], [], color=colour(n), linestyle=line_style(n)) for n in range(len(queues))
+        ]
+        legend_below(made, handles, [plain_text(queue) for queue in queues])
+        caption = (
+            f"Backlog and longest sojourn of each sample at the bottleneck"
+            f"{' at ' + place if place else ''}, seed {here['seed'][0]}; linear below 1."
+        )
+        yield Drawing(f"queue_time-{data.slug(place)}", made, caption, [*notes, *more])
+
+
+def _panel(axes: Axes, frame: pl.DataFrame, column: str, queues: list[str]) -> None:
+    import polars as pl
+    from matplotlib.ticker import FuncFormatter
+
+    for number, queue in enumerate(queues):
+        line = frame.filter(pl.col("queue_label") == queue)
+        line = line.filter(line["trial"] == line["trial"][0]) if line.height else line
+        axes.plot(
+            line["t_s"].to_numpy(),
+            line[column].to_numpy(),
+            line_style(number),
+            color=colour(number),
+            linewidth=0.8,
+            rasterized=line.height > MOST_POINTS_AS_LINES // 2,
+        )
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+FIGURE = Figure("Queues over time", ("queue_series",), _draw)

@@ -1,0 +1,204 @@
+"""Scenario tables before they are a scenario: read, brought to one form, and laid over another.
+
+A scenario is made of layers: the file it extends, the file itself, one step of a varied
+parameter, a `--set`. Each is first *expanded*: `path.qdisc` becomes `path.down.qdisc` and
+`path.up.qdisc`, `"fq_codel limit=1000"` becomes a table, an array of applications becomes a
+table by name. Only then is it laid over the layer below, so that the later layer wins however
+the two were written. Every key remembers where it was written, for messages.
+"""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from aqmlab import positions
+from aqmlab.errors import ScenarioError, shown
+from aqmlab.expand import (
+    BOTH_WAYS,
+    MOST_NESTING,
+    ROOTS,
+    Keys,
+    Layer,
+    Origin,
+    expand,
+    kind_table,
+    parse_text,
+    rate_pair,
+    refuse_deep_nesting,
+    step_changes,
+)
+
+__all__ = [
+    "BOTH_WAYS",
+    "ROOTS",
+    "Layer",
+    "Origin",
+    "covers",
+    "expand",
+    "from_address",
+    "from_toml",
+    "kind_table",
+    "leaves",
+    "merge",
+    "parse_text",
+    "rate_pair",
+    "split_address",
+    "step_changes",
+    "uncovered",
+]
+
+_MOST_BYTES = 1_000_000
+
+
+def from_toml(text: str, source: str) -> Layer:
+    """The layer that a TOML text describes; `source` is what messages call the text."""
+    if len(text) > _MOST_BYTES:
+        raise ScenarioError(source, f"larger than {_MOST_BYTES} characters")
+    refuse_deep_nesting(text, source)
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+        raise _syntax_error(str(error), text, source) from None
+    origins: dict[Keys, Origin] = {}
+    for path, line in positions.lines(text).items():
+        keys = tuple(str(key) for key in path)
+        origins[keys] = Origin(f"{source}:{line}", ".".join(keys))
+    return expand(Layer(data, origins, source))
+
+
+def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
+    """`tomllib` ends its messages with "(at line L, column C)"; the line goes to the front."""
+    problem, _, place = problem.partition(" (at ")
+    line = "".join(char for char in place.partition(",")[0] if char.isdigit())
+    if not line:
+        line = str(text.count("\n") + 1)
+    return ScenarioError(
+        f"{source}:{line}", f"this is not TOML: {problem[:1].lower()}{problem[1:]}"
+    )
+
+
+def from_address(address: str, value: Any, place: str) -> Layer:
+    """The layer that sets one dotted `address` to `value`."""
+    keys = split_address(address, place)
+    data: Any = value
+    for key in reversed(keys):
+        data = {key: data}
+    origins = {keys[: n + 1]: Origin(place, ".".join(keys[: n + 1])) for n in range(len(keys))}
+    origins |= {
+        (*keys, *below): Origin(place, ".".join((*keys, *below))) for below, _ in leaves(value)
+    }
+    return expand(Layer(data, origins, place))
+
+
+def split_address(address: str, place: str) -> Keys:
+    """The keys of a dotted address; raises `ScenarioError` if it begins with no known table."""
+    keys = tuple(key.strip() for key in address.split("."))
+    if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
+        known = [*ROOTS, "path.rate", "path.qdisc", "path.rtt", "apps.NAME.start"]
+        raise ScenarioError.unknown(place, "parameter", shown(address), known)
+    return keys
+
+
+def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """The members of nested tables that are no tables themselves."""
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from leaves(member, (*above, str(key)))
+    elif above:
+        yield above, value
+
+
+# --- Laying one layer over another -----------------------------------------------------------
+
+
+def merge(base: Layer, over: Layer) -> Layer:
+    """`over` laid over `base`; neither is changed.
+
+    A table with another `kind` replaces the one below, since the parameters of one kind mean
+    nothing to another. What `over` sets is no longer varied by `base`. A `vary` table in `over`
+    replaces the one in `base`. An application set to "off" is removed.
+    """
+    data = _merged(base.data, over.data)
+    origins = dict(base.origins)
+    origins.update(over.origins)
+    if "vary" in over.data:
+        data["vary"] = copy.deepcopy(over.data["vary"])
+    elif isinstance(data.get("vary"), dict):
+        fixed = [".".join(keys) for keys, _ in leaves(over.data)]
+        data["vary"] = uncovered(data["vary"], fixed)
+    if isinstance(data.get("apps"), dict):
+        gone = [name for name, app in data["apps"].items() if app == "off" or app is False]
+        for name in gone:
+            del data["apps"][name]
+    return Layer(data, origins, over.source or base.source)
+
+
+def _merged(base: Any, over: Any) -> Any:
+    if not isinstance(base, dict) or not isinstance(over, dict):
+        return copy.deepcopy(over)
+    if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:
+        return copy.deepcopy(over)
+    below = dict(base)
+    if "profile" in over and over["profile"] != base.get("profile"):
+        below.pop("cc", None)  # chosen for the other host
+    result = {
+        key: _merged(value, over[key]) if key in over else copy.deepcopy(value)
+        for key, value in below.items()
+    }
+    for key in over:
+        if key not in below:
+            result[key] = copy.deepcopy(over[key])
+    return result
+
+
+def uncovered(vary: Mapping[str, Any], fixed: list[str]) -> dict[str, Any]:
+    """`vary` without what is `fixed`: loops over a fixed address, and linked changes of one."""
+    left: dict[str, Any] = {}
+    for name, values in vary.items():
+        if covers(fixed, name):
+            continue
+        steps = values
+        if isinstance(values, list) and name.partition(".")[0] not in ROOTS:
+            steps = [_uncovered_step(step, fixed) for step in values]
+            if all(isinstance(step, dict) and not step_changes(step) for step in steps):
+                continue
+        left[name] = steps
+    return left
+
+
+def _uncovered_step(step: Any, fixed: list[str]) -> Any:
+    if not isinstance(step, dict):
+        return step
+    kept = {
+        address: value
+        for address, value in step_changes(step).items()
+        if not covers(fixed, address)
+    }
+    return ({"label": step["label"]} if "label" in step else {}) | kept
+
+
+def covers(fixed: list[str], address: str) -> bool:
+    """Whether setting the `fixed` addresses leaves nothing of what `address` sets."""
+    wanted = _both(address)
+    given = {one for item in fixed for one in _both(item)}
+    return all(
+        any(one == item or one.startswith(f"{item}.") or _is_kind(item, one) for item in given)
+        for one in wanted
+    )
+
+
+def _is_kind(item: str, one: str) -> bool:
+    """Whether `item` is the kind of the table `one`: to name a kind is to choose the table."""
+    return item == f"{one}.kind"
+
+
+def _both(address: str) -> tuple[str, ...]:
+    """An address in its expanded form: for "path.qdisc", both directions."""
+    keys = address.split(".")
+    if keys[0] == "path" and len(keys) > 1 and keys[1] in (*BOTH_WAYS, "queue"):
+        rest = [("qdisc" if keys[1] == "queue" else keys[1]), *keys[2:]]
+        return tuple(".".join(["path", way, *rest]) for way in ("down", "up"))
+    return (address,)

@@ -1,0 +1,64 @@
+"""One line per condition, application and direction: the median over seeds of each number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aqmlab.labels import Label
+
+if TYPE_CHECKING:
+    from aqmlab.results import Results
+
+_NUMBERS = {
+    "throughput_mbit": "throughput_mean_mbit",
+    "throughput_p5_mbit": "throughput_p5_mbit",
+    "throughput_p95_mbit": "throughput_p95_mbit",
+    "rtt_p50_ms": "rtt_p50_ms",
+    "rtt_p95_ms": "rtt_p95_ms",
+    "loss_percent": "loss_percent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one flow that carries data experienced in one condition."""
+
+    label: Label
+    app: str
+    direction: str
+    seeds: int
+    throughput_mbit: float | None
+    throughput_p5_mbit: float | None
+    throughput_p95_mbit: float | None
+    rtt_p50_ms: float | None
+    rtt_p95_ms: float | None
+    loss_percent: float | None
+
+
+def lines(results: Results) -> Iterator[Line]:
+    """All lines, in the campaign's order."""
+    import polars as pl
+
+    if "flows" not in results.tables:
+        return
+    keys = ["queue_label", "rate_label", "rtt_label", "flow", "direction"]
+    frame = (
+        results.labelled("flows")
+        .filter(pl.col("primary"))
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.len().alias("seeds"),
+            *(pl.col(column).median().alias(name) for name, column in _NUMBERS.items()),
+        )
+    )
+    for row in frame.iter_rows(named=True):
+        label = Label(row["queue_label"], row["rate_label"], row["rtt_label"])
+        numbers = {name: _known(row[name]) for name in _NUMBERS}
+        yield Line(label, row["flow"], row["direction"], row["seeds"], **numbers)
+
+
+def _known(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,136 @@
+"""One finished trial on disk: a ZIP archive that holds each table as an Arrow stream.
+
+A trial's file appears under its name only when it is whole and on the disk, so a file that
+exists is a trial that counts, whatever killed its writer. Its bytes depend on the trial alone.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqmlab.failures import DiskError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_HEAD = "trial.json"
+_SUFFIX = ".arrow"
+
+NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
+"""Columns that differ from run to run, so that no result may hold them."""
+
+
+def table_of(columns: Mapping[str, object]) -> pa.Table:
+    """An Arrow table of the core's columns: no-values are nulls, and counts can be subtracted."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, values in columns.items():
+        if name in NOT_REPEATABLE:
+            continue
+        words = isinstance(values, list)
+        array = pa.array(values, pa.string() if words else None, from_pandas=True)
+        if pa.types.is_unsigned_integer(array.type):
+            array = array.cast(pa.int64())
+        arrays[name] = array
+    return pa.table(arrays)
+
+
+def encode(outcome: Mapping[str, object]) -> bytes:
+    """The file that holds `outcome`, as the core returns it."""
+    import pyarrow as pa
+
+    head = {key: outcome[key] for key in ("digest", "events", "packets")}
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(_HEAD), json.dumps(head))
+        for name, columns in outcome["tables"].items():  # type: ignore[attr-defined]
+            table = table_of(columns)
+            sink = io.BytesIO()
+            with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+                writer.write_table(table)
+            archive.writestr(zipfile.ZipInfo(name + _SUFFIX), sink.getbuffer())
+    return buffer.getvalue()
+
+
+class Part:
+    """A finished trial's file, open for reading."""
+
+    def __init__(self, path: Path) -> None:
+        self._archive = zipfile.ZipFile(path)
+        head = json.loads(self._archive.read(_HEAD))
+        self.digest: str = head["digest"]
+        self.events: int = head["events"]
+        self.packets: int = head["packets"]
+
+    def __enter__(self) -> Part:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def names(self) -> Iterator[str]:
+        """The tables it holds, in the core's order."""
+        for entry in self._archive.namelist():
+            if entry.endswith(_SUFFIX):
+                yield entry.removesuffix(_SUFFIX)
+
+    def schema(self, name: str) -> pa.Schema:
+        """The columns of a table."""
+        import pyarrow as pa
+
+        with self._archive.open(name + _SUFFIX) as stream, pa.ipc.open_stream(stream) as reader:
+            return reader.schema
+
+    def table(self, name: str) -> pa.Table:
+        """A table; raises `KeyError` if it holds none of that name."""
+        import pyarrow as pa
+
+        with pa.ipc.open_stream(self._archive.read(name + _SUFFIX)) as reader:
+            return reader.read_all()
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a finished trial can be read from `path`."""
+    try:
+        with Part(path) as part:
+            return bool(part.digest)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return False
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes `data` so that `path` holds all of it or is as it was, also after a power cut.
+
+    Raises `DiskError`, having removed what it had begun.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise DiskError.of(error, path, len(data)) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in `folder` durable, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows does not open folders, and keeps names by itself
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

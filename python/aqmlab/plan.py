@@ -1,0 +1,361 @@
+"""From what a user names to the trials that will be run.
+
+A source is the name of a built-in scenario, a TOML file, a TEACUP config or a `Scenario`. The
+plan that comes of it is complete: every trial is resolved, so a mistake anywhere in it is
+found before the first trial runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aqmlab import layers
+from aqmlab import seeds as seed_numbers
+from aqmlab import vary as variation
+from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.layers import Layer
+from aqmlab.resolve import Resolved, resolve, rtt_base_ms
+from aqmlab.scenario import Scenario, build
+from aqmlab.sources import (
+    builtin_names,
+    builtin_text,
+    builtins,
+    file_text,
+    find,
+    read_builtin,
+    read_file,
+)
+
+__all__ = [
+    "TOLERANCES_MS",
+    "Plan",
+    "Trial",
+    "builtin_names",
+    "builtin_text",
+    "builtins",
+    "file_text",
+    "load",
+    "read_builtin",
+    "read_file",
+    "spec_digest",
+    "split_values",
+    "tolerances",
+]
+
+Source = str | Path | Scenario
+
+TOLERANCES_MS: dict[str, float] = {
+    "voip": 150.0,
+    "video_call": 150.0,
+    "game": 200.0,
+    "web": 2_000.0,
+    "bursts": 2_000.0,
+    "dash": 10_000.0,
+    "audio_stream": 10_000.0,
+    "notification": 10_000.0,
+}
+"""The most round-trip time that a kind of application tolerates, in milliseconds.
+
+Source: ITU-T G.1010 as adapted by Boerlage et al. 2016, Table I: voice and video to 150 ms,
+games to 200 ms, web and e-mail to 2 s, streaming and messaging to 10 s. Bulk transfers have
+no bound.
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of the simulator: `spec` is what it takes, as JSON."""
+
+    id: str
+    conditions: dict[str, variation.Condition]
+    seed: int
+    spec: dict[str, Any]
+
+    @property
+    def rtt_base_ms(self) -> dict[str, float]:
+        """Round-trip time without any queue, for each application."""
+        return rtt_base_ms(self.spec)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of a campaign, and what a report needs to know about them.
+
+    `conditions` names the varied parameters, outermost loop first; `tolerances` is the most
+    round-trip time that each application tolerates, in milliseconds; `scenario` is what was
+    asked for, after inheritance and overrides (for a TEACUP config, its variables).
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    trials: tuple[Trial, ...]
+    conditions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    tolerances: dict[str, float] = field(default_factory=dict)
+    notes: str = ""
+    scenario: dict[str, Any] = field(default_factory=dict)
+
+    def to_manifest(self) -> dict[str, Any]:
+        """The plan as JSON: what was asked for, and every trial with the digest of its spec."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "source": self.source,
+            "conditions": list(self.conditions),
+            "warnings": list(self.warnings),
+            "figures": list(self.figures),
+            "tolerances_ms": dict(self.tolerances),
+            "notes": self.notes,
+            "scenario": self.scenario,
+            "trials": [
+                {
+                    "id": trial.id,
+                    "conditions": trial.conditions,
+                    "seed": trial.seed,
+                    "spec_digest": spec_digest(trial.spec),
+                }
+                for trial in self.trials
+            ],
+        }
+
+
+def spec_digest(spec: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits that stand for a resolved trial."""
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def load(
+    source: Source,
+    sets: Iterable[str] = (),
+    vary: Iterable[str] = (),
+    seeds: Any = None,
+    duration: str | None = None,
+) -> Plan:
+    """The plan for `source`, with the changes of a command line.
+
+    `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms";
+    `seeds` is how many, or which ("3-7"). Raises `ScenarioError`.
+    """
+    fixed = [_assignment(text, "--set") for text in sets]
+    varied = [_assignment(text, "--vary") for text in vary]
+    if isinstance(source, Scenario):
+        layer = layers.expand(Layer(source.to_dict()))
+        return _from_layer(layer, _slug(source.title), "", fixed, varied, seeds, duration)
+    path = Path(source)
+    if path.suffix == ".py":
+        from aqmlab import teacup
+
+        return teacup.load(path, fixed, varied, seeds, duration)
+    layer, name, place = find(source)
+    return _from_layer(layer, name, place, fixed, varied, seeds, duration)
+
+
+# --- Changes from the command line -----------------------------------------------------------
+
+
+def _assignment(text: str, option: str) -> tuple[str, str]:
+    address, equals, value = text.partition("=")
+    if not equals or not address.strip():
+        raise ScenarioError(
+            option, f"`{shown(text)}` assigns nothing", f'write {option} "path.rtt=20 ms"'
+        )
+    return address.strip(), value.strip()
+
+
+def split_values(text: str) -> list[Any]:
+    """The values of a `--vary`, separated by commas outside brackets and quotes.
+
+    >>> split_values('pfifo,{kind = "pie", limit = 9},20 ms')
+    ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
+    """
+    parts, depth, quote = [""], 0, ""
+    for char in text:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        depth += (not quote) * ((char in "[{(") - (char in "]})"))
+        if char == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [layers.parse_text(part) for part in parts if part.strip()]
+
+
+def _with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
+    """`layer` with the loops of `--vary` in place of its own, or innermost if they are new."""
+    loops = dict(layer.data.get("vary") or {})
+    for address, text in vary:
+        place = f"--vary {address}"
+        layers.split_address(address, "--vary")
+        values = split_values(text)
+        if not values:
+            raise ScenarioError(place, "no value is given", f'write --vary "{address}=A,B"')
+        if address not in loops:
+            loops = layers.uncovered(loops, [address])
+        loops[address] = values
+    return layers.merge(layer, Layer({"vary": loops}, source=layer.source))
+
+
+def _from_layer(
+    layer: Layer,
+    name: str,
+    source: str,
+    sets: list[tuple[str, str]],
+    vary: list[tuple[str, str]],
+    seeds: Any,
+    duration: str | None,
+) -> Plan:
+    if duration is not None:
+        sets = [*sets, ("duration", duration)]
+    fixed = []
+    for address, text in sets:
+        place = "--duration" if (address, text) == ("duration", duration) else "--set"
+        value = text if address == "duration" else layers.parse_text(text)
+        fixed.append(layers.from_address(address, value, place))
+        _refuse_unknown_app(layer, address, place)
+    for address, _ in vary:
+        _refuse_unknown_app(layer, address, "--vary")
+        if any(address == other for other, _ in sets):
+            raise ScenarioError("--vary", f"`{address}` is both set and varied", "choose one")
+    for over in fixed:
+        layer = layers.merge(layer, over)
+    layer = _with_vary(layer, vary)
+    if seeds is not None:
+        layer = layers.merge(layer, Layer({"seeds": _checked_seeds(seeds)}))
+    return _plan(layer, name, source, fixed)
+
+
+def _checked_seeds(seeds: Any) -> int | str:
+    try:
+        return seed_numbers.spelled(seeds)
+    except BadValueError as problem:
+        raise problem.at("--seeds") from None
+
+
+def _refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
+    """Without this a slip in a name would be reported as a new application without a kind."""
+    keys = address.split(".")
+    apps = layer.data.get("apps")
+    if keys[0] == "apps" and len(keys) > 2 and isinstance(apps, dict) and keys[1] not in apps:
+        raise ScenarioError.unknown(f"{place}: {address}", "application", shown(keys[1]), apps)
+
+
+def _plan(layer: Layer, name: str, source: str, fixed: list[Layer]) -> Plan:
+    scenario = _check_whole(layer)
+    loops = variation.loops(scenario.vary)
+    for loop in loops:
+        for step in loop.steps:
+            for address, _ in step.changes:
+                _refuse_unknown_app(layer, address, layer.where(("vary", loop.name)))
+    trials: list[Trial] = []
+    warnings: dict[str, None] = {}
+    taken: set[str] = set()
+    for point in variation.points(loops):
+        resolved = _resolve_point(layer, point, fixed)
+        warnings.update(dict.fromkeys(resolved.warnings))
+        for seed in seed_numbers.numbers(scenario.seeds):
+            own_id = _free_id(variation.trial_id(point.conditions, seed), taken)
+            trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
+    return Plan(
+        name=name,
+        title=scenario.title or name,
+        description=scenario.description,
+        source=source,
+        trials=tuple(trials),
+        conditions=tuple(trials[0].conditions) if trials else (),
+        warnings=tuple(warnings),
+        figures=scenario.report.figures,
+        tolerances=_tolerances(trials, scenario),
+        notes=scenario.report.notes,
+        scenario=scenario.to_dict(),
+    )
+
+
+def _check_whole(layer: Layer) -> Scenario:
+    """The scenario as it stands; if only a loop completes it, with the first value of each."""
+    try:
+        return build(layer)
+    except ScenarioError:
+        if not isinstance(layer.data.get("vary"), dict):
+            raise
+        try:
+            all_loops = variation.loops(layer.data["vary"])
+        except BadValueError:
+            raise
+        first = layer
+        for loop in all_loops:
+            for address, value in loop.steps[0].changes:
+                place = layer.where(("vary", loop.name))
+                first = layers.merge(first, _step_layer(address, value, place))
+        first.data["vary"] = layer.data["vary"]
+        return build(first)
+
+
+def _step_layer(address: str, value: Any, place: str) -> Layer:
+    over = layers.from_address(address, value, place)
+    return over
+
+
+def _resolve_point(layer: Layer, point: variation.Point, fixed: list[Layer]) -> Resolved:
+    """The trial of one combination: the scenario, its loops' values, then what was set."""
+    for address, value in point.changes:
+        place = layer.where(("vary", address)).partition(": ")[0]
+        layer = layers.merge(layer, layers.from_address(address, value, place))
+    for over in fixed:
+        layer = layers.merge(layer, over)
+    layer.data["vary"] = {}
+    scenario = build(layer)
+    try:
+        return resolve(scenario)
+    except ScenarioError as error:
+        raise error.at(layer.where(tuple(error.where.split(".")))) from None
+
+
+def _free_id(wanted: str, taken: set[str]) -> str:
+    """`wanted`, cut to what file systems take, and unlike any other."""
+    if len(wanted) > 180:
+        wanted = f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
+    own, number = wanted, 2
+    while own in taken:
+        own, number = f"{wanted}-{number}", number + 1
+    taken.add(own)
+    return own
+
+
+def _tolerances(trials: list[Trial], scenario: Scenario) -> dict[str, float]:
+    from aqmlab import units
+
+    said = {name: units.duration(text) / 1e6 for name, text in scenario.report.tolerances.items()}
+    return tolerances(trials) | {
+        app["name"]: said[family]
+        for trial in trials
+        for app in trial.spec["apps"]
+        for family in said
+        if app["name"] == family or app["name"].rpartition("-")[0] == family
+    }
+
+
+def tolerances(trials: Iterable[Trial]) -> dict[str, float]:
+    """The round-trip time that each application of `trials` tolerates by its kind, in ms."""
+    return {
+        app["name"]: TOLERANCES_MS[app["app"]["kind"]]
+        for trial in trials
+        for app in trial.spec["apps"]
+        if app["app"]["kind"] in TOLERANCES_MS
+    }
+
+
+def _slug(title: str) -> str:
+    words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
+    return "-".join(words)[:60] or "scenario"

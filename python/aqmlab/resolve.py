@@ -1,0 +1,210 @@
+"""From a scenario to trials as the simulator takes them: base units, nothing left to choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab import catalogue, units
+from aqmlab.errors import ScenarioError
+from aqmlab.scenario import App, Host, Measure, Scenario, Timing
+from aqmlab.values import Link
+
+UP, DOWN = 0, 1
+"""Numbers of the two links in every trial that is made from a scenario."""
+
+
+@dataclass
+class Resolved:
+    """A trial but for its seed, and what is worth saying about it."""
+
+    spec: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def rtt_base_ms(self) -> dict[str, float]:
+        """Round-trip time without any queue, for each application."""
+        return rtt_base_ms(self.spec)
+
+
+def rtt_base_ms(spec: dict[str, Any]) -> dict[str, float]:
+    """Round-trip propagation of each application of a trial, in milliseconds."""
+    return {
+        app["name"]: (app["up"]["delay_ns"] + app["down"]["delay_ns"]) / 1e6 for app in spec["apps"]
+    }
+
+
+def resolve(scenario: Scenario) -> Resolved:
+    """The trial that `scenario` describes, ignoring what it varies.
+
+    Raises `ScenarioError` where values that are each allowed do not fit together.
+    """
+    duration_ns = units.duration(scenario.duration)
+    path = scenario.path
+    resolved = Resolved(
+        {
+            "seed": 0,
+            "duration_ns": duration_ns,
+            "links": [_link("up", path.up), _link("down", path.down)],
+            "apps": [],
+            "measure": {},
+            "host_jitter_ns": units.duration(path.host_jitter),
+            "start_jitter_ns": units.duration(path.start_jitter),
+        }
+    )
+    for name, app in scenario.apps.items():
+        _add_app(resolved, scenario, name, app)
+    resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
+    return resolved
+
+
+def _link(name: str, link: Link) -> dict[str, Any]:
+    return {
+        "name": name,
+        "rate_bps": units.rate(link.rate),
+        "qdisc": link.qdisc.base_units(),
+        "overhead": {
+            "bytes": link.overhead.bytes,
+            "minimum": link.overhead.minimum,
+            "atm": link.overhead.atm,
+            "counted": link.overhead.counted,
+        },
+    }
+
+
+def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> None:
+    apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
+    copies = _copies(app, scenario.defaults)
+    for number, (start_ns, rtt) in enumerate(copies, start=1):
+        own_name = name if len(copies) == 1 else f"{name}-{number}"
+        if any(other["name"] == own_name for other in apps):
+            raise ScenarioError(
+                f"apps.{name}", f"there are two applications called `{own_name}`", "rename one"
+            )
+        stop_ns = _stop(name, app, scenario.defaults, start_ns)
+        if start_ns >= duration_ns:
+            resolved.warnings.append(
+                f"apps.{own_name} starts at {units.show_duration(start_ns)}, when the trial of "
+                f"{scenario.duration} is over"
+            )
+        rtt_ns = units.duration(rtt or scenario.path.rtt)
+        apps.append(
+            {
+                "name": own_name,
+                "app": _kind(app),
+                "start_ns": start_ns,
+                "stop_ns": stop_ns,
+                "up": _route(UP, scenario.path.up, rtt_ns // 2),
+                "down": _route(DOWN, scenario.path.down, rtt_ns - rtt_ns // 2),
+                "home": tcp(_end(scenario, app, "home")),
+                "wan": tcp(_end(scenario, app, "wan")),
+            }
+        )
+
+
+def _copies(app: App, defaults: Timing) -> list[tuple[int, str | None]]:
+    """Start in ns and round-trip time of each copy of an application."""
+    start = app.start if app.start is not None else defaults.start
+    if isinstance(start, tuple):
+        starts = [units.duration(one) for one in start]
+    else:
+        stagger = units.duration(app.stagger)
+        starts = [units.duration(start) + number * stagger for number in range(app.count)]
+    rtt = app.rtt if app.rtt is not None else defaults.rtt
+    rtts = list(rtt) if isinstance(rtt, tuple) else [rtt] * len(starts)
+    if len(rtts) != len(starts):
+        raise ScenarioError(
+            "defaults.rtt", f"{len(rtts)} round-trip times for {len(starts)} copies"
+        )
+    return list(zip(starts, rtts, strict=True))
+
+
+def _stop(name: str, app: App, defaults: Timing, start_ns: int) -> int | None:
+    said = app if app.stop or app.duration else defaults
+    if said.duration is not None:
+        return start_ns + units.duration(said.duration)
+    if said.stop is None:
+        return None
+    stop_ns = units.duration(said.stop)
+    if stop_ns <= start_ns:
+        raise ScenarioError(
+            f"apps.{name}.stop",
+            f"`{said.stop}` is not after the start, {units.show_duration(start_ns)}",
+        )
+    return stop_ns
+
+
+def _kind(app: App) -> dict[str, Any]:
+    kind = catalogue.load().find("apps", app.kind)
+    params = {name: kind.params[name].read(value) for name, value in app.params.items()}
+    return {"kind": app.kind, "params": params}
+
+
+def _route(link: int, way: Link, delay_ns: int) -> dict[str, Any]:
+    return {
+        "links": [link],
+        "delay_ns": delay_ns,
+        "loss": units.share(way.loss),
+        "jitter_ns": units.duration(way.jitter),
+        "reorder": way.reorder,
+    }
+
+
+def _end(scenario: Scenario, app: App, side: str) -> Host:
+    """The host at one end: what the application says, over the defaults, over the side's host."""
+    host = scenario.hosts.get(side, Host())
+    for timing in (scenario.defaults, app):
+        for said in (timing.tcp, getattr(timing, side)):
+            if isinstance(said, str):
+                host = scenario.hosts[said]
+            elif said is not None:
+                host = said.over(host)
+    return host
+
+
+def tcp(host: Host) -> dict[str, Any]:
+    """The settings of one TCP endpoint as the simulator takes them."""
+    profile = host.profile or "linux"
+    kind = catalogue.load().find("profiles", profile)
+    return {
+        "profile": profile,
+        "cc": host.cc.base_units() if host.cc else None,
+        "ecn": bool(host.ecn),
+        "send_buffer": _buffer(host.send_buffer),
+        "receive_buffer": _buffer(host.receive_buffer),
+        "mtu": units.size(host.mtu) if host.mtu else 1_500,
+        "nodelay": host.nodelay,
+        "quickack": host.quickack,
+        "settings": {name: kind.params[name].read(value) for name, value in host.settings.items()},
+    }
+
+
+def _buffer(text: str | None) -> int | None:
+    return None if text in (None, "auto") else units.size(text)
+
+
+def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, Any]:
+    """What is measured in a trial of so long, as the simulator takes it."""
+    from_ns = units.duration(said.from_)
+    to_ns = units.duration(said.to) if said.to else None
+    end = units.show_duration(duration_ns)
+    if from_ns >= duration_ns:
+        raise ScenarioError(
+            "measure.from",
+            f"`{said.from_}` is not before the end of the trial, {end}",
+            "make the trial longer, or set measure.from",
+        )
+    if to_ns is not None and to_ns > duration_ns:
+        warnings.append(
+            f"measure.to is {said.to}, after the end of the trial: statistics end with it, at {end}"
+        )
+        to_ns = duration_ns
+    return {
+        "enabled": said.enabled,
+        "from_ns": from_ns,
+        "to_ns": to_ns,
+        "window_ns": units.duration(said.window),
+        "step_ns": units.duration(said.step),
+        "sample_ns": units.duration(said.sample),
+        "packets": said.packets,
+    }

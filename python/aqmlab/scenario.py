@@ -1,0 +1,378 @@
+"""What is to be run: plain, frozen values, the same in Python and in TOML.
+
+A scenario says everything that a run depends on, save the seed. Every quantity is kept as
+people write it, in one spelling ("12mbit" becomes "12 Mbit/s"), so that values compare and
+print as they are meant. Unknown names and wrong units are refused when the value is made;
+numbers in base units appear only in `aqmlab.resolve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+
+from aqmlab import catalogue, layers, toml_text, units, vary
+from aqmlab.errors import BadMemberError, BadValueError, ScenarioError, shown
+from aqmlab.values import (
+    Buffer,
+    CongestionControl,
+    Count,
+    Duration,
+    Flag,
+    Frozen,
+    FrozenDict,
+    Link,
+    Params,
+    Seeds,
+    Size,
+    Span,
+    Times,
+    Value,
+    checked,
+)
+
+
+class Path(Value):
+    """The way between the home and the internet.
+
+    `rate`, `qdisc`, `overhead`, `loss`, `jitter` and `reorder` may be given once for both
+    directions, the rates as "12/1 Mbit/s", down before up.
+    """
+
+    down: Link
+    up: Link
+    rtt: Duration = "40 ms"
+    host_jitter: Duration = "50 us"
+    start_jitter: Duration = "50 ms"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        plain = {key: _plain(part) for key, part in value.items()}
+        return layers.expand(layers.Layer({"path": plain})).data["path"]
+
+
+class Host(Value):
+    """One end of an application. What is not said is left to the table below, or the profile.
+
+    Further keys are settings of the profile, such as `delayed_ack`.
+    """
+
+    profile: str | None = None
+    cc: CongestionControl | None = None
+    ecn: Flag | None = None
+    send_buffer: Buffer | None = None
+    receive_buffer: Buffer | None = None
+    mtu: Size | None = None
+    nodelay: Flag | None = None
+    quickack: Flag | None = None
+    settings: Params = FrozenDict()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            if isinstance(value, Host):
+                return value.model_dump(exclude_none=True)
+            raise BadValueError(
+                f"`{shown(value)}` is not a table", 'write { profile = "linux", … }'
+            )
+        profiles = catalogue.load()["profiles"]
+        profile = value.get("profile")
+        if profile is not None and (not isinstance(profile, str) or profile not in profiles):
+            raise BadMemberError("profile", *_unknown("host profile", profile, profiles))
+        own = {key: part for key, part in value.items() if key in cls.model_fields}
+        further = {key: part for key, part in value.items() if key not in cls.model_fields}
+        further.update(own.pop("settings", None) or {})
+        kind = profiles[profile] if profile else next(iter(profiles.values()), None)
+        if kind is not None:
+            own["settings"] = checked(kind, further, tuple(cls.model_fields))
+        return own
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        table = {}
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if value is not None and name != "settings":
+                table[name] = value
+        return table | dict(self.settings)
+
+    def over(self, below: Host) -> Host:
+        """These settings where they say something, and those `below` where they do not."""
+        table = layers.merge(
+            layers.Layer({"host": dict(below)}), layers.Layer({"host": _said(self)})
+        ).data["host"]
+        table["settings"] = dict(below.settings) | dict(self.settings)
+        return Host.model_construct(**table)
+
+
+def _said(host: Host) -> dict[str, Any]:
+    return {name: value for name, value in host if value is not None and name != "settings"}
+
+
+def _unknown(what: str, got: object, known: Any) -> tuple[str, str | None]:
+    problem = BadValueError.unknown(what, shown(got), known)
+    return problem.problem, problem.hint
+
+
+def _end(value: Any) -> Any:
+    return value if isinstance(value, str) else Host.model_validate(value)
+
+
+End = Annotated[str | Host, BeforeValidator(_end)]
+"""A host of the scenario by name, or what differs from the host of that side."""
+
+
+class Timing(Value):
+    """When and between whom an application runs; also what `defaults` may set for all."""
+
+    start: Times = "0 s"
+    stop: Span | None = None
+    duration: Span | None = None
+    rtt: Times | None = None
+    home: End | None = None
+    wan: End | None = None
+    tcp: End | None = None
+
+
+class App(Timing):
+    """One application: a kind, its parameters, and when and how often it runs.
+
+    `count` makes copies, each `stagger` after the one before; a list of `start` times makes
+    one copy for each. A list of `rtt` gives each copy its own. `tcp` is for both ends. Where a
+    kind has a parameter of one of these names, such as the `count` of `bursts`, it is meant.
+    """
+
+    kind: str
+    params: Params = FrozenDict()
+    start: Times | None = None  # type: ignore[assignment]
+    count: Count = 1
+    stagger: Duration = "0 s"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            if isinstance(value, App):
+                return value.model_dump(exclude_none=True)
+            raise BadValueError(f"`{shown(value)}` is not a table", 'write { kind = "bulk", … }')
+        if "kind" not in value:
+            raise BadMemberError("kind", "is missing", _kinds_hint())
+        try:
+            kind = catalogue.load().find("apps", value["kind"])
+        except BadValueError as problem:
+            raise BadMemberError("kind", problem.problem, problem.hint) from None
+        own = {
+            key: part
+            for key, part in value.items()
+            if key in cls.model_fields and key not in kind.params
+        }
+        given = {key: part for key, part in value.items() if key not in own}
+        given.update(own.pop("params", None) or {})
+        return own | {"kind": kind.name, "params": checked(kind, given, tuple(cls.model_fields))}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not 1 <= self.count <= 1_000:
+            raise BadMemberError("count", f"{self.count} is not between 1 and 1000")
+        if self.stop is not None and self.duration is not None:
+            raise BadMemberError("stop", "given together with `duration`", "write one of the two")
+        if isinstance(self.start, tuple) and (self.count > 1 or not self.start):
+            raise BadMemberError(
+                "start", "a list of starts stands for the copies", "leave out `count`"
+            )
+        copies = len(self.start) if isinstance(self.start, tuple) else self.count
+        if isinstance(self.rtt, tuple) and len(self.rtt) != copies:
+            raise BadMemberError("rtt", f"{len(self.rtt)} round-trip times for {copies} copies")
+        return self
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        table: dict[str, Any] = {"kind": self.kind, **self.params}
+        for name, info in type(self).model_fields.items():
+            value = getattr(self, name)
+            plain = name not in ("kind", "params", *self.params)
+            if plain and value is not None and value != info.default:
+                table[name] = list(value) if isinstance(value, tuple) else value
+        return table
+
+
+def _kinds_hint() -> str:
+    return f"there are {', '.join(sorted(catalogue.load()['apps']))}"
+
+
+class Measure(Value):
+    """What is measured and kept. `from` and `to` bound the statistics."""
+
+    enabled: Flag = True
+    from_: Duration = Field(default="0 s", alias="from")
+    to: Span | None = None
+    window: Span = "1 s"
+    step: Span = "250 ms"
+    sample: Duration = "100 ms"
+    packets: Flag = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        window, step = units.duration(self.window), units.duration(self.step)
+        if window % step:
+            raise BadMemberError(
+                "window",
+                f"`{self.window}` is not a whole multiple of the step, `{self.step}`",
+                'write, for instance, window = "1 s" and step = "250 ms"',
+            )
+        if self.to is not None and units.duration(self.to) <= units.duration(self.from_):
+            raise BadMemberError("to", f"`{self.to}` is not after `from`, `{self.from_}`")
+        return self
+
+
+class Report(Value):
+    """What the report should show: figures by name, tolerances of applications, notes."""
+
+    figures: tuple[str, ...] = ()
+    tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
+    notes: str = ""
+
+
+class Scenario(Value):
+    """One home, one access line, the things going on, and what is varied.
+
+    Raises `ScenarioError` for whatever cannot be run.
+    """
+
+    title: str = ""
+    description: str = ""
+    duration: Span = "30 s"
+    seeds: Seeds = 1
+    path: Path
+    hosts: Annotated[dict[str, Host], Frozen] = FrozenDict()
+    defaults: Timing = Timing()
+    apps: Annotated[dict[str, App], Frozen]
+    measure: Measure = Measure()
+    vary: Annotated[dict[str, Any], Frozen] = FrozenDict()
+    report: Report = Report()
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise explain(error, layers.Layer(dict(values))) from None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.apps:
+            raise BadMemberError(
+                "apps", "no application is given", "add a table such as [apps.upload]"
+            )
+        for keys, timing in [
+            (("defaults",), self.defaults),
+            *((("apps", name), app) for name, app in self.apps.items()),
+        ]:
+            for side in ("home", "wan", "tcp"):
+                end = getattr(timing, side)
+                if isinstance(end, str) and end not in self.hosts:
+                    raise BadMemberError((*keys, side), *_unknown("host", end, self.hosts))
+        vary.loops(self.vary)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested tables as TOML has them, without what is at its default."""
+        table = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+        for way in ("down", "up"):
+            table["path"].setdefault(way, {})
+        return table
+
+    def to_toml(self) -> str:
+        """The text of a scenario file that reads back as this value."""
+        return toml_text.write(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Scenario:
+        """The scenario of nested tables; the inverse of `to_dict`."""
+        return build(layers.expand(layers.Layer(dict(table))))
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "scenario") -> Scenario:
+        """The scenario of a TOML text that extends nothing."""
+        return build(layers.from_toml(text, source))
+
+    def but(self, **changes: Any) -> Scenario:
+        """This scenario with some tables laid over it: `home.but(path={"rtt": "20 ms"})`."""
+        plain = {name: _plain(value) for name, value in changes.items()}
+        over = layers.expand(layers.Layer(plain))
+        return build(layers.merge(layers.Layer(self.to_dict()), over))
+
+    def set(self, address: str, value: Any) -> Scenario:
+        """This scenario with one member changed: `home.set("path.qdisc", "fq_codel")`."""
+        over = layers.from_address(address, _plain(value), "")
+        return build(layers.merge(layers.Layer(self.to_dict()), over))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Value):
+        return value.model_dump(by_alias=True, exclude_none=True, mode="json")
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return value
+
+
+def build(layer: layers.Layer) -> Scenario:
+    """The scenario that an expanded layer describes; errors name their place in it."""
+    try:
+        return Scenario.model_validate(layer.data)
+    except ValidationError as error:
+        raise explain(error, layer) from None
+
+
+def explain(
+    error: ValidationError, layer: layers.Layer, model: type[Value] | None = None
+) -> ScenarioError:
+    """The first thing that is wrong, in the words and at the place of whoever wrote it."""
+    first = error.errors(include_url=False)[0]
+    keys = tuple(str(key) for key in first["loc"] if str(key) not in _TAGS)
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, ScenarioError):
+        return cause
+    if isinstance(cause, BadValueError):
+        if isinstance(cause, BadMemberError):
+            keys = (*keys, *cause.keys)
+        return cause.at(layer.where(keys))
+    if first["type"] == "extra_forbidden":
+        problem = BadValueError.unknown("key", keys[-1], _fields_beside(keys, model or Scenario))
+        return problem.at(layer.where(keys))
+    if first["type"] == "missing":
+        return ScenarioError(layer.where(keys), "is missing", _MISSING.get(keys[-1]))
+    got = shown(first.get("input"))
+    return ScenarioError(layer.where(keys), f"`{got}` is wrong: {first['msg'].lower()}")
+
+
+_TAGS = ("str", "tuple[str, ...]", "Host", "[key]")
+_MISSING = {
+    "path": 'add [path] with rate = "12/1 Mbit/s" and rtt = "40 ms"',
+    "down": 'add rate = "12/1 Mbit/s", down before up, to [path]',
+    "up": 'add rate = "12/1 Mbit/s", down before up, to [path]',
+    "rate": 'add rate = "12/1 Mbit/s", down before up, to [path]',
+    "apps": "add a table such as [apps.upload]",
+}
+
+
+def _fields_beside(keys: tuple[str, ...], model: Any) -> list[str]:
+    """The names that are allowed where the last of `keys` stands."""
+    for key in keys[:-1]:
+        info = model.model_fields.get(key) if hasattr(model, "model_fields") else None
+        model = info.annotation if info else model
+    names = [info.alias or name for name, info in getattr(model, "model_fields", {}).items()]
+    if model is Path:
+        names += layers.BOTH_WAYS
+    return [*names, "extends"] if model is Scenario else names

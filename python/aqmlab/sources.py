@@ -1,0 +1,96 @@
+"""Where scenarios come from: built-in, or files, with what they extend."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from aqmlab import layers
+from aqmlab.errors import ScenarioError, shown, suggestion
+from aqmlab.layers import Layer
+
+_MOST_ANCESTORS = 10
+
+
+def builtins() -> dict[str, str]:
+    """The built-in scenarios: name and title."""
+    return {name: read_builtin(name).data.get("title", "") for name in builtin_names()}
+
+
+def builtin_names() -> list[str]:
+    """The names of the built-in scenarios, sorted."""
+    folder = resources.files("aqmlab") / "scenarios"
+    return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def builtin_text(name: str) -> str:
+    """The TOML text of a built-in scenario, comments and all."""
+    if name not in builtin_names():
+        raise ScenarioError.unknown("", "scenario", name, builtin_names())
+    return (resources.files("aqmlab") / "scenarios" / f"{name}.toml").read_text("utf-8")
+
+
+def read_builtin(name: str) -> Layer:
+    """The layer of a built-in scenario, with what it extends."""
+    return _read(builtin_text(name), f"{name}.toml", None, 0)
+
+
+def read_file(path: Path) -> Layer:
+    """The layer of a scenario file, with what it extends."""
+    return _read(file_text(path), path.name, path.parent, 0)
+
+
+def file_text(path: Path) -> str:
+    """The text of a file that a user named; raises `ScenarioError` if it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise ScenarioError(str(path), "this is not text in UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError(str(path), f"cannot be read: {reason.lower()}") from None
+
+
+def find(source: str | Path) -> tuple[Layer, str, str]:
+    """The layer that a file or a built-in name stands for, its name, and where it came from."""
+    path = Path(source)
+    if str(source) in builtin_names():
+        return read_builtin(str(source)), str(source), f"built-in {source}"
+    if path.suffix == ".toml" or path.is_file():
+        return read_file(path), path.stem, str(path)
+    known = builtin_names()
+    hint = suggestion(str(source), known)
+    if "did you mean" not in hint:
+        hint = f"name a .toml file, a TEACUP config (.py) or a built-in: {', '.join(known)}"
+    raise ScenarioError(shown(str(source)), "there is no such scenario", hint)
+
+
+def _read(text: str, source: str, folder: Path | None, depth: int) -> Layer:
+    layer = layers.from_toml(text, source)
+    parent = layer.data.pop("extends", None)
+    if parent is None:
+        return layer
+    place = layer.where(("extends",))
+    if depth >= _MOST_ANCESTORS:
+        raise ScenarioError(place, f"more than {_MOST_ANCESTORS} scenarios extend each other")
+    return layers.merge(_parent(parent, place, folder, depth), layer)
+
+
+def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
+    """The layer that is extended: a built-in, or a file in the folder of the one extending it."""
+    if isinstance(name, str) and name in builtin_names():
+        return _read(builtin_text(name), f"{name}.toml", None, depth + 1)
+    hint = f"name a .toml file beside this one, or a built-in: {', '.join(builtin_names())}"
+    if not isinstance(name, str) or folder is None or not name.endswith(".toml"):
+        raise ScenarioError(place, f"there is no scenario `{shown(name)}`", hint)
+    try:
+        path = (folder / name).resolve()
+        inside = path.is_relative_to(folder.resolve()) and not Path(name).is_absolute()
+    except (OSError, ValueError):
+        inside = False
+    if not inside:
+        raise ScenarioError(place, f"`{shown(name)}` is outside the scenario's folder", hint)
+    if not path.is_file():
+        raise ScenarioError(place, f"there is no file `{shown(name)}`", hint)
+    return _read(file_text(path), name, path.parent, depth + 1)

@@ -1,0 +1,277 @@
+"""TEACUP configs as plans: read without being executed, and run as they are.
+
+TEACUP (Zander and Armitage, CAIA-TR-150529A) runs TCP experiments on a testbed of PCs. Its
+configs are Python 2 files; here they are evaluated by `aqmlab.teacup.evaluate`, a reader of
+the small part of Python that describes. What means nothing to a simulator is said in one
+warning each, and so is every rule by which the rest was understood.
+
+Length of an experiment: `V_duration`, as in v1.0, or until the last generator starts; in a
+config with words of v1.1, until the last generator ends. The five seconds that TEACUP waits
+before and after are not simulated.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from aqmlab import layers, resolve, scenario, units, values
+from aqmlab import seeds as seed_numbers
+from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.plan import Plan, Trial, file_text, split_values, tolerances
+from aqmlab.teacup import experiments, hosts, network, traffic
+from aqmlab.teacup.evaluate import Evaluator
+from aqmlab.teacup.functions import SCALARS, UnreadError
+from aqmlab.teacup.vocabulary import Arguments, Config
+
+HOST_JITTER_NS = 50_000
+"""The largest delay that a host adds to a packet: interrupts and scheduling; our choice."""
+
+START_JITTER_NS = 50_000_000
+"""The largest delay of a generator's start: TEACUP starts them over ssh; our choice."""
+
+_OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
+
+
+def load(
+    path: Path,
+    sets: list[tuple[str, str]],
+    vary: list[tuple[str, str]],
+    seeds: Any = None,
+    duration: str | None = None,
+) -> Plan:
+    """The plan for the config in `path`, with `V_` and `TPCONF_` names set and varied otherwise.
+
+    Raises `ScenarioError`.
+    """
+    return read(file_text(path), str(path), path.parent, sets, vary, seeds, duration)
+
+
+def read(
+    text: str,
+    source: str,
+    folder: Path | None = None,
+    sets: Sequence[tuple[str, str]] = (),
+    vary: Sequence[tuple[str, str]] = (),
+    seeds: Any = None,
+    duration: str | None = None,
+) -> Plan:
+    """The plan for the config `text`; files that it includes are looked for in `folder`."""
+    asked = _Asked(sets, vary, seeds, duration)
+    config = _config(text, Path(source).name, folder, asked)
+    try:
+        return _plan(config, source, asked)
+    except ScenarioError as error:
+        passed = [warning for warning in config.warnings if ": passed over" in warning]
+        if not passed or (error.hint or "").startswith("did you mean"):
+            raise
+        raise ScenarioError(error.where, error.problem, passed[0]) from None
+
+
+def _plan(config: Config, source: str, asked: _Asked) -> Plan:
+    config.check()
+    own_hosts = hosts.read(config)
+    trials: list[Trial] = []
+    left_out: dict[str, int] = {}
+    for experiment in experiments.experiments(config, asked.variables, asked.vary, asked.seeds):
+        try:
+            spec = _spec(config, own_hosts, experiment, asked)
+        except hosts.NotModelledError as missing:
+            left_out[str(missing)] = left_out.get(str(missing), 0) + 1
+            continue
+        trials.append(Trial(experiment.id, experiment.conditions, experiment.seed, spec))
+    for what, number in left_out.items():
+        config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
+    if not trials:
+        raise ScenarioError(config.source, "no experiment is left", "\n".join(left_out) or None)
+    return Plan(
+        name=Path(source).stem,
+        title=_title(config),
+        description=f"TEACUP config {config.source}",
+        source=source,
+        trials=tuple(trials),
+        conditions=tuple(trials[0].conditions),
+        warnings=tuple(config.warnings),
+        tolerances=tolerances(trials),
+        scenario={
+            "teacup": {
+                name: value for name, value in sorted(config.names.items()) if _is_plain(value)
+            },
+            "sets": dict(asked.said),
+        },
+    )
+
+
+def _title(config: Config) -> str:
+    return f"TEACUP {config.source.removesuffix('.py')}"
+
+
+def _is_plain(value: Any, depth: int = 5) -> bool:
+    """Whether a value of a config can stand in a manifest."""
+    if isinstance(value, (list, tuple)) and depth:
+        return len(value) < 1_000 and all(_is_plain(part, depth - 1) for part in value)
+    if isinstance(value, dict) and depth:
+        return all(
+            isinstance(key, str) and _is_plain(part, depth - 1) for key, part in value.items()
+        )
+    return isinstance(value, SCALARS)
+
+
+class _Asked:
+    """The changes of a command line, sorted by what they change."""
+
+    def __init__(self, sets: Any, vary: Any, seeds: Any, duration: str | None) -> None:
+        self.said = list(sets)
+        self.variables: dict[str, Any] = {}
+        self.names: dict[str, Any] = {}
+        self.measure: dict[str, Any] = {}
+        self.overhead: str | None = None
+        self.jitters = {"host_jitter_ns": HOST_JITTER_NS, "start_jitter_ns": START_JITTER_NS}
+        for name, text in sets:
+            self._set(name, text)
+        self.vary = {name: _varied(name, text) for name, text in vary}
+        for name in set(self.vary) & set(self.variables):
+            raise ScenarioError("--vary", f"`{name}` is both set and varied", "choose one")
+        self.seeds = _seeds(seeds)
+        self.duration_ns = _duration(duration)
+        if self.duration_ns is not None:
+            self.variables["V_duration"] = self.duration_ns / 1e9
+            if self.duration_ns % 1_000_000_000 == 0:
+                self.variables["V_duration"] = self.duration_ns // 1_000_000_000
+
+    def _set(self, name: str, text: str) -> None:
+        if name.startswith("V_"):
+            self.variables[name] = _literal(text)
+        elif name.startswith("TPCONF_"):
+            self.names[name] = _literal(text)
+        elif name.startswith("measure."):
+            self.measure[name.removeprefix("measure.")] = text
+        elif name == "path.overhead":
+            if text not in values.OVERHEADS:
+                raise ScenarioError.unknown(
+                    f"--set {name}", "overhead", shown(text), values.OVERHEADS
+                )
+            self.overhead = text
+        elif name in ("path.host_jitter", "path.start_jitter"):
+            try:
+                self.jitters[f"{name.removeprefix('path.')}_ns"] = units.duration(text)
+            except BadValueError as problem:
+                raise problem.at(f"--set {name}") from None
+        else:
+            raise ScenarioError(
+                "--set",
+                f"`{shown(name)}` is nothing that a TEACUP config has",
+                f"set a V_ or TPCONF_ name, or one of {', '.join(_OWN)}",
+            )
+
+
+def _literal(text: str) -> Any:
+    """A value in Python's notation, or else the text itself."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body if len(text) < 100_000 else None
+        return Evaluator("--set", None, {}).value(tree) if tree else text
+    except (SyntaxError, UnreadError, ValueError, TypeError, RecursionError, MemoryError,
+            ArithmeticError, LookupError):  # fmt: skip
+        return text
+
+
+def _varied(name: str, text: str) -> list[Any]:
+    if not name.startswith("V_"):
+        raise ScenarioError("--vary", f"`{shown(name)}` is not a variable", "vary a V_ name")
+    values = [_literal(value) if isinstance(value, str) else value for value in split_values(text)]
+    if not values or not all(isinstance(value, SCALARS) for value in values):
+        raise ScenarioError(f"--vary {name}", "expected values, separated by commas")
+    return values
+
+
+def _seeds(seeds: Any) -> tuple[int, ...] | None:
+    if seeds is None:
+        return None
+    try:
+        numbers = seed_numbers.numbers(seeds)
+    except BadValueError as problem:
+        raise problem.at("--seeds") from None
+    if 0 in numbers:
+        raise ScenarioError("--seeds", "seeds of a TEACUP config count from 1", "run 0 is seed 1")
+    return numbers
+
+
+def _duration(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        span_ns = units.duration(text)
+    except BadValueError as problem:
+        raise problem.at("--duration") from None
+    if span_ns == 0:
+        raise ScenarioError("--duration", f"`{shown(text)}` is zero")
+    return span_ns
+
+
+def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Config:
+    evaluator = Evaluator(source, folder, asked.names)
+    evaluator.read(text)
+    for name, value in asked.names.items():
+        evaluator.names.setdefault(name, value)
+    config = Config(source, evaluator.names, evaluator.lines, list(evaluator.warnings))
+    if any(name.startswith("env") for name in evaluator.names):
+        config.warn(f"{source}: no meaning here: env (the accounts of the testbed's machines)")
+    if evaluator.asked_for_date:
+        config.warn(
+            f"{evaluator.asked_for_date}: the date is taken for 2000-01-01, so that the same "
+            f"command always makes the same names"
+        )
+    return config
+
+
+def _spec(
+    config: Config, own_hosts: hosts.Hosts, experiment: experiments.Experiment, asked: _Asked
+) -> dict[str, Any]:
+    variables = experiment.variables
+    net = network.build(config, own_hosts, variables, asked.overhead)
+    found = traffic.read(config, own_hosts, net, variables)
+    apps = found.apps
+    if not apps:
+        raise ScenarioError(config.where("traffic_gens"), "no traffic is left")
+    duration_ns = asked.duration_ns or _length(config, variables, found)
+    late = [name for name, end_ns in found.ends_ns.items() if end_ns > duration_ns]
+    if late:
+        length = units.show_duration(duration_ns)
+        config.warn(f"{config.source}: cut at the end of the run, {length}: {', '.join(late)}")
+    for app in apps:
+        if app["stop_ns"] is not None and app["stop_ns"] >= duration_ns:
+            app["stop_ns"] = None
+    return {
+        "seed": experiment.seed,
+        "duration_ns": duration_ns,
+        "links": net.links,
+        "apps": apps,
+        "measure": _measure(asked.measure, duration_ns),
+        **asked.jitters,
+    }
+
+
+def _length(config: Config, variables: Mapping[str, Any], found: traffic.Traffic) -> int:
+    last_start: int = max(app["start_ns"] for app in found.apps)
+    last_stop = max([last_start, *found.ends_ns.values()])
+    said = variables.get("V_duration", config.get("duration"))
+    if said is None:
+        return max(last_stop, 1_000_000_000)
+    where = Arguments(config.source, "", {"V_duration": said})
+    span_ns = where.nanoseconds("V_duration", 1_000_000_000)
+    if span_ns == 0:
+        raise ScenarioError(f"{config.source}: V_duration", "`0` is not above zero")
+    return max(span_ns, last_stop if config.is_1_1 else last_start)
+
+
+def _measure(said: Mapping[str, Any], duration_ns: int) -> dict[str, Any]:
+    try:
+        said_measure = scenario.Measure.model_validate(dict(said))
+    except ValidationError as error:
+        layer = layers.Layer({}, source="--set measure")
+        raise scenario.explain(error, layer, scenario.Measure) from None
+    return resolve.measure(said_measure, duration_ns, [])

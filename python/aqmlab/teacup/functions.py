@@ -1,0 +1,241 @@
+"""The values, functions and methods that the reader of configs knows.
+
+Everything here is bounded: no text, list or number grows beyond a limit, and only numbers and
+text are written into text, since the text of nested lists can be endless.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+import string
+from collections.abc import Callable
+from typing import Any
+
+MOST_ITEMS = 100_000
+
+
+class Row(tuple):
+    """A tuple that knows the line on which it was written."""
+
+    line: int = 0
+
+
+class Opaque:
+    """A module or an object of which a config needs nothing but the name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class UnreadError(Exception):
+    """Something that is not read; it says what, and the line is the statement's."""
+
+
+class Moment(Opaque):
+    """A date, of which only `strftime` is known."""
+
+
+SCALARS = (str, int, float, bool, type(None))
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def refuse_large(value: Any) -> None:
+    """Refuses what would take too much room."""
+    if isinstance(value, (str, list, tuple, dict)) and len(value) > MOST_ITEMS:
+        raise UnreadError("passed over: too long")
+    if isinstance(value, int) and abs(value) > 10**18:
+        raise UnreadError("passed over: too large a number")
+
+
+def iterate(value: Any) -> list[Any]:
+    """The members of a list, a text or a table."""
+    if isinstance(value, (list, tuple, str, dict)):
+        return list(value)
+    raise UnreadError("passed over: this cannot be walked through")
+
+
+def as_key(value: Any) -> Any:
+    """`value`, if it can be the key of a table."""
+    if isinstance(value, SCALARS):
+        return value
+    if isinstance(value, tuple) and all(isinstance(part, SCALARS) for part in value):
+        return value
+    raise UnreadError("passed over: this cannot be a key")
+
+
+def truth_of(value: Any) -> bool:
+    """Whether a condition holds."""
+    if isinstance(value, Opaque):
+        raise UnreadError("passed over: nothing is known of this condition")
+    return bool(value)
+
+
+def as_text(value: Any) -> str:
+    """A number or a text as text."""
+    if isinstance(value, SCALARS):
+        return str(value)
+    raise UnreadError("passed over: only numbers and text are written into text")
+
+
+def signed(op: ast.unaryop, value: Any) -> Any:
+    """A number with its sign, or a condition turned round."""
+    if isinstance(op, ast.Not):
+        return not truth_of(value)
+    if isinstance(op, ast.USub) and isinstance(value, (int, float)):
+        return -value
+    if isinstance(op, ast.UAdd) and isinstance(value, (int, float)):
+        return value
+    raise UnreadError("passed over: this sign is not read")
+
+
+def product(left: Any, right: Any) -> Any:
+    """A product of numbers, or a text or list repeated."""
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return left * right
+    if isinstance(left, int):
+        left, right = right, left
+    if isinstance(left, (str, list, tuple)) and isinstance(right, int):
+        if len(left) * max(right, 0) > MOST_ITEMS:
+            raise UnreadError("passed over: too long")
+        return left * right
+    raise UnreadError("passed over: this product is not read")
+
+
+def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
+    """Whether a comparison of numbers or texts holds."""
+    if isinstance(op, (ast.In, ast.NotIn)):
+        if isinstance(right, (list, tuple)) and not all(isinstance(one, SCALARS) for one in right):
+            raise UnreadError("passed over: this comparison is not read")
+        return (left in right) == isinstance(op, ast.In)
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        return (left is right) == isinstance(op, ast.Is)
+    if not isinstance(left, SCALARS) or not isinstance(right, SCALARS):
+        raise UnreadError("passed over: this comparison is not read")
+    return _COMPARISONS[type(op)](left, right)
+
+
+def percent_text(text: str, values: Any) -> str:
+    """`text % values`."""
+    given = values if isinstance(values, tuple) else (values,)
+    if not all(isinstance(one, SCALARS) for one in given):
+        raise UnreadError("passed over: only numbers and text are written into text")
+    if re.search(r"%[^a-zA-Z%]*(?:\*|\d{4})", text):
+        raise UnreadError("passed over: this format is not read")
+    return text % tuple(given)
+
+
+def format_text(text: str, values: list[Any], named: dict[str, Any]) -> str:
+    """`text.format(*values, **named)`."""
+    if not all(isinstance(one, SCALARS) for one in (*values, *named.values())):
+        raise UnreadError("passed over: only numbers and text are written into text")
+    for _, field, spec, _ in string.Formatter().parse(text):
+        # A field such as `0.__class__` would reach into the value, and a width fill memory.
+        if (field and not re.fullmatch(r"\w*", field)) or (spec and re.search(r"\d{4}|\{", spec)):
+            raise UnreadError("passed over: this format is not read")
+    return text.format(*values, **named)
+
+
+def _range(*ends: int) -> list[int]:
+    if not all(isinstance(end, int) for end in ends) or len(range(*ends)) > MOST_ITEMS:
+        raise UnreadError("passed over: this range is not read")
+    return list(range(*ends))
+
+
+def _scalars(values: Any) -> list[Any]:
+    items = iterate(values)
+    if not all(isinstance(one, SCALARS) for one in items):
+        raise UnreadError("passed over: this is not read of nested values")
+    return items
+
+
+def _join(text: str, parts: Any) -> str:
+    words = [as_text(part) for part in _scalars(parts)]
+    if sum(map(len, words)) + len(text) * len(words) > MOST_ITEMS:
+        raise UnreadError("passed over: too long")
+    return text.join(words)
+
+
+def _replace(text: str, old: str, new: str) -> str:
+    if (len(text) + 1) * max(len(new), 1) > 10 * MOST_ITEMS:
+        raise UnreadError("passed over: too long")
+    return text.replace(old, new)
+
+
+def _zip(*lists: Any) -> list[Row]:
+    return [Row(items) for items in zip(*(iterate(one) for one in lists), strict=False)]
+
+
+def _sum(values: Any) -> Any:
+    return sum(one for one in _scalars(values) if isinstance(one, (int, float)))
+
+
+def _length(value: Any) -> int:
+    return len(iterate(value))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "range": _range,
+    "xrange": _range,
+    "len": _length,
+    "str": as_text,
+    "int": lambda value: int(as_text(value)) if isinstance(value, str) else int(value),
+    "float": lambda value: float(as_text(value)),
+    "list": lambda value=(): list(iterate(value)),
+    "tuple": lambda value=(): Row(iterate(value)),
+    "dict": lambda value=(): dict(value) if isinstance(value, dict) else dict(iterate(value)),
+    "sorted": lambda value: sorted(_scalars(value)),
+    "reversed": lambda value: iterate(value)[::-1],
+    "enumerate": lambda value: [Row(pair) for pair in enumerate(iterate(value))],
+    "zip": _zip,
+    "sum": _sum,
+    "min": lambda *values: min(_scalars(values[0] if len(values) == 1 else list(values))),
+    "max": lambda *values: max(_scalars(values[0] if len(values) == 1 else list(values))),
+    "abs": lambda value: abs(value),
+    "round": lambda value, digits=0: round(value, min(digits, 20)),
+    "bool": lambda value=False: truth_of(value),
+}
+"""The functions that a config may call."""
+
+METHODS: dict[type, dict[str, Callable[..., Any]]] = {
+    str: {
+        "join": _join,
+        "replace": _replace,
+        "split": lambda text, *by: text.split(*by[:1]),
+        "strip": lambda text: text.strip(),
+        "lower": lambda text: text.lower(),
+        "upper": lambda text: text.upper(),
+        "startswith": lambda text, start: text.startswith(start),
+        "endswith": lambda text, end: text.endswith(end),
+        "zfill": lambda text, width: text.zfill(min(width, 1_000)),
+    },
+    list: {
+        "append": lambda items, value: items.append(value),
+        "extend": lambda items, values: items.extend(iterate(values)),
+        "insert": lambda items, at, value: items.insert(at, value),
+        "remove": lambda items, value: items.remove(value) if isinstance(value, SCALARS) else None,
+        "pop": lambda items, *at: items.pop(*at[:1]),
+        "reverse": lambda items: items.reverse(),
+        "index": lambda items, value: _scalars(items).index(value),
+        "count": lambda items, value: _scalars(items).count(value),
+    },
+    dict: {
+        "keys": lambda table: list(table),
+        "values": lambda table: list(table.values()),
+        "items": lambda table: [Row(pair) for pair in table.items()],
+        "get": lambda table, key, other=None: table.get(as_key(key), other),
+        "has_key": lambda table, key: as_key(key) in table,
+        "update": lambda table, more: table.update(more if isinstance(more, dict) else {}),
+        "copy": lambda table: dict(table),
+    },
+}
+"""The methods that a config may call, by the type they belong to."""

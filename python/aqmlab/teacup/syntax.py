@@ -1,0 +1,60 @@
+"""The text of a config as Python's syntax tree, with what Python 2 wrote otherwise."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from aqmlab.errors import ScenarioError
+
+MOST_NESTING = 80
+MOST_JOINED = 200
+
+
+def from_python_2(text: str) -> str:
+    """`text` with Python 2's print statements and octal numbers in the form of Python 3."""
+    text = re.sub(r"(?m)^([ \t]*)print[ \t]+(?![=(])[^\n]*[^\n\\]$", r"\1print()", text)
+    text = re.sub(r"(?m)^([ \t]*)print[ \t]*$", r"\1print()", text)
+    return text.replace("\r\n", "\n")
+
+
+def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
+    """The statements of `text`, and the lines at which a broken text had to be joined.
+
+    Configs that went through a word processor, and one that TEACUP ships, have texts in
+    quotes that run over the end of a line. Raises `SyntaxError` if joining does not help.
+    """
+    joined: list[int] = []
+    first: SyntaxError | None = None
+    while True:
+        try:
+            return _tree(text), joined
+        except SyntaxError as error:
+            first = first or error
+            line, lines = error.lineno or 0, text.split("\n")
+            broken = str(error.msg).startswith("unterminated string literal")
+            if not broken or not 0 < line < len(lines) or len(joined) >= MOST_JOINED:
+                raise first from None
+            # An empty line behind keeps the numbers of those that follow.
+            ends = [number for number in range(line, len(lines)) if lines[number].strip()][:1]
+            if not ends:
+                raise first from None
+            lines[line - 1] += " " + lines[ends[0]].strip()
+            lines[ends[0]] = ""
+            joined.append(line)
+            text = "\n".join(lines)
+
+
+def _tree(text: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(text).body
+    except TabError:  # Python 2 let tabs and spaces indent the same block
+        return ast.parse(text.expandtabs(8)).body
+
+
+def refuse_deep_nesting(text: str, source: str) -> None:
+    """Python's own parser recurses; this keeps its stack short."""
+    run = re.search(rf"(?:[-+~(\[{{]\s*|not\s+|lambda\s*:\s*){{{MOST_NESTING},}}", text)
+    if run is not None:
+        line = text.count("\n", 0, run.start()) + 1
+        raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")

@@ -1,0 +1,64 @@
+"""Nested tables as TOML text, in the layout that people use for scenarios."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_INLINE = frozenset(("qdisc", "cc", "overhead", "home", "wan", "tcp"))
+
+
+def write(table: Mapping[str, Any]) -> str:
+    """The TOML text of nested tables; reading it back gives equal tables.
+
+    >>> print(write({"title": "x", "path": {"rtt": "40 ms"}}), end="")
+    title = "x"
+    <BLANKLINE>
+    [path]
+    rtt = "40 ms"
+    """
+    return "\n".join(_lines(table, ())).strip("\n") + "\n"
+
+
+def _lines(table: Mapping[str, Any], above: tuple[str, ...]) -> list[str]:
+    below = {
+        key: part
+        for key, part in table.items()
+        if isinstance(part, Mapping) and part and key not in _INLINE
+    }
+    own = [f"{_key(key)} = {value(part)}" for key, part in table.items() if key not in below]
+    lines = []
+    if above and (own or not below):
+        lines = ["", f"[{'.'.join(_key(key) for key in above)}]"]
+    lines += own
+    for key, part in below.items():
+        lines += _lines(part, (*above, key))
+    return lines
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _string(key)
+
+
+def _string(text: str) -> str:
+    # JSON's escapes are TOML's, except that TOML also wants DEL escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def value(part: Any) -> str:
+    """One value as TOML text, tables inline; TOML has no null, for which "off" stands."""
+    if part is None:
+        return '"off"'
+    if isinstance(part, bool):
+        return "true" if part else "false"
+    if isinstance(part, str):
+        return _string(part)
+    if isinstance(part, Mapping):
+        members = ", ".join(f"{_key(key)} = {value(member)}" for key, member in part.items())
+        return f"{{ {members} }}" if members else "{}"
+    if isinstance(part, (list, tuple)):
+        return f"[{', '.join(value(member) for member in part)}]"
+    return repr(part)

@@ -1,0 +1,307 @@
+"""Did each application get what it needs?
+
+Sources: the tolerances of ITU-T G.1010 as Boerlage, Kua and Armitage adapt them to round-trip
+times (2016, Table I): voice and video to 150 ms, games to 200 ms, web and e-mail 1 to 2 s,
+streaming and messaging 5 to 10 s, bulk transfers 10 s and more; G.1010 Tables I.1 and I.2 for
+loss and for the limits of voice (400 ms) and web pages (2 s preferred, 4 s acceptable); the
+real-time telemonitoring bound of 250 ms of Kua et al. (2017, §II-A), with less than a second
+where Armitage et al. (2017, Table VII) accept it; 100 ms preferred by players of shooters
+(Armitage 2003); the opinion scores of G.107 Annex B (4.0 satisfied, 3.6 some dissatisfied).
+
+G.1010's delays are one-way; like Boerlage et al. the round-trip time is held against them,
+which is the stricter reading. A delay is judged by its 95th percentile: nineteen of twenty
+stay below it. With several seeds, the median over seeds is judged.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.export import trials_as_json
+from aqmlab.labels import Label
+
+if TYPE_CHECKING:
+    from aqmlab.results import Results
+
+GOOD, TOLERABLE, BAD, UNKNOWN = "good", "tolerable", "bad", "no data"
+
+_ORDER = (UNKNOWN, GOOD, TOLERABLE, BAD)
+
+Measured = Mapping[str, float | None]
+"""What an application and its flows measured in one trial, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that an application needs."""
+
+    what: str
+    """What is measured, in words that a number can follow."""
+    value: Callable[[Measured], float | None]
+    good: float
+    tolerable: float
+    unit: str = "ms"
+    more_is_better: bool = False
+
+    def word(self, value: float | None) -> str:
+        """How `value` is to be called."""
+        if value is None:
+            return UNKNOWN
+        sign = -1 if self.more_is_better else 1
+        if sign * value <= sign * self.good:
+            return GOOD
+        return TOLERABLE if sign * value <= sign * self.tolerable else BAD
+
+    def limits(self) -> str:
+        """The limits in words."""
+        to = "from" if self.more_is_better else "up to"
+        good = f"good {to} {quantity(self.good, self.unit)}"
+        if self.good == self.tolerable:
+            return good
+        return f"{good}, tolerable {to} {quantity(self.tolerable, self.unit)}"
+
+    def compared(self, value: float) -> str:
+        """`value` beside the limit that decided how it is called."""
+        word = self.word(value)
+        limit = self.tolerable if word == BAD else self.good
+        sign = "<>"[(word == GOOD) == self.more_is_better] + ("=" if word == GOOD else "")
+        sign = {"<=": "≤", ">=": "≥"}.get(sign, sign)
+        return f"{quantity(value, self.unit)} {sign} {quantity(limit, self.unit)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A check and what became of it."""
+
+    check: Check
+    value: float | None
+    lowest: float | None = None
+    highest: float | None = None
+
+    @property
+    def word(self) -> str:
+        """How the value is to be called."""
+        return self.check.word(self.value)
+
+    @property
+    def brief(self) -> str:
+        """The number and the limit that decided."""
+        what = self.check.what
+        return f"{what}: not measured" if self.value is None else f"{what} {self.check.compared(self.value)}"
+
+    def __str__(self) -> str:
+        """The number and its limits."""
+        if self.value is None:
+            return f"{self.check.what}: not measured"
+        return f"{self.check.what} {quantity(self.value, self.check.unit)} ({self.check.limits()})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an application experienced in one condition, over all its seeds."""
+
+    label: Label
+    app: str
+    kind: str
+    findings: tuple[Finding, ...]
+    seeds: int
+
+    @property
+    def deciding(self) -> Finding | None:
+        """The worst finding; among equals the one that was named first."""
+        if not self.findings:
+            return None
+        return max(self.findings, key=lambda finding: _ORDER.index(finding.word))
+
+    @property
+    def word(self) -> str:
+        """Good, tolerable or bad: as its worst finding. Without any need, it is good."""
+        return self.deciding.word if self.deciding else GOOD
+
+    @property
+    def sentence(self) -> str:
+        """What somebody at home may be told."""
+        decided = self.deciding
+        return f"{self.app}: {self.word}" + (f", {decided}" if decided else "")
+
+
+def judge(results: Results) -> list[Verdict]:
+    """The verdict for every application in every condition, in the campaign's order."""
+    kinds: Mapping[str, str] = results.manifest.get("apps", {})
+    limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
+    values: dict[tuple[Label, str], list[Measured]] = defaultdict(list)
+    for trial in trials_as_json(results):
+        for app, measured in _measured(trial["flows"]).items():
+            values[results.labels[trial["id"]], app].append(measured)
+    return [
+        Verdict(
+            label,
+            app,
+            kinds.get(app, ""),
+            tuple(_find(check, seeds) for check in checks_for(kinds.get(app, ""), limits.get(app))),
+            len(seeds),
+        )
+        for (label, app), seeds in values.items()
+    ]
+
+
+def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+    """Per application: what it measured, and the worst of its flows that carry data."""
+    found: dict[str, dict[str, float | None]] = {}
+    for flow in flows:
+        own = found.setdefault(flow["name"], dict(flow["app"]))
+        if flow["primary"]:
+            own["flow_rtt_p95_ms"] = _worst(own.get("flow_rtt_p95_ms"), flow["rtt_ms"]["p95"])
+            own["flow_loss_percent"] = _worst(own.get("flow_loss_percent"), flow["loss_percent"])
+    return found
+
+
+def _find(check: Check, seeds: Sequence[Measured]) -> Finding:
+    values = [value for value in map(check.value, seeds) if value is not None]
+    if not values:
+        return Finding(check, None)
+    return Finding(check, statistics.median(values), min(values), max(values))
+
+
+def checks_for(kind: str, rtt_limit_ms: float | None = None) -> tuple[Check, ...]:
+    """What an application of `kind` needs; a stated limit replaces that of its round trips."""
+    checks = CHECKS.get(kind, _BULK)
+    if rtt_limit_ms is None:
+        return checks
+    stated = replace(_round_trips(rtt_limit_ms, rtt_limit_ms), what="round trips")
+    return (stated, *(check for check in checks if check.what != stated.what))
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit, as people read it.
+
+    >>> quantity(2710.4, "ms"), quantity(12.34, "ms"), quantity(3.6, ""), quantity(95, "%")
+    ('2.7 s', '12 ms', '3.6', '95 %')
+    """
+    if unit == "ms" and abs(value) >= 1000:
+        value, unit = value / 1000, "s"
+    digits = f"{value:.0f}" if abs(value) >= 10 or value == 0 else f"{value:.2g}"
+    return f"{digits} {unit}".strip()
+
+
+def _worst(one: float | None, other: float | None) -> float | None:
+    return max((value for value in (one, other) if value is not None), default=None)
+
+
+def _metric(*names: str, worst: Callable[..., float] = max) -> Callable[[Measured], float | None]:
+    """The worst of what is there of some metrics."""
+
+    def read(measured: Measured) -> float | None:
+        values = [value for value in map(measured.get, names) if value is not None]
+        return worst(values) if values else None
+
+    return read
+
+
+def _delivered_percent(measured: Measured) -> float | None:
+    """How much of what a sensor had to say arrived, as a rate."""
+    offered, delivered = measured.get("offered_kbit"), measured.get("delivered_kbit")
+    return 100 * (delivered or 0.0) / offered if offered else None
+
+
+def _answered_percent(measured: Measured) -> float | None:
+    """How many requests were answered, of those whose fate is known."""
+    answered, failed = measured.get("answered_count"), measured.get("failed_count")
+    if answered is None or failed is None or answered + failed == 0:
+        return None
+    return 100 * answered / (answered + failed)
+
+
+def _played_percent(measured: Measured) -> float | None:
+    """The share of the time in which video that had begun, or should have, did play."""
+    played, stalled = measured.get("played_s"), measured.get("stalled_percent")
+    if played is None:
+        return None
+    return 0.0 if played == 0 else 100 - (stalled or 0.0)
+
+
+def _round_trips(good_ms: float, tolerable_ms: float) -> Check:
+    return Check("round trips", _metric("flow_rtt_p95_ms"), good_ms, tolerable_ms)
+
+
+_BULK = (_round_trips(10_000, 60_000),)
+_VOICE = (
+    Check(
+        "opinion score",
+        _metric("mos_up", "mos_down", worst=min),
+        good=4.0,
+        tolerable=3.6,
+        unit="",
+        more_is_better=True,
+    ),
+    _round_trips(150, 400),
+)
+_VIDEO_CALL = (
+    _round_trips(150, 400),
+    Check("loss", _metric("flow_loss_percent"), good=1, tolerable=3, unit="%"),
+)
+_GAME = (_round_trips(100, 200),)
+_SENSOR = (
+    Check(
+        "rate delivered",
+        _delivered_percent,
+        good=95,
+        tolerable=95,
+        unit="%",
+        more_is_better=True,
+    ),
+    _round_trips(250, 1_000),
+)
+_MQTT = (
+    Check("delivery", _metric("delivery_p95_ms"), good=250, tolerable=1_000),
+    _round_trips(250, 1_000),
+)
+_COAP = (
+    Check("answered", _answered_percent, good=95, tolerable=95, unit="%", more_is_better=True),
+    Check("responses", _metric("response_p95_ms"), good=250, tolerable=1_000),
+)
+_VIDEO = (
+    Check("played without stalls", _played_percent, good=100, tolerable=99, unit="%", more_is_better=True),
+    _round_trips(5_000, 10_000),
+)
+_PAGES = (
+    Check("page loads", _metric("plt_p50_ms", "page_load_p50_ms"), good=2_000, tolerable=4_000),
+    _round_trips(1_000, 2_000),
+)
+_BURSTS = (
+    Check("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
+    _round_trips(1_000, 2_000),
+)
+_MESSAGES = (
+    Check("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
+    _round_trips(5_000, 10_000),
+)
+
+CHECKS: dict[str, tuple[Check, ...]] = {
+    "voip": _VOICE,
+    "voip_g729": _VOICE,
+    "video_call": _VIDEO_CALL,
+    "game": _GAME,
+    "iot_low": _SENSOR,
+    "iot_high": _SENSOR,
+    "telemetry": _SENSOR,
+    "mqtt": _MQTT,
+    "coap": _COAP,
+    "dash": _VIDEO,
+    "audio_stream": _VIDEO,
+    "web": _PAGES,
+    "bursts": _BURSTS,
+    "notification": _MESSAGES,
+    "photo_upload": _BURSTS,
+    "bulk": _BULK,
+}
+"""What each kind of application needs; any other kind is judged as a bulk transfer.
+
+A generator of plain datagrams (`cbr`) and the probes (`ping`, `irtt`) need nothing themselves,
+so they have no entry of their own.
+"""
+CHECKS |= dict.fromkeys(("cbr", "ping", "irtt"), ())

@@ -1,0 +1,168 @@
+"""The caller's side of the worker processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+ENGINES = {"sim": "aqmlab._core:run"}
+"""Engines by name, and the function that runs one of their trials."""
+
+_CRASH_NOTE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a trial: a digest, or a problem and whose it was."""
+
+    digest: str | None = None
+    seconds: float = 0.0
+    failed: str | None = None
+    problem: str = ""
+    hint: str | None = None
+
+
+STOPPED = Answer(failed="stopped", problem="the campaign was stopped")
+"""What becomes of a trial when its campaign is stopped."""
+
+
+class Worker:
+    """A process that runs trials, one at a time; a new one is started whenever it has died."""
+
+    def __init__(self, runner: str) -> None:
+        self._runner = runner
+        self._process: subprocess.Popen[str] | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+
+    def run(self, spec: str, path: Path) -> Answer:
+        """Runs the trial `spec` and leaves it at `path`."""
+        process = self._running()
+        if process is None:
+            return STOPPED
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(json.dumps({"spec": spec, "path": str(path)}) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except OSError:
+            line = ""
+        return Answer(**json.loads(line)) if line else self._died(process)
+
+    def kill(self) -> None:
+        """Ends the process at once, and starts no other."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+    def close(self) -> None:
+        """Lets go of everything; only after `kill`, and when nobody waits in `run`."""
+        if self._process is not None:
+            self._process.wait()
+            _close_pipes(self._process)
+        self._errors.close()
+
+    def _running(self) -> subprocess.Popen[str] | None:
+        with self._lock:
+            if self._process is None and not self._stopped:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "aqmlab.worker", self._runner],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._errors,
+                    env=_environment(),
+                    text=True,
+                    encoding="utf-8",
+                )
+            return None if self._stopped else self._process
+
+    def _died(self, process: subprocess.Popen[str]) -> Answer:
+        code = process.wait()
+        with self._lock:
+            self._process = None
+            if self._stopped:
+                return STOPPED
+        _close_pipes(process)
+        problem = f"the process that ran it {_how(code)}"
+        note = self._last_words()
+        return Answer(failed="trial", problem=f"{problem}: {note}" if note else problem)
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").split("\n")
+        self._errors.seek(0)
+        self._errors.truncate()
+        spoken = [line.strip() for line in lines if line.strip()]
+        return spoken[-1][:_CRASH_NOTE] if spoken else ""
+
+
+class Pool:
+    """One worker for each thread that asks."""
+
+    def __init__(self, runner: str) -> None:
+        self._runner = runner
+        self._own = threading.local()
+        self._all: list[Worker] = []
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def run(self, spec: str, path: Path) -> Answer:
+        """Runs a trial in this thread's worker."""
+        with self._lock:
+            if self._stopped:
+                return STOPPED
+            if not hasattr(self._own, "worker"):
+                self._own.worker = Worker(self._runner)
+                self._all.append(self._own.worker)
+        return self._own.worker.run(spec, path)
+
+    def kill(self) -> None:
+        """Ends all workers at once, also those in the middle of a trial."""
+        with self._lock:
+            self._stopped = True
+            workers = list(self._all)
+        for worker in workers:
+            worker.kill()
+
+    def close(self) -> None:
+        """Lets go of all workers; only after `kill`, and when no thread waits in `run`."""
+        for worker in self._all:
+            worker.close()
+
+
+def _environment() -> dict[str, str]:
+    """This environment, with the very package that is running first on the path."""
+    package = str(Path(__file__).resolve().parent.parent)
+    others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    # A worker is one core's worth of work; libraries that start threads would only contend.
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([package, *others]),
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"ended with status {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
+def _close_pipes(process: subprocess.Popen[str]) -> None:
+    for stream in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if stream is not None:
+                stream.close()
