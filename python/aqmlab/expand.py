@@ -77,7 +77,7 @@ def expand(layer: Layer) -> Layer:
     return layer
 
 
-def _tables(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, dict]]:
+def _tables(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, dict[str, Any]]]:
     if isinstance(value, dict):
         if above:
             yield above, value

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from aqmlab import positions
@@ -36,6 +36,7 @@ __all__ = [
     "ROOTS",
     "Layer",
     "Origin",
+    "combine",
     "covers",
     "expand",
     "from_address",
@@ -112,6 +113,16 @@ def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
 
 
 # --- Laying one layer over another -----------------------------------------------------------
+
+
+def combine(layers: Iterable[Layer]) -> Layer:
+    """Several changes as one, so that together they fix what each fixes only in part."""
+    whole = Layer({})
+    for layer in layers:
+        whole = Layer(
+            _merged(whole.data, layer.data), whole.origins | layer.origins, layer.source
+        )
+    return whole
 
 
 def merge(base: Layer, over: Layer) -> Layer:

@@ -204,7 +204,8 @@ def _with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
         if address not in loops:
             loops = layers.uncovered(loops, [address])
         loops[address] = values
-    return layers.merge(layer, Layer({"vary": loops}, source=layer.source))
+    origins = {("vary", address): layers.Origin("--vary", address) for address, _ in vary}
+    return layers.merge(layer, Layer({"vary": loops}, origins, layer.source))
 
 
 def _from_layer(
@@ -228,12 +229,11 @@ def _from_layer(
         _refuse_unknown_app(layer, address, "--vary")
         if any(address == other for other, _ in sets):
             raise ScenarioError("--vary", f"`{address}` is both set and varied", "choose one")
-    for over in fixed:
-        layer = layers.merge(layer, over)
-    layer = _with_vary(layer, vary)
+    over = layers.combine(fixed)
+    layer = _with_vary(layers.merge(layer, over), vary)
     if seeds is not None:
         layer = layers.merge(layer, Layer({"seeds": _checked_seeds(seeds)}))
-    return _plan(layer, name, source, fixed)
+    return _plan(layer, name, source, over)
 
 
 def _checked_seeds(seeds: Any) -> int | str:
@@ -251,13 +251,14 @@ def _refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
         raise ScenarioError.unknown(f"{place}: {address}", "application", shown(keys[1]), apps)
 
 
-def _plan(layer: Layer, name: str, source: str, fixed: list[Layer]) -> Plan:
+def _plan(layer: Layer, name: str, source: str, fixed: Layer) -> Plan:
     scenario = _check_whole(layer)
     loops = variation.loops(scenario.vary)
     for loop in loops:
         for step in loop.steps:
             for address, _ in step.changes:
-                _refuse_unknown_app(layer, address, layer.where(("vary", loop.name)))
+                place = layer.where(("vary", loop.name)).partition(": ")[0]
+                _refuse_unknown_app(layer, address, place)
     trials: list[Trial] = []
     warnings: dict[str, None] = {}
     taken: set[str] = set()
@@ -283,37 +284,29 @@ def _plan(layer: Layer, name: str, source: str, fixed: list[Layer]) -> Plan:
 
 
 def _check_whole(layer: Layer) -> Scenario:
-    """The scenario as it stands; if only a loop completes it, with the first value of each."""
+    """The scenario as it stands; if only its loops complete it, with the first value of each."""
     try:
         return build(layer)
-    except ScenarioError:
-        if not isinstance(layer.data.get("vary"), dict):
-            raise
+    except ScenarioError as error:
         try:
-            all_loops = variation.loops(layer.data["vary"])
-        except BadValueError:
-            raise
-        first = layer
-        for loop in all_loops:
-            for address, value in loop.steps[0].changes:
-                place = layer.where(("vary", loop.name))
-                first = layers.merge(first, _step_layer(address, value, place))
-        first.data["vary"] = layer.data["vary"]
-        return build(first)
+            all_loops = variation.loops(layer.data.get("vary") or {})
+            first = layer
+            for loop in all_loops:
+                place = layer.where(("vary", loop.name)).partition(": ")[0]
+                for address, value in loop.steps[0].changes:
+                    first = layers.merge(first, layers.from_address(address, value, place))
+            first.data["vary"] = layer.data.get("vary") or {}
+            return build(first)
+        except (ScenarioError, BadValueError, AttributeError):
+            raise error from None
 
 
-def _step_layer(address: str, value: Any, place: str) -> Layer:
-    over = layers.from_address(address, value, place)
-    return over
-
-
-def _resolve_point(layer: Layer, point: variation.Point, fixed: list[Layer]) -> Resolved:
+def _resolve_point(layer: Layer, point: variation.Point, fixed: Layer) -> Resolved:
     """The trial of one combination: the scenario, its loops' values, then what was set."""
     for address, value in point.changes:
         place = layer.where(("vary", address)).partition(": ")[0]
         layer = layers.merge(layer, layers.from_address(address, value, place))
-    for over in fixed:
-        layer = layers.merge(layer, over)
+    layer = layers.merge(layer, fixed)
     layer.data["vary"] = {}
     scenario = build(layer)
     try:

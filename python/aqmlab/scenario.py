@@ -263,11 +263,12 @@ class Scenario(Value):
     vary: Annotated[dict[str, Any], Frozen] = FrozenDict()
     report: Report = Report()
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise explain(error, layers.Layer(dict(values))) from None
+            keys, problem = first_problem(error, type(self))
+            raise _MisplacedError(keys, problem) from None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -327,34 +328,44 @@ def _plain(value: Any) -> Any:
     return value
 
 
+class _MisplacedError(ScenarioError):
+    """An error that knows its keys, for whoever knows on which line they were written."""
+
+    def __init__(self, keys: tuple[str, ...], problem: BadValueError) -> None:
+        super().__init__(".".join(keys), problem.problem, problem.hint)
+        self.keys = keys
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ScenarioError, (self.where, self.problem, self.hint))
+
+
 def build(layer: layers.Layer) -> Scenario:
     """The scenario that an expanded layer describes; errors name their place in it."""
     try:
-        return Scenario.model_validate(layer.data)
-    except ValidationError as error:
-        raise explain(error, layer) from None
+        return Scenario(**layer.data)
+    except _MisplacedError as error:
+        problem = BadValueError(error.problem, error.hint)
+        raise problem.at(layer.where(error.keys)) from None
 
 
-def explain(
-    error: ValidationError, layer: layers.Layer, model: type[Value] | None = None
-) -> ScenarioError:
-    """The first thing that is wrong, in the words and at the place of whoever wrote it."""
+def first_problem(
+    error: ValidationError, model: type[Value]
+) -> tuple[tuple[str, ...], BadValueError]:
+    """The first thing that is wrong with a `model`: at which keys, and in words for people."""
     first = error.errors(include_url=False)[0]
     keys = tuple(str(key) for key in first["loc"] if str(key) not in _TAGS)
     cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, ScenarioError):
-        return cause
+    if isinstance(cause, BadMemberError):
+        return (*keys, *cause.keys), cause
     if isinstance(cause, BadValueError):
-        if isinstance(cause, BadMemberError):
-            keys = (*keys, *cause.keys)
-        return cause.at(layer.where(keys))
+        return keys, cause
+    if isinstance(cause, ScenarioError):  # from a part that was written in the short form
+        return keys or tuple(cause.where.split(".")), BadValueError(cause.problem, cause.hint)
     if first["type"] == "extra_forbidden":
-        problem = BadValueError.unknown("key", keys[-1], _fields_beside(keys, model or Scenario))
-        return problem.at(layer.where(keys))
+        return keys, BadValueError.unknown("key", keys[-1], _fields_beside(keys, model))
     if first["type"] == "missing":
-        return ScenarioError(layer.where(keys), "is missing", _MISSING.get(keys[-1]))
-    got = shown(first.get("input"))
-    return ScenarioError(layer.where(keys), f"`{got}` is wrong: {first['msg'].lower()}")
+        return keys, BadValueError("is missing", _MISSING.get(keys[-1]))
+    return keys, BadValueError(f"`{shown(first.get('input'))}` is wrong: {first['msg'].lower()}")
 
 
 _TAGS = ("str", "tuple[str, ...]", "Host", "[key]")

@@ -183,7 +183,7 @@ def _choice(kinds: Any) -> Schema:
 def _host(profiles: Any) -> Schema:
     buffer = {"anyOf": [{"const": "auto"}, _REF["bytes"]]}
     settings = _params(next(iter(profiles.values()))) if profiles else {}
-    own = {
+    own: dict[str, Schema] = {
         "profile": {"enum": list(profiles)},
         "cc": {"$ref": "#/$defs/cc"},
         "ecn": _REF["flag"],
@@ -197,7 +197,7 @@ def _host(profiles: Any) -> Schema:
 
 
 def _app(kinds: Any) -> Schema:
-    own = _timing() | {"name": {"type": "string"}, "count": _REF["count"]}
+    own: dict[str, Schema] = _timing() | {"name": {"type": "string"}, "count": _REF["count"]}
     own |= {"stagger": _REF["duration"], "kind": {"enum": list(kinds)}}
     tables = [
         _table({**own, **_named(kind), **_params(kind)}, required=["kind"])

@@ -21,7 +21,7 @@ NS_PER_S = 1_000_000_000
 
 _LARGEST = 10**18
 _NUMBER = re.compile(
-    r"([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,2})?)\s*(.*)", re.S
+    r"([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?)\s*(.*)", re.S
 )
 
 _DURATIONS = {
@@ -256,6 +256,8 @@ def show_share(part: float) -> str:
     >>> show_share(0.05)
     '5 %'
     """
+    if 0.0 < part < 1e-9:
+        return repr(part)  # fewer characters than zeros
     return f"{_trim(Decimal(repr(part)) * 100)} %"
 
 

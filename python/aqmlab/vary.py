@@ -65,8 +65,10 @@ def loops(vary: Mapping[str, Any]) -> tuple[Loop, ...]:
 
 
 def _loop(name: str, values: Any) -> Loop:
-    if not isinstance(values, (list, tuple)) or not values:
+    if not isinstance(values, (list, tuple)):
         raise BadValueError(f"`{shown(values)}` is not a list", "write the values in brackets")
+    if not values:
+        raise BadValueError("there are no values", "write them in brackets")
     if name.partition(".")[0] in layers.ROOTS:
         short = short_name(name)
         labels = label_all(values)
@@ -87,7 +89,7 @@ def _loop(name: str, values: Any) -> Loop:
 
 def _linked(name: str, step: Mapping[str, Any]) -> Step:
     changes = layers.step_changes(step)
-    if not changes:
+    if not changes and "label" not in step:
         raise BadValueError("a step sets nothing", 'write { label = "A", path.rtt = "20 ms" }')
     if "label" in step:
         return Step(((name, str(step["label"])),), tuple(changes.items()))

@@ -31,11 +31,11 @@ pub(crate) struct Link {
 
 /// One flow's way in one direction.
 pub(crate) struct Route {
-    /// Links in order.
-    links: Vec<usize>,
+    /// The first link, if there is one.
+    first: Option<usize>,
     /// The line that leads from each link to the next, and from the last to the host. A way
     /// without links has just the one to the host.
-    lines: Vec<usize>,
+    lines: Box<[usize]>,
     /// Chance of loss after the last link, and its stream.
     loss: f64,
     rng: Rng,
@@ -123,7 +123,7 @@ impl<O: Observer> Network<O> {
         if links.is_empty() {
             lines.push(self.line(LineKey { from: None, target: Target::Host, delay, jitter, reorder }));
         }
-        Route { links, lines, loss, rng, lost: 0 }
+        Route { first: links.first().copied(), lines: lines.into(), loss, rng, lost: 0 }
     }
 
     fn line(&mut self, key: LineKey) -> usize {
@@ -141,11 +141,10 @@ impl<O: Observer> Network<O> {
     pub(crate) fn send(&mut self, mut packet: Packet) {
         self.packets += 1;
         packet.id = self.packets;
-        packet.sent = self.now;
         self.observer.sent(&packet, self.now);
         let route = &self.routes[packet.flow as usize][packet.direction.index()];
-        match route.links.first() {
-            Some(&link) => self.offer(link, packet),
+        match route.first {
+            Some(link) => self.offer(link, packet),
             None => self.launch(packet, self.now),
         }
     }
@@ -159,7 +158,8 @@ impl<O: Observer> Network<O> {
     /// Sends what a link can send now, and asks to be called when it can send more.
     #[inline]
     pub(crate) fn pump(&mut self, index: usize) {
-        while let Some(departure) = self.links[index].port.poll_transmit(self.now) {
+        // One at most: what it sends keeps the link busy for a nanosecond at least.
+        if let Some(departure) = self.links[index].port.poll_transmit(self.now) {
             self.observer.departed(index, &departure);
             self.launch(departure.packet, departure.done);
         }
@@ -176,7 +176,7 @@ impl<O: Observer> Network<O> {
     fn launch(&mut self, mut packet: Packet, at: Instant) {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
         let hop = usize::from(packet.hop);
-        let last = hop + 1 >= route.links.len();
+        let last = hop + 1 == route.lines.len();
         if last && route.loss > 0.0 && route.rng.unit() < route.loss {
             route.lost += 1;
             self.observer.lost(&packet, at);

@@ -356,7 +356,6 @@ impl<O: Observer> World<O> {
 fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> Packet {
     Packet {
         id: 0,
-        sent: Instant::ZERO,
         enqueued: Instant::ZERO,
         flow,
         conn,

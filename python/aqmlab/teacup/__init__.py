@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aqmlab import layers, resolve, scenario, units, values
+from aqmlab import resolve, scenario, units, values
 from aqmlab import seeds as seed_numbers
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.plan import Plan, Trial, file_text, split_values, tolerances
@@ -272,6 +272,6 @@ def _measure(said: Mapping[str, Any], duration_ns: int) -> dict[str, Any]:
     try:
         said_measure = scenario.Measure.model_validate(dict(said))
     except ValidationError as error:
-        layer = layers.Layer({}, source="--set measure")
-        raise scenario.explain(error, layer, scenario.Measure) from None
+        keys, problem = scenario.first_problem(error, scenario.Measure)
+        raise problem.at(".".join(("--set measure", *keys))) from None
     return resolve.measure(said_measure, duration_ns, [])

@@ -16,7 +16,7 @@ from typing import Any
 MOST_ITEMS = 100_000
 
 
-class Row(tuple):
+class Row(tuple[Any, ...]):
     """A tuple that knows the line on which it was written."""
 
     line: int = 0

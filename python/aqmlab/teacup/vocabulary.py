@@ -61,14 +61,14 @@ class Config:
         """How a message names the place of `TPCONF_name`."""
         return f"{self.lines.get(f'TPCONF_{name}', self.source)}: TPCONF_{name}"
 
-    def table(self, name: str) -> dict:
+    def table(self, name: str) -> dict[Any, Any]:
         """`TPCONF_name`, which must be a dictionary if it is there."""
         value = self.get(name, {})
         if not isinstance(value, dict):
             raise ScenarioError(self.where(name), f"`{shown(value)}` is not a dictionary")
         return value
 
-    def rows(self, name: str) -> list:
+    def rows(self, name: str) -> list[Any]:
         """`TPCONF_name`, which must be a list if it is there."""
         value = self.get(name, [])
         if not isinstance(value, (list, tuple)):

@@ -1,0 +1,270 @@
+"""The words in which a scenario is refused: where, what, what is allowed, what was meant."""
+
+import pickle
+
+import pytest
+
+from aqmlab import plan
+from aqmlab.errors import ScenarioError
+from aqmlab.scenario import Scenario
+
+HOME = """\
+[path]
+rate = "12/1 Mbit/s"
+rtt = "40 ms"
+
+[apps.up]
+kind = "bulk"
+direction = "up"
+"""
+
+
+@pytest.fixture
+def refusal(tmp_path):
+    """Loads a text as home.toml and returns the message with which it is refused."""
+
+    def load(text, **changes):
+        path = tmp_path / "home.toml"
+        path.write_text(text)
+        with pytest.raises(ScenarioError) as caught:
+            plan.load(path, **changes)
+        return str(caught.value)
+
+    return load
+
+
+def third(line):
+    """HOME with another third line."""
+    return HOME.replace('rtt = "40 ms"', line)
+
+
+UNIT = "\n\nhint: write a number and a unit, such as"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            third('up.qdisc = "fq_code"'),
+            "home.toml:3: path.up.qdisc: unknown discipline `fq_code`\n\n"
+            "hint: did you mean `fq_codel`?",
+        ),
+        (
+            third('qdisc = "fq_codel lmit=3"'),
+            "home.toml:3: path.qdisc.lmit: unknown parameter `lmit` of `fq_codel`\n\n"
+            "hint: did you mean `limit`?",
+        ),
+        (
+            third('up.qdisc = { kind = "codel", target = 5 }'),
+            f'home.toml:3: path.up.qdisc.target: `5` is not a duration{UNIT} "40 ms"',
+        ),
+        (third("rtt = 40"), f'home.toml:3: path.rtt: `40` is not a duration{UNIT} "40 ms"'),
+        (
+            third('rtt = "-40 ms"'),
+            "home.toml:3: path.rtt: `-40 ms` is negative\n\n"
+            "hint: a duration cannot be below zero",
+        ),
+        (
+            third('rt = "40 ms"'),
+            "home.toml:3: path.rt: unknown key `rt`\n\nhint: did you mean `rtt`?",
+        ),
+        (
+            third("loss = 5"),
+            "home.toml:3: path.loss: `5` is not between 0 and 1\n\n"
+            'hint: for five in a hundred write "5 %"',
+        ),
+        (
+            third('overhead = "ethernett"'),
+            "home.toml:3: path.overhead: unknown overhead `ethernett`\n\n"
+            "hint: did you mean `ethernet`?",
+        ),
+        (
+            HOME.replace("12/1", "12/0"),
+            "home.toml:2: path.rate: `0 Mbit/s` is a rate of zero, at which a queue never drains"
+            '\n\nhint: write a rate above zero, such as "64 kbit/s"',
+        ),
+        (
+            HOME.replace('rate = "12/1 Mbit/s"', 'down.rate = "12 Mbit/s"'),
+            "home.toml:1: path.up: is missing\n\n"
+            'hint: add rate = "12/1 Mbit/s", down before up, to [path]',
+        ),
+        (
+            HOME + 'strt = "3 s"',
+            "home.toml:8: apps.up.strt: unknown parameter `strt` of `bulk`\n\n"
+            "hint: did you mean `start`?",
+        ),
+        (
+            HOME + 'start = "3 s"\nstop = "2 s"',
+            "home.toml:9: apps.up.stop: `2 s` is not after the start, 3 s",
+        ),
+        (
+            HOME + 'stop = "9 s"\nduration = "2 s"',
+            "home.toml:8: apps.up.stop: given together with `duration`\n\n"
+            "hint: write one of the two",
+        ),
+        (
+            HOME.replace('"bulk"', '"bulkk"'),
+            "home.toml:6: apps.up.kind: unknown application `bulkk`\n\nhint: did you mean `bulk`?",
+        ),
+        (
+            HOME.replace('kind = "bulk"', ""),
+            "home.toml:5: apps.up.kind: is missing\n\nhint: there are bulk, cbr, ping",
+        ),
+        (
+            HOME.replace("[apps.up]", '[[apps]]\nname = "a"') + '[[apps]]\nname = "a"',
+            "home.toml:9: apps.1: there are two applications called `a`\n\n"
+            "hint: rename one of them",
+        ),
+        (
+            HOME + 'count = 2\n[apps.up-2]\nkind = "ping"',
+            "home.toml:9: apps.up-2: there are two applications called `up-2`\n\n"
+            "hint: rename one",
+        ),
+        (
+            HOME + 'home = "kitchen"\n[hosts.kichen]',
+            "home.toml:8: apps.up.home: unknown host `kitchen`\n\nhint: did you mean `kichen`?",
+        ),
+        (
+            HOME + 'home = { profile = "linus" }',
+            "home.toml:8: apps.up.home.profile: unknown host profile `linus`\n\n"
+            "hint: did you mean `linux`?",
+        ),
+        (
+            HOME + 'home = { cc = "cubik" }',
+            "home.toml:8: apps.up.home.cc: unknown congestion control `cubik`\n\n"
+            "hint: did you mean `cubic`?",
+        ),
+        (
+            HOME + '[measure]\nfrom = "40 s"',
+            "home.toml:9: measure.from: `40 s` is not before the end of the trial, 30 s\n\n"
+            "hint: make the trial longer, or set measure.from",
+        ),
+        (
+            HOME + '[measure]\nstep = "300 ms"',
+            "home.toml:8: measure.window: `1 s` is not a whole multiple of the step, `300 ms`\n\n"
+            'hint: write, for instance, window = "1 s" and step = "250 ms"',
+        ),
+        (
+            HOME + '[vary]\npath.rt = ["1 ms"]',
+            "home.toml:9: path.rt: unknown key `rt`\n\nhint: did you mean `rtt`?",
+        ),
+        (
+            HOME + '[vary]\npath.rtt = ["1 ms", "2 m"]',
+            f'home.toml:9: path.rtt: `2 m` is not a duration{UNIT} "40 ms"',
+        ),
+        (
+            HOME + "[vary]\npath.rtt = []",
+            "home.toml:9: vary.path.rtt: there are no values\n\nhint: write them in brackets",
+        ),
+        (
+            HOME + '[vary]\npath.rt-t = ["1 ms"]\nrtt = ["1 ms"]',
+            "home.toml:10: vary.rtt: neither the address of a parameter nor a list of tables\n\n"
+            "hint: there are path.down.rate, path.qdisc, path.rate, path.rtt, path.up.rate",
+        ),
+        (
+            HOME + '[vary]\napps.u.start = ["1 s"]',
+            "home.toml:9: apps.u.start: unknown application `u`\n\nhint: did you mean `up`?",
+        ),
+        (
+            "seeds = 0\n" + HOME,
+            "home.toml:1: seeds: `0` is not between 1 and 100000 seeds\n\n"
+            'hint: write how many, such as 5, or which, such as "3-7" or "1,4,9"',
+        ),
+        (
+            'duration = "0 s"\n' + HOME,
+            'home.toml:1: duration: `0 s` is zero\n\nhint: write a duration above zero, such as "30 s"',
+        ),
+        ("[path\n" + HOME, "home.toml:1: this is not TOML: expected ']' at the end of a table declaration"),
+        (HOME.split("[apps")[0], "home.toml: apps: is missing\n\nhint: add a table such as [apps.upload]"),
+    ],
+)  # fmt: skip
+def test_files(refusal, text, message):
+    assert refusal(text) == message
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sets": ["path.rtt=20"]}, f'--set: path.rtt: `20` is not a duration{UNIT} "40 ms"'),
+        (
+            {"sets": ["pth.rtt=20 ms"]},
+            "--set: unknown parameter `pth.rtt`\n\nhint: did you mean `path.rtt`?",
+        ),
+        (
+            {"sets": ["path.rtt"]},
+            '--set: `path.rtt` assigns nothing\n\nhint: write --set "path.rtt=20 ms"',
+        ),
+        (
+            {"sets": ["apps.upp.start=1 s"]},
+            "--set: apps.upp.start: unknown application `upp`\n\nhint: did you mean `up`?",
+        ),
+        (
+            {"sets": ["path.rtt=1 ms"], "vary": ["path.rtt=2 ms"]},
+            "--vary: `path.rtt` is both set and varied\n\nhint: choose one",
+        ),
+        (
+            {"vary": ["path.rtt="]},
+            '--vary path.rtt: no value is given\n\nhint: write --vary "path.rtt=A,B"',
+        ),
+        (
+            {"vary": ["path.rtt=1 ms,2"]},
+            f'--vary: path.rtt: `2` is not a duration{UNIT} "40 ms"',
+        ),
+        (
+            {"seeds": "x"},
+            "--seeds: `x` is not a number of seeds\n\n"
+            'hint: write how many, such as 5, or which, such as "3-7" or "1,4,9"',
+        ),
+        ({"duration": "5"}, f'--duration: duration: `5` is not a duration{UNIT} "40 ms"'),
+    ],
+)
+def test_command_lines(refusal, changes, message):
+    assert refusal(HOME, **changes) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("../x.toml", "`../x.toml` is outside the scenario's folder"),
+        ("/etc/passwd.toml", "`/etc/passwd.toml` is outside the scenario's folder"),
+        ("sub/../../x.toml", "`sub/../../x.toml` is outside the scenario's folder"),
+        ("link.toml", "`link.toml` is outside the scenario's folder"),
+        ("nope.toml", "there is no file `nope.toml`"),
+        ("nope", "there is no scenario `nope`"),
+        ("home.toml", "more than 10 scenarios extend each other"),
+    ],
+)
+def test_what_may_be_extended(refusal, tmp_path, name, problem):
+    (tmp_path.parent / "x.toml").write_text(HOME)
+    (tmp_path / "link.toml").symlink_to(tmp_path.parent / "x.toml")
+    assert refusal(f'extends = "{name}"\n{HOME}').startswith(f"home.toml:1: extends: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("rrull", "rrull: there is no such scenario\n\nhint: did you mean `rrul`?"),
+        ("/no/such.toml", "/no/such.toml: cannot be read: no such file or directory"),
+        ("/no/such.py", "/no/such.py: cannot be read: no such file or directory"),
+    ],
+)
+def test_sources(source, message):
+    with pytest.raises(ScenarioError) as caught:
+        plan.load(source)
+    assert str(caught.value) == message
+
+
+def test_values_made_in_python_name_their_place():
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(path={"rate": "1/1 Mbit/s"}, apps={"x": {"kind": "bulc"}})
+    assert str(caught.value) == (
+        "apps.x.kind: unknown application `bulc`\n\nhint: did you mean `bulk`?"
+    )
+
+
+def test_errors_cross_to_other_processes():
+    error = ScenarioError("a", "b", "c")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(path={"rate": "1/1 Mbit/s"}, apps={})
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

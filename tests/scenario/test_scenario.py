@@ -1,0 +1,164 @@
+"""Scenarios as values: spelling, changes, round trips, inheritance, and what is resolved."""
+
+import pytest
+
+from aqmlab import plan
+from aqmlab.scenario import App, Host, Path, Scenario
+from aqmlab.values import Qdisc
+
+HOME = Scenario(
+    path=Path(rate="12/1mbit", rtt="40ms", qdisc="fq_codel limit=1000"),
+    hosts={"iot": Host(profile="freebsd", cc="newreno", delayed_ack="10 ms")},
+    apps={
+        "up": App(kind="bulk", direction="up", start="5s", tcp="iot"),
+        "ping": {"kind": "ping", "interval": "0.1 s"},
+    },
+    vary={"path.rtt": ["20 ms", "40 ms"]},
+)
+
+
+def only(scenario):
+    """The resolved trial of a scenario that varies nothing."""
+    (trial,) = plan.load(scenario.but(vary={}, seeds=1)).trials
+    return trial.spec
+
+
+def test_values_have_one_spelling():
+    assert HOME.path.down.rate == "12 Mbit/s"
+    assert HOME.path.up.rate == "1 Mbit/s"
+    assert HOME.path.up.qdisc == Qdisc(kind="fq_codel", params={"limit": "1000 packets"})
+    assert HOME.apps["ping"].params == {"interval": "100 ms"}
+
+
+def test_scenarios_are_frozen_and_hashable():
+    assert HOME == HOME.but()
+    assert hash(HOME) == hash(HOME.but())
+    assert HOME != HOME.set("path.rtt", "41 ms")
+    with pytest.raises((TypeError, ValueError)):
+        HOME.duration = "1 s"
+    with pytest.raises(TypeError):
+        HOME.apps["other"] = HOME.apps["up"]
+    with pytest.raises(TypeError):
+        HOME.apps["ping"].params["interval"] = "1 s"
+
+
+def test_round_trips():
+    assert Scenario.from_toml(HOME.to_toml()) == HOME
+    assert Scenario.from_dict(HOME.to_dict()) == HOME
+    assert Scenario.from_toml(Scenario.from_toml(HOME.to_toml()).to_toml()) == HOME
+
+
+def test_changes_leave_the_rest_alone():
+    changed = HOME.but(duration="9 s", path={"rtt": "1 ms"}).set("apps.up.start", "7 s")
+    assert (changed.duration, changed.path.rtt, changed.apps["up"].start) == ("9 s", "1 ms", "7 s")
+    assert changed.path.down == HOME.path.down
+    assert changed.vary == {}, "what is set is no longer varied"
+    assert (HOME.duration, HOME.path.rtt) == ("30 s", "40 ms")
+
+
+def test_another_kind_drops_the_parameters_of_the_first():
+    assert HOME.set("path.down.qdisc", "pfifo").path.down.qdisc.params == {}
+    assert HOME.set("path.down.qdisc", "fq_codel").path.down.qdisc.params == {"limit": 1000}
+    assert HOME.set("path.qdisc.limit", 9).path.up.qdisc.params == {"limit": 9}
+
+
+def test_resolved_trials_are_in_base_units():
+    spec = only(HOME)
+    assert spec["links"][0] == {
+        "name": "up",
+        "rate_bps": 1_000_000,
+        "qdisc": {"kind": "fq_codel", "params": {"limit": 1_000}},
+        "overhead": {"bytes": 0, "minimum": 0, "atm": False, "counted": 0},
+    }
+    assert [link["name"] for link in spec["links"]] == ["up", "down"]
+    up, ping = spec["apps"]
+    assert (up["start_ns"], up["stop_ns"]) == (5_000_000_000, None)
+    assert up["app"] == {"kind": "bulk", "params": {"direction": "up"}}
+    assert up["home"]["settings"] == {"delayed_ack": 10_000_000}
+    assert up["wan"]["cc"] == {"kind": "newreno", "params": {}}
+    assert ping["app"]["params"] == {"interval": 100_000_000}
+    assert ping["up"] == {
+        "links": [0], "delay_ns": 20_000_000, "loss": 0.0, "jitter_ns": 0, "reorder": False
+    }  # fmt: skip
+    assert ping["wan"]["profile"] == "linux"
+    assert spec["measure"]["window_ns"] == 1_000_000_000
+
+
+def test_copies_of_an_application():
+    counted = only(HOME.set("apps.up", {"kind": "bulk", "count": 3, "stagger": "2 s"}))
+    assert [app["name"] for app in counted["apps"]] == ["up-1", "up-2", "up-3", "ping"]
+    assert [app["start_ns"] // 10**9 for app in counted["apps"][:3]] == [5, 7, 9]
+    listed = HOME.set("apps.up", {"start": ["1 s", "4 s"], "rtt": ["10 ms", "30 ms"]})
+    starts = [(app["start_ns"], app["up"]["delay_ns"]) for app in only(listed)["apps"][:2]]
+    assert starts == [(10**9, 5_000_000), (4 * 10**9, 15_000_000)]
+
+
+def test_a_name_that_the_kind_declares_is_its_parameter():
+    app = App(kind="ping", count=5)
+    assert (app.params, app.count) == ({"count": 5}, 1)
+
+
+def test_hosts_lie_over_each_other():
+    scenario = HOME.but(
+        hosts={"home": {"profile": "freebsd", "cc": "newreno", "ecn": True}},
+        defaults={"home": {"mtu": "1400 B"}},
+        apps={"ping": {"home": {"profile": "windows"}}},
+    )
+    ping = only(scenario)["apps"][1]
+    assert ping["home"]["profile"] == "windows"
+    assert ping["home"]["cc"] is None, "chosen for the other profile"
+    assert (ping["home"]["ecn"], ping["home"]["mtu"]) == (True, 1_400)
+    assert ping["wan"]["ecn"] is False
+
+
+@pytest.mark.parametrize(
+    ("overhead", "want"),
+    [
+        ("ip", (0, 0, False, 0)),
+        ("ethernet", (14, 0, False, 14)),
+        ("docsis", (18, 64, False, 14)),
+        ("pppoe", (30, 0, False, 14)),
+        ("atm", (40, 0, True, 14)),
+        ({"bytes": 22, "atm": True}, (22, 0, True, 0)),
+    ],
+)
+def test_overheads(overhead, want):
+    charged = only(HOME.but(path={"overhead": overhead}))["links"][1]["overhead"]
+    assert tuple(charged[key] for key in ("bytes", "minimum", "atm", "counted")) == want
+
+
+@pytest.mark.parametrize(
+    ("rate", "down", "up"),
+    [
+        ("12/1 Mbit/s", 12_000_000, 1_000_000),
+        ("1.5/0.5 Mbit/s", 1_500_000, 500_000),
+        ("12 Mbit/s / 800 kbit/s", 12_000_000, 800_000),
+        ("12mbit/800kbit", 12_000_000, 800_000),
+        ("100 Mbit/s", 100_000_000, 100_000_000),
+    ],
+)
+def test_rates_of_both_directions(rate, down, up):
+    links = only(HOME.set("path.rate", rate))["links"]
+    assert (links[1]["rate_bps"], links[0]["rate_bps"]) == (down, up)
+
+
+def test_inheritance(tmp_path):
+    (tmp_path / "base.toml").write_text(HOME.to_toml())
+    child = tmp_path / "child.toml"
+    child.write_text(
+        'extends = "base.toml"\ntitle = "Child"\n'
+        '[path]\nqdisc = "pfifo"\n'
+        '[apps]\nping = "off"\n[apps.up]\nstart = "1 s"\n[apps.more]\nkind = "bulk"\n'
+    )
+    loaded = plan.load(child)
+    assert (loaded.title, len(loaded.trials), loaded.conditions) == ("Child", 2, ("rtt",))
+    spec = loaded.trials[0].spec
+    assert [app["name"] for app in spec["apps"]] == ["up", "more"]
+    assert spec["apps"][0]["start_ns"] == 10**9
+    assert spec["links"][0]["qdisc"] == {"kind": "pfifo", "params": {}}
+
+
+def test_arrays_of_applications_are_named_by_kind():
+    text = HOME.to_toml().split("[apps.up]")[0]
+    text += '[[apps]]\nkind = "bulk"\n[[apps]]\nkind = "bulk"\n[[apps]]\nname = "p"\nkind = "ping"\n'
+    assert list(Scenario.from_toml(text).apps) == ["bulk", "bulk-2", "p"]

@@ -1,0 +1,161 @@
+"""What people write, and what it is in base units."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aqmlab import units
+from aqmlab.errors import BadValueError
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("40 ms", 40_000_000),
+        ("40ms", 40_000_000),
+        ("1.5 s", 1_500_000_000),
+        ("250us", 250_000),
+        ("250 µs", 250_000),
+        ("7 ns", 7),
+        ("0.5 ns", 0),  # half a nanosecond rounds to even
+        ("1e3 ms", 1_000_000_000),
+        ("2 min", 120_000_000_000),
+        (0, 0),
+        ("0", 0),
+    ],
+)
+def test_durations(text, ns):
+    assert units.duration(text) == ns
+
+
+@pytest.mark.parametrize(
+    ("text", "bps"),
+    [
+        ("12 Mbit/s", 12_000_000),
+        ("12mbit", 12_000_000),
+        ("12 Mbps", 12_000_000),
+        ("1.5mbit", 1_500_000),
+        ("500kbit", 500_000),
+        ("1 Gbit/s", 10**9),
+        ("64 kbits/s", 64_000),
+        ("9600 bit/s", 9_600),
+    ],
+)
+def test_rates(text, bps):
+    assert units.rate(text) == bps
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [("300 kB", 300_000), ("64 KiB", 65_536), ("1514 B", 1_514), ("2MB", 2_000_000), (0, 0)],
+)
+def test_sizes(text, size_bytes):
+    assert units.size(text) == size_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [(490, 490), ("490", 490), ("490 packets", 490), ("2 Flows", 2)]
+)
+def test_counts(text, count):
+    assert units.count(text) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [(0.05, 0.05), ("5 %", 0.05), ("0.05", 0.05), (1, 1.0), ("12.5%", 0.125)]
+)
+def test_numbers(text, number):
+    assert units.number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "problem", "hint"),
+    [
+        (units.duration, 5, "`5` is not a duration", 'write a number and a unit, such as "40 ms"'),
+        (
+            units.duration,
+            "5 parsecs",
+            "`5 parsecs` is not a duration",
+            'write a number and a unit, such as "40 ms"',
+        ),
+        (
+            units.duration,
+            True,
+            "`True` is not a duration",
+            'write a number and a unit, such as "40 ms"',
+        ),
+        (units.duration, "-1 s", "`-1 s` is negative", "a duration cannot be below zero"),
+        (units.duration, "1e99 s", "`1e99 s` is too large for a duration", None),
+        (
+            units.duration_or_off,
+            "of",
+            '`of` is not a duration, nor "off"',
+            'write a number and a unit, such as "40 ms"',
+        ),
+        (units.rate, 12, "`12` is not a rate", 'write a number and a unit, such as "12 Mbit/s"'),
+        (
+            units.rate,
+            "0 Mbit/s",
+            "`0 Mbit/s` is a rate of zero, at which a queue never drains",
+            'write a rate above zero, such as "64 kbit/s"',
+        ),
+        (units.rate, "1 MB/s", "`1 MB/s` counts bytes", 'rates are in bits: "12 Mbit/s"'),
+        (units.size, 300, "`300` is not a size", 'write a number and a unit, such as "300 kB"'),
+        (
+            units.count,
+            "300 kB",
+            "`300 kB` is not a count",
+            'write a whole number, such as 490 or "490 packets"',
+        ),
+        (
+            units.count,
+            1.5,
+            "`1.5` is not a count",
+            'write a whole number, such as 490 or "490 packets"',
+        ),
+        (
+            units.share,
+            5,
+            "`5` is not between 0 and 1",
+            'for five in a hundred write "5 %"',
+        ),
+        (units.flag, "maybe", "`maybe` is not a switch", "write true or false"),
+    ],
+)
+def test_what_is_refused_and_how(read, value, problem, hint):
+    with pytest.raises(BadValueError) as caught:
+        read(value)
+    assert (caught.value.problem, caught.value.hint) == (problem, hint)
+
+
+@given(st.integers(0, 10**18))
+def test_what_is_written_reads_back(amount):
+    assert units.duration(units.show_duration(amount)) == amount
+    assert units.size(units.show_size(amount)) == amount
+    assert units.count(amount) == amount
+    if amount:
+        assert units.rate(units.show_rate(amount)) == amount
+
+
+@given(st.floats(0, 1))
+def test_shares_read_back(part):
+    assert units.share(units.show_share(part)) == part
+
+
+ANYTHING = st.one_of(
+    st.text(),
+    st.from_regex(r"[-+]?\d*\.?\d*([eE][-+]?\d+)?\s*[a-zA-Zµ%/]*", fullmatch=True),
+    st.integers(),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.lists(st.integers()),
+)
+
+
+@given(ANYTHING)
+def test_any_value_is_read_or_refused(value):
+    for read in (*units.READERS.values(), units.share):
+        try:
+            read(value)
+        except BadValueError as problem:
+            assert problem.problem

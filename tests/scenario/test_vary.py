@@ -1,0 +1,147 @@
+"""Loops: their order, what varies together, what the command line changes, and names."""
+
+import pytest
+
+from aqmlab import plan, seeds
+
+HOME = """\
+seeds = 2
+[path]
+rate = "12/1 Mbit/s"
+[apps.up]
+kind = "bulk"
+[vary]
+path.rate = ["12/1 Mbit/s", "25/5 Mbit/s"]
+scheme = [
+    { label = "FIFO", path.qdisc = "pfifo limit=490" },
+    { label = "AQM", path.qdisc = { kind = "codel", limit = 1000 }, hosts.home.ecn = true },
+]
+path.rtt = ["20 ms", "40 ms", "60 ms"]
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Loads HOME with the changes of a command line."""
+    path = tmp_path / "home.toml"
+    path.write_text(HOME)
+    return lambda **changes: plan.load(path, **changes)
+
+
+def test_the_first_loop_is_the_outermost_and_seeds_are_innermost(home):
+    loaded = home()
+    assert loaded.conditions == ("rate", "scheme", "rtt")
+    ids = [trial.id for trial in loaded.trials]
+    assert len(ids) == len(set(ids)) == 2 * 2 * 3 * 2
+    assert ids[:3] == [
+        "rate=12-1,scheme=FIFO,rtt=20ms,seed=1",
+        "rate=12-1,scheme=FIFO,rtt=20ms,seed=2",
+        "rate=12-1,scheme=FIFO,rtt=40ms,seed=1",
+    ]
+    assert ids[-1] == "rate=25-5,scheme=AQM,rtt=60ms,seed=2"
+    last = loaded.trials[-1]
+    assert last.conditions == {"rate": "25/5 Mbit/s", "scheme": "AQM", "rtt": "60 ms"}
+    assert last.seed == last.spec["seed"] == 2
+    assert last.rtt_base_ms == {"up": 60.0}
+
+
+def test_linked_changes_come_together(home):
+    by_scheme = {trial.conditions["scheme"]: trial.spec for trial in home().trials}
+    assert by_scheme["FIFO"]["links"][0]["qdisc"] == {"kind": "pfifo", "params": {"limit": 490}}
+    assert by_scheme["AQM"]["links"][1]["qdisc"] == {"kind": "codel", "params": {"limit": 1_000}}
+    assert by_scheme["FIFO"]["apps"][0]["home"]["ecn"] is False
+    assert by_scheme["AQM"]["apps"][0]["home"]["ecn"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "conditions", "count"),
+    [
+        ({"seeds": 5}, ("rate", "scheme", "rtt"), 12 * 5),
+        ({"seeds": "3-7"}, ("rate", "scheme", "rtt"), 12 * 5),
+        ({"sets": ["path.rtt=1 ms"]}, ("rate", "scheme"), 8),
+        ({"sets": ["path.rate=1/1 Mbit/s"]}, ("scheme", "rtt"), 12),
+        ({"sets": ["path.down.rate=1 Mbit/s"]}, ("rate", "scheme", "rtt"), 24),
+        ({"sets": ["path.down.rate=1 Mbit/s", "path.up.rate=1 Mbit/s"]}, ("scheme", "rtt"), 12),
+        ({"sets": ["path.qdisc=codel"]}, ("rate", "scheme", "rtt"), 24),
+        ({"sets": ["path.qdisc=codel", "hosts.home.ecn=true"]}, ("rate", "rtt"), 12),
+        ({"vary": ["path.rtt=1 ms,2 ms"]}, ("rate", "scheme", "rtt"), 16),
+        ({"vary": ["apps.up.start=1 s,2 s"]}, ("rate", "scheme", "rtt", "up.start"), 48),
+        ({"vary": ["path.down.qdisc=codel,pfifo"]}, ("rate", "scheme", "rtt", "down.qdisc"), 48),
+    ],
+)
+def test_the_command_line_changes_any_of_it(home, changes, conditions, count):
+    loaded = home(**changes)
+    assert (loaded.conditions, len(loaded.trials)) == (conditions, count)
+
+
+def test_what_is_set_wins_over_what_is_varied(home):
+    for trial in home(sets=["path.down.qdisc=pie", "path.up.qdisc.limit=7"]).trials:
+        up, down = trial.spec["links"]
+        assert down["qdisc"]["kind"] == "pie"
+        assert up["qdisc"]["params"]["limit"] == 7
+
+
+def test_labels_tell_values_apart(home):
+    loaded = home(
+        sets=["hosts.home.ecn=false"],
+        vary=["path.qdisc=pfifo,codel limit=9,{kind = 'codel', limit = 8}"],
+        seeds=1,
+    )
+    assert loaded.conditions == ("rate", "rtt", "qdisc")
+    assert [trial.conditions["qdisc"] for trial in loaded.trials[:3]] == [
+        "pfifo", "codel limit=9", "codel limit=8"
+    ]  # fmt: skip
+    assert loaded.trials[1].id == "rate=12-1,rtt=20ms,qdisc=codellimit9,seed=1"
+
+
+def test_a_scenario_may_be_completed_by_its_loops(tmp_path):
+    path = tmp_path / "home.toml"
+    path.write_text('[apps.up]\nkind = "bulk"\n[vary]\npath.rate = ["1/1 Mbit/s", "2/1 Mbit/s"]\n')
+    assert len(plan.load(path).trials) == 2
+
+
+def test_names_are_fit_for_files_and_differ(tmp_path):
+    path = tmp_path / "home.toml"
+    labels = ["a/b", "a-b", "../x", "", "é" * 300, "\\\\n"]
+    steps = ",\n".join(
+        f'{{ label = "{label}", path.rtt = "{number + 1} ms" }}'
+        for number, label in enumerate(labels)
+    )
+    path.write_text(HOME.split("[vary]")[0] + f"[vary]\nx = [\n{steps}\n]\n")
+    ids = [trial.id for trial in plan.load(path).trials]
+    assert len(set(ids)) == 2 * len(labels)
+    assert all(len(name) < 200 and "/" not in name and name.isascii() for name in ids)
+
+
+def test_the_manifest_is_json_and_repeats(home):
+    import json
+
+    first, second = (json.dumps(home().to_manifest()) for _ in range(2))
+    assert first == second
+    manifest = json.loads(first)
+    assert manifest["trials"][0]["id"] == "rate=12-1,scheme=FIFO,rtt=20ms,seed=1"
+    assert manifest["conditions"] == ["rate", "scheme", "rtt"]
+
+
+def test_short_runs_warn_about_what_they_cut(home):
+    loaded = home(sets=["measure.to=20 s", "apps.up.start=15 s"], duration="10 s")
+    assert loaded.warnings == (
+        "apps.up starts at 15 s, when the trial of 10 s is over",
+        "measure.to is 20 s, after the end of the trial: statistics end with it, at 10 s",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "numbers", "spelled"),
+    [
+        (3, (1, 2, 3), 3),
+        ("3", (1, 2, 3), 3),
+        ("3-5", (3, 4, 5), "3-5"),
+        ("1,7-8", (1, 7, 8), "1,7,8"),
+        ([2, 1], (2, 1), "2,1"),
+    ],
+)
+def test_seeds(value, numbers, spelled):
+    assert seeds.numbers(value) == numbers
+    assert seeds.spelled(value) == spelled
+    assert seeds.numbers(seeds.spelled(value)) == numbers
