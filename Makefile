@@ -50,7 +50,10 @@ fmt: ## format everything
 bench: setup ## speed and memory, beside ns-3 when it is installed
 	@$(BIN)/python bench/run.py
 
+golden: setup ## rewrite the golden digests; read the diff
+	@$(BIN)/python tests/golden/regenerate.py
+
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test lint fmt bench clean
+.PHONY: help tools setup demo test lint fmt bench golden clean

@@ -69,8 +69,12 @@ def expand(layer: Layer) -> Layer:
         _name_apps(layer)
     if isinstance(layer.data.get("path"), dict):
         _expand_path(layer)
-    if isinstance(layer.data.get("vary"), dict):
+    if isinstance(layer.data.get("vary", {}), dict):
         _flatten_vary(layer)
+    else:
+        got = shown(layer.data.get("vary", {}))
+        hint = 'write [vary] and, below it, path.rtt = ["20 ms", "40 ms"]'
+        raise ScenarioError(layer.where(("vary",)), f"`{got}` is not a table", hint)
     for keys, table in list(_tables(layer.data)):
         if keys[0] in ("hosts", "apps", "defaults") and isinstance(table.get("cc"), str):
             table["cc"] = kind_table(table["cc"])
@@ -197,7 +201,7 @@ def _flatten_vary(layer: Layer) -> None:
     # Dotted keys with a common beginning share a table; the loops turn in the order written.
     written = {keys: number for number, keys in enumerate(layer.origins)}
     members = sorted(
-        _vary_leaves(layer.data["vary"]), key=lambda member: written.get(("vary", *member[0]), 0)
+        _vary_leaves(layer.data.get("vary", {})), key=lambda member: written.get(("vary", *member[0]), 0)
     )
     for keys, value in members:
         address = ".".join(keys)

@@ -91,7 +91,7 @@ def from_address(address: str, value: Any, place: str) -> Layer:
     origins |= {
         (*keys, *below): Origin(place, ".".join((*keys, *below))) for below, _ in leaves(value)
     }
-    return expand(Layer(data, origins, place))
+    return expand(Layer(data, origins))
 
 
 def split_address(address: str, place: str) -> Keys:

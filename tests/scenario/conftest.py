@@ -1,6 +1,6 @@
 """Every test here runs against the small catalogue, unless it asks for the real one."""
 
-import fake_catalogue
+from . import fake_catalogue
 import pytest
 
 from aqmlab import catalogue

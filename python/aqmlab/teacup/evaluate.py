@@ -103,6 +103,8 @@ class Evaluator:
             self._execute(statement)
         except UnreadError as problem:
             self.warn(str(problem), statement.lineno)
+        except ScenarioError:
+            raise
         except (TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, OverflowError,
                 AttributeError, ArithmeticError) as error:  # fmt: skip
             self.warn(f"passed over: {type(error).__name__}: {shown(str(error))}", statement.lineno)

@@ -1,0 +1,40 @@
+"""Writes the golden trials and their digests: `make golden`, then read the diff.
+
+A digest that moves says that results move: say in CHANGELOG.md which and why.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from aqmlab import _core, plan
+
+HERE = Path(__file__).parent
+TRIALS = {
+    "kua2017-fifo": ("kua2017-demo", {"path.qdisc": '{kind="pfifo_freebsd", limit=490}'}),
+    "kua2017-pie": ("kua2017-demo", {"path.qdisc": "pie_freebsd"}),
+    "kua2017-fq-codel": ("kua2017-demo", {"path.qdisc": "fq_codel_freebsd"}),
+    "kua2017-fq-pie": ("kua2017-demo", {"path.qdisc": "fq_pie_freebsd"}),
+    "boerlage2016-d6": ("boerlage2016-d6", {}),
+    "household": ("household", {}),
+    "rrul": ("rrul", {}),
+    "web-under-load": ("web-under-load", {}),
+}
+
+
+def main() -> None:
+    digests = {}
+    for name, (source, changes) in TRIALS.items():
+        sets = [f"{path}={value}" for path, value in changes.items()]
+        spec = plan.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
+        # Twenty seconds of each keep the suite quick.
+        spec = {**spec, "duration_ns": 20_000_000_000}
+        spec["measure"] = {**spec.get("measure", {}), "from_ns": 0, "to_ns": None}
+        (HERE / f"{name}.json").write_text(json.dumps(spec, indent=1) + "\n")
+        digests[name] = _core.run(json.dumps(spec))["digest"]
+    (HERE / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

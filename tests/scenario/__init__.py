@@ -1,0 +1,1 @@
+"""Tests of scenarios, plans and TEACUP configs."""

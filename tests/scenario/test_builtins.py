@@ -1,0 +1,134 @@
+"""The built-in scenarios and a TEACUP config, against the simulator itself."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from aqmlab import _core, catalogue, plan, resolve, schema
+from aqmlab.scenario import Scenario
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True)
+def real_catalogue(monkeypatch):
+    """The simulator's own registries."""
+    kinds = catalogue.Catalogue(catalogue.raw())
+    monkeypatch.setattr(catalogue, "load", lambda: kinds)
+
+
+@pytest.mark.parametrize(
+    ("name", "trials", "conditions"),
+    [
+        ("bufferbloat", 3, ("qdisc",)),
+        ("cumaranayagam2016", 4, ("rate", "qdisc")),
+        ("household", 6, ("qdisc",)),
+        ("kua2017", 4 * 4 * 12, ("rate", "qdisc", "rtt")),
+        ("kua2017-demo", 4 * 3, ("qdisc",)),
+        ("rrul", 1, ()),
+        ("voip-under-load", 12, ("qdisc",)),
+        ("web-under-load", 12, ("qdisc",)),
+        *((f"boerlage2016-d{number}", 55 * 3 * 2, ("rate", "rtt")) for number in range(1, 7)),
+    ],
+)
+def test_built_in_scenarios_are_complete(name, trials, conditions):
+    loaded = plan.load(name)
+    assert (len(loaded.trials), loaded.conditions) == (trials, conditions)
+    assert loaded.warnings == ()
+    assert len({trial.id for trial in loaded.trials}) == trials
+    assert loaded.title and loaded.description and loaded.figures
+
+
+def test_the_table_above_names_them_all():
+    assert len(plan.builtin_names()) == 14
+    assert set(plan.builtins()) == set(plan.builtin_names())
+
+
+@pytest.mark.parametrize("name", plan.builtin_names())
+def test_the_simulator_takes_every_kind_of_trial(name):
+    """Refused keys, kinds and parameters show within a few simulated milliseconds."""
+    loaded = plan.load(name)
+    seen = set()
+    for trial in loaded.trials:
+        kinds = json.dumps([link["qdisc"] for link in trial.spec["links"]])
+        if kinds not in seen:
+            seen.add(kinds)
+            short = dict(trial.spec, duration_ns=20_000_000, measure={"enabled": False})
+            _core.run(json.dumps(short))
+
+
+@pytest.mark.parametrize("name", ["v1_1_two_routers.py", "freebsd_router.py"])
+def test_the_simulator_takes_teacup_trials(name):
+    for trial in plan.load(DATA / name).trials[-1:]:
+        short = dict(trial.spec, duration_ns=20_000_000, measure={"enabled": False})
+        _core.run(json.dumps(short))
+
+
+@pytest.mark.parametrize("name", plan.builtin_names())
+def test_built_in_scenarios_round_trip(name):
+    layer = plan.read_builtin(name)
+    scenario = Scenario.from_dict(layer.data)
+    again = Scenario.from_toml(scenario.to_toml())
+    assert again == scenario
+    assert resolve.resolve(again).spec == resolve.resolve(scenario).spec
+
+
+@pytest.mark.parametrize("name", plan.builtin_names())
+def test_every_line_that_is_a_choice_has_a_reason(name):
+    """A quantity stands on a line with a comment, or under a heading or a line with one."""
+    lines = plan.builtin_text(name).splitlines()
+    explained = sum("#" in line for line in lines)
+    choices = sum("=" in line for line in lines)
+    assert explained >= choices / 4
+    assert lines[0].startswith("#"), "the source comes first"
+
+
+@pytest.mark.parametrize("name", plan.builtin_names())
+def test_the_schema_accepts_every_built_in(name):
+    made = schema.schema()
+    jsonschema.Draft202012Validator.check_schema(made)
+    jsonschema.validate(tomllib.loads(plan.builtin_text(name)), made)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[path]\nrtt = "40"',
+        '[path]\nrt = "40 ms"',
+        '[path]\nqdisc = "fq_code"',
+        '[path]\nqdisc = { kind = "codel", taget = "5 ms" }',
+        '[apps.a]\nkind = "bulkk"',
+        '[apps.a]\nkind = "bulk"\ndirection = "sideways"',
+        '[hosts.home]\nprofile = "beos"',
+        "[measure]\nwindow = 1",
+        'pth = "x"',
+    ],
+)
+def test_the_schema_refuses_slips(text):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(text), schema.schema())
+
+
+def test_teacup_names_exist_in_the_simulator():
+    """Every kind and parameter that configs are mapped to is one of the simulator's."""
+    from . import fake_teacup
+
+    real = catalogue.load()
+    for family, entries in fake_teacup.RAW.items():
+        for entry in entries:
+            kind = real[family][entry["name"]]
+            for param in entry["params"]:
+                assert param["name"] in kind.params, (kind.name, param)
+                assert kind.params[param["name"]].type == param["type"], (kind.name, param)
+
+
+def test_the_catalogue_is_documented():
+    for family in catalogue.load().values():
+        assert family
+        for kind in family.values():
+            assert kind.summary and kind.source
+            for param in kind.params.values():
+                assert param.doc and param.read(param.show(param.default)) == param.default
