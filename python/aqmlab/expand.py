@@ -69,15 +69,11 @@ def expand(layer: Layer) -> Layer:
         _name_apps(layer)
     if isinstance(layer.data.get("path"), dict):
         _expand_path(layer)
-    if isinstance(layer.data.get("vary", {}), dict):
+    if "vary" in layer.data:
         _flatten_vary(layer)
-    else:
-        got = shown(layer.data.get("vary", {}))
-        hint = 'write [vary] and, below it, path.rtt = ["20 ms", "40 ms"]'
-        raise ScenarioError(layer.where(("vary",)), f"`{got}` is not a table", hint)
     for keys, table in list(_tables(layer.data)):
         if keys[0] in ("hosts", "apps", "defaults") and isinstance(table.get("cc"), str):
-            table["cc"] = kind_table(table["cc"])
+            table["cc"] = _located(layer, (*keys, "cc"), table["cc"])
     return layer
 
 
@@ -197,11 +193,15 @@ def kind_table(text: str) -> dict[str, Any]:
 
 def _flatten_vary(layer: Layer) -> None:
     """`vary.path.rtt` and `vary."path.rtt"` both become the member "path.rtt" of `vary`."""
+    if not isinstance(layer.data["vary"], dict):
+        hint = 'write [vary] and, below it, path.rtt = ["20 ms", "40 ms"]'
+        problem = f"`{shown(layer.data['vary'])}` is not a table"
+        raise ScenarioError(layer.where(("vary",)), problem, hint)
     flat: dict[str, Any] = {}
     # Dotted keys with a common beginning share a table; the loops turn in the order written.
     written = {keys: number for number, keys in enumerate(layer.origins)}
     members = sorted(
-        _vary_leaves(layer.data.get("vary", {})), key=lambda member: written.get(("vary", *member[0]), 0)
+        _vary_leaves(layer.data["vary"]), key=lambda member: written.get(("vary", *member[0]), 0)
     )
     for keys, value in members:
         address = ".".join(keys)

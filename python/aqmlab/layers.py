@@ -34,6 +34,7 @@ from aqmlab.expand import (
 __all__ = [
     "BOTH_WAYS",
     "ROOTS",
+    "Keys",
     "Layer",
     "Origin",
     "combine",
@@ -119,9 +120,7 @@ def combine(layers: Iterable[Layer]) -> Layer:
     """Several changes as one, so that together they fix what each fixes only in part."""
     whole = Layer({})
     for layer in layers:
-        whole = Layer(
-            _merged(whole.data, layer.data), whole.origins | layer.origins, layer.source
-        )
+        whole = Layer(_merged(whole.data, layer.data), whole.origins | layer.origins, layer.source)
     return whole
 
 

@@ -204,7 +204,9 @@ def _with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
         if address not in loops:
             loops = layers.uncovered(loops, [address])
         loops[address] = values
-    origins = {("vary", address): layers.Origin("--vary", address) for address, _ in vary}
+    origins: dict[layers.Keys, layers.Origin] = {
+        ("vary", address): layers.Origin("--vary", address) for address, _ in vary
+    }
     return layers.merge(layer, Layer({"vary": loops}, origins, layer.source))
 
 

@@ -129,6 +129,11 @@ class Verdict:
         return f"{self.app}: {self.word}" + (f", {decided}" if decided else "")
 
 
+def worst(one: Verdict, other: Verdict) -> Verdict:
+    """The worse of two verdicts; the first if they are alike."""
+    return max(one, other, key=lambda verdict: _ORDER.index(verdict.word))
+
+
 def judge(results: Results) -> list[Verdict]:
     """The verdict for every application in every condition, in the campaign's order."""
     kinds: Mapping[str, str] = results.manifest.get("apps", {})
@@ -155,8 +160,8 @@ def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float |
     for flow in flows:
         own = found.setdefault(flow["name"], dict(flow["app"]))
         if flow["primary"]:
-            own["flow_rtt_p95_ms"] = _worst(own.get("flow_rtt_p95_ms"), flow["rtt_ms"]["p95"])
-            own["flow_loss_percent"] = _worst(own.get("flow_loss_percent"), flow["loss_percent"])
+            own["flow_rtt_p95_ms"] = _larger(own.get("flow_rtt_p95_ms"), flow["rtt_ms"]["p95"])
+            own["flow_loss_percent"] = _larger(own.get("flow_loss_percent"), flow["loss_percent"])
     return found
 
 
@@ -188,7 +193,7 @@ def quantity(value: float, unit: str) -> str:
     return f"{digits} {unit}".strip()
 
 
-def _worst(one: float | None, other: float | None) -> float | None:
+def _larger(one: float | None, other: float | None) -> float | None:
     return max((value for value in (one, other) if value is not None), default=None)
 
 

@@ -1,9 +1,9 @@
 """Every test here runs against the small catalogue, unless it asks for the real one."""
 
-from . import fake_catalogue
 import pytest
-
 from aqmlab import catalogue
+
+from . import fake_catalogue
 
 
 @pytest.fixture(autouse=True)

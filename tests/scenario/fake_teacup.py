@@ -19,10 +19,7 @@ RAW = {
     "disciplines": [
         *(_kind(name, _LIMIT) for name in ("pfifo", "pfifo_freebsd", "sfq")),
         *(_kind(name, _BYTES) for name in ("bfifo", "bfifo_freebsd", "red")),
-        *(
-            _kind(name, _LIMIT, _TARGET, _ECN, _INTERVAL)
-            for name in ("codel", "codel_freebsd")
-        ),
+        *(_kind(name, _LIMIT, _TARGET, _ECN, _INTERVAL) for name in ("codel", "codel_freebsd")),
         *(
             _kind(name, _LIMIT, _TARGET, _ECN, _INTERVAL, _QUANTUM)
             for name in ("fq_codel", "fq_codel_freebsd")

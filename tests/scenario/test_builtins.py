@@ -6,7 +6,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-
 from aqmlab import _core, catalogue, plan, resolve, schema
 from aqmlab.scenario import Scenario
 

@@ -3,7 +3,6 @@
 import pickle
 
 import pytest
-
 from aqmlab import plan
 from aqmlab.errors import ScenarioError
 from aqmlab.scenario import Scenario
@@ -61,8 +60,7 @@ UNIT = "\n\nhint: write a number and a unit, such as"
         (third("rtt = 40"), f'home.toml:3: path.rtt: `40` is not a duration{UNIT} "40 ms"'),
         (
             third('rtt = "-40 ms"'),
-            "home.toml:3: path.rtt: `-40 ms` is negative\n\n"
-            "hint: a duration cannot be below zero",
+            "home.toml:3: path.rtt: `-40 ms` is negative\n\nhint: a duration cannot be below zero",
         ),
         (
             third('rt = "40 ms"'),
@@ -117,8 +115,7 @@ UNIT = "\n\nhint: write a number and a unit, such as"
         ),
         (
             HOME + 'count = 2\n[apps.up-2]\nkind = "ping"',
-            "home.toml:9: apps.up-2: there are two applications called `up-2`\n\n"
-            "hint: rename one",
+            "home.toml:9: apps.up-2: there are two applications called `up-2`\n\nhint: rename one",
         ),
         (
             HOME + 'home = "kitchen"\n[hosts.kichen]',
@@ -172,12 +169,19 @@ UNIT = "\n\nhint: write a number and a unit, such as"
         ),
         (
             'duration = "0 s"\n' + HOME,
-            'home.toml:1: duration: `0 s` is zero\n\nhint: write a duration above zero, such as "30 s"',
+            "home.toml:1: duration: `0 s` is zero\n\n"
+            'hint: write a duration above zero, such as "30 s"',
         ),
-        ("[path\n" + HOME, "home.toml:1: this is not TOML: expected ']' at the end of a table declaration"),
-        (HOME.split("[apps")[0], "home.toml: apps: is missing\n\nhint: add a table such as [apps.upload]"),
+        (
+            "[path\n" + HOME,
+            "home.toml:1: this is not TOML: expected ']' at the end of a table declaration",
+        ),
+        (
+            HOME.split("[apps")[0],
+            "home.toml: apps: is missing\n\nhint: add a table such as [apps.upload]",
+        ),
     ],
-)  # fmt: skip
+)
 def test_files(refusal, text, message):
     assert refusal(text) == message
 

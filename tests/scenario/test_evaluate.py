@@ -1,11 +1,10 @@
 """The reader of configs: what it reads, what it passes over, and that it executes nothing."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from aqmlab.errors import ScenarioError
 from aqmlab.teacup.evaluate import Evaluator
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 def read(text, folder=None, **overrides):
@@ -37,7 +36,10 @@ def read(text, folder=None, **overrides):
         ("x = ','.join(map(str, [1, 2]))", "1,2"),
         ("x = 'abc'[1:]", "bc"),
         ("d = {}\nd['a'] = 1\nx = d", {"a": 1}),
-        ("import datetime\nnow = datetime.datetime.today()\nx = now.strftime('%Y%m%d')", "20000101"),
+        (
+            "import datetime\nnow = datetime.datetime.today()\nx = now.strftime('%Y%m%d')",
+            "20000101",
+        ),
         ("print 'hello', 1\nprint\nx = 1", 1),
         ("x = 'a\nb'", "a b"),
         ("if 1:\n\tx = 5", 5),
@@ -69,10 +71,13 @@ def test_what_is_read(text, value):
         ("x = y", "c.py:1: passed over: nothing is known of `y`"),
         ("x = 1 / 0", "c.py:1: passed over: ZeroDivisionError: integer division or modulo by zero"),
         ("x = [1][7]", "c.py:1: passed over: IndexError: list index out of range"),
-        ("import os\nif os.environ: x = 1", "c.py:2: passed over: nothing is known of this condition"),
+        (
+            "import os\nif os.environ: x = 1",
+            "c.py:2: passed over: nothing is known of this condition",
+        ),
         ("execfile('../x.py')", "c.py:1: passed over: `../x.py` cannot be included"),
     ],
-)  # fmt: skip
+)
 def test_what_is_passed_over(text, warning):
     evaluator = read(text)
     assert evaluator.warnings == [warning]
@@ -108,10 +113,12 @@ def test_files_that_include_themselves_end(tmp_path):
         ("(" * 200, "c.py:1: nested deeper than 80"),
         ("x = " + "-" * 100_000 + "1", "c.py:1: nested deeper than 80"),
         ("x = 1\n" * 300_000, "c.py: larger than 1000000 characters"),
-        ("for a in range(1000):\n  for b in range(1000):\n    x = b",
-         "c.py:3: more than 200000 steps to read this config"),
+        (
+            "for a in range(1000):\n  for b in range(1000):\n    x = b",
+            "c.py:3: more than 200000 steps to read this config",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_ends_the_reading(text, message):
     with pytest.raises(ScenarioError) as caught:
         read(text)
@@ -156,7 +163,9 @@ def test_nothing_is_executed(tmp_path, text):
 
 def test_lists_that_hold_themselves_are_harmless():
     doubling = "a = [1]\n" + "a = [a, a]\n" * 200
-    evaluator = read(doubling + "b = str(a)\nc = '%s' % a\nd = a == a\ne = [1]\ne.append(e)\nf = e + e")
+    evaluator = read(
+        doubling + "b = str(a)\nc = '%s' % a\nd = a == a\ne = [1]\ne.append(e)\nf = e + e"
+    )
     assert not {"b", "c", "d"} & set(evaluator.names)
     assert len(evaluator.names["f"]) == 4
 
@@ -170,23 +179,27 @@ EXPRESSIONS = st.recursive(
         st.sampled_from(["[]", "{}", "()", "True", "None", "1.5", "__import__('os')"]),
     ),
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from("+ - * / % // ** == < in and or".split()), inner).map(
-            " ".join
-        ),
+        st.tuples(
+            inner,
+            st.sampled_from(["+", "-", "*", "/", "%", "//", "**", "==", "<", "in", "and", "or"]),
+            inner,
+        ).map(" ".join),
         st.lists(inner, max_size=3).map(lambda parts: f"[{', '.join(parts)}]"),
         st.tuples(inner, inner).map(lambda pair: f"{{{pair[0]}: {pair[1]}}}"),
         st.tuples(inner, inner).map(lambda pair: f"({pair[0]})[{pair[1]}]"),
         st.tuples(NAMES, st.lists(inner, max_size=2)).map(
             lambda pair: f"{pair[0]}({', '.join(pair[1])})"
         ),
-        st.tuples(inner, st.sampled_from("append join format strip keys pop zfill".split()), inner).map(
-            lambda parts: f"({parts[0]}).{parts[1]}({parts[2]})"
-        ),
+        st.tuples(
+            inner,
+            st.sampled_from(["append", "join", "format", "strip", "keys", "pop", "zfill"]),
+            inner,
+        ).map(lambda parts: f"({parts[0]}).{parts[1]}({parts[2]})"),
         inner.map(lambda part: f"[a for a in {part}]"),
         inner.map(lambda part: f"-({part})"),
     ),
     max_leaves=8,
-)  # fmt: skip
+)
 STATEMENTS = st.one_of(
     st.tuples(NAMES, st.sampled_from(["=", "+=", "*="]), EXPRESSIONS).map(" ".join),
     EXPRESSIONS,

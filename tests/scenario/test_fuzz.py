@@ -2,12 +2,11 @@
 
 import tomllib
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from aqmlab import layers, plan, toml_text
 from aqmlab.errors import ScenarioError
 from aqmlab.scenario import Scenario
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 HOME = """\
 extends = "bufferbloat"
@@ -39,9 +38,53 @@ tolerances = { up = "1 s" }
 """
 
 WORDS = st.sampled_from(
-    "path down up rate qdisc queue rtt loss jitter overhead hosts home wan defaults apps kind bulk "
-    "ping cbr start stop duration count stagger tcp cc ecn measure from to window step vary report "
-    "tolerances figures seeds title extends label params limit pfifo codel fq_codel".split()
+    [
+        "path",
+        "down",
+        "up",
+        "rate",
+        "qdisc",
+        "queue",
+        "rtt",
+        "loss",
+        "jitter",
+        "overhead",
+        "hosts",
+        "home",
+        "wan",
+        "defaults",
+        "apps",
+        "kind",
+        "bulk",
+        "ping",
+        "cbr",
+        "start",
+        "stop",
+        "duration",
+        "count",
+        "stagger",
+        "tcp",
+        "cc",
+        "ecn",
+        "measure",
+        "from",
+        "to",
+        "window",
+        "step",
+        "vary",
+        "report",
+        "tolerances",
+        "figures",
+        "seeds",
+        "title",
+        "extends",
+        "label",
+        "params",
+        "limit",
+        "pfifo",
+        "codel",
+        "fq_codel",
+    ]
 )
 LEAVES = st.one_of(
     st.sampled_from(
@@ -55,8 +98,10 @@ LEAVES = st.one_of(
 )
 TABLES = st.recursive(
     LEAVES,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=4)
+    ),
     max_leaves=14,
 )
 

@@ -2,10 +2,9 @@
 
 import tomllib
 
+from aqmlab import positions, toml_text
 from hypothesis import given
 from hypothesis import strategies as st
-
-from aqmlab import positions, toml_text
 
 TEXT = '''# a comment with [brackets] = and "quotes"
 title = "x # not a comment"

@@ -1,7 +1,6 @@
 """Scenarios as values: spelling, changes, round trips, inheritance, and what is resolved."""
 
 import pytest
-
 from aqmlab import plan
 from aqmlab.scenario import App, Host, Path, Scenario
 from aqmlab.values import Qdisc
@@ -31,9 +30,9 @@ def test_values_have_one_spelling():
 
 
 def test_scenarios_are_frozen_and_hashable():
-    assert HOME == HOME.but()
+    assert HOME.but() == HOME
     assert hash(HOME) == hash(HOME.but())
-    assert HOME != HOME.set("path.rtt", "41 ms")
+    assert HOME.set("path.rtt", "41 ms") != HOME
     with pytest.raises((TypeError, ValueError)):
         HOME.duration = "1 s"
     with pytest.raises(TypeError):
@@ -78,8 +77,12 @@ def test_resolved_trials_are_in_base_units():
     assert up["wan"]["cc"] == {"kind": "newreno", "params": {}}
     assert ping["app"]["params"] == {"interval": 100_000_000}
     assert ping["up"] == {
-        "links": [0], "delay_ns": 20_000_000, "loss": 0.0, "jitter_ns": 0, "reorder": False
-    }  # fmt: skip
+        "links": [0],
+        "delay_ns": 20_000_000,
+        "loss": 0.0,
+        "jitter_ns": 0,
+        "reorder": False,
+    }
     assert ping["wan"]["profile"] == "linux"
     assert spec["measure"]["window_ns"] == 1_000_000_000
 
@@ -160,5 +163,7 @@ def test_inheritance(tmp_path):
 
 def test_arrays_of_applications_are_named_by_kind():
     text = HOME.to_toml().split("[apps.up]")[0]
-    text += '[[apps]]\nkind = "bulk"\n[[apps]]\nkind = "bulk"\n[[apps]]\nname = "p"\nkind = "ping"\n'
+    text += (
+        '[[apps]]\nkind = "bulk"\n[[apps]]\nkind = "bulk"\n[[apps]]\nname = "p"\nkind = "ping"\n'
+    )
     assert list(Scenario.from_toml(text).apps) == ["bulk", "bulk-2", "p"]

@@ -6,14 +6,14 @@ with their names and the parameters used here otherwise.
 
 from pathlib import Path
 
-from . import fake_teacup
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from aqmlab import catalogue, teacup
 from aqmlab.errors import ScenarioError
 from aqmlab.teacup.vocabulary import Entry, arguments
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from . import fake_teacup
 
 DATA = Path(__file__).parent / "data"
 REPOSITORY = Path(__file__).parents[2]
@@ -120,15 +120,21 @@ def test_a_hyphen_belongs_to_the_name_for_teacup():
             "c.py:1: mpd: `V_mpd` stands inside quotes, where TEACUP does not replace it\n\n"
             "hint: write mpd=V_mpd",
         ),
-        ("delay=V_dely", "c.py:1: delay: unknown variable `V_dely`\n\nhint: did you mean `V_delay`?"),
+        (
+            "delay=V_dely",
+            "c.py:1: delay: unknown variable `V_dely`\n\nhint: did you mean `V_delay`?",
+        ),
         ("delay=(1", "c.py:1: these are no arguments: '(' was never closed"),
         ("a, b", "c.py:1: only the task's name may stand without a key"),
         ("**V_delay", "c.py:1: `**` is not read"),
-        ("x=__import__('os')", "c.py:1: x: unknown variable `__import__`\n\nhint: there are V_delay, V_mpd"),
+        (
+            "x=__import__('os')",
+            "c.py:1: x: unknown variable `__import__`\n\nhint: there are V_delay, V_mpd",
+        ),
         ("x=[1]", "c.py:1: x: `[1]` is not text or a number"),
         ("x=1) or (2", "c.py:1: these are no arguments: not a list of arguments"),
     ],
-)  # fmt: skip
+)
 def test_argument_strings_that_are_refused(text, message):
     with pytest.raises(ScenarioError) as caught:
         parse(text, {"V_delay": 1, "V_mpd": "x"})
@@ -186,13 +192,21 @@ def test_warnings_name_what_has_no_meaning_and_every_rule(two_routers):
 def test_queues_become_links(two_routers):
     links = two_routers.trials[0].spec["links"]
     assert [link["name"] for link in links] == [
-        "up", "down", "up-gateway-3", "down-gateway-4", "up-isp-1", "down-isp-1"
-    ]  # fmt: skip
+        "up",
+        "down",
+        "up-gateway-3",
+        "down-gateway-4",
+        "up-isp-1",
+        "down-isp-1",
+    ]
     # 2 Mbit/s for 100 ms are 41 packets of 600 bytes; twice that.
     assert links[0]["qdisc"] == {"kind": "pie", "params": {"limit": 82}}, "kernel 5.10"
     assert links[1]["qdisc"]["params"] == {
-        "limit": 600, "target": 20_000_000, "ecn": False, "bytemode": True
-    }  # fmt: skip
+        "limit": 600,
+        "target": 20_000_000,
+        "ecn": False,
+        "bytemode": True,
+    }
     assert links[0]["overhead"] == {"bytes": 14, "minimum": 0, "atm": False, "counted": 14}
     assert (links[0]["rate_bps"], links[1]["rate_bps"]) == (2_000_000, 20_000_000)
 
@@ -258,8 +272,10 @@ def test_hosts_follow_their_operating_system(two_routers):
     dash, ping = app_named(two_routers, "dash-2"), app_named(two_routers, "ping-3")
     assert dash["home"]["profile"] == "linux-3.17"
     assert dash["home"]["settings"] == {
-        "receive_tuning": False, "receive_buffer": 87_380, "send_buffer": 65_535
-    }  # fmt: skip
+        "receive_tuning": False,
+        "receive_buffer": 87_380,
+        "send_buffer": 65_535,
+    }
     assert dash["home"]["cc"]["kind"] == "reno", "host1 of the desktop is newreno"
     assert dash["wan"]["cc"]["kind"] == "cubic_freebsd"
     assert dash["wan"]["settings"] == {"receive_tuning": False, "receive_buffer": 131_072}
@@ -270,8 +286,9 @@ def test_hosts_follow_their_operating_system(two_routers):
     assert upload["home"]["receive_buffer"] == upload["wan"]["send_buffer"] == 300_000
     assert upload["home"]["mtu"] == 1_440
     assert [trial.spec["apps"][0]["home"]["ecn"] for trial in two_routers.trials[1:3]] == [
-        False, False
-    ]  # fmt: skip
+        False,
+        False,
+    ]
     assert two_routers.trials[-1].spec["apps"][0]["home"]["ecn"] is True
     default = app_named(two_routers, "iperf-21", 0)["home"]
     assert default["cc"]["kind"] == "reno"
@@ -303,7 +320,9 @@ def test_pipes_of_dummynet():
     assert (second["up"]["links"], second["down"]["links"]) == ([2], [2])
     assert (second["up"]["delay_ns"], second["down"]["delay_ns"]) == (105_000_000, 5_000_000)
     assert second["up"]["loss"] == 0.5
-    assert any(said.startswith("freebsd_router.py:24: passed over: `def`") for said in plan.warnings)
+    assert any(
+        said.startswith("freebsd_router.py:24: passed over: `def`") for said in plan.warnings
+    )
 
 
 # --- Small configs ---------------------------------------------------------------------------
@@ -322,7 +341,8 @@ TPCONF_traffic_gens = [
     MORE
 ]
 TPCONF_parameter_list = {
-    'ups': (['V_up_rate', 'V_delay'], ['up', 'del'], [('1mbit', 10), ('2mbit', 10), ('2mbit', 20)], {}),
+    'ups': (['V_up_rate', 'V_delay'], ['up', 'del'],
+            [('1mbit', 10), ('2mbit', 10), ('2mbit', 20)], {}),
     'runs': (['V_runs'], ['run'], range(2), {}),
 }
 TPCONF_variable_defaults = {'V_up_rate': '1mbit', 'V_delay': 10, 'V_duration': 5, 'V_x': 'a_b'}
@@ -378,14 +398,23 @@ def test_queues_may_share_a_bottleneck():
             {},
             ["up_1mbit_del_10_run_0", "up_1mbit_del_10_run_1", "up_2mbit_del_10_run_0"],
         ),
-        ({"seeds": "3"}, ["up_1mbit_del_10_run_0", "up_1mbit_del_10_run_1", "up_1mbit_del_10_run_2"]),
-        ({"seeds": "7"[:1] + ",9"}, ["up_1mbit_del_10_run_6", "up_1mbit_del_10_run_8"]),
-        ({"sets": [("V_up_rate", "5mbit")]}, ["up_5mbit_del_10_run_0", "up_5mbit_del_10_run_1", "up_5mbit_del_20_run_0"]),
+        (
+            {"seeds": "3"},
+            ["up_1mbit_del_10_run_0", "up_1mbit_del_10_run_1", "up_1mbit_del_10_run_2"],
+        ),
+        ({"seeds": "7,9"}, ["up_1mbit_del_10_run_6", "up_1mbit_del_10_run_8"]),
+        (
+            {"sets": [("V_up_rate", "5mbit")]},
+            ["up_5mbit_del_10_run_0", "up_5mbit_del_10_run_1", "up_5mbit_del_20_run_0"],
+        ),
         ({"sets": [("TPCONF_vary_parameters", "['runs']")]}, ["run_0", "run_1"]),
         ({"sets": [("TPCONF_vary_parameters", "[]")]}, [""]),
-        ({"sets": [("TPCONF_vary_parameters", "[]")], "vary": [("V_x", "c_d,e")]}, ["x_c-d", "x_e"]),
+        (
+            {"sets": [("TPCONF_vary_parameters", "[]")], "vary": [("V_x", "c_d,e")]},
+            ["x_c-d", "x_e"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_command_line_changes_experiments(changes, ids):
     plan = small(**changes)
     prefix = "exp_20000101-000000"
@@ -416,11 +445,22 @@ def test_duration_measure_and_overhead_can_be_set():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"queue": "queue_disk='pie'"}, "c.py:6: unknown key of a queue `queue_disk`\n\nhint: did you mean `queue_disc`?"),
-        ({"queue": "queue_disc='choke'"}, "c.py:6: queue_disc: unknown discipline `choke`\n\nhint: "),
-        ({"queue": "queue_size='lots'"}, "c.py:6: queue_size: `lots` is not a size\n\nhint: write packets,"),
-        ({"queue": "queue_disc='fq_codel', queue_disc_params='target 5furlongs'"},
-         "c.py:6: queue_disc_params: target: `5furlongs` is not a duration"),
+        (
+            {"queue": "queue_disk='pie'"},
+            "c.py:6: unknown key of a queue `queue_disk`\n\nhint: did you mean `queue_disc`?",
+        ),
+        (
+            {"queue": "queue_disc='choke'"},
+            "c.py:6: queue_disc: unknown discipline `choke`\n\nhint: ",
+        ),
+        (
+            {"queue": "queue_size='lots'"},
+            "c.py:6: queue_size: `lots` is not a size\n\nhint: write packets,",
+        ),
+        (
+            {"queue": "queue_disc='fq_codel', queue_disc_params='target 5furlongs'"},
+            "c.py:6: queue_disc_params: target: `5furlongs` is not a duration",
+        ),
         ({"queue": "loss=2"}, "c.py:6: loss: `2` is not between 0 and 1"),
         ({"queue": "delay='x'"}, "c.py:6: delay: `x` is not a number of zero or more"),
         ({"sets": [("V_up_rate", "0mbit")]}, "c.py:6: rate: `0 mbit/s` is a rate of zero"),
@@ -430,19 +470,35 @@ def test_duration_measure_and_overhead_can_be_set():
         ({"vary": [("V_up_rate", "1mbit")]}, "--vary: `V_up_rate` varies together with others"),
         ({"seeds": "0,1"}, "--seeds: seeds of a TEACUP config count from 1"),
         ({"duration": "0 s"}, "--duration: `0 s` is zero"),
-        ({"more": "('0', '1', \"start_ping, client='a', dest='b'\"),"},
-         "c.py:11: there are two generators with the number 1"),
-        ({"more": "('0', '2', \"start_ping, client='a', dest='c'\"),"}, "c.py:11: dest: unknown host `c`"),
-        ({"more": "('0', '2', \"start_ping, client='a'\"),"}, "c.py:11: start_ping: dest: is missing"),
-        ({"more": "('x', '2', \"start_ping, client='a', dest='b'\"),"}, "c.py:11: start: `x` is not a number"),
+        (
+            {"more": "('0', '1', \"start_ping, client='a', dest='b'\"),"},
+            "c.py:11: there are two generators with the number 1",
+        ),
+        (
+            {"more": "('0', '2', \"start_ping, client='a', dest='c'\"),"},
+            "c.py:11: dest: unknown host `c`",
+        ),
+        (
+            {"more": "('0', '2', \"start_ping, client='a'\"),"},
+            "c.py:11: start_ping: dest: is missing",
+        ),
+        (
+            {"more": "('x', '2', \"start_ping, client='a', dest='b'\"),"},
+            "c.py:11: start: `x` is not a number",
+        ),
         ({"more": "('0', '2'),"}, "c.py:11: an entry of TPCONF_traffic_gens has 3 fields"),
-        ({"text": SMALL.replace("'ups', 'runs'", "'up', 'runs'")},
-         "c.py:18: TPCONF_vary_parameters: unknown parameter `up`\n\nhint: did you mean `ups`?"),
+        (
+            {"text": SMALL.replace("'ups', 'runs'", "'up', 'runs'")},
+            "c.py:19: TPCONF_vary_parameters: unknown parameter `up`\n\nhint: did you mean `ups`?",
+        ),
         ({"text": "TPCONF_router_queues = []"}, "c.py: TPCONF_traffic_gens is not defined"),
-        ({"text": SMALL.replace("'r': 'Linux'", "'r': 'BeOS'")}, "c.py:4: TPCONF_host_os: unknown operating system `BeOS`"),
+        (
+            {"text": SMALL.replace("'r': 'Linux'", "'r': 'BeOS'")},
+            "c.py:4: TPCONF_host_os: unknown operating system `BeOS`",
+        ),
         ({"text": "x = ["}, "c.py:1: this is not Python: '[' was never closed"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(changes, message):
     with pytest.raises(ScenarioError) as caught:
         small(**changes)

@@ -1,11 +1,10 @@
 """What people write, and what it is in base units."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from aqmlab import units
 from aqmlab.errors import BadValueError
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Loops: their order, what varies together, what the command line changes, and names."""
 
 import pytest
-
 from aqmlab import plan, seeds
 
 HOME = """\
@@ -89,8 +88,10 @@ def test_labels_tell_values_apart(home):
     )
     assert loaded.conditions == ("rate", "rtt", "qdisc")
     assert [trial.conditions["qdisc"] for trial in loaded.trials[:3]] == [
-        "pfifo", "codel limit=9", "codel limit=8"
-    ]  # fmt: skip
+        "pfifo",
+        "codel limit=9",
+        "codel limit=8",
+    ]
     assert loaded.trials[1].id == "rate=12-1,rtt=20ms,qdisc=codellimit9,seed=1"
 
 

@@ -20,8 +20,8 @@ pub(crate) struct RightSizing {
     /// Where and when the round trip being counted began.
     from: u64,
     since: Instant,
-    /// FreeBSD: when counting began, and the count.
-    step_from: Option<Instant>,
+    /// FreeBSD: the timestamp sent when counting began, and the count.
+    step_from: Option<u32>,
     step_bytes: u64,
 }
 
@@ -122,20 +122,19 @@ impl Connection {
         }
     }
 
-    /// FreeBSD (`tcp_autorcvbuf`): a step when seven eighths of the buffer arrived within the
-    /// sender's round-trip time, as far as the fast path sees it.
+    /// FreeBSD (`tcp_autorcvbuf`): a step when seven eighths of the buffer arrived before the
+    /// echo of a later timestamp than that of the segment with which counting began, which is a
+    /// round trip of the loaded path. `tcp_input.c` distrusts echoes a second or more later.
     #[inline]
-    pub(crate) fn step_receive_buffer(&mut self, payload: u32) {
+    pub(crate) fn step_receive_buffer(&mut self, header: &TcpHeader) {
         let (true, None) = (self.profile.receive_tuning, self.rwin.fixed) else { return };
-        let now = self.clock.now;
-        let rtt = self.rtt.srtt();
-        let sizing = &mut self.rwin.sizing;
-        let Some((since, rtt)) = sizing.step_from.zip(rtt) else {
-            sizing.step_bytes += u64::from(payload);
+        if header.ts_ecr == 0 {
             return;
-        };
-        if now.since(since) <= rtt {
-            sizing.step_bytes += u64::from(payload);
+        }
+        let sizing = &mut self.rwin.sizing;
+        let age_ms = header.ts_ecr.wrapping_sub(sizing.step_from.unwrap_or(0)) as i32;
+        if !(1..1_000).contains(&age_ms) {
+            sizing.step_bytes += u64::from(header.payload);
             return;
         }
         let (bytes, buffer) = (sizing.step_bytes, self.rwin.buffer);
@@ -151,7 +150,7 @@ impl Connection {
     #[inline]
     pub(crate) fn start_receive_steps(&mut self) {
         if self.rwin.is_bsd && self.rwin.sizing.step_from.is_none() {
-            self.rwin.sizing.step_from = Some(self.clock.now);
+            self.rwin.sizing.step_from = Some(self.clock.timestamp());
         }
     }
 }

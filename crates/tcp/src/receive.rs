@@ -58,7 +58,7 @@ impl Connection {
     fn take_in_order(&mut self, header: &TcpHeader, ecn: Ecn) {
         let before = self.rcv.nxt;
         if self.rwin.is_bsd && self.rcv.ranges().is_empty() {
-            self.step_receive_buffer(header.payload);
+            self.step_receive_buffer(header);
         }
         let data_end = header.seq + u64::from(header.payload);
         let had_hole = !self.rcv.ranges().is_empty();

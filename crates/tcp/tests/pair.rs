@@ -68,7 +68,7 @@ fn wire() -> impl Strategy<Value = Wire> {
 const CONTROLLERS: [&str; 5] = ["reno", "newreno", "cubic", "compound", "bbr"];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
     #[test]
     fn every_byte_arrives_once_and_both_sides_close(

@@ -150,7 +150,7 @@ impl Driver {
 const CONTROLLERS: [&str; 5] = ["reno", "newreno", "cubic", "compound", "bbr"];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn any_header_at_any_time_is_survived(

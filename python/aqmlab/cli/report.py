@@ -16,9 +16,15 @@ def command(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="FILE", help="Where it goes; DIR/report.html if absent."),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all-figures", help="Show also figures that nobody asked for.")
+    ] = False,
 ) -> int:
     """Write the report of a campaign, and its figures as PNG and SVG files."""
+    from aqmlab import figures, report
     from aqmlab.results import load
 
-    print(load(folder).report(out))
+    results = load(folder)
+    names = figures.applicable(results) if every else None
+    print(report.write(results, out or results.path / "report.html", names))
     return 0

@@ -40,10 +40,14 @@ def figure(name: str) -> Figure:
 
 
 def applicable(results: Results) -> list[str]:
-    """The figures that have something to show, those that the scenario asks for first."""
+    """Every figure that has something to show."""
+    return [name for name in FIGURES if _applies(figure(name), results)]
+
+
+def wanted(results: Results) -> list[str]:
+    """The figures of the report: those that the scenario asks for, or else all."""
     asked = [name for name in results.manifest.get("figures", ()) if name in FIGURES]
-    others = [name for name in FIGURES if name not in asked]
-    return [name for name in [*asked, *others] if _applies(figure(name), results)]
+    return [name for name in asked if _applies(figure(name), results)] or applicable(results)
 
 
 def draw(results: Results, name: str) -> list[Drawing]:

@@ -79,7 +79,7 @@ class Boxes:
                     if box is not None:
                         draw_box(axes, place, box, floor, colour(number), marker)
                     place += width
-        axes.set_ylim(bottom=floor * 0.8)
+        axes.set_ylim(floor * 0.8, axes.dataLim.ymax * 1.5)
         log_axis(axes.yaxis)
         axes.set_ylabel(self.axis)
         axes.set_xticks(range(len(choice.apps)), [plain_text(app) for app in choice.apps])

@@ -37,12 +37,25 @@ class Drawing:
     def rendered(self, kind: str) -> bytes:
         """The drawing as `png` or `svg`; the same bytes for the same results."""
         if kind not in self._rendered:
-            buffer = io.BytesIO()
-            metadata = {"Date": None} if kind == "svg" else {"Software": None}
             with styled():
-                self.canvas.savefig(buffer, format=kind, dpi=PNG_DPI, metadata=metadata)
-            self._rendered[kind] = buffer.getvalue()
+                self._rendered[kind] = self._render(kind)
         return self._rendered[kind]
+
+    def _render(self, kind: str) -> bytes:
+        # `savefig` would lay out and draw everything twice for each format.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        if self.canvas.get_layout_engine() is not None:
+            self.canvas.draw_without_rendering()
+            self.canvas.set_layout_engine("none")
+        self.canvas.set_dpi(PNG_DPI)
+        buffer = io.BytesIO()
+        if kind == "svg":
+            FigureCanvasSVG(self.canvas).print_svg(buffer, metadata={"Date": None})
+        else:
+            FigureCanvasAgg(self.canvas).print_png(buffer, metadata={"Software": None})
+        return buffer.getvalue()
 
 
 def always(_: Results) -> bool:
@@ -118,7 +131,7 @@ def log_axis(axis: Axis) -> None:
 
     Where a panel spans less than two decades, 2 and 5 are written too.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     if axis.axis_name == "x":
         axis.axes.set_xscale("log")
@@ -128,6 +141,7 @@ def log_axis(axis: Axis) -> None:
     narrow = 0 < low < high < low * 100
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator() if narrow else LogLocator(subs=(2.0, 5.0)))
     axis.set_minor_formatter(NullFormatter())
 
 

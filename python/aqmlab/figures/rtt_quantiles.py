@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 _COLUMNS = tuple(f"rtt_p{p}_ms" for p in _PERCENTILES)
-_MOST_FIGURES = 3
+_MOST_FIGURES = 2
 
 
 def _draw(results: Results) -> Iterator[Drawing]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from aqmlab.results import Results
 
-MOST_PLACES = 3
+MOST_PLACES = 2
 MOST_POINTS_AS_LINES = 8_000
 """A panel with more points than this is drawn as an image within the SVG."""
 

@@ -1,4 +1,8 @@
-//! Two connections and a wire, for tests.
+//! Two connections and a wire, for tests; and scripts.
+
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+pub mod script;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,596 @@
+//! Scripts: a timeline of what a peer sends, what an application does, and what must happen.
+//!
+//! A script is read line by line; `#` starts a comment. First the set-up, one word a line:
+//!
+//! ```text
+//! host freebsd                 the profile (linux if absent)
+//! cc reno                      the congestion controller (reno if absent)
+//! mtu 1040                     segments of 1000 bytes without timestamps
+//! set rto_min 300ms            any setting of the profile: duration, count, bytes, on or off
+//! with ecn nodelay quickack timestamps nosack
+//! buffers send=9000 receive=6000
+//! open active | open passive   begins at time zero, the handshake is up to the script
+//! establish rtt=100ms win=N    or: does the handshake; time zero is when it is complete
+//! ```
+//!
+//! Then what happens, each line at a time: `@20ms` since zero, `+5ms` since the line before,
+//! `@20ms..24ms` for something expected within that span.
+//!
+//! ```text
+//! +0ms in  . 1(1000) ack 1 win 5000 sack 2001-3001 ecr 40ms ce
+//! +0ms out P. 1(1000)x3 ack 1 win 64000 sack 5-6 ect0 again
+//! +0ms write 3000 | pour | close | abort
+//! +0ms event established | readable 3000 | writable | finished | closed | aborted
+//! +0ms check cwnd = 10
+//! ```
+//!
+//! Flags are `S F R P . E W`. What `out` does not mention is not checked, but flags (P apart)
+//! and numbers always are. Whatever is sent must be expected by an `out` line, in order.
+//! `x3` stands for three such segments in a row, `again` for a retransmission.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use aqmlab_core::{Bytes, Duration, Ecn, Instant, SackBlocks, TcpFlags, TcpHeader, Value};
+use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
+
+use super::controller;
+
+/// Runs the script in `file`; an error says where, what was found and what was expected.
+pub fn run(file: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut script = Script::default();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.is_empty() {
+            continue;
+        }
+        let result = script.line(&words);
+        result.map_err(|what| format!("{}:{}: {what}\n    {line}", file.display(), number + 1))?;
+    }
+    script.finish().map_err(|what| format!("{}: at the end: {what}", file.display()))
+}
+
+struct Script {
+    config: Option<Config>,
+    connection: Option<Connection>,
+    timestamps: bool,
+    sack: bool,
+    zero: Instant,
+    now: Instant,
+    sent: VecDeque<(Instant, Segment)>,
+    events: VecDeque<Event>,
+    window: u32,
+    last_ts_val: u32,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        let config = Config::new(Profile::linux(), controller("reno"));
+        Self {
+            config: Some(config),
+            connection: None,
+            timestamps: false,
+            sack: true,
+            zero: Instant::ZERO,
+            now: Instant::ZERO,
+            sent: VecDeque::new(),
+            events: VecDeque::new(),
+            window: 1_000_000,
+            last_ts_val: 0,
+        }
+    }
+}
+
+type Outcome = Result<(), String>;
+
+impl Script {
+    fn line(&mut self, words: &[&str]) -> Outcome {
+        if words[0].starts_with(['@', '+']) {
+            let (from, to) = self.time(words[0])?;
+            let rest = words.get(1..).filter(|rest| !rest.is_empty()).ok_or("nothing to do")?;
+            return self.action(from, to, rest);
+        }
+        self.set_up(words)
+    }
+
+    fn set_up(&mut self, words: &[&str]) -> Outcome {
+        let config = self.config.as_mut().ok_or("the connection is open already")?;
+        match words {
+            ["host", name] => {
+                config.profile = Profile::find(name).ok_or(format!("no host `{name}`"))?;
+            }
+            ["cc", name] => config.cc = controller(name),
+            ["mtu", bytes] => config.mtu = number(bytes)? as u32,
+            ["set", name, value] => {
+                let old = config.profile.get(name).ok_or(format!("no setting `{name}`"))?;
+                let value = setting(old, value)?;
+                config.profile.set(name, value).map_err(|error| error.to_string())?;
+            }
+            ["with", options @ ..] => {
+                for option in options {
+                    match *option {
+                        "ecn" => config.ecn = true,
+                        "nodelay" => config.nodelay = true,
+                        "quickack" => config.quickack = true,
+                        "timestamps" => self.timestamps = true,
+                        "nosack" => self.sack = false,
+                        other => return Err(format!("no option `{other}`")),
+                    }
+                }
+            }
+            ["buffers", sizes @ ..] => {
+                for size in sizes {
+                    match size.split_once('=') {
+                        Some(("send", bytes)) => config.send_buffer = Some(number(bytes)?),
+                        Some(("receive", bytes)) => config.receive_buffer = Some(number(bytes)?),
+                        _ => return Err(format!("`{size}` is neither send=N nor receive=N")),
+                    }
+                }
+            }
+            ["open", side] => self.open(side)?,
+            ["establish", options @ ..] => self.establish(options)?,
+            _ => return Err("unknown: host, cc, mtu, set, with, buffers, open, establish".into()),
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, side: &str) -> Outcome {
+        let config = self.config.take().expect("checked before");
+        self.connection = Some(match side {
+            "active" => Connection::active(config, Instant::ZERO),
+            "passive" => Connection::passive(config),
+            _ => return Err(format!("`{side}` is neither active nor passive")),
+        });
+        self.drain();
+        Ok(())
+    }
+
+    /// The handshake of an active opener, by a peer that offers what the script says.
+    fn establish(&mut self, options: &[&str]) -> Outcome {
+        let mut rtt = Duration::from_millis(100);
+        for option in options {
+            match option.split_once('=') {
+                Some(("rtt", span)) => rtt = duration(span)?,
+                Some(("win", bytes)) => self.window = number(bytes)? as u32,
+                _ => return Err(format!("`{option}` is neither rtt=TIME nor win=N")),
+            }
+        }
+        let ecn = self.config.as_ref().is_some_and(|config| config.ecn);
+        self.open("active")?;
+        let (_, syn) = self.sent.pop_front().ok_or("no SYN was sent")?;
+        self.now = Instant::ZERO + rtt;
+        let mut flags = TcpFlags::SYN.with(TcpFlags::ACK);
+        if ecn {
+            flags = flags.with(TcpFlags::ECE);
+        }
+        let header = TcpHeader {
+            ack: 1,
+            window: self.window.min(65_535),
+            ts_val: if self.timestamps { self.clock() } else { 0 },
+            ts_ecr: if self.timestamps { syn.header.ts_val } else { 0 },
+            flags,
+            mss: 1_460,
+            window_scale: 10,
+            sack_permitted: self.sack,
+            timestamps: self.timestamps,
+            ..TcpHeader::default()
+        };
+        let now = self.now;
+        self.connection().handle_segment(&header, Ecn::NotEct, now);
+        self.drain();
+        let answer = self.sent.pop_front().ok_or("no acknowledgement completed the handshake")?;
+        if answer.1.header.flags.0 & !0x40 != TcpFlags::ACK.0 || answer.1.header.ack != 1 {
+            return Err(format!("the handshake was completed by {}", show(&answer.1)));
+        }
+        // The window of a SYN is never scaled: tell the real one.
+        if self.window > 65_535 {
+            let header = self.header(TcpFlags::ACK, 1, 0, 1);
+            self.connection().handle_segment(&header, Ecn::NotEct, now);
+            self.drain();
+        }
+        self.zero = self.now;
+        Ok(())
+    }
+
+    fn connection(&mut self) -> &mut Connection {
+        self.connection.as_mut().expect("opened before")
+    }
+
+    /// The peer's clock, in milliseconds, and it is ours.
+    fn clock(&self) -> u32 {
+        (self.now.as_nanos() / 1_000_000) as u32 + 1_000
+    }
+
+    fn time(&self, word: &str) -> Result<(Instant, Instant), String> {
+        let (relative, rest) = (word.starts_with('+'), &word[1..]);
+        let base = if relative { self.now } else { self.zero };
+        let (from, to) = rest.split_once("..").unwrap_or((rest, rest));
+        let (from, to) = (base + duration(from)?, base + duration(to)?);
+        if from < self.now || to < from {
+            return Err(format!("time runs back to {word}"));
+        }
+        Ok((from, to))
+    }
+
+    fn action(&mut self, from: Instant, to: Instant, words: &[&str]) -> Outcome {
+        if self.connection.is_none() {
+            return Err("nothing is open: `open` or `establish` first".into());
+        }
+        if words[0] == "out" {
+            self.advance(to);
+            return self.expect(from, to, &words[1..]);
+        }
+        if from != to {
+            return Err("a span is for `out` only".into());
+        }
+        self.advance(to);
+        if words[0] != "check" && words[0] != "event" {
+            self.expect_nothing()?;
+        }
+        match words {
+            ["in", rest @ ..] => self.arrive(rest)?,
+            ["write", bytes] => {
+                let bytes = number(bytes)?;
+                let taken = self.connection().write(bytes);
+                if taken != bytes {
+                    return Err(format!("the buffer took {taken} bytes only"));
+                }
+            }
+            ["offer", bytes] => {
+                let bytes = number(bytes)?;
+                self.connection().write(bytes);
+            }
+            ["pour"] => self.connection().pour(),
+            ["close"] => self.connection().close(),
+            ["abort"] => self.connection().abort(),
+            ["event", rest @ ..] => return self.event(rest),
+            ["check", name, relation, value] => return self.check(name, relation, value),
+            _ => return Err("unknown: in, out, write, offer, pour, close, abort, event, check".into()),
+        }
+        self.drain();
+        Ok(())
+    }
+
+    /// Lets timers go off until `to`.
+    fn advance(&mut self, to: Instant) {
+        while let Some(at) = self.connection().poll_timeout().filter(|at| *at <= to) {
+            self.now = self.now.max(at);
+            let now = self.now;
+            self.connection().handle_timeout(now);
+            self.drain();
+        }
+        self.now = self.now.max(to);
+    }
+
+    fn drain(&mut self) {
+        let now = self.now;
+        while let Some(segment) = self.connection().poll_transmit(now) {
+            if segment.header.timestamps {
+                self.last_ts_val = segment.header.ts_val;
+            }
+            self.sent.push_back((now, segment));
+        }
+        while let Some(event) = self.connection().poll_event() {
+            self.events.push_back(event);
+        }
+    }
+
+    fn expect_nothing(&mut self) -> Outcome {
+        match self.sent.pop_front() {
+            None => Ok(()),
+            Some((at, segment)) => {
+                Err(format!("unexpected at @{}: {}", at.since(self.zero), show(&segment)))
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Outcome {
+        if self.connection.is_none() {
+            return Err("nothing was opened".into());
+        }
+        self.expect_nothing()
+    }
+
+    fn header(&self, flags: TcpFlags, seq: u64, payload: u32, ack: u64) -> TcpHeader {
+        TcpHeader {
+            seq,
+            ack,
+            payload,
+            window: self.window,
+            ts_val: if self.timestamps { self.clock() } else { 0 },
+            ts_ecr: if self.timestamps { self.last_ts_val } else { 0 },
+            flags,
+            options_len: if self.timestamps { 12 } else { 0 },
+            window_scale: 255,
+            timestamps: self.timestamps,
+            ..TcpHeader::default()
+        }
+    }
+
+    /// A segment of the peer's.
+    fn arrive(&mut self, words: &[&str]) -> Outcome {
+        let wanted = Described::parse(words)?;
+        if let Some(window) = wanted.window {
+            self.window = window;
+        }
+        let ack = wanted.ack.unwrap_or(0);
+        let mut header = self.header(wanted.flags, wanted.seq, wanted.payload, ack);
+        let mut sack = SackBlocks::default();
+        for (start, end) in wanted.sack.iter().flatten() {
+            sack.push(ack, *start, *end);
+        }
+        header.sack = sack;
+        if let Some(at) = wanted.echo {
+            header.ts_ecr = ((self.zero + at).as_nanos() / 1_000_000) as u32 + 1_000;
+        }
+        if wanted.flags.has(TcpFlags::SYN) {
+            header.mss = wanted.mss.unwrap_or(1_460);
+            header.window_scale = wanted.scale.unwrap_or(255);
+            header.sack_permitted = wanted.sack_permitted;
+            header.timestamps = wanted.timestamps;
+            self.timestamps = wanted.timestamps;
+        }
+        let (now, ecn) = (self.now, wanted.ecn.unwrap_or(Ecn::NotEct));
+        for _ in 0..wanted.count {
+            self.connection().handle_segment(&header, ecn, now);
+            header.seq += u64::from(header.payload);
+            self.drain();
+        }
+        Ok(())
+    }
+
+    /// What the connection must have sent.
+    fn expect(&mut self, from: Instant, to: Instant, words: &[&str]) -> Outcome {
+        let mut wanted = Described::parse(words)?;
+        for _ in 0..wanted.count {
+            let Some((at, segment)) = self.sent.pop_front() else {
+                return Err("nothing was sent".into());
+            };
+            let found = || format!("found @{}: {}", at.since(self.zero), show(&segment));
+            if at < from || at > to {
+                return Err(format!("not at this time; {}", found()));
+            }
+            wanted.compare(&segment).map_err(|what| format!("{what}; {}", found()))?;
+            wanted.seq += u64::from(wanted.payload);
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, words: &[&str]) -> Outcome {
+        let wanted = match words {
+            ["established"] => Event::Established,
+            ["readable", bytes] => Event::Readable(number(bytes)?),
+            ["writable"] => Event::Writable,
+            ["finished"] => Event::PeerFinished,
+            ["closed"] => Event::Closed,
+            ["aborted"] => Event::Aborted,
+            _ => return Err("no such event".into()),
+        };
+        let mut passed = Vec::new();
+        while let Some(event) = self.events.pop_front() {
+            if event == wanted {
+                return Ok(());
+            }
+            passed.push(event);
+        }
+        Err(format!("it did not happen; found {passed:?}"))
+    }
+
+    fn check(&mut self, name: &str, relation: &str, value: &str) -> Outcome {
+        let connection = self.connection.as_ref().expect("opened before");
+        let (metrics, stats) = (connection.metrics(), connection.stats());
+        let span = |span: Option<Duration>| span.map_or(0, Duration::as_nanos);
+        let words = [("state", metrics.state), ("recovery", metrics.recovery)];
+        if let Some((_, found)) = words.iter().find(|(word, _)| *word == name) {
+            return match (relation, *found == value) {
+                ("=", true) => Ok(()),
+                _ => Err(format!("it is {found}")),
+            };
+        }
+        let found = match name {
+            "cwnd" => metrics.cwnd_bytes,
+            "ssthresh" => metrics.ssthresh_bytes.unwrap_or(0),
+            "in_flight" => metrics.in_flight_bytes,
+            "rwnd" => metrics.rwnd_bytes,
+            "srtt" => span(metrics.srtt),
+            "rto" => metrics.rto.as_nanos(),
+            "rtos" => stats.rtos,
+            "tlps" => stats.tlps,
+            "recoveries" => stats.fast_recoveries,
+            "undos" => stats.spurious_undos,
+            "dup_acks" => stats.dup_acks,
+            "dsacks" => stats.dsacks,
+            "ce" => stats.ce_received,
+            "ece_reductions" => stats.ece_reductions,
+            "delivered" => stats.bytes_delivered,
+            "probes" => stats.window_probes,
+            "retransmitted" => stats.retransmitted_segments,
+            _ => return Err(format!("`{name}` is nothing that can be checked")),
+        };
+        let timed = matches!(name, "srtt" | "rto");
+        let wanted = if timed { duration(value)?.as_nanos() } else { number(value)? };
+        let holds = match relation {
+            "=" => found == wanted,
+            "<" => found < wanted,
+            ">" => found > wanted,
+            _ => return Err(format!("`{relation}` is none of = < >")),
+        };
+        if holds {
+            return Ok(());
+        }
+        let shown = if timed { Duration::from_nanos(found).to_string() } else { found.to_string() };
+        Err(format!("it is {shown}"))
+    }
+}
+
+/// A segment as a script writes it.
+struct Described {
+    flags: TcpFlags,
+    seq: u64,
+    payload: u32,
+    count: u32,
+    ack: Option<u64>,
+    window: Option<u32>,
+    sack: Option<Vec<(u64, u64)>>,
+    echo: Option<Duration>,
+    ecn: Option<Ecn>,
+    again: bool,
+    mss: Option<u16>,
+    scale: Option<u8>,
+    sack_permitted: bool,
+    timestamps: bool,
+}
+
+impl Described {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let [flags, numbers, rest @ ..] = words else {
+            return Err("a segment is FLAGS SEQ(LENGTH) …".into());
+        };
+        let (seq, length) = numbers.split_once('(').ok_or("a segment is FLAGS SEQ(LENGTH) …")?;
+        let (payload, count) = length.split_once(')').ok_or("the length ends with `)`")?;
+        let count = count.strip_prefix('x').map_or(Ok(1), number)?;
+        let mut wanted = Self {
+            flags: control_bits(flags)?,
+            seq: number(seq)?,
+            payload: number(payload)? as u32,
+            count: count as u32,
+            ack: None,
+            window: None,
+            sack: None,
+            echo: None,
+            ecn: None,
+            again: false,
+            mss: None,
+            scale: None,
+            sack_permitted: false,
+            timestamps: false,
+        };
+        let mut rest = rest.iter().copied().peekable();
+        while let Some(word) = rest.next() {
+            let mut value = || rest.next().ok_or(format!("`{word}` needs a value"));
+            match word {
+                "ack" => wanted.ack = Some(number(value()?)?),
+                "win" => wanted.window = Some(number(value()?)? as u32),
+                "ecr" => wanted.echo = Some(duration(value()?)?),
+                "mss" => wanted.mss = Some(number(value()?)? as u16),
+                "ws" => wanted.scale = Some(number(value()?)? as u8),
+                "sackok" => wanted.sack_permitted = true,
+                "ts" => wanted.timestamps = true,
+                "again" => wanted.again = true,
+                "ect0" => wanted.ecn = Some(Ecn::Ect0),
+                "noect" => wanted.ecn = Some(Ecn::NotEct),
+                "ce" => wanted.ecn = Some(Ecn::Ce),
+                "nosack" => wanted.sack = Some(Vec::new()),
+                "sack" => {
+                    let blocks = wanted.sack.get_or_insert_with(Vec::new);
+                    while let Some((start, end)) = rest.peek().and_then(|word| word.split_once('-')) {
+                        blocks.push((number(start)?, number(end)?));
+                        rest.next();
+                    }
+                }
+                other => return Err(format!("`{other}` is nothing that a segment has")),
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn compare(&self, segment: &Segment) -> Outcome {
+        let header = &segment.header;
+        let visible = |flags: TcpFlags| flags.0 & !TcpFlags::PSH.0;
+        let mut wrong = String::new();
+        let mut differ = |what: &str, differs: bool| {
+            if differs {
+                let _ = write!(wrong, "{}{what}", if wrong.is_empty() { "" } else { ", " });
+            }
+        };
+        differ("flags", visible(header.flags) != visible(self.flags));
+        differ("push", self.flags.has(TcpFlags::PSH) && !header.flags.has(TcpFlags::PSH));
+        differ("sequence number", header.seq != self.seq);
+        differ("length", header.payload != self.payload);
+        differ("acknowledgement", self.ack.is_some_and(|ack| ack != header.ack));
+        differ("window", self.window.is_some_and(|window| window != header.window));
+        differ("ECN field", self.ecn.is_some_and(|ecn| ecn != segment.ecn));
+        differ("retransmission", self.again != segment.retransmission);
+        differ("MSS", self.mss.is_some_and(|mss| mss != header.mss));
+        differ("window scale", self.scale.is_some_and(|scale| scale != header.window_scale));
+        differ("SACK-permitted", self.sack_permitted && !header.sack_permitted);
+        differ("timestamps", self.timestamps && !header.timestamps);
+        let blocks: Vec<_> = header.sack.iter(header.ack).collect();
+        differ("SACK", self.sack.as_ref().is_some_and(|sack| *sack != blocks));
+        if wrong.is_empty() { Ok(()) } else { Err(format!("another {wrong}")) }
+    }
+}
+
+fn show(segment: &Segment) -> String {
+    let header = &segment.header;
+    let flags: String =
+        FLAGS.iter().filter(|(_, flag)| header.flags.has(*flag)).map(|(letter, _)| letter).collect();
+    let mut text = format!(
+        "{flags} {}({}) ack {} win {}",
+        header.seq, header.payload, header.ack, header.window
+    );
+    for (i, (start, end)) in header.sack.iter(header.ack).enumerate() {
+        let _ = write!(text, "{} {start}-{end}", if i == 0 { " sack" } else { "" });
+    }
+    if segment.ecn.is_capable() {
+        text += " ect0";
+    }
+    if segment.retransmission {
+        text += " again";
+    }
+    text
+}
+
+const FLAGS: [(char, TcpFlags); 7] = [
+    ('S', TcpFlags::SYN),
+    ('F', TcpFlags::FIN),
+    ('R', TcpFlags::RST),
+    ('P', TcpFlags::PSH),
+    ('E', TcpFlags::ECE),
+    ('W', TcpFlags::CWR),
+    ('.', TcpFlags::ACK),
+];
+
+fn control_bits(word: &str) -> Result<TcpFlags, String> {
+    word.chars().try_fold(TcpFlags::default(), |flags, letter| {
+        let known = FLAGS.iter().find(|(known, _)| *known == letter);
+        known.map(|(_, flag)| flags.with(*flag)).ok_or(format!("`{letter}` is no flag"))
+    })
+}
+
+fn number(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| format!("`{word}` is not a number"))
+}
+
+fn duration(word: &str) -> Result<Duration, String> {
+    let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
+    let (count, unit) = word.split_at(digits);
+    let count = number(count)?;
+    match unit {
+        "us" => Ok(Duration::from_micros(count)),
+        "ms" => Ok(Duration::from_millis(count)),
+        "s" => Ok(Duration::from_secs(count)),
+        _ => Err(format!("`{word}` is not a time such as 5ms")),
+    }
+}
+
+fn setting(old: Value, word: &str) -> Result<Value, String> {
+    Ok(match old {
+        Value::Duration(_) => Value::Duration(duration(word)?),
+        Value::Count(_) => Value::Count(number(word)?),
+        Value::Bytes(_) => Value::Bytes(Bytes(number(word)?)),
+        Value::Flag(_) => Value::Flag(match word {
+            "on" => true,
+            "off" => false,
+            _ => return Err(format!("`{word}` is neither on nor off")),
+        }),
+        Value::Word(_, allowed) => {
+            let known = allowed.iter().find(|known| **known == word);
+            Value::Word(known.ok_or(format!("`{word}` is none of {allowed:?}"))?, allowed)
+        }
+        other => return Err(format!("a {} cannot be set in a script", other.type_name())),
+    })
+}
