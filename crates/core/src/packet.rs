@@ -83,6 +83,15 @@ impl Direction {
         }
     }
 
+    /// The side that receives what travels this way.
+    #[inline]
+    pub const fn receiver(self) -> Side {
+        match self {
+            Self::Up => Side::Wan,
+            Self::Down => Side::Home,
+        }
+    }
+
     /// Its place in [`Direction::BOTH`].
     #[inline]
     pub const fn index(self) -> usize {

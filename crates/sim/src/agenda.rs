@@ -29,9 +29,10 @@ pub(crate) struct Slot(pub(crate) u32);
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
-    /// Node 1 is the root, node `i` has the children `2i` and `2i + 1`, and the actors are the
-    /// leaves, from `leaves` on.
-    tree: Vec<u128>,
+    /// Node `i` has the children `2i` and `2i + 1`, and the actors are the leaves, from `leaves`
+    /// on. Siblings are stored as a pair, so that one bounds check serves a match: nodes `2p`
+    /// and `2p + 1` are `pairs[p]`. The root, node 1, is therefore the second of pair 0.
+    pairs: Vec<[u128; 2]>,
     leaves: usize,
     used: usize,
     vacant: Vec<Slot>,
@@ -41,7 +42,7 @@ pub(crate) struct Agenda {
 impl Agenda {
     /// An agenda without actors.
     pub(crate) fn new() -> Self {
-        Self { tree: vec![NEVER; 16], leaves: 8, used: 0, vacant: Vec::new(), tickets: 0 }
+        Self { pairs: vec![[NEVER; 2]; 8], leaves: 8, used: 0, vacant: Vec::new(), tickets: 0 }
     }
 
     /// A place for one more actor, which wants nothing yet.
@@ -91,7 +92,7 @@ impl Agenda {
     /// Withdraws whatever `slot` asked for.
     #[inline]
     pub(crate) fn clear(&mut self, slot: Slot) {
-        if self.tree[self.leaves + slot.0 as usize] != NEVER {
+        if self.key(slot) != NEVER {
             self.replay(slot, NEVER);
         }
     }
@@ -99,37 +100,45 @@ impl Agenda {
     /// When `slot` will be called.
     #[inline]
     pub(crate) fn due(&self, slot: Slot) -> Instant {
-        Instant::from_nanos((self.tree[self.leaves + slot.0 as usize] >> 64) as u64)
+        Instant::from_nanos((self.key(slot) >> 64) as u64)
     }
 
     /// Who is next, and when; the request stands until it is set or cleared.
     #[inline]
     pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
-        let first = self.tree[1];
+        let first = self.pairs[0][1];
         let slot = Slot((first as u64 & SLOT_MASK) as u32);
         (first != NEVER).then_some((Instant::from_nanos((first >> 64) as u64), slot))
+    }
+
+    #[inline]
+    fn key(&self, slot: Slot) -> u128 {
+        let node = self.leaves + slot.0 as usize;
+        self.pairs[node / 2][node % 2]
     }
 
     #[inline]
     fn replay(&mut self, slot: Slot, key: u128) {
         let mut node = self.leaves + slot.0 as usize;
         let mut least = key;
-        self.tree[node] = key;
         while node > 1 {
-            least = least.min(self.tree[node ^ 1]);
+            let pair = &mut self.pairs[node / 2];
+            pair[node % 2] = least;
+            least = least.min(pair[node % 2 ^ 1]);
             node /= 2;
-            self.tree[node] = least;
         }
+        self.pairs[0][1] = least;
     }
 
     fn grow(&mut self) {
-        let leaves = self.leaves * 2;
-        let mut tree = vec![NEVER; 2 * leaves];
-        tree[leaves..leaves + self.leaves].copy_from_slice(&self.tree[self.leaves..]);
+        let (half, leaves) = (self.leaves / 2, self.leaves * 2);
+        let mut pairs = vec![[NEVER; 2]; leaves];
+        pairs[2 * half..3 * half].copy_from_slice(&self.pairs[half..]);
         for node in (1..leaves).rev() {
-            tree[node] = tree[2 * node].min(tree[2 * node + 1]);
+            let [left, right] = pairs[node];
+            pairs[node / 2][node % 2] = left.min(right);
         }
-        (self.tree, self.leaves) = (tree, leaves);
+        (self.pairs, self.leaves) = (pairs, leaves);
     }
 }
 

@@ -76,6 +76,12 @@ impl Line {
         self.travelling.pop_front().map(|(_, _, packet)| packet)
     }
 
+    /// The packet that arrives first, left in place.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.travelling.front().map(|(_, _, packet)| packet)
+    }
+
     /// When the next packet arrives, and its ticket.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {

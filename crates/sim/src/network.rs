@@ -190,30 +190,41 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Takes the packet that arrives at the end of a line; returns it if that is its
-    /// destination, and otherwise moves it on.
+    /// Where a line leads.
     #[inline]
-    pub(crate) fn arrive(&mut self, index: usize) -> Option<Packet> {
+    pub(crate) fn target(&self, line: usize) -> Target {
+        self.lines[line].key.target
+    }
+
+    /// The packet that has come to the end of a line before its destination. It stays on the
+    /// line, lest it be copied only to be read, until [`Self::clear`] takes it off.
+    #[inline]
+    pub(crate) fn arrived(&mut self, line: usize) -> Option<&Packet> {
+        let packet = self.lines[line].first()?;
+        self.delivered += 1;
+        self.digest.fold(self.now.as_nanos());
+        self.digest.fold(packet.id);
+        self.observer.received(packet, self.now);
+        Some(packet)
+    }
+
+    /// Moves the packet at the end of a line on to the link that follows.
+    pub(crate) fn forward(&mut self, line: usize, link: usize) {
+        if let Some(packet) = self.clear(line) {
+            self.offer(link, packet);
+        }
+    }
+
+    /// Takes the packet at the end of a line off it, and asks to be called for the next.
+    #[inline]
+    pub(crate) fn clear(&mut self, index: usize) -> Option<Packet> {
         let line = &mut self.lines[index];
-        let packet = line.pop()?;
-        let (slot, target) = (line.slot, line.key.target);
+        let packet = line.pop();
         match line.next() {
-            Some((at, ticket)) => self.agenda.set_with(slot, at, ticket),
-            None => self.agenda.clear(slot),
+            Some((at, ticket)) => self.agenda.set_with(line.slot, at, ticket),
+            None => self.agenda.clear(line.slot),
         }
-        match target {
-            Target::Link(link) => {
-                self.offer(link, packet);
-                None
-            }
-            Target::Host => {
-                self.delivered += 1;
-                self.digest.fold(self.now.as_nanos());
-                self.digest.fold(packet.id);
-                self.observer.received(&packet, self.now);
-                Some(packet)
-            }
-        }
+        packet
     }
 
     /// What was sent and is neither delivered nor destroyed: what waits and what travels.

@@ -8,11 +8,12 @@
 use std::collections::VecDeque;
 
 use aqmlab_apps::{App, ConnId, Notice, Transport};
-use aqmlab_core::{Direction, Ecn, FiveTuple, Header, Instant, Packet, Rng, Side, UdpHeader};
+use aqmlab_core::{Ecn, FiveTuple, Header, Instant, Packet, Rng, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Segment};
 
 use crate::agenda::Slot;
 use crate::app_io::AppIo;
+use crate::line::Target;
 use crate::network::{Actor, Network};
 use crate::observer::Observer;
 use crate::sampler::Sampler;
@@ -112,11 +113,10 @@ impl<O: Observer> World<O> {
             self.events += 1;
             match self.network.actors[slot.0 as usize] {
                 Actor::Link(link) => self.network.pump(link),
-                Actor::Line(line) => {
-                    if let Some(packet) = self.network.arrive(line) {
-                        self.deliver(&packet);
-                    }
-                }
+                Actor::Line(line) => match self.network.target(line) {
+                    Target::Host => self.deliver(line),
+                    Target::Link(link) => self.network.forward(line, link),
+                },
                 Actor::End(conn, side) => self.ring(conn, side),
                 Actor::App(app) => self.wake(app),
                 Actor::Sampler => self.sample(),
@@ -139,20 +139,22 @@ impl<O: Observer> World<O> {
         read
     }
 
-    /// Hands a packet to the end that it was sent to.
+    /// Hands the packet that has come to the end of a line to whom it was sent to.
     #[inline]
-    fn deliver(&mut self, packet: &Packet) {
-        let at = match packet.direction {
-            Direction::Up => Side::Wan,
-            Direction::Down => Side::Home,
-        };
-        let conn = &mut self.conns[packet.conn as usize];
+    fn deliver(&mut self, line: usize) {
+        let now = self.network.now;
+        let Some(packet) = self.network.arrived(line) else { return };
+        let (index, at) = (packet.conn, packet.direction.receiver());
+        let conn = &mut self.conns[index as usize];
         match &packet.header {
             Header::Tcp(header) => {
-                if let Some(ends) = &mut conn.ends {
-                    ends[at.index()].tcp.handle_segment(header, packet.ecn, self.network.now);
-                    self.drain(packet.conn, at);
-                }
+                let Some(ends) = &mut conn.ends else {
+                    self.network.clear(line);
+                    return;
+                };
+                ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
+                self.network.clear(line);
+                self.drain(index, at);
             }
             Header::Udp(header) | Header::Icmp(header) => {
                 if conn.closed.is_none() {
@@ -163,6 +165,7 @@ impl<O: Observer> World<O> {
                         Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
                     self.notices.push_back((conn.app, notice));
                 }
+                self.network.clear(line);
             }
         }
     }
@@ -197,7 +200,9 @@ impl<O: Observer> World<O> {
                     None
                 }
             };
-            notices.extend(notice.map(|notice| (conn.app, notice)));
+            if let Some(notice) = notice {
+                notices.push_back((conn.app, notice));
+            }
         }
         // A timer that moves later is left to ring early and set itself again: an
         // acknowledgement restarts the retransmission timer, and most never expire.

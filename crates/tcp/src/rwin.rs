@@ -117,6 +117,10 @@ impl Connection {
     pub(crate) fn init_buffer_space(&mut self) {
         let advmss = u64::from(self.wire.advmss);
         let rwin = &mut self.rwin;
+        if rwin.is_bsd {
+            // Its window is its buffer, which may grow up to what the scale can say.
+            return;
+        }
         let most = rwin.from_memory(rwin.buffer);
         rwin.clamp = rwin.clamp.min(most);
         // One segment is kept in reserve.

@@ -71,14 +71,15 @@ class Boxes:
 
     def _panel(self, axes: Axes, found: dict, choice: Choice, floor: float) -> None:
         width = 0.84 / max(1, len(choice.queues) * len(choice.rtts))
-        for x, app in enumerate(choice.apps):
-            place = x - 0.42 + width / 2
-            for number, queue in enumerate(choice.queues):
-                for marker, rtt in zip(MARKERS, choice.rtts, strict=False):
-                    box = found.get((app, queue, rtt))
-                    if box is not None:
-                        draw_box(axes, place, box, floor, colour(number), marker)
-                    place += width
+        for number, queue in enumerate(choice.queues):
+            for step, (marker, rtt) in enumerate(zip(MARKERS, choice.rtts, strict=False)):
+                offset = width * (number * len(choice.rtts) + step + 0.5) - 0.42
+                boxes = [
+                    (x + offset, found[app, queue, rtt])
+                    for x, app in enumerate(choice.apps)
+                    if (app, queue, rtt) in found
+                ]
+                draw_boxes(axes, boxes, floor, colour(number), marker)
         axes.set_ylim(floor * 0.8, axes.dataLim.ymax * 1.5)
         log_axis(axes.yaxis)
         axes.set_ylabel(self.axis)
@@ -123,21 +124,24 @@ def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> dict[tuple
     }
 
 
-def draw_box(axes: Axes, x: float, box: Box, floor: float, colour: str, marker: str) -> None:
-    """A box on a logarithmic axis whose floor is `floor`."""
-    low, middle, high = box
-    if middle is None:
-        axes.plot(x, floor, marker="x", color="#888888", markersize=4, clip_on=False)
-        return
-    if high is not None and high > floor:
-        bottom = max(low if low is not None else floor, floor)
-        axes.plot([x, x], [bottom, high], color=colour, linewidth=1.4, solid_capstyle="butt")
-    if middle <= floor:
-        axes.plot(
-            x, floor, marker="v", color=colour, markerfacecolor="white", markersize=4.5, clip_on=False
-        )
-    else:
-        axes.plot(x, middle, marker=marker, color=colour, markersize=3.6)
+def draw_boxes(
+    axes: Axes, boxes: Sequence[tuple[float, Box]], floor: float, colour: str, marker: str
+) -> None:
+    """Boxes at their places on a logarithmic axis whose floor is `floor`."""
+    missing = [x for x, (_, middle, _) in boxes if middle is None]
+    known = [(x, low, middle, high) for x, (low, middle, high) in boxes if middle is not None]
+    bars = [(x, max(low or floor, floor), high) for x, low, _, high in known if (high or 0) > floor]
+    shown = [(x, middle) for x, _, middle, _ in known if middle > floor]
+    zero = [x for x, _, middle, _ in known if middle <= floor]
+    if bars:
+        axes.vlines(*zip(*bars, strict=True), color=colour, linewidth=1.4)
+    if shown:
+        axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=3.6)
+    style = {"markersize": 4.5, "clip_on": False}
+    if zero:
+        axes.plot(zero, [floor] * len(zero), "v", color=colour, markerfacecolor="white", **style)
+    if missing:
+        axes.plot(missing, [floor] * len(missing), "x", color="#888888", **style)
 
 
 def _legend(made: Any, choice: Choice) -> None:
