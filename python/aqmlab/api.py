@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab import campaign as campaigns
 from aqmlab.campaign import Campaign, Progress, Report
-from aqmlab.failures import RequestError, TrialsFailed
-from aqmlab.labels import links_of
+from aqmlab.failures import RequestError, TrialsError
+from aqmlab.labels import group_apps, links_of
 from aqmlab.results import Results, load
 from aqmlab.store import Trial
+from aqmlab.workers import ENGINES
 
 if TYPE_CHECKING:
     from aqmlab.plan import Plan
@@ -71,7 +72,7 @@ def run(
     names what it changes with dots or, as a keyword, with double underscores; a list varies:
     `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out` the
     results live in a temporary folder for as long as they are used. Raises `ScenarioError` for
-    what cannot be run and `TrialsFailed` if trials have no result.
+    what cannot be run and `TrialsError` if trials have no result.
     """
     request = Request(scenario, *_changes(changes), seeds=seeds, duration=duration)
     owned = None if out is not None else tempfile.TemporaryDirectory(prefix="aqmlab-")
@@ -84,12 +85,12 @@ def run(
 
 
 def complete(report: Report) -> None:
-    """Raises `TrialsFailed` if any trial of a campaign has no result."""
+    """Raises `TrialsError` if any trial of a campaign has no result."""
     if not report.failed:
         return
     name, problem = next(iter(report.failed.items()))
     count = len(report.failed)
-    raise TrialsFailed(
+    raise TrialsError(
         f"{count} trial{'s' * (count > 1)} failed; the first was `{name}`: {problem}",
         "the others are kept; the same command tries the failed ones again",
     )
@@ -97,8 +98,8 @@ def complete(report: Report) -> None:
 
 def campaign_for(request: Request, plan: Plan) -> Campaign:
     """The campaign that runs `plan`."""
-    if request.engine not in campaigns.ENGINES:
-        known = ", ".join(campaigns.ENGINES)
+    if request.engine not in ENGINES:
+        known = ", ".join(ENGINES)
         raise RequestError(f"--engine: unknown engine `{request.engine}`", f"there is {known}")
     if not plan.trials:
         raise RequestError(f"{plan.name}: there is no trial to run")
@@ -137,6 +138,7 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
     about["apps"] = {
         app["name"]: app["app"]["kind"] for trial in plan.trials for app in trial.spec["apps"]
     }
+    about["app_groups"] = group_apps(app for trial in plan.trials for app in trial.spec["apps"])
     about["stated_tolerances_ms"] = _stated(plan, about["apps"])
     first = plan.trials[0].spec
     about["duration_s"] = first["duration_ns"] / 1e9

@@ -100,7 +100,10 @@ def run(
             folder.write_manifest(_manifest(campaign, None))
         missing = [one for one in campaign.trials if not is_whole(folder.part_path(one.index))]
         progress.begin(campaign.trials, missing)
-        report = _run_missing(campaign, folder, missing, jobs or cores(), progress)
+        try:
+            report = _run_missing(campaign, folder, missing, jobs or cores(), progress)
+        finally:  # workers that were ended in the middle of a file
+            folder.clear_unfinished()
         progress.tables()
         _complete(campaign, folder, report)
     return report
@@ -115,7 +118,9 @@ def cores() -> int:
 
 def _refuse_other(campaign: Campaign, folder: Folder) -> None:
     if folder.path.exists() and not folder.path.is_dir():
-        raise RequestError(f"{folder.path}: is a file, not a folder", "give another with `--out DIR`")
+        raise RequestError(
+            f"{folder.path}: is a file, not a folder", "give another with `--out DIR`"
+        )
     if not folder.exists():
         if folder.path.is_dir() and any(folder.path.glob("*.parquet")):
             raise RequestError(
@@ -192,7 +197,7 @@ def _complete(campaign: Campaign, folder: Folder, report: Report) -> None:
     complete = None not in digests
     results = {
         "complete": complete,
-        "digest": digest_of(campaign.trials, digests),
+        "digest": digest_of(campaign.trials, digests) if complete else None,
         "digests": digests,
         "failed": report.failed,
         "tables": finished.names(),

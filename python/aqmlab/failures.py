@@ -45,11 +45,11 @@ class DiskError(LabError):
         return cls(problem, "free some space and give the same command again: it goes on from here")
 
 
-class TrialsFailed(LabError):
+class TrialsError(LabError):
     """Some trials have no result; the others are kept."""
 
 
-class Interrupted(LabError):
+class StoppedError(LabError):
     """Somebody pressed Ctrl-C; what was finished is kept."""
 
     status = 130

@@ -8,8 +8,8 @@ added to the queue's name, so that no two different conditions share a label.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,6 +80,32 @@ def links_of(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """For each application the name under which figures show it.
+
+    Copies that differ only in their number and their start stand together: `web-1` to `web-4`
+    are `web`, or `web-1 to 4` if other applications are called `web-5`.
+    """
+    likes: dict[tuple[str, str], list[str]] = {}
+    for app in apps:
+        stem, _, number = app["name"].rpartition("-")
+        stem = stem if number.isdecimal() and stem else app["name"]
+        start_ns, stop_ns = app.get("start_ns", 0), app.get("stop_ns")
+        span_ns = None if stop_ns is None else stop_ns - start_ns
+        likeness = json.dumps([app["app"], span_ns], sort_keys=True)
+        names = likes.setdefault((stem, likeness), [])
+        if app["name"] not in names:
+            names.append(app["name"])
+    stems = Counter(stem for stem, _ in likes)
+    groups = {}
+    for (stem, _), names in likes.items():
+        shown = names[0]
+        if len(names) > 1:
+            shown = stem if stems[stem] == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}"
+        groups.update(dict.fromkeys(names, shown))
+    return groups
+
+
 def condition_text(value: Any) -> str:
     """A varied value as people write it.
 
@@ -126,9 +152,7 @@ def _scheme(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label]) -> str
     return next((name for name in names if _names_queues(trials, labels, name)), None)
 
 
-def _names_queues(
-    trials: Sequence[Mapping[str, Any]], labels: Sequence[Label], name: str
-) -> bool:
+def _names_queues(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label], name: str) -> bool:
     queues: dict[str, set[str]] = defaultdict(set)
     places: dict[str, set[str]] = defaultdict(set)
     for trial, label in zip(trials, labels, strict=True):

@@ -81,7 +81,9 @@ class Results:
 
         if name not in self._frames:
             if name not in self.tables:
-                raise RequestError(f"there is no table `{name}`", f"there are {', '.join(self.tables)}")
+                raise RequestError(
+                    f"there is no table `{name}`", f"there are {', '.join(self.tables)}"
+                )
             path = self._folder.table_path(name)
             if path.is_file():
                 self._frames[name] = pl.read_parquet(path)
@@ -177,7 +179,8 @@ class Results:
         rows = frame.filter(frame["trial"] == trial)
         if rows.is_empty() or not rows["spec"][0]:
             raise RequestError(f"{self.path}: holds no finished trial `{trial}`")
-        return json.loads(rows["spec"][0])
+        spec: dict[str, Any] = json.loads(rows["spec"][0])
+        return spec
 
 
 def load(path: Path | str) -> Results:

@@ -78,7 +78,8 @@ class Folder:
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             found = manifest.get("format") if isinstance(manifest, dict) else None
             raise RequestError(
-                f"{self.manifest_path}: format {found} is not known here; this version reads {FORMAT}"
+                f"{self.manifest_path}: format {found} is not known;"
+                f" this version reads format {FORMAT}"
             )
         return manifest
 
@@ -162,7 +163,6 @@ class Columns:
     """The columns in front of every table: which trial, under which conditions, which seed."""
 
     def __init__(self, trials: Sequence[Trial], taken: set[str]) -> None:
-        import pyarrow as pa
 
         self._trials = trials
         self._types: dict[str, tuple[str, pa.DataType]] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,9 @@ class Finished:
         """Writes every table into the folder; raises `DiskError` and leaves no half of one."""
         with ExitStack() as stack:
             files = {
-                name: stack.enter_context(_TableFile(self._folder.table_path(name), self.schema(name)))
+                name: stack.enter_context(
+                    _TableFile(self._folder.table_path(name), self.schema(name))
+                )
                 for name in self._schemas
             }
             for trial in self.trials:
@@ -97,7 +99,10 @@ class Finished:
                     else pa.nulls(own.num_rows, kind)
                     for column, kind in self._schemas[name].items()
                 ]
-                yield name, pa.Table.from_arrays([*front.columns, *columns], schema=self.schema(name))
+                yield (
+                    name,
+                    pa.Table.from_arrays([*front.columns, *columns], schema=self.schema(name)),
+                )
 
     def _trials_table(self) -> pa.Table:
         import pyarrow as pa
@@ -149,6 +154,8 @@ class _TableFile:
             if failed is None:
                 self._guarded(self._finish)
         finally:
+            with suppress(OSError):  # of a file that could not be written, which is removed
+                self._writer.close()
             self._file.close()
             self._unfinished.unlink(missing_ok=True)
 

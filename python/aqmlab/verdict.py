@@ -18,7 +18,7 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.export import trials_as_json
@@ -91,7 +91,11 @@ class Finding:
     def brief(self) -> str:
         """The number and the limit that decided."""
         what = self.check.what
-        return f"{what}: not measured" if self.value is None else f"{what} {self.check.compared(self.value)}"
+        return (
+            f"{what}: not measured"
+            if self.value is None
+            else f"{what} {self.check.compared(self.value)}"
+        )
 
     def __str__(self) -> str:
         """The number and its limits."""
@@ -123,10 +127,19 @@ class Verdict:
         return self.deciding.word if self.deciding else GOOD
 
     @property
+    def because(self) -> str:
+        """What decided, in short: every need that is missed as badly as the worst."""
+        if self.deciding is None:
+            return ""
+        if self.word in (GOOD, UNKNOWN):
+            return self.deciding.brief
+        return ", ".join(one.brief for one in self.findings if one.word == self.word)
+
+    @property
     def sentence(self) -> str:
         """What somebody at home may be told."""
-        decided = self.deciding
-        return f"{self.app}: {self.word}" + (f", {decided}" if decided else "")
+        decided = [one for one in self.findings if one.word == self.word]
+        return ", ".join([f"{self.app}: {self.word}", *map(str, decided)])
 
 
 def worst(one: Verdict, other: Verdict) -> Verdict:
@@ -177,8 +190,10 @@ def checks_for(kind: str, rtt_limit_ms: float | None = None) -> tuple[Check, ...
     checks = CHECKS.get(kind, _BULK)
     if rtt_limit_ms is None:
         return checks
-    stated = replace(_round_trips(rtt_limit_ms, rtt_limit_ms), what="round trips")
-    return (stated, *(check for check in checks if check.what != stated.what))
+    stated = _round_trips(rtt_limit_ms, rtt_limit_ms)
+    if not any(check.what == stated.what for check in checks):
+        return (*checks, stated)
+    return tuple(stated if check.what == stated.what else check for check in checks)
 
 
 def quantity(value: float, unit: str) -> str:
@@ -189,6 +204,8 @@ def quantity(value: float, unit: str) -> str:
     """
     if unit == "ms" and abs(value) >= 1000:
         value, unit = value / 1000, "s"
+    if unit == "%" and 99 < value < 100:
+        return f"{value:.2f} %"
     digits = f"{value:.0f}" if abs(value) >= 10 or value == 0 else f"{value:.2g}"
     return f"{digits} {unit}".strip()
 
@@ -270,7 +287,14 @@ _COAP = (
     Check("responses", _metric("response_p95_ms"), good=250, tolerable=1_000),
 )
 _VIDEO = (
-    Check("played without stalls", _played_percent, good=100, tolerable=99, unit="%", more_is_better=True),
+    Check(
+        "played without stalls",
+        _played_percent,
+        good=100,
+        tolerable=99,
+        unit="%",
+        more_is_better=True,
+    ),
     _round_trips(5_000, 10_000),
 )
 _PAGES = (

@@ -18,10 +18,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from aqmlab import parts
 from aqmlab.failures import DiskError, describe
+
+Runner = Callable[[str], dict[str, Any]]
+"""What runs a trial: from its JSON to its digest and tables."""
 
 
 def main() -> None:
@@ -36,9 +39,10 @@ def main() -> None:
             answers.flush()
 
 
-def _load(name: str) -> Callable[[str], dict]:
+def _load(name: str) -> Runner:
     module, _, function = name.partition(":")
-    return getattr(importlib.import_module(module), function)
+    run: Runner = getattr(importlib.import_module(module), function)
+    return run
 
 
 def _listen() -> queue.SimpleQueue[str | None]:
@@ -54,7 +58,7 @@ def _listen() -> queue.SimpleQueue[str | None]:
     return lines
 
 
-def _serve(run: Callable[[str], dict], order: dict) -> dict:
+def _serve(run: Runner, order: dict[str, str]) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         outcome = run(order["spec"])

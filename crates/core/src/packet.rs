@@ -284,7 +284,7 @@ impl SackBlocks {
     /// Adds `[start, end)`, given the segment's cumulative acknowledgement; ignored if full.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
-            *slot = (start.wrapping_sub(ack) as i64 as i32, end.wrapping_sub(ack) as i64 as i32);
+            *slot = (relative(start, ack), relative(end, ack));
             self.len += 1;
         }
     }
@@ -307,6 +307,11 @@ impl SackBlocks {
             (ack.wrapping_add_signed(start.into()), ack.wrapping_add_signed(end.into()))
         })
     }
+}
+
+/// Where `byte` lies from `ack` on; windows are far below 2 GiB.
+const fn relative(byte: u64, ack: u64) -> i32 {
+    byte.wrapping_sub(ack) as i32
 }
 
 /// What a classifier looks at: protocol, addresses and ports.
@@ -348,7 +353,7 @@ impl FiveTuple {
         }
     }
 
-    /// A well-spread 32-bit hash (the finaliser of MurmurHash3 over the packed tuple).
+    /// A well-spread 32-bit hash (the finaliser of `MurmurHash3` over the packed tuple).
     pub const fn hash(self) -> u32 {
         let addresses = (self.source as u64) << 32 | self.destination as u64;
         let ports = (self.source_port as u64) << 32

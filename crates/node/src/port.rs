@@ -5,11 +5,9 @@ use aqmlab_qdisc::{Backlog, Qdisc};
 
 use crate::Overhead;
 
-/// A packet put on the wire.
-#[derive(Debug, PartialEq, Eq)]
+/// When a packet was put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// What was sent.
-    pub packet: Packet,
     /// How long it waited in the queue.
     pub sojourn: Duration,
     /// When its last bit leaves.
@@ -47,7 +45,6 @@ impl Port {
     }
 
     /// Gives the port a packet to send when it can.
-    #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
         self.log.offered += 1;
         packet.len = packet.ip_len + self.overhead.counted;
@@ -56,23 +53,42 @@ impl Port {
     }
 
     /// Starts sending the next packet, if the link is free and there is one.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
+        let packet = self.take(now)?;
+        let departure = self.start(&packet, now);
+        Some((packet, departure))
+    }
+
+    /// The first half of [`Self::poll_transmit`], for those who cannot afford to move a packet
+    /// more often than needed: the next packet, if the link is free; to be given to
+    /// [`Self::start`] next.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure> {
+    pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free {
             return None;
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
-        let packet = self.qdisc.dequeue(&mut cx)?;
+        self.qdisc.dequeue(&mut cx)
+    }
+
+    /// Starts sending the packet just taken.
+    #[inline]
+    pub fn start(&mut self, packet: &Packet, now: Instant) -> Departure {
         if packet.ip_len != self.last_tx.0 {
-            let on_link = self.overhead.on_link(packet.ip_len);
-            self.last_tx = (packet.ip_len, self.rate.transmit_time(on_link));
+            self.time(packet.ip_len);
         }
         self.free = now + self.last_tx.1;
         self.log.sent += 1;
         self.log.sent_bytes += u64::from(packet.ip_len);
         self.log.busy += self.last_tx.1;
-        let sojourn = now.since(packet.enqueued);
-        Some(Departure { packet, sojourn, done: self.free })
+        Departure { sojourn: now.since(packet.enqueued), done: self.free }
+    }
+
+    /// Computes how long a packet of `ip_len` bytes takes.
+    #[inline(never)]
+    fn time(&mut self, ip_len: u32) {
+        let on_link = self.overhead.on_link(ip_len);
+        self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
     /// When to poll next, if nothing is offered before then.
@@ -179,11 +195,11 @@ mod tests {
             port.offer(Packet::plain(id, 0, 1_500), Instant::ZERO);
         }
         let first = port.poll_transmit(Instant::ZERO).unwrap();
-        assert_eq!((first.packet.id, first.done), (0, Instant::from_millis(1)));
+        assert_eq!((first.0.id, first.1.done), (0, Instant::from_millis(1)));
         assert_eq!(port.poll_transmit(Instant::ZERO), None);
         assert_eq!(port.poll_timeout(), Some(Instant::from_millis(1)));
         let second = port.poll_transmit(Instant::from_millis(1)).unwrap();
-        assert_eq!(second.sojourn, Duration::from_millis(1));
+        assert_eq!(second.1.sojourn, Duration::from_millis(1));
         assert_eq!(port.poll_timeout(), None);
     }
 
@@ -194,7 +210,7 @@ mod tests {
             let mut port = port(12_000_000, overhead);
             port.offer(Packet::plain(0, 0, 1_500), Instant::ZERO);
             assert_eq!(port.backlog().bytes.0, 1_500 + u64::from(counted));
-            let done = port.poll_transmit(Instant::ZERO).unwrap().done;
+            let done = port.poll_transmit(Instant::ZERO).unwrap().1.done;
             assert_eq!(done.as_nanos().div_ceil(1_000).div_euclid(10) * 10, want_us);
         }
     }

@@ -124,10 +124,16 @@ impl<S> Flows<S> {
         flow.queue.push(packet, now);
         let woken = flow.on == On::Neither;
         if woken {
-            flow.deficit = self.quantum;
-            self.append(index, On::New);
+            self.wake(index);
         }
         woken
+    }
+
+    // Apart, so that what every packet passes through stays small enough to be inlined.
+    #[inline(never)]
+    fn wake(&mut self, index: usize) {
+        self.table[index].deficit = self.quantum;
+        self.append(index, On::New);
     }
 
     /// Whose turn it is: the first new flow with credit, else the first old one. Flows on the
@@ -287,11 +293,27 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
+    /// The packet at the head, left in place.
+    #[inline]
+    pub fn head(&self) -> Option<&Packet> {
+        self.queue.front()
+    }
+
+    /// Takes the packet at the head.
+    #[inline]
+    pub fn take(&mut self) -> Option<Packet> {
+        let packet = self.queue.take();
+        if let Some(packet) = &packet {
+            self.books.remove(packet);
+        }
+        packet
+    }
+
     /// Takes the packet at the head, with its sojourn time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
-        let (packet, sojourn) = self.queue.pop(now)?;
-        self.books.remove(&packet);
+        let packet = self.take()?;
+        let sojourn = now.since(packet.enqueued);
         Some((packet, sojourn))
     }
 

@@ -29,11 +29,21 @@ impl PacketQueue {
         self.waiting.push_back(packet);
     }
 
+    /// Takes the packet at the head.
+    #[inline]
+    pub fn take(&mut self) -> Option<Packet> {
+        // Looked at in place: a packet that passes through `?` is copied once more.
+        let packet = self.waiting.pop_front();
+        if let Some(packet) = &packet {
+            self.bytes -= packet.bytes();
+        }
+        packet
+    }
+
     /// Takes the packet at the head, with its sojourn time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= packet.bytes();
+        let packet = self.take()?;
         let sojourn = now.since(packet.enqueued);
         Some((packet, sojourn))
     }

@@ -74,7 +74,7 @@ fn c22_new_flows_are_served_before_old_ones() {
             rig.offer(ms(0), of((id % 5) as u32, id, 1_500));
         }
         // Everyone has had a quantum and is old.
-        (0..7).for_each(|_| drop(rig.take(ms(1))));
+        assert_eq!((0..7).filter_map(|_| rig.take(ms(1))).count(), 7);
         for (conn, id) in [(50, 500), (51, 510), (52, 520)] {
             rig.offer(ms(1), of(conn, id, 100));
         }
@@ -115,7 +115,9 @@ fn c24_where_a_flow_goes_when_it_is_found_empty() {
 
         // New, and somebody is old; then old itself.
         let mut flows = self::flows(rules, 100);
-        (0..9).for_each(|id| drop(flows.push(1, of(0, id, 500), Instant::ZERO)));
+        for id in 0..9 {
+            flows.push(1, of(0, id, 500), Instant::ZERO);
+        }
         serve(&mut flows);
         flows.push(2, of(1, 10, 50), Instant::ZERO);
         assert_eq!(serve(&mut flows), (2, Some(10)));
@@ -239,9 +241,12 @@ fn c29_freebsd_takes_one_packet_from_the_queue_with_most_of_them() {
 /// What becomes of packet 14 in a second episode 200 ms after a first one of a single signal, in
 /// between which two packets were lost to an overflow.
 fn second_episode_after_overflow(name: &str) -> Vec<u64> {
-    let mut rig = rig(name, 3, 1_514);
+    let changes = [("limit", Value::Count(3)), ("mtu", Value::Bytes(Bytes(500)))];
+    let mut rig = Rig::new(name, &changes);
     let offer = |rig: &mut Rig, at, ids: &[u64]| {
-        ids.iter().for_each(|&id| rig.offer(ms(at), of(0, id, 1_000)));
+        for &id in ids {
+            rig.offer(ms(at), of(0, id, 1_000));
+        }
     };
     offer(&mut rig, 0, &[1, 2, 3]);
     assert_eq!(rig.take_id(ms(6)), Some(1));

@@ -21,6 +21,31 @@ const NEVER: u128 = u128::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
 
+/// Where an actor stands. What moves packets is called for every packet and there is little of
+/// it; hosts may be many and are called seldom. Each has a tree of its own, so that a link's
+/// path to the root does not grow with the number of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// Links and lines.
+    Network,
+    /// Applications, connections, the sampler.
+    Host,
+}
+
+impl Slot {
+    /// Its rank's place in arrays.
+    #[inline]
+    pub(crate) const fn rank(self) -> usize {
+        (self.0 % 2) as usize
+    }
+
+    /// Its place among those of its rank.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        (self.0 / 2) as usize
+    }
+}
+
 /// A set of actors, each with at most one time, served in order of time and, at equal times,
 /// in the order in which they asked.
 ///
@@ -28,44 +53,33 @@ pub(crate) struct Slot(pub(crate) u32);
 /// time and named streams of chance.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
-    /// Node `i` has the children `2i` and `2i + 1`, and the actors are the leaves, from `leaves`
-    /// on. Siblings are stored as a pair, so that one bounds check serves a match: nodes `2p`
-    /// and `2p + 1` are `pairs[p]`. The root, node 1, is therefore the second of pair 0.
-    pairs: Vec<[u128; 2]>,
-    leaves: usize,
-    used: usize,
-    vacant: Vec<Slot>,
+    /// By rank.
+    trees: [Tree; 2],
     tickets: u64,
 }
 
 impl Agenda {
     /// An agenda without actors.
     pub(crate) fn new() -> Self {
-        Self { pairs: vec![[NEVER; 2]; 8], leaves: 8, used: 0, vacant: Vec::new(), tickets: 0 }
+        Self { trees: [Tree::new(), Tree::new()], tickets: 0 }
     }
 
     /// A place for one more actor, which wants nothing yet.
     ///
     /// # Panics
     ///
-    /// If there are a million actors already.
-    pub(crate) fn join(&mut self) -> Slot {
-        if let Some(slot) = self.vacant.pop() {
-            return slot;
-        }
-        if self.used == self.leaves {
-            self.grow();
-        }
-        assert!(self.used as u64 <= SLOT_MASK, "more than {SLOT_MASK} actors");
-        self.used += 1;
-        Slot(self.used as u32 - 1)
+    /// If there are half a million actors of that rank already.
+    pub(crate) fn join(&mut self, rank: Rank) -> Slot {
+        let index = self.trees[rank as usize].join();
+        let slot = index * 2 + rank as usize;
+        assert!(slot as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK / 2);
+        Slot(slot as u32)
     }
 
     /// Gives a place back.
     pub(crate) fn leave(&mut self, slot: Slot) {
         self.clear(slot);
-        self.vacant.push(slot);
+        self.trees[slot.rank()].vacant.push(slot.index());
     }
 
     /// Takes a ticket: among equal times, the lower ticket is served first.
@@ -86,40 +100,77 @@ impl Agenda {
     #[inline]
     pub(crate) fn set_with(&mut self, slot: Slot, at: Instant, ticket: u64) {
         let lower = ticket << SLOT_BITS | u64::from(slot.0);
-        self.replay(slot, u128::from(at.as_nanos()) << 64 | u128::from(lower));
+        let key = u128::from(at.as_nanos()) << 64 | u128::from(lower);
+        self.trees[slot.rank()].replay(slot.index(), key);
     }
 
     /// Withdraws whatever `slot` asked for.
     #[inline]
     pub(crate) fn clear(&mut self, slot: Slot) {
-        if self.key(slot) != NEVER {
-            self.replay(slot, NEVER);
+        let tree = &mut self.trees[slot.rank()];
+        if tree.key(slot.index()) != NEVER {
+            tree.replay(slot.index(), NEVER);
         }
     }
 
     /// When `slot` will be called.
     #[inline]
     pub(crate) fn due(&self, slot: Slot) -> Instant {
-        Instant::from_nanos((self.key(slot) >> 64) as u64)
+        Instant::from_nanos((self.trees[slot.rank()].key(slot.index()) >> 64) as u64)
     }
 
     /// Who is next, and when; the request stands until it is set or cleared.
     #[inline]
     pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
-        let first = self.pairs[0][1];
+        let first = self.trees[0].least().min(self.trees[1].least());
         let slot = Slot((first as u64 & SLOT_MASK) as u32);
         (first != NEVER).then_some((Instant::from_nanos((first >> 64) as u64), slot))
     }
+}
+
+/// The actors of one rank.
+#[derive(Debug)]
+struct Tree {
+    /// Time in the upper half, ticket and actor in the lower, so that one comparison decides.
+    /// Node `i` has the children `2i` and `2i + 1`, and the actors are the leaves, from `leaves`
+    /// on. Siblings are stored as a pair, so that one bounds check serves a match: nodes `2p`
+    /// and `2p + 1` are `pairs[p]`. The root, node 1, is therefore the second of pair 0.
+    pairs: Vec<[u128; 2]>,
+    leaves: usize,
+    used: usize,
+    vacant: Vec<usize>,
+}
+
+impl Tree {
+    fn new() -> Self {
+        Self { pairs: vec![[NEVER; 2]; 2], leaves: 2, used: 0, vacant: Vec::new() }
+    }
+
+    fn join(&mut self) -> usize {
+        if let Some(index) = self.vacant.pop() {
+            return index;
+        }
+        if self.used == self.leaves {
+            self.grow();
+        }
+        self.used += 1;
+        self.used - 1
+    }
 
     #[inline]
-    fn key(&self, slot: Slot) -> u128 {
-        let node = self.leaves + slot.0 as usize;
+    fn least(&self) -> u128 {
+        self.pairs[0][1]
+    }
+
+    #[inline]
+    fn key(&self, index: usize) -> u128 {
+        let node = self.leaves + index;
         self.pairs[node / 2][node % 2]
     }
 
     #[inline]
-    fn replay(&mut self, slot: Slot, key: u128) {
-        let mut node = self.leaves + slot.0 as usize;
+    fn replay(&mut self, index: usize, key: u128) {
+        let mut node = self.leaves + index;
         let mut least = key;
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
@@ -148,17 +199,21 @@ mod tests {
 
     use super::*;
 
+    fn rank(i: usize) -> Rank {
+        if i % 3 == 0 { Rank::Network } else { Rank::Host }
+    }
+
     #[test]
     fn equal_times_are_served_in_the_order_of_asking() {
         let mut agenda = Agenda::new();
-        let slots: Vec<_> = (0..20).map(|_| agenda.join()).collect();
+        let slots: Vec<_> = (0..20).map(|i| agenda.join(rank(i))).collect();
         for &index in &[3, 17, 0, 9, 12] {
             agenda.set(slots[index], Instant::from_millis(5));
         }
         agenda.set(slots[19], Instant::from_millis(2));
         let mut served = Vec::new();
         while let Some((_, slot)) = agenda.peek() {
-            served.push(slot.0);
+            served.push(slots.iter().position(|&of| of == slot).unwrap());
             agenda.clear(slot);
         }
         assert_eq!(served, [19, 3, 17, 0, 9, 12]);
@@ -168,7 +223,7 @@ mod tests {
     fn it_always_serves_the_least_of_what_a_plain_list_holds() {
         let mut rng = Rng::stream(1, "agenda");
         let mut agenda = Agenda::new();
-        let slots: Vec<_> = (0..50).map(|_| agenda.join()).collect();
+        let slots: Vec<_> = (0..50).map(|i| agenda.join(rank(i))).collect();
         let mut list = [None; 50];
         for ticket in 1..20_000_u64 {
             let index = rng.below(50) as usize;
@@ -182,7 +237,8 @@ mod tests {
                 list[index] = Some((at, ticket));
             }
             let want = list.iter().enumerate().filter_map(|(i, key)| key.map(|key| (key, i))).min();
-            let got = agenda.peek().map(|(at, slot)| (at.as_nanos(), slot.0 as usize));
+            let place = |slot| slots.iter().position(|&of| of == slot).unwrap();
+            let got = agenda.peek().map(|(at, slot)| (at.as_nanos(), place(slot)));
             assert_eq!(got, want.map(|((at, _), i)| (at, i)));
         }
     }

@@ -64,9 +64,7 @@ fn convert(like: Value, json: &Json) -> Option<Value> {
     Some(match like {
         Value::Duration(_) => Value::Duration(Duration::from_nanos(json.as_u64()?)),
         Value::MaybeDuration(_) if json.is_null() => Value::MaybeDuration(None),
-        Value::MaybeDuration(_) => {
-            Value::MaybeDuration(Some(Duration::from_nanos(json.as_u64()?)))
-        }
+        Value::MaybeDuration(_) => Value::MaybeDuration(Some(Duration::from_nanos(json.as_u64()?))),
         Value::Count(_) => Value::Count(json.as_u64()?),
         Value::Bytes(_) => Value::Bytes(Bytes(json.as_u64()?)),
         Value::Rate(_) => Value::Rate(BitRate::new(json.as_u64()?)?),

@@ -1,6 +1,6 @@
 //! From a trial's description to a world that is ready to run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use aqmlab_apps::Carries;
 use aqmlab_core::{BitRate, Duration, Instant, Rng};
@@ -17,6 +17,10 @@ use crate::world::{AppSlot, Wake, World};
 
 /// Most of anything that a trial may have: a bound on memory, far beyond any home.
 const MOST: usize = 10_000;
+/// Most rows of a time series.
+const MOST_ROWS: u64 = 20_000_000;
+/// The longest delay of a way, an hour: far beyond any path, and far from what time can hold.
+const MOST_DELAY_NS: u64 = 3_600_000_000_000;
 
 /// Builds the world of `spec`, watched by `observer`.
 pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, SpecError> {
@@ -30,7 +34,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, S
         network,
         conns: Vec::new(),
         apps: Vec::new(),
-        notices: Default::default(),
+        notices: VecDeque::new(),
         touched: Vec::new(),
         sampler: None,
         events: 0,
@@ -61,14 +65,19 @@ fn check_whole(spec: &Spec) -> Result<(), SpecError> {
         (names.len() < spec.apps.len(), "apps", "two applications have the same name"),
         (step == 0 || measure.window_ns == 0, "measure", "a window of no width counts nothing"),
         (
-            step > 0 && !measure.window_ns.is_multiple_of(step),
+            step > 0 && measure.window_ns % step != 0,
             "measure.window_ns",
             "not a whole multiple of measure.step_ns",
         ),
         (
-            step > 0 && spec.duration_ns / step > 100_000_000,
+            spec.duration_ns / step.max(1) > MOST_ROWS / spec.apps.len().max(1) as u64,
             "measure.step_ns",
-            "more than 100 million steps",
+            "more than 20 million steps of all applications together",
+        ),
+        (
+            measure.sample_ns > 0 && spec.duration_ns / measure.sample_ns > MOST_ROWS / 100,
+            "measure.sample_ns",
+            "more than 200000 samples of each TCP and queue",
         ),
         (measure.from_ns >= end, "measure.from_ns", "not before the end of the measurement"),
         (end > spec.duration_ns, "measure.to_ns", "after the end of the trial"),
@@ -85,12 +94,8 @@ fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
         .ok_or_else(|| SpecError::new(format!("{at}.rate_bps"), "a rate of zero sends nothing"))?;
     let qdisc = choose(&format!("{at}.qdisc"), &link.qdisc, aqmlab_qdisc::kinds::find)?.build();
     let over = link.overhead;
-    let overhead = Overhead {
-        bytes: over.bytes,
-        minimum: over.minimum,
-        atm: over.atm,
-        counted: over.counted,
-    };
+    let overhead =
+        Overhead { bytes: over.bytes, minimum: over.minimum, atm: over.atm, counted: over.counted };
     Ok(Port::new(qdisc, rate, overhead, Rng::stream(seed, &format!("qdisc.{}", link.name))))
 }
 
@@ -108,7 +113,8 @@ fn add_app<O: Observer>(
     ];
     let mut routes = Vec::with_capacity(2);
     for (name, route) in [("up", &app.up), ("down", &app.down)] {
-        let plan = plan_route(&format!("{at}.{name}"), spec, &format!("{}.{name}", app.name), route)?;
+        let plan =
+            plan_route(&format!("{at}.{name}"), spec, &format!("{}.{name}", app.name), route)?;
         routes.push(world.network.lay(plan));
     }
     let routes: [_; 2] = routes.try_into().ok().expect("two directions, two routes");
@@ -118,7 +124,7 @@ fn add_app<O: Observer>(
         name: app.name.clone(),
         app: Some(chosen.build()),
         slot,
-        wakes: Default::default(),
+        wakes: BinaryHeap::new(),
         asked: 0,
         rng: Rng::stream(spec.seed, &format!("app.{}", app.name)),
         conns: Vec::new(),
@@ -150,6 +156,9 @@ fn plan_route(
     }
     if route.links.len() > 200 {
         return Err(SpecError::new(format!("{at}.links"), "more than 200 links in a row"));
+    }
+    if route.delay_ns.max(route.jitter_ns).max(spec.host_jitter_ns) > MOST_DELAY_NS {
+        return Err(SpecError::new(format!("{at}.delay_ns"), "longer than an hour"));
     }
     if !(0.0..=1.0).contains(&route.loss) {
         return Err(SpecError::new(format!("{at}.loss"), "not between 0 and 1"));

@@ -3,7 +3,7 @@
 use aqmlab_core::{Digest, Direction, Duration, Instant, Packet, Rng};
 use aqmlab_node::Port;
 
-use crate::agenda::{Agenda, Slot};
+use crate::agenda::{Agenda, Rank, Slot};
 use crate::line::{Line, LineKey, Target};
 use crate::observer::Observer;
 
@@ -57,7 +57,8 @@ pub(crate) struct RoutePlan {
 pub(crate) struct Network<O> {
     pub(crate) now: Instant,
     pub(crate) agenda: Agenda,
-    pub(crate) actors: Vec<Actor>,
+    /// By rank and place in the agenda.
+    actors: [Vec<Actor>; 2],
     pub(crate) links: Vec<Link>,
     pub(crate) lines: Vec<Line>,
     /// Of each flow: up, down.
@@ -74,7 +75,7 @@ impl<O: Observer> Network<O> {
         Self {
             now: Instant::ZERO,
             agenda: Agenda::new(),
-            actors: Vec::new(),
+            actors: [Vec::new(), Vec::new()],
             links: Vec::new(),
             lines: Vec::new(),
             routes: Vec::new(),
@@ -88,14 +89,24 @@ impl<O: Observer> Network<O> {
 
     /// Gives `actor` a place in the agenda.
     pub(crate) fn enrol(&mut self, actor: Actor) -> Slot {
-        let slot = self.agenda.join();
-        let index = slot.0 as usize;
-        if index == self.actors.len() {
-            self.actors.push(actor);
+        let rank = match actor {
+            Actor::Link(_) | Actor::Line(_) => Rank::Network,
+            Actor::App(_) | Actor::End(..) | Actor::Sampler => Rank::Host,
+        };
+        let slot = self.agenda.join(rank);
+        let (actors, index) = (&mut self.actors[slot.rank()], slot.index());
+        if index == actors.len() {
+            actors.push(actor);
         } else {
-            self.actors[index] = actor;
+            actors[index] = actor;
         }
         slot
+    }
+
+    /// Who has that place.
+    #[inline]
+    pub(crate) fn actor(&self, slot: Slot) -> Actor {
+        self.actors[slot.rank()][slot.index()]
     }
 
     pub(crate) fn add_link(&mut self, name: String, port: Port) {
@@ -121,7 +132,13 @@ impl<O: Observer> Network<O> {
             lines.push(self.line(key));
         }
         if links.is_empty() {
-            lines.push(self.line(LineKey { from: None, target: Target::Host, delay, jitter, reorder }));
+            lines.push(self.line(LineKey {
+                from: None,
+                target: Target::Host,
+                delay,
+                jitter,
+                reorder,
+            }));
         }
         Route { first: links.first().copied(), lines: lines.into(), loss, rng, lost: 0 }
     }
@@ -137,31 +154,44 @@ impl<O: Observer> Network<O> {
     }
 
     /// Takes a packet from its sender.
-    #[inline]
     pub(crate) fn send(&mut self, mut packet: Packet) {
-        self.packets += 1;
-        packet.id = self.packets;
-        self.observer.sent(&packet, self.now);
-        let route = &self.routes[packet.flow as usize][packet.direction.index()];
-        match route.first {
-            Some(link) => self.offer(link, packet),
-            None => self.launch(packet, self.now),
+        match self.stamp(&mut packet) {
+            Some(link) => {
+                self.links[link].port.offer(packet, self.now);
+                self.pump(link);
+            }
+            None => self.send_directly(packet),
         }
     }
 
+    /// Gives a packet its identity; returns the first link of its way.
     #[inline]
-    fn offer(&mut self, link: usize, packet: Packet) {
-        self.links[link].port.offer(packet, self.now);
-        self.pump(link);
+    fn stamp(&mut self, packet: &mut Packet) -> Option<usize> {
+        self.packets += 1;
+        packet.id = self.packets;
+        self.observer.sent(packet, self.now);
+        self.routes[packet.flow as usize][packet.direction.index()].first
+    }
+
+    #[cold]
+    fn send_directly(&mut self, mut packet: Packet) {
+        if let Some(line) = self.leave(&mut packet, self.now) {
+            self.launch(line, Some(packet), self.now);
+        }
     }
 
     /// Sends what a link can send now, and asks to be called when it can send more.
-    #[inline]
     pub(crate) fn pump(&mut self, index: usize) {
         // One at most: what it sends keeps the link busy for a nanosecond at least.
-        if let Some(departure) = self.links[index].port.poll_transmit(self.now) {
-            self.observer.departed(index, &departure);
-            self.launch(departure.packet, departure.done);
+        let port = &mut self.links[index].port;
+        // The packet is read and changed where the discipline put it, and moved once.
+        let mut taken = port.take(self.now);
+        if let Some(packet) = &mut taken {
+            let departure = port.start(packet, self.now);
+            self.observer.departed(index, packet, departure);
+            if let Some(line) = self.leave(packet, departure.done) {
+                self.launch(line, taken, departure.done);
+            }
         }
         let Link { port, slot, .. } = &self.links[index];
         match port.poll_timeout() {
@@ -171,21 +201,28 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Puts a packet that leaves its link at `at` on the line that follows.
+    /// The line on which a packet travels that leaves its link at `at`, if it is not lost.
     #[inline]
-    fn launch(&mut self, mut packet: Packet, at: Instant) {
+    fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<usize> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
         let hop = usize::from(packet.hop);
+        let line = route.lines[hop];
         let last = hop + 1 == route.lines.len();
         if last && route.loss > 0.0 && route.rng.unit() < route.loss {
             route.lost += 1;
-            self.observer.lost(&packet, at);
-            return;
+            self.observer.lost(packet, at);
+            return None;
         }
         packet.hop += 1;
+        Some(line)
+    }
+
+    /// Puts a packet on a line at `at`.
+    #[inline]
+    fn launch(&mut self, line: usize, packet: Option<Packet>, at: Instant) {
         let ticket = self.agenda.ticket();
-        let line = &mut self.lines[route.lines[hop]];
-        if let Some(arrives) = line.push(at, ticket, packet) {
+        let line = &mut self.lines[line];
+        if let Some(arrives) = packet.and_then(|packet| line.push(at, ticket, packet)) {
             self.agenda.set_with(line.slot, arrives, ticket);
         }
     }
@@ -210,21 +247,27 @@ impl<O: Observer> Network<O> {
 
     /// Moves the packet at the end of a line on to the link that follows.
     pub(crate) fn forward(&mut self, line: usize, link: usize) {
-        if let Some(packet) = self.clear(line) {
-            self.offer(link, packet);
+        if let Some(packet) = self.lines[line].pop() {
+            self.call_for_next(line);
+            self.links[link].port.offer(packet, self.now);
+            self.pump(link);
         }
     }
 
-    /// Takes the packet at the end of a line off it, and asks to be called for the next.
+    /// Takes the packet that [`Self::arrived`] off its line.
     #[inline]
-    pub(crate) fn clear(&mut self, index: usize) -> Option<Packet> {
-        let line = &mut self.lines[index];
-        let packet = line.pop();
+    pub(crate) fn clear(&mut self, line: usize) {
+        self.lines[line].pop();
+        self.call_for_next(line);
+    }
+
+    #[inline]
+    fn call_for_next(&mut self, line: usize) {
+        let line = &self.lines[line];
         match line.next() {
             Some((at, ticket)) => self.agenda.set_with(line.slot, at, ticket),
             None => self.agenda.clear(line.slot),
         }
-        packet
     }
 
     /// What was sent and is neither delivered nor destroyed: what waits and what travels.
@@ -244,6 +287,10 @@ impl<O: Observer> Network<O> {
     /// The longest propagation of a flow's way in one direction.
     pub(crate) fn delay(&self, flow: usize, direction: Direction) -> Duration {
         let route = &self.routes[flow][direction.index()];
-        route.lines.iter().map(|&line| self.lines[line].key.delay).fold(Duration::ZERO, |a, b| a + b)
+        route
+            .lines
+            .iter()
+            .map(|&line| self.lines[line].key.delay)
+            .fold(Duration::ZERO, |a, b| a + b)
     }
 }

@@ -11,7 +11,7 @@ pub(crate) trait Observer {
     /// A packet passes the tap at its receiver.
     fn received(&mut self, packet: &Packet, now: Instant);
     /// A packet leaves the queue of a link.
-    fn departed(&mut self, link: usize, departure: &Departure);
+    fn departed(&mut self, link: usize, packet: &Packet, departure: Departure);
     /// A packet is lost on the path, by the scenario's random loss.
     fn lost(&mut self, packet: &Packet, now: Instant);
 }
@@ -26,7 +26,7 @@ impl Observer for Nobody {
     #[inline]
     fn received(&mut self, _packet: &Packet, _now: Instant) {}
     #[inline]
-    fn departed(&mut self, _link: usize, _departure: &Departure) {}
+    fn departed(&mut self, _link: usize, _packet: &Packet, _departure: Departure) {}
     #[inline]
     fn lost(&mut self, _packet: &Packet, _now: Instant) {}
 }

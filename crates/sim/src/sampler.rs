@@ -50,8 +50,7 @@ impl Sampler {
     pub(crate) fn sample<O: Observer>(&mut self, world: &mut World<O>) {
         let now = world.network.now;
         for (index, conn) in world.conns.iter().enumerate() {
-            let Some(ends) = conn.ends.as_ref().filter(|_| conn.transport == Transport::Tcp)
-            else {
+            let Some(ends) = conn.ends.as_ref().filter(|_| conn.transport == Transport::Tcp) else {
                 continue;
             };
             for side in [Side::Home, Side::Wan] {

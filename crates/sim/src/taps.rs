@@ -78,9 +78,9 @@ impl Observer for Taps {
     }
 
     #[inline]
-    fn departed(&mut self, link: usize, departure: &Departure) {
+    fn departed(&mut self, link: usize, packet: &Packet, departure: Departure) {
         let queue = &mut self.queues[link];
-        let left = departure.packet.enqueued + departure.sojourn;
+        let left = packet.enqueued + departure.sojourn;
         let step = (left.as_nanos() / self.step) as usize;
         if queue.worst.len() <= step {
             queue.worst.resize(step + 1, Duration::ZERO);
@@ -90,7 +90,7 @@ impl Observer for Taps {
             queue.sojourn.record(departure.sojourn);
             queue.waited += departure.sojourn;
             queue.packets += 1;
-            queue.bytes += u64::from(departure.packet.ip_len);
+            queue.bytes += u64::from(packet.ip_len);
         }
     }
 

@@ -1,5 +1,7 @@
 //! How the TCP of one end of an application is set up.
 
+use std::collections::BTreeMap;
+
 use aqmlab_apps::Open;
 use aqmlab_tcp::cc::CongestionControl;
 use aqmlab_tcp::{Config, Profile};
@@ -23,7 +25,7 @@ impl TcpPlan {
             SpecError::new(format!("{at}.profile"), problem)
         })?;
         set_all(at, Profile::settings(), &spec.settings, |name, value| profile.set(name, value))?;
-        let standard = KindSpec { kind: profile.default_cc.into(), params: Default::default() };
+        let standard = KindSpec { kind: profile.default_cc.into(), params: BTreeMap::new() };
         let wanted = spec.cc.as_ref().unwrap_or(&standard);
         let cc = choose(&format!("{at}.cc"), wanted, aqmlab_tcp::cc::kinds::find)?;
         if !(68..=65_535).contains(&spec.mtu) {
@@ -34,7 +36,7 @@ impl TcpPlan {
     }
 
     /// The configuration of one connection.
-    pub(crate) fn config(&self, open: &Open) -> Config {
+    pub(crate) fn config(&self, open: Open) -> Config {
         Config {
             profile: self.profile.clone(),
             cc: self.cc.build(),

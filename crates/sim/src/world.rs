@@ -111,7 +111,7 @@ impl<O: Observer> World<O> {
             }
             self.network.now = now;
             self.events += 1;
-            match self.network.actors[slot.0 as usize] {
+            match self.network.actor(slot) {
                 Actor::Link(link) => self.network.pump(link),
                 Actor::Line(line) => match self.network.target(line) {
                     Target::Host => self.deliver(line),
@@ -148,26 +148,23 @@ impl<O: Observer> World<O> {
         let conn = &mut self.conns[index as usize];
         match &packet.header {
             Header::Tcp(header) => {
-                let Some(ends) = &mut conn.ends else {
+                if let Some(ends) = &mut conn.ends {
+                    ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
                     self.network.clear(line);
-                    return;
-                };
-                ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
-                self.network.clear(line);
-                self.drain(index, at);
+                    return self.drain(index, at);
+                }
             }
             Header::Udp(header) | Header::Icmp(header) => {
                 if conn.closed.is_none() {
                     let headers = packet.ip_len.min(28);
                     let payload = packet.ip_len - headers;
                     conn.read[at.index()] += u64::from(payload);
-                    let notice =
-                        Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
+                    let notice = Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
                     self.notices.push_back((conn.app, notice));
                 }
-                self.network.clear(line);
             }
         }
+        self.network.clear(line);
     }
 
     /// Lets one end send all it can, passes on what it reports, and sets its timer.
@@ -296,11 +293,11 @@ impl<O: Observer> World<O> {
         let index = self.conns.len() as u32;
         let id = ConnId(self.apps[app as usize].conns.len() as u32);
         self.apps[app as usize].conns.push(index);
-        let tuple = tuple_of(index, app, &open);
+        let tuple = tuple_of(index, app, open);
         let ends = (open.transport == Transport::Tcp).then(|| {
             let plans = &self.apps[app as usize].tcp;
             let tcps = [Side::Home, Side::Wan].map(|side| {
-                let config = plans[side.index()].config(&open);
+                let config = plans[side.index()].config(open);
                 if side == open.from {
                     Connection::active(config, self.network.now)
                 } else {
@@ -396,7 +393,7 @@ fn packet_of(
 
 /// Addresses and ports as TEACUP's testbed has them: the home is 172.16.10.0/24, the internet
 /// 172.16.11.0/24, with a host of its own for each application.
-fn tuple_of(index: u32, app: u32, open: &aqmlab_apps::Open) -> FiveTuple {
+fn tuple_of(index: u32, app: u32, open: aqmlab_apps::Open) -> FiveTuple {
     let host = 2 + app % 250;
     let protocol = match open.transport {
         Transport::Tcp => 6,

@@ -15,6 +15,8 @@ pub(crate) struct Clock {
     /// The time of the event being handled.
     pub(crate) now: Instant,
     tick: u64,
+    /// 2^64 over the tick, rounded up: multiplying is faster than dividing.
+    reciprocal: u64,
     wheel: bool,
     jiffies: u64,
     from: u64,
@@ -23,8 +25,10 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(tick: Duration, wheel: bool) -> Self {
-        let tick = tick.as_nanos().max(1);
-        Self { now: Instant::ZERO, tick, wheel, jiffies: 0, from: 0, until: tick }
+        // Two nanoseconds at least, or the reciprocal would not fit; a second at most.
+        let tick = tick.as_nanos().clamp(2, 1_000_000_000);
+        let reciprocal = u64::MAX / tick + 1;
+        Self { now: Instant::ZERO, tick, reciprocal, wheel, jiffies: 0, from: 0, until: tick }
     }
 
     /// Moves to `now`; the division is done once a tick.
@@ -54,7 +58,14 @@ impl Clock {
     /// `span` in whole ticks, rounded up.
     #[inline]
     pub(crate) const fn ticks(&self, span: Duration) -> u64 {
-        span.as_nanos().div_ceil(self.tick)
+        let ns = span.as_nanos();
+        // The error of the reciprocal is below one part in 2^64 / tick, so below a tick's worth
+        // of ticks for anything below 2^33 ns, whatever the tick.
+        if ns < 1 << 33 {
+            let ns = ns + self.tick - 1;
+            return ((ns as u128 * self.reciprocal as u128) >> 64) as u64;
+        }
+        ns.div_ceil(self.tick)
     }
 
     /// `span` rounded up to whole ticks.
@@ -72,14 +83,16 @@ impl Clock {
     /// When a timer armed now for `n` ticks goes off.
     #[inline]
     pub(crate) const fn alarm(&self, n: u64) -> Instant {
+        if !self.wheel {
+            let begun = (self.now.as_nanos() > self.from) as u64;
+            let at = self.jiffies.saturating_add(n + begun);
+            return Instant::from_nanos(at.saturating_mul(self.tick));
+        }
         let expires = self.jiffies.saturating_add(n);
-        let mut shift = 0;
-        if self.wheel {
-            let mut start = 63;
-            while n >= start && shift < 24 {
-                shift += 3;
-                start <<= 3;
-            }
+        let (mut shift, mut start) = (0, 63);
+        while n >= start && shift < 24 {
+            shift += 3;
+            start <<= 3;
         }
         // Rounding up by a whole granule, also when the division is exact: the tick under way
         // is not a whole one.
@@ -100,19 +113,39 @@ impl Clock {
     }
 }
 
+/// How much later the timestamp `a` is than `b`, which may be earlier (RFC 7323 §5.2).
+#[inline]
+#[expect(clippy::cast_possible_wrap, reason = "timestamps are compared modulo 2^32")]
+pub(crate) const fn later_by(a: u32, b: u32) -> i32 {
+    a.wrapping_sub(b) as i32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn multiplying_by_the_reciprocal_is_dividing() {
+        for tick in [2, 3, 7, 1_000_000, 4_000_000, 10_000_000, 999_999_937, 1_000_000_000] {
+            let clock = Clock::new(Duration::from_nanos(tick), true);
+            for near in [0, 1, 5, 1_000, 123_456_789, (1 << 33) / tick - 1] {
+                for ns in [near * tick, near * tick + 1, (near * tick).saturating_sub(1)] {
+                    let ticks = clock.ticks(Duration::from_nanos(ns));
+                    assert_eq!(ticks, ns.div_ceil(tick), "{ns} in ticks of {tick}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn timers_are_late_by_up_to_a_granule_and_never_early() {
         let mut clock = Clock::new(Duration::from_millis(4), true);
         for (now_ms, ticks, want_ms) in [
-            (0, 10, 44),   // 40 ms and the tick under way
-            (3, 10, 44),   // still within tick 0
-            (4, 10, 48),   // the next tick
-            (0, 75, 320),  // 300 ms is tick 75; level 1 rounds up to tick 80
-            (8, 62, 260),  // level 0 reaches 62 ticks
+            (0, 10, 44),     // 40 ms and the tick under way
+            (3, 10, 44),     // still within tick 0
+            (4, 10, 48),     // the next tick
+            (0, 75, 320),    // 300 ms is tick 75; level 1 rounds up to tick 80
+            (8, 62, 260),    // level 0 reaches 62 ticks
             (0, 504, 2_048), // level 2: granules of 64 ticks
         ] {
             clock.set(Instant::from_millis(now_ms));

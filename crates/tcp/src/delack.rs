@@ -89,8 +89,7 @@ impl Connection {
     fn raise_quick(&mut self, count: u64) {
         let half = self.rwin.advertised / (2 * u64::from(self.delack.rcv_mss.max(1)));
         let half = if half == 0 { 2 } else { half };
-        let count = half.min(count).min(self.profile.quick_acks.max(count.min(2)));
-        self.delack.quick = self.delack.quick.max(count as u32);
+        self.delack.quick = self.delack.quick.max(half.min(count) as u32);
     }
 
     fn in_quick_ack(&self) -> bool {
@@ -169,8 +168,8 @@ impl Connection {
     #[inline]
     fn check_ack_adaptive(&mut self) {
         let news = self.rcv.nxt - self.rwin.advertised_at;
-        let full = news > u64::from(self.delack.rcv_mss)
-            && self.possible_window() >= self.rwin.advertised;
+        let full =
+            news > u64::from(self.delack.rcv_mss) && self.possible_window() >= self.rwin.advertised;
         if full || self.in_quick_ack() || self.delack.now {
             self.send_ack();
         } else if self.rcv.ranges().is_empty() {
@@ -218,8 +217,7 @@ impl Connection {
         let known = self.rwin.sizing.rtt().unwrap_or(Duration::ZERO);
         let rtt = self.rtt.srtt().map_or(known, |srtt| srtt.min(known));
         let delay = self.profile.ack_compression_delay.min(rtt / 20);
-        self.timers.compressed_ack =
-            self.clock.now + delay + self.profile.ack_compression_slack;
+        self.timers.compressed_ack = self.clock.now + delay + self.profile.ack_compression_slack;
     }
 
     /// A block that is far back must be reported before it falls out of the option.
@@ -232,7 +230,8 @@ impl Connection {
     /// Linux `tcp_send_delayed_ack`.
     fn delay_ack(&mut self) {
         let ack = &self.delack;
-        let mut ato = ack.ato.unwrap_or(ack.least);
+        // Before any data there is no delay: a lone FIN waits for the next tick.
+        let mut ato = ack.ato.unwrap_or(Duration::ZERO);
         if ato > ack.least {
             let mut bound = self.clock.round(Duration::from_millis(500));
             if ack.pingpong || ack.pushed {

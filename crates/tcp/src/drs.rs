@@ -1,11 +1,14 @@
 //! Dynamic right-sizing: the receive buffer follows what arrives in a round trip.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`);
-//! FreeBSD 10.4 `tcp_input.c` (automatic sizing of the receive socket buffer, in steps).
+//! FreeBSD 10.0 to 10.3 `tcp_input.c` (automatic sizing of the receive socket buffer, in steps,
+//! each of a round trip by the echoed timestamp; 10.4 compares the time that has passed with the
+//! receiver's `t_srtt` instead, which stays at the handshake's on a path that fills up).
 
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use crate::Connection;
+use crate::clock::later_by;
 
 /// What the receiver measures to size its buffer.
 #[derive(Debug, Default)]
@@ -111,14 +114,14 @@ impl Connection {
         let window = u128::from(steady) + 2 * growth;
         // What a full-sized segment costs: at least so much that its share is its payload.
         let mut memory = advmss + 896;
-        while self.rwin.from_memory(memory) < advmss {
+        while self.rwin.window_in(memory) < advmss {
             memory += 128;
         }
         let wanted = window / u128::from(advmss) * u128::from(memory);
         let buffer = wanted.min(u128::from(self.profile.receive_buffer_max)) as u64;
         if buffer > self.rwin.buffer {
             self.rwin.buffer = buffer;
-            self.rwin.clamp = self.rwin.from_memory(buffer);
+            self.rwin.clamp = self.rwin.window_in(buffer);
         }
     }
 
@@ -132,7 +135,7 @@ impl Connection {
             return;
         }
         let sizing = &mut self.rwin.sizing;
-        let age_ms = header.ts_ecr.wrapping_sub(sizing.step_from.unwrap_or(0)) as i32;
+        let age_ms = later_by(header.ts_ecr, sizing.step_from.unwrap_or(0));
         if !(1..1_000).contains(&age_ms) {
             sizing.step_bytes += u64::from(header.payload);
             return;

@@ -35,9 +35,8 @@ impl Connection {
             return;
         }
         self.accept_offer(header);
-        self.wire.ecn = self.want_ecn
-            && header.flags.has(TcpFlags::ECE)
-            && header.flags.has(TcpFlags::CWR);
+        self.wire.ecn =
+            self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
         self.init_receive_window(self.mtu - 40 - self.wire.fixed_options());
         self.follow_scaling(header);
         self.state = State::SynReceived;
@@ -101,6 +100,10 @@ impl Connection {
         self.wire.ecn = self.want_ecn && flags.has(TcpFlags::ECE) && !flags.has(TcpFlags::CWR);
         self.snd.una = 1;
         self.finish_handshake(header);
+        if let Some(sent) = self.first_syn.filter(|_| self.stats.rtos == 0) {
+            self.rack_advance(0, 1, sent);
+            self.rack.advanced = false;
+        }
         self.send_ack();
         self.serve_application();
     }
@@ -109,9 +112,8 @@ impl Connection {
     fn cross_syns(&mut self, header: &TcpHeader) {
         self.accept_offer(header);
         self.follow_scaling(header);
-        self.wire.ecn = self.want_ecn
-            && header.flags.has(TcpFlags::ECE)
-            && header.flags.has(TcpFlags::CWR);
+        self.wire.ecn =
+            self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
         self.state = State::SynReceived;
         self.emit_syn(true, false);
     }
@@ -183,15 +185,18 @@ impl Connection {
         self.app_acted = true;
     }
 
-    /// What a full-sized segment carries; never more than half of the peer's largest window.
-    fn size_segments(&mut self) {
+    /// What a full-sized segment carries. Linux never makes it more than half of the largest
+    /// window that the peer has offered (`tcp_bound_to_half_wnd`).
+    pub(crate) fn size_segments(&mut self) {
         let options = self.wire.fixed_options();
         let ours = self.mtu - 40;
         self.wire.advmss = ours - options;
-        let mss = (ours.min(self.wire.mss_clamp) - options).max(1);
+        let mut mss = (ours.min(self.wire.mss_clamp) - options).max(1);
         let window = self.snd.max_window;
         let half = if window > 536 { window / 2 } else { window };
-        let mss = if half > 0 { mss.min(half.max(48).min(u64::from(u32::MAX)) as u32) } else { mss };
+        if half > 0 && !self.is_bsd() {
+            mss = u64::from(mss).min(half.max(48)) as u32;
+        }
         self.window.mss = mss;
         if self.profile.count_bytes {
             self.window.segment = u64::from(mss);

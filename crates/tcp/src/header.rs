@@ -55,6 +55,7 @@ impl Connection {
         self.on_ack_sent();
     }
 
+    #[inline(never)]
     fn add_sacks(&mut self, header: &mut TcpHeader) {
         let room = OPTIONS_ROOM - u32::from(header.options_len);
         // A retransmission keeps its size, so SACK goes without if the packet were too large.

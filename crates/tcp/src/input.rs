@@ -5,6 +5,7 @@
 
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 
+use crate::clock::later_by;
 use crate::connection::Connection;
 use crate::state::State;
 
@@ -20,27 +21,34 @@ impl Connection {
         if header.seq > FARTHEST || header.ack > FARTHEST {
             return;
         }
+        if self.state == State::Established || self.is_beyond_handshake(header) {
+            self.established(header, ecn);
+        }
+    }
+
+    /// Deals with a segment in the states in which data does not flow; returns whether it
+    /// remains to be processed as one of an open connection.
+    #[inline(never)]
+    fn is_beyond_handshake(&mut self, header: &TcpHeader) -> bool {
         match self.state {
             State::Closed => {}
             State::Listen => self.listen(header),
             State::SynSent => self.syn_sent(header),
-            State::SynReceived => {
-                if self.syn_received(header) {
-                    self.established(header, ecn);
-                }
-            }
+            State::SynReceived => return self.syn_received(header),
             State::TimeWait => self.time_wait(header),
-            _ => self.established(header, ecn),
+            _ => return true,
         }
+        false
     }
 
     /// A segment of a connection whose handshake is complete.
+    #[inline]
     fn established(&mut self, header: &TcpHeader, ecn: Ecn) {
         let plain = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ECE.0 | TcpFlags::CWR.0);
         let expected = plain == TcpFlags::ACK.0 && header.seq == self.rcv.nxt;
-        let timely = !header.timestamps
-            || (header.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) >= 0;
-        if !(expected && timely) && !self.validate(header) {
+        let timely = !header.timestamps || later_by(header.ts_val, self.rcv.ts_recent) >= 0;
+        let predicted = expected && timely;
+        if !predicted && !self.validate(header) {
             return;
         }
         if header.timestamps && header.seq <= self.rwin.advertised_at {
@@ -77,7 +85,7 @@ impl Connection {
     }
 
     fn store_timestamp(&mut self, header: &TcpHeader) {
-        if (header.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) >= 0 {
+        if later_by(header.ts_val, self.rcv.ts_recent) >= 0 {
             self.rcv.ts_recent = header.ts_val;
         }
     }
@@ -134,7 +142,7 @@ impl Connection {
 
     /// PAWS (RFC 7323 §5.3), but for a duplicate acknowledgement that was overtaken.
     fn is_outdated(&self, header: &TcpHeader) -> bool {
-        let age = self.rcv.ts_recent.wrapping_sub(header.ts_val) as i32;
+        let age = later_by(self.rcv.ts_recent, header.ts_val);
         if !header.timestamps || !self.wire.timestamps || age <= 1 {
             return false;
         }
@@ -145,7 +153,7 @@ impl Connection {
             && header.ack == self.snd.una
             && header.seq <= self.snd.wl1
             && window <= self.snd.wnd
-            && i64::from(age) <= self.rtt.rto.as_millis() as i64;
+            && age.unsigned_abs() <= self.rtt.rto.as_millis() as u32;
         !disordered
     }
 

@@ -11,6 +11,8 @@
 //!
 //! **Invariant:** nothing here reads a clock, draws chance or allocates in steady state.
 
+#![allow(clippy::struct_excessive_bools, reason = "the state of a protocol is full of switches")]
+
 mod ack;
 pub mod cc;
 mod clock;

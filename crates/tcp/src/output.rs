@@ -6,10 +6,8 @@
 //! Differences: segments are never larger than the MTU (offloads are off), and the queue below
 //! the connection is taken to be empty, so TCP small queues never hold a segment back.
 
-use aqmlab_core::TcpFlags;
-
 use crate::connection::{Alarm, Connection};
-use crate::scoreboard::{FIN, Sent};
+use crate::scoreboard::{FIN, PUSH, Sent};
 use crate::state::State;
 
 /// How much to send.
@@ -31,8 +29,12 @@ impl Connection {
     /// Whether the next segment fits the peer's window whole.
     #[inline]
     pub(crate) fn next_fits_window(&self) -> bool {
+        self.fits_window(self.snd.unsent())
+    }
+
+    #[inline]
+    fn fits_window(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
-        let unsent = self.snd.unsent();
         let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
     }
@@ -47,7 +49,6 @@ impl Connection {
             self.bsd_output();
         } else {
             if self.has_unsent() {
-                self.check_app_limited();
                 self.restart_after_idle();
             }
             self.push_pending();
@@ -70,13 +71,16 @@ impl Connection {
     pub(crate) fn write_transmit(&mut self, nagle_off: bool, push: Push) -> bool {
         let mss = self.current_mss();
         let mut sent = 0;
-        while self.has_unsent() && !self.is_paced() {
+        loop {
             let unsent = self.snd.unsent();
+            if (unsent == 0 && !self.snd.fin_pending()) || self.is_paced() {
+                break;
+            }
             let payload = unsent.min(u64::from(mss)) as u32;
             let fin = self.snd.fin_pending() && u64::from(payload) == unsent;
             // The last segment of all is let through.
             let full = u64::from(self.board.in_flight()) >= self.cwnd_segments();
-            if (full && !fin && push == Push::All) || !self.next_fits_window() {
+            if (full && !fin && push == Push::All) || !self.fits_window(unsent) {
                 break;
             }
             if payload < mss && !fin && !nagle_off && self.nagle_holds() {
@@ -116,22 +120,22 @@ impl Connection {
     pub(crate) fn transmit_new(&mut self, payload: u32, fin: bool) {
         let nothing_out = self.board.is_empty();
         let seq = self.snd.nxt;
-        let mut flags = TcpFlags::default();
+        let mut tags = 0;
         let last = u64::from(payload) == self.snd.unsent();
         let end = seq + u64::from(payload);
         // The end of what was written, and every half a window, asks the receiver to push.
         if payload > 0 && (last || end - self.snd.pushed > self.snd.max_window / 2) {
-            flags = flags.with(TcpFlags::PSH);
+            tags |= PUSH;
             self.snd.pushed = end;
         }
         if fin {
-            flags = flags.with(TcpFlags::FIN);
+            tags |= FIN;
             self.snd.fin_sent = true;
         }
         self.on_data_sent();
         self.pace(payload);
-        self.emit(seq, payload, flags, false);
-        let mut sent = Sent::new(seq, payload, if fin { FIN } else { 0 });
+        let mut sent = Sent::new(seq, payload, tags);
+        self.emit(seq, payload, sent.control(), false);
         sent.sent = self.clock.now;
         self.rate.on_sent(&mut sent, nothing_out);
         self.board.push(sent);

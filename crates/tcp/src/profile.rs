@@ -25,20 +25,42 @@ macro_rules! field {
 }
 
 macro_rules! to_value {
-    ($value:expr, duration) => { Value::Duration($value) };
-    ($value:expr, count) => { Value::Count($value) };
-    ($value:expr, bytes) => { Value::Bytes(Bytes($value)) };
-    ($value:expr, flag) => { Value::Flag($value) };
-    ($value:expr, word $list:expr) => { Value::Word($value, $list) };
+    ($value:expr, duration) => {
+        Value::Duration($value)
+    };
+    ($value:expr, count) => {
+        Value::Count($value)
+    };
+    ($value:expr, bytes) => {
+        Value::Bytes(Bytes($value))
+    };
+    ($value:expr, flag) => {
+        Value::Flag($value)
+    };
+    ($value:expr, word $list:expr) => {
+        Value::Word($value, $list)
+    };
 }
 
 macro_rules! from_value {
-    ($value:expr, duration) => { if let Value::Duration(span) = $value { Some(span) } else { None } };
-    ($value:expr, count) => { if let Value::Count(count) = $value { Some(count) } else { None } };
-    ($value:expr, bytes) => { if let Value::Bytes(size) = $value { Some(size.0) } else { None } };
-    ($value:expr, flag) => { if let Value::Flag(flag) = $value { Some(flag) } else { None } };
+    ($value:expr, duration) => {
+        if let Value::Duration(span) = $value { Some(span) } else { None }
+    };
+    ($value:expr, count) => {
+        if let Value::Count(count) = $value { Some(count) } else { None }
+    };
+    ($value:expr, bytes) => {
+        if let Value::Bytes(size) = $value { Some(size.0) } else { None }
+    };
+    ($value:expr, flag) => {
+        if let Value::Flag(flag) = $value { Some(flag) } else { None }
+    };
     ($value:expr, word $list:expr) => {
-        if let Value::Word(word, _) = $value { $list.iter().copied().find(|w| *w == word) } else { None }
+        if let Value::Word(word, _) = $value {
+            $list.iter().copied().find(|w| *w == word)
+        } else {
+            None
+        }
     };
 }
 

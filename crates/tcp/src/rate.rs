@@ -8,7 +8,7 @@
 use aqmlab_core::{Duration, Instant};
 
 use crate::cc::RateSample;
-use crate::scoreboard::{APP_LIMITED, ANY_RETRANS, SACKED, Sent};
+use crate::scoreboard::{ANY_RETRANS, APP_LIMITED, SACKED, Sent};
 
 /// What a connection has delivered so far, in segments.
 #[derive(Debug)]

@@ -32,16 +32,6 @@ pub(crate) struct Reassembly {
     pub(crate) report: bool,
 }
 
-/// How [`Reassembly::insert`] changed the SACK blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inserted {
-    /// The first or second block, or it is not reported.
-    Near,
-    /// A block so far back that a compressed acknowledgement must go out before (Linux
-    /// `TCP_SACK_BLOCKS_EXPECTED`).
-    Far,
-}
-
 impl Reassembly {
     /// What waits out of order.
     #[inline]
@@ -150,7 +140,7 @@ impl Reassembly {
     }
 
     /// Takes in `[start, end)`, which lies beyond the next byte expected.
-    pub(crate) fn insert(&mut self, start: u64, end: u64) -> Inserted {
+    pub(crate) fn insert(&mut self, start: u64, end: u64) {
         let first = self.ranges.partition_point(|range| range.1 < start);
         let after = first + self.ranges[first..].partition_point(|range| range.0 <= end);
         let mut merged = (start, end);
@@ -158,7 +148,8 @@ impl Reassembly {
             let range = self.ranges[i];
             if range.0 <= start && end <= range.1 {
                 self.note_duplicate(start, end);
-                return self.report_block(start, end);
+                self.report_block(start, end);
+                return;
             }
             let overlap = (range.0.max(start), range.1.min(end));
             if overlap.0 < overlap.1 {
@@ -174,11 +165,19 @@ impl Reassembly {
             self.ranges[first] = merged;
             self.ranges.drain(first + 1..after);
         }
-        self.report_block(start, end)
+        self.report_block(start, end);
+    }
+
+    /// Whether reporting `[start, end)` moves a block, or puts a new one, before more than one
+    /// other (Linux `TCP_SACK_BLOCKS_EXPECTED`): those may fall out of the option.
+    pub(crate) fn is_far(&self, start: u64, end: u64) -> bool {
+        let touches = |block: &(u64, u64)| start <= block.1 && block.0 <= end;
+        let blocks = &self.blocks[..self.count];
+        blocks.iter().position(touches).unwrap_or(self.count) >= 2
     }
 
     /// Moves the block that `[start, end)` belongs to to the front, or makes one.
-    fn report_block(&mut self, start: u64, end: u64) -> Inserted {
+    fn report_block(&mut self, start: u64, end: u64) {
         let touches = |block: &(u64, u64)| start <= block.1 && block.0 <= end;
         let found = self.blocks[..self.count].iter().position(touches);
         let place = found.unwrap_or(self.count);
@@ -195,7 +194,6 @@ impl Reassembly {
         if found.is_some() {
             self.merge_blocks();
         }
-        if place >= 2 { Inserted::Far } else { Inserted::Near }
     }
 
     /// Merges into the first block those that it has come to touch.
@@ -262,10 +260,10 @@ mod tests {
     #[test]
     fn only_four_blocks_are_remembered() {
         let mut reassembly = fresh();
-        let far = (0..6).map(|i| reassembly.insert(200 + i * 100, 250 + i * 100));
-        let far: Vec<_> = far.collect();
-        assert_eq!(far[..2], [Inserted::Near; 2]);
-        assert_eq!(far[2..], [Inserted::Far; 4]);
+        for i in 0..6 {
+            assert_eq!(reassembly.is_far(200 + i * 100, 250 + i * 100), i >= 2);
+            reassembly.insert(200 + i * 100, 250 + i * 100);
+        }
         assert_eq!(blocks(&mut reassembly), [(700, 750), (600, 650), (500, 550), (400, 450)]);
         assert_eq!(reassembly.ranges().len(), 6);
     }

@@ -6,7 +6,6 @@
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
 use crate::connection::Connection;
-use crate::reassembly::Inserted;
 
 impl Connection {
     /// Takes in the data and the FIN of an acceptable segment.
@@ -90,17 +89,19 @@ impl Connection {
 
     fn take_out_of_order(&mut self, header: &TcpHeader, ecn: Ecn) {
         self.check_ce(ecn);
-        self.delack.scheduled = true;
         let data_end = header.seq + u64::from(header.payload);
         if header.flags.has(TcpFlags::FIN) {
             self.rcv.fin = Some(data_end);
         }
         if header.payload == 0 {
+            self.delack.scheduled = true;
             return;
         }
-        if self.rcv.insert(header.seq, data_end) == Inserted::Far {
+        if self.rcv.is_far(header.seq, data_end) {
             self.flush_compressed_ack();
         }
+        self.rcv.insert(header.seq, data_end);
+        self.delack.scheduled = true;
         // Without SACK the window stays, so that duplicates look like duplicates.
         if self.wire.sack {
             self.grow_receive_window(header.payload);

@@ -93,7 +93,7 @@ impl Rtt {
     pub(crate) fn sample(&mut self, rtt: Duration, una: u64, nxt: u64, clock: &Clock) {
         let rtt = rtt.as_nanos().max(1);
         match self.rule {
-            Rule::Linux => self.linux(rtt as i64, una, nxt),
+            Rule::Linux => self.linux(rtt, una, nxt),
             Rule::Rfc6298 | Rule::FreeBsd => self.rfc6298(rtt),
         }
         self.update(clock);
@@ -118,17 +118,18 @@ impl Rtt {
 
     /// Linux: the variation never falls below the minimum timeout, rises at once and falls
     /// once a round trip; a round-trip time that falls moves it at an eighth of the speed.
-    fn linux(&mut self, rtt: i64, una: u64, nxt: u64) {
+    #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
+    fn linux(&mut self, rtt: u64, una: u64, nxt: u64) {
         let minimum = self.minimum;
         if self.srtt8 == 0 {
-            self.srtt8 = (rtt as u64) * 8;
-            self.mdev4 = (rtt as u64) * 2;
+            self.srtt8 = rtt * 8;
+            self.mdev4 = rtt * 2;
             self.rttvar4 = self.mdev4.max(minimum);
             self.mdev4_max = self.rttvar4;
             self.round_end = nxt;
             return;
         }
-        let error = rtt - (self.srtt8 >> 3) as i64;
+        let error = rtt as i64 - (self.srtt8 >> 3) as i64;
         self.srtt8 = self.srtt8.saturating_add_signed(error).max(1);
         let mut step = error.abs() - (self.mdev4 >> 2) as i64;
         if error < 0 && step > 0 {

@@ -30,6 +30,7 @@ pub(crate) struct ReceiveWindow {
     /// The window that the user fixed.
     pub(crate) fixed: Option<u64>,
     pub(crate) is_bsd: bool,
+    /// Zero if all of the buffer is window, as it is on FreeBSD.
     adv_win_scale: u32,
     pub(crate) sizing: RightSizing,
 }
@@ -45,7 +46,7 @@ impl ReceiveWindow {
             ssthresh: 0,
             fixed,
             is_bsd,
-            adv_win_scale: profile.adv_win_scale.min(31) as u32,
+            adv_win_scale: if is_bsd { 0 } else { profile.adv_win_scale.min(31) as u32 },
             sizing: RightSizing::default(),
         };
         if let Some(fixed) = fixed {
@@ -56,8 +57,8 @@ impl ReceiveWindow {
 
     /// The share of `memory` that is window.
     #[inline]
-    pub(crate) const fn from_memory(&self, memory: u64) -> u64 {
-        if self.is_bsd || self.adv_win_scale == 0 {
+    pub(crate) const fn window_in(&self, memory: u64) -> u64 {
+        if self.adv_win_scale == 0 {
             return memory;
         }
         memory - (memory >> self.adv_win_scale)
@@ -65,7 +66,7 @@ impl ReceiveWindow {
 
     /// The least memory whose share is `window`.
     const fn memory_for(&self, window: u64) -> u64 {
-        if self.is_bsd || self.adv_win_scale == 0 {
+        if self.adv_win_scale == 0 {
             return window;
         }
         // window = memory · (1 − 2^−s), so memory = window · 2^s / (2^s − 1).
@@ -80,12 +81,18 @@ impl ReceiveWindow {
     }
 }
 
+/// The least window of at least `window` that a scale of `shift` can express.
+#[inline]
+const fn expressible(window: u64, shift: u8) -> u64 {
+    ((window + (1 << shift) - 1) >> shift) << shift
+}
+
 impl Connection {
     /// The window and its scale for a SYN.
     pub(crate) fn init_receive_window(&mut self, mss: u32) {
         let mss = u64::from(mss.max(1));
         let rwin = &mut self.rwin;
-        let mut space = rwin.from_memory(rwin.buffer);
+        let mut space = rwin.window_in(rwin.buffer);
         if rwin.fixed.is_some() {
             rwin.clamp = space;
         }
@@ -121,7 +128,7 @@ impl Connection {
             // Its window is its buffer, which may grow up to what the scale can say.
             return;
         }
-        let most = rwin.from_memory(rwin.buffer);
+        let most = rwin.window_in(rwin.buffer);
         rwin.clamp = rwin.clamp.min(most);
         // One segment is kept in reserve.
         if rwin.clamp > 2 * advmss && rwin.clamp + advmss > most {
@@ -144,14 +151,25 @@ impl Connection {
 
     /// Linux `__tcp_select_window`: the window that could be offered, not yet scaled. It is
     /// zero rather than silly.
+    #[inline]
     pub(crate) fn possible_window(&mut self) -> u64 {
+        let (rwin, shift) = (&self.rwin, self.wire.rcv_shift);
+        if self.rcv.ranges().is_empty() && shift > 0 && !rwin.is_bsd {
+            // Nothing waits, so all that is allowed is free, and only the offer limits.
+            let free = rwin.window_in(rwin.buffer).min(rwin.ssthresh);
+            return expressible(free, shift);
+        }
+        self.possible_window_beside_what_waits()
+    }
+
+    fn possible_window_beside_what_waits(&mut self) -> u64 {
         let held = self.out_of_order_memory();
         let rwin = &self.rwin;
         if rwin.is_bsd {
             return rwin.buffer.min(rwin.clamp);
         }
-        let allowed = rwin.from_memory(rwin.buffer);
-        let mut free = rwin.from_memory(rwin.buffer.saturating_sub(held));
+        let allowed = rwin.window_in(rwin.buffer);
+        let mut free = rwin.window_in(rwin.buffer.saturating_sub(held));
         let full = rwin.clamp.min(allowed);
         let mss = u64::from(self.delack.rcv_mss).min(full);
         let unit = 1_u64 << self.wire.rcv_shift;
@@ -164,7 +182,7 @@ impl Connection {
         }
         free = free.min(rwin.ssthresh);
         if self.wire.rcv_shift > 0 {
-            return free.next_multiple_of(unit);
+            return expressible(free, self.wire.rcv_shift);
         }
         let window = rwin.advertised;
         if window + mss <= free || window > free {
@@ -183,7 +201,7 @@ impl Connection {
         let open = self.rwin.open(self.rcv.nxt);
         let mut window = self.possible_window();
         if window < open {
-            window = open.next_multiple_of(1 << self.wire.rcv_shift);
+            window = expressible(open, self.wire.rcv_shift);
         }
         self.rwin.advertised = window;
         self.rwin.advertised_at = self.rcv.nxt;
@@ -200,7 +218,7 @@ impl Connection {
         }
         let held = self.out_of_order_memory();
         let rwin = &mut self.rwin;
-        let space = rwin.from_memory(rwin.buffer.saturating_sub(held));
+        let space = rwin.window_in(rwin.buffer.saturating_sub(held));
         let room = rwin.clamp.min(space).saturating_sub(rwin.ssthresh);
         if room == 0 {
             return;

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_core::Instant;
+use aqmlab_core::{Instant, TcpFlags};
 
 /// Selectively acknowledged.
 pub(crate) const SACKED: u8 = 0x01;
@@ -21,6 +21,8 @@ pub(crate) const LOST: u8 = 0x04;
 pub(crate) const APP_LIMITED: u8 = 0x08;
 /// Carries the FIN.
 pub(crate) const FIN: u8 = 0x10;
+/// Asks the receiver to push.
+pub(crate) const PUSH: u8 = 0x40;
 /// Is in the list in order of transmission.
 const LISTED: u8 = 0x20;
 /// Was retransmitted at some time.
@@ -32,6 +34,7 @@ pub(crate) const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
 const NONE: u32 = u32::MAX;
 
 /// A segment that was sent and not yet acknowledged.
+#[expect(clippy::struct_field_names, reason = "`sent` is when")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     /// Number of its first byte.
@@ -73,6 +76,18 @@ impl Sent {
         self.seq + self.len as u64 + (self.flags & FIN != 0) as u64
     }
 
+    /// The control bits that it is sent with, each time.
+    pub(crate) const fn control(&self) -> TcpFlags {
+        let mut control = TcpFlags(0);
+        if self.is(FIN) {
+            control = control.with(TcpFlags::FIN);
+        }
+        if self.is(PUSH) {
+            control = control.with(TcpFlags::PSH);
+        }
+        control
+    }
+
     #[inline]
     pub(crate) const fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -97,7 +112,7 @@ pub(crate) struct Scoreboard {
     fack: u64,
     /// Where to look for the next segment to retransmit.
     pub(crate) hint: Option<u32>,
-    /// Where counting of SACKed segments for RFC 6675 stopped, and the count.
+    /// Where counting of segments tagged S for RFC 6675 stopped, and the count.
     pub(crate) lost_hint: Option<(u32, u32)>,
     /// The blocks of the last acknowledgement, in order, to be passed over in the next.
     pub(crate) cache: [(u64, u64); 4],
@@ -195,14 +210,19 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
         let id = self.end_id();
-        self.queue.push_back(sent);
-        self.enlist(id);
+        let tail = std::mem::replace(&mut self.tail, id);
+        let flags = sent.flags | LISTED;
+        self.queue.push_back(Sent { flags, before: tail, after: NONE, ..sent });
+        self.link(tail, id);
     }
 
     /// Removes the first segment; its tags are the caller's business.
     #[inline]
     pub(crate) fn pop(&mut self) {
-        self.delist(self.first);
+        let Some(&Sent { flags, before, after, .. }) = self.queue.front() else { return };
+        if flags & LISTED != 0 {
+            self.unlink(before, after);
+        }
         self.queue.pop_front();
         self.first += 1;
         if self.hint.is_some_and(|hint| hint < self.first) {
@@ -219,12 +239,18 @@ impl Scoreboard {
         sent.flags |= LISTED;
         sent.before = tail;
         sent.after = NONE;
+        self.tail = id;
+        self.link(tail, id);
+    }
+
+    /// Lets `id` follow `tail` in the list.
+    #[inline]
+    fn link(&mut self, tail: u32, id: u32) {
         if tail == NONE {
             self.head = id;
         } else {
             self.get_mut(tail).after = id;
         }
-        self.tail = id;
     }
 
     /// Takes the segment out of the list in order of transmission.
@@ -236,6 +262,12 @@ impl Scoreboard {
         }
         sent.flags &= !LISTED;
         let (before, after) = (sent.before, sent.after);
+        self.unlink(before, after);
+    }
+
+    /// Closes the gap between `before` and `after` in the list.
+    #[inline]
+    fn unlink(&mut self, before: u32, after: u32) {
         if before == NONE {
             self.head = after;
         } else {

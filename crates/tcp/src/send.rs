@@ -89,6 +89,7 @@ impl Connection {
         if !self.state.may_write() || self.snd.fin_wanted || self.snd.pouring {
             return 0;
         }
+        self.check_app_limited();
         let room = self.snd.capacity.saturating_sub(self.snd.buffered());
         let taken = bytes.min(room);
         self.snd.written += taken;
@@ -100,6 +101,7 @@ impl Connection {
     /// Writes without end, as fast as the buffer empties, until closed.
     pub fn pour(&mut self) {
         if self.state.may_write() && !self.snd.fin_wanted {
+            self.check_app_limited();
             self.snd.pouring = true;
             self.app_acted = true;
         }

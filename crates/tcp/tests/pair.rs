@@ -11,7 +11,13 @@ use support::{Pair, Wire, config};
 const HOUR: Instant = Instant::from_millis(3_600_000);
 
 /// Transfers `bytes` each way and closes both halves.
-fn transfer(client: Profile, server: Profile, cc: (&str, &str), wire: Wire, bytes: [u64; 2]) -> Pair {
+fn transfer(
+    client: Profile,
+    server: Profile,
+    cc: (&str, &str),
+    wire: Wire,
+    bytes: [u64; 2],
+) -> Pair {
     let mut pair = Pair::new(config(client, cc.0), config(server, cc.1), wire, 7);
     pair.to_write = bytes;
     pair.closes = [true; 2];
@@ -23,7 +29,12 @@ fn assert_complete(pair: &Pair, bytes: [u64; 2]) {
     for at in 0..2 {
         let seen = &pair.seen[at];
         assert!(seen.established, "end {at}: {seen:?} {:?}", pair.ends[at].metrics());
-        assert_eq!(seen.read, bytes[1 - at], "end {at}: {seen:?} {:?}", pair.ends[1 - at].metrics());
+        assert_eq!(
+            seen.read,
+            bytes[1 - at],
+            "end {at}: {seen:?} {:?}",
+            pair.ends[1 - at].metrics()
+        );
         assert!(seen.finished && seen.closed && !seen.aborted, "end {at}: {seen:?}");
     }
 }
@@ -31,7 +42,13 @@ fn assert_complete(pair: &Pair, bytes: [u64; 2]) {
 #[test]
 fn a_megabyte_over_a_clean_wire_is_sent_once() {
     for profile in Profile::all() {
-        let pair = transfer(profile.clone(), profile.clone(), ("reno", "reno"), Wire::clean(20), [1 << 20, 0]);
+        let pair = transfer(
+            profile.clone(),
+            profile.clone(),
+            ("reno", "reno"),
+            Wire::clean(20),
+            [1 << 20, 0],
+        );
         assert_complete(&pair, [1 << 20, 0]);
         let stats = pair.ends[0].stats();
         assert_eq!(stats.retransmitted_segments, 0, "{}", profile.name);

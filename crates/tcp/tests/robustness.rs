@@ -55,7 +55,11 @@ fn header() -> impl Strategy<Value = TcpHeader> {
 enum Operation {
     Segment(TcpHeader, u8),
     /// The peer's plausible next segment: in order, so much data, acknowledging so much.
-    Plausible { payload: u32, acked: u64, window: u32 },
+    Plausible {
+        payload: u32,
+        acked: u64,
+        window: u32,
+    },
     Wait(u32),
     Timeout,
     Write(u64),
@@ -195,16 +199,23 @@ proptest! {
 #[test]
 fn every_controller_is_found_by_name() {
     for name in CONTROLLERS {
-        assert!(controller(name).ssthresh(
-            &aqmlab_tcp::cc::Window {
-                cwnd: 10, ssthresh: u64::MAX, segment: 1, mss: 1_448, clamp: 1 << 30,
-            },
-            &aqmlab_tcp::cc::Congestion {
-                now: Instant::ZERO,
-                in_flight: 10,
-                signal: aqmlab_tcp::cc::Signal::Loss,
-                srtt: None,
-            },
-        ) >= 2, "{name}");
+        assert!(
+            controller(name).ssthresh(
+                &aqmlab_tcp::cc::Window {
+                    cwnd: 10,
+                    ssthresh: u64::MAX,
+                    segment: 1,
+                    mss: 1_448,
+                    clamp: 1 << 30,
+                },
+                &aqmlab_tcp::cc::Congestion {
+                    now: Instant::ZERO,
+                    in_flight: 10,
+                    signal: aqmlab_tcp::cc::Signal::Loss,
+                    srtt: None,
+                },
+            ) >= 2,
+            "{name}"
+        );
     }
 }

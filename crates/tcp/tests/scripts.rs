@@ -9,7 +9,8 @@ use support::script;
 
 fn scripts(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(folder);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries =
+        std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
@@ -53,7 +54,10 @@ fn a_wrong_script_says_where_and_what() {
         ("establish rtt=100ms\n+0ms wrte 5\n", ":2: unknown: in, out, write"),
         ("mtu big\n", ":1: `big` is not a number"),
         ("set rto_mn 5ms\n", ":1: no setting `rto_mn`"),
-        ("establish\n\n+0ms write 10\n+0ms out . 1(11)\n", ":4: another length; found @0s: P. 1(10)"),
+        (
+            "establish\n\n+0ms write 10\n+0ms out . 1(11)\n",
+            ":4: another length; found @0s: P. 1(10)",
+        ),
         ("establish\n+0ms write 10\n", "at the end: unexpected at @0s: P. 1(10)"),
         ("establish\n+1ms in . 1(0) ack 1 wni 5\n", ":2: `wni` is nothing that a segment has"),
     ] {

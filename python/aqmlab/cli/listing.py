@@ -58,5 +58,7 @@ def _text(entry: dict[str, Any]) -> list[str]:
     width = max((len(param["name"]) for param in entry.get("params", ())), default=0)
     for param in entry.get("params", ()):
         choices = f" One of {', '.join(param['choices'])}." if param.get("choices") else ""
-        lines.append(f"      {param['name']:<{width}} = {param['text']:<10} {param['doc']}{choices}")
+        lines.append(
+            f"      {param['name']:<{width}} = {param['text']:<10} {param['doc']}{choices}"
+        )
     return lines

@@ -39,8 +39,8 @@ def command(
     from aqmlab.failures import RequestError
 
     request = Request(source, tuple(sets or ()), (), seeds, duration)
-    chosen, spec = _from_folder(Path(source), trial) if Path(source).is_dir() else _planned(
-        request, trial
+    chosen, spec = (
+        _from_folder(Path(source), trial) if Path(source).is_dir() else _planned(request, trial)
     )
     if Path(source).is_dir() and (sets or seeds or duration):
         raise RequestError("pcap: a finished trial cannot be changed", "name its scenario instead")
@@ -83,7 +83,9 @@ def _choose(trials: dict[str, dict[str, Any]], trial: str | None) -> tuple[str, 
     if trial is None:
         trial = next(iter(trials))
     if trial not in trials:
-        raise RequestError(f"--trial: unknown trial `{trial}`", suggestion(trial, list(trials)[:50]))
+        raise RequestError(
+            f"--trial: unknown trial `{trial}`", suggestion(trial, list(trials)[:50])
+        )
     return trial, trials[trial]
 
 

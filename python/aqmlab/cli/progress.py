@@ -75,8 +75,8 @@ class Bar:
 def cost(trial: Trial) -> float:
     """About what a trial costs to run: seconds of each link's traffic, and of the rest."""
     spec = json.loads(trial.spec)
-    mbit = sum(link["rate_bps"] for link in spec["links"]) / 1e6
-    return (spec["duration_ns"] / 1e9) * (1 + mbit)
+    mbit: float = sum(link["rate_bps"] for link in spec["links"]) / 1e6
+    return float(spec["duration_ns"]) / 1e9 * (1 + mbit)
 
 
 def _bar(target: object) -> Progress:

@@ -31,9 +31,7 @@ def command(
     from aqmlab.api import Request, complete, default_folder
     from aqmlab.cli import console, summary
 
-    request = Request(
-        scenario, tuple(sets or ()), tuple(vary or ()), seeds, duration, engine
-    )
+    request = Request(scenario, tuple(sets or ()), tuple(vary or ()), seeds, duration, engine)
     campaign, warnings = prepare(request)
     for warning in warnings:
         console.talk(f"warning: {warning}")
@@ -64,7 +62,7 @@ def execute(campaign: Campaign, folder: object, jobs: int | None) -> tuple[Repor
 
     from aqmlab import campaign as campaigns
     from aqmlab.cli.progress import Bar
-    from aqmlab.failures import Interrupted
+    from aqmlab.failures import StoppedError
     from aqmlab.results import load
 
     path = Path(str(folder))
@@ -72,7 +70,7 @@ def execute(campaign: Campaign, folder: object, jobs: int | None) -> tuple[Repor
     try:
         report = campaigns.run(campaign, path, jobs=jobs, progress=bar)
     except KeyboardInterrupt:
-        raise Interrupted(
+        raise StoppedError(
             f"interrupted; what was finished is kept in {path}",
             "the same command goes on from here",
         ) from None

@@ -14,6 +14,13 @@ from aqmlab.cli import options
 def command(
     first: Annotated[Path, typer.Argument(metavar="A.pcap", help="Captured at one end.")],
     second: Annotated[Path, typer.Argument(metavar="B.pcap", help="Captured at the other end.")],
+    synchronised: Annotated[
+        bool, typer.Option("--synchronised", help="The clocks agree: measure one-way delays too.")
+    ] = False,
+    translation: Annotated[
+        str,
+        typer.Option(metavar="WHAT", help="What a NAT between rewrites: none, addresses, ports."),
+    ] = "none",
     as_json: options.AsJson = False,
 ) -> int:
     """Measure round-trip times between two captures by synthetic packet pairs."""
@@ -25,7 +32,8 @@ def command(
         if not path.is_file():
             raise RequestError(f"{path}: there is no such file")
     try:
-        found = _core.spp(str(first), str(second), json.dumps({}))
+        wishes = json.dumps({"synchronised": synchronised, "translation": translation})
+        found = _core.spp(str(first), str(second), wishes)
     except ValueError as error:
         raise RequestError(str(error)) from None
     if as_json:
@@ -48,8 +56,24 @@ def plain(value: Any) -> Any:
     return number(value) if isinstance(value, float) else value
 
 
+_SHOWN = (
+    ("protocol", ""),
+    ("from", "from"),
+    ("to", "to"),
+    ("packets_sent", "packets"),
+    ("loss_percent", "loss %"),
+    ("rtt_n", "pairs"),
+    ("rtt_p5_ms", "RTT p5"),
+    ("rtt_p50_ms", "p50"),
+    ("rtt_p95_ms", "p95"),
+    ("rtt_p99_ms", "p99 ms"),
+    ("owd_p50_ms", "one way p50"),
+    ("owd_p95_ms", "p95 ms"),
+)
+"""The columns that fit a terminal, and their heads; JSON has all."""
+
+
 def _show(found: dict[str, Any]) -> None:
-    """Prints every table of columns, and everything else as name and value."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -57,15 +81,15 @@ def _show(found: dict[str, Any]) -> None:
     from aqmlab.cli import console
     from aqmlab.cli.summary import number
 
-    target = console.stdout()
-    for name, value in found.get("tables", found).items():
-        if not isinstance(value, dict):
-            target.print(f"{name}: {value}", markup=False)
-            continue
-        table = Table(title=escape(name), box=box.SIMPLE_HEAD, title_justify="left")
-        for column in value:
-            table.add_column(escape(column), no_wrap=True)
-        for row in zip(*value.values(), strict=True):
-            cells = (number(one) if isinstance(one, float) else str(one) for one in row)
-            table.add_row(*map(escape, cells))
-        target.print(table)
+    flows = found["flows"]
+    columns = [(name, head) for name, head in _SHOWN if name in flows]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name, head in columns:
+        words = name in ("protocol", "from", "to")
+        table.add_column(head, justify="left" if words else "right", overflow="fold")
+    for row in zip(*(flows[name] for name, _ in columns), strict=True):
+        table.add_row(*(escape(one) if isinstance(one, str) else number(one) for one in row))
+    console.stdout().print(table)
+    for name, value in found.items():
+        if name != "flows":
+            console.talk(f"{name.replace('_', ' ')}: {value}")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from aqmlab.campaign import Report
+    from aqmlab.overview import Line
     from aqmlab.results import Results
     from aqmlab.verdict import Verdict
 
@@ -25,7 +26,7 @@ def show(results: Results, most: int | None = MOST_ROWS) -> None:
     """Prints what each application experienced in each condition, and the verdict."""
     from rich.markup import escape
 
-    from aqmlab.overview import Line, lines
+    from aqmlab.overview import lines
 
     rows = list(lines(results))
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
@@ -49,19 +50,13 @@ def close(results: Results, report: Report | None = None) -> None:
     """Prints where the results are and what stands for them."""
     trials = results.manifest["trials"]
     seeds = len({trial["seed"] for trial in trials})
-    print(f"folder: {results.path}", file=_talk())
-    print(f"trials: {len(trials)} ({seeds} seed{'s' * (seeds != 1)})", file=_talk())
+    console.talk(f"folder: {results.path}")
+    console.talk(f"trials: {len(trials)} ({seeds} seed{'s' * (seeds != 1)})")
     if report is not None and report.run:
-        print(f"time: {report.seconds:.1f} s for {report.run} trials", file=_talk())
-    print(f"digest: {results.digest or 'none yet: trials are missing'}", file=_talk())
+        console.talk(f"time: {report.seconds:.1f} s for {report.run} trials")
+    console.talk(f"digest: {results.digest or 'none yet: trials are missing'}")
     if seeds == 1:
-        print("note: one seed is not a result; --seeds 5 says how much it varies", file=_talk())
-
-
-def _talk() -> object:
-    import sys
-
-    return sys.stderr
+        console.talk("note: one seed is not a result; --seeds 5 says how much it varies")
 
 
 def _table() -> Table:
@@ -75,11 +70,11 @@ def _table() -> Table:
     for name in ("Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("because", no_wrap=True)
+    table.add_column("because", overflow="fold")
     return table
 
 
-def _cells(line: object) -> Iterator[str]:
+def _cells(line: Line) -> Iterator[str]:
     from rich.markup import escape
 
     yield escape(line.app)
@@ -96,7 +91,7 @@ def _verdict(verdict: Verdict | None) -> tuple[str, str]:
         return "", ""
     style = _STYLES.get(verdict.word)
     word = f"[{style}]{verdict.word}[/]" if style else verdict.word
-    return word, verdict.deciding.brief if verdict.deciding else ""
+    return word, verdict.because
 
 
 def number(value: float | None) -> str:

@@ -67,9 +67,11 @@ class Boxes:
         """A power of ten below everything that is above zero."""
         found = [value for column in self.columns for value in rows[column] if value and value > 0]
         least = max(min(found, default=self.least_floor), self.least_floor)
-        return 10 ** math.floor(math.log10(least))
+        return float(10 ** math.floor(math.log10(least)))
 
-    def _panel(self, axes: Axes, found: dict, choice: Choice, floor: float) -> None:
+    def _panel(
+        self, axes: Axes, found: dict[tuple[str, str, str], Box], choice: Choice, floor: float
+    ) -> None:
         width = 0.84 / max(1, len(choice.queues) * len(choice.rtts))
         for number, queue in enumerate(choice.queues):
             for step, (marker, rtt) in enumerate(zip(MARKERS, choice.rtts, strict=False)):
@@ -115,7 +117,9 @@ class Choice:
 Box = tuple[float | None, float | None, float | None]
 
 
-def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> dict[tuple, Box]:
+def _lookup(
+    rows: pl.DataFrame, rate: str, columns: Sequence[str]
+) -> dict[tuple[str, str, str], Box]:
     import polars as pl
 
     return {
@@ -137,7 +141,7 @@ def draw_boxes(
         axes.vlines(*zip(*bars, strict=True), color=colour, linewidth=1.4)
     if shown:
         axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=3.6)
-    style = {"markersize": 4.5, "clip_on": False}
+    style: dict[str, Any] = {"markersize": 4.5, "clip_on": False}
     if zero:
         axes.plot(zero, [floor] * len(zero), "v", color=colour, markerfacecolor="white", **style)
     if missing:

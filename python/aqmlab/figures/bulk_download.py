@@ -53,7 +53,12 @@ def _draw(results: Results) -> Iterator[Drawing]:
         axes.set_ylim(bottom=0)
         axes.set_ylabel("throughput (Mbit/s)")
         axes.grid(visible=False, axis="x")
-        axes.set_xticks(range(len(choice.rtts)), [f"RTT {rtt}" if rtt else "" for rtt in choice.rtts])
+        axes.set_xticks(
+            range(len(choice.rtts)), [f"RTT {rtt}" if rtt else "" for rtt in choice.rtts]
+        )
+        axes.tick_params(axis="x", length=0)
+        beside = 0.6 if len(choice.rtts) == 1 else 0.0
+        axes.set_xlim(-0.5 - beside, len(choice.rtts) - 0.5 + beside)
     handles = [Line2D([], [], color=colour(n), linewidth=5) for n in range(len(choice.queues))]
     legend_below(made, handles, [plain_text(queue) for queue in choice.queues])
     apps = ", ".join(data.ordered(frame, "app"))

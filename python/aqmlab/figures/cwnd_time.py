@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aqmlab.figures import data
 from aqmlab.figures.drawing import Figure
 from aqmlab.figures.series import Series
 
@@ -26,7 +25,7 @@ def _senders(results: Results) -> pl.DataFrame:
     sides = primary.with_columns(sender).select(keys)
     frame = results.labelled("tcp_series").join(sides, on=keys, how="inner", maintain_order="left")
     few = frame.group_by("trial", "flow").agg(pl.col("conn").n_unique().alias("conns"))
-    groups = data.app_groups(results.manifest.get("apps", {}))
+    groups = results.manifest.get("app_groups", {})
     return (
         frame.join(few, on=["trial", "flow"], maintain_order="left")
         .filter(pl.col("conns") <= _MOST_CONNS)

@@ -31,7 +31,7 @@ def _streams(results: Results) -> pl.DataFrame:
         pl.col("metric").is_in([_AR, _RR]) & pl.col("flow").is_in(dash)
     )
     keys = ["trial", "queue_label", "rate_label", "rtt_label", "flow"]
-    groups = data.app_groups(kinds)
+    groups = results.manifest.get("app_groups", {})
     wide = frame.group_by(keys, maintain_order=True).agg(
         pl.col("value").filter(pl.col("metric") == name).first().alias(name) for name in (_AR, _RR)
     )
@@ -92,6 +92,9 @@ def _panel(axes: Axes, rows: pl.DataFrame, choice: Choice) -> None:
     axes.set_ylabel("rate (Mbit/s)")
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(choice.rtts)), [f"RTT {rtt}" if rtt else "" for rtt in choice.rtts])
+    axes.tick_params(axis="x", length=0)
+    beside = 0.6 if len(choice.rtts) == 1 else 0.0
+    axes.set_xlim(-0.5 - beside, len(choice.rtts) - 0.5 + beside)
 
 
 FIGURE = Figure("Video streams", ("apps",), _draw, _applies)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,25 +37,12 @@ def ordered(frame: pl.DataFrame, column: str) -> list[str]:
     return frame[column].unique(maintain_order=True).to_list()
 
 
-def chosen(
-    frame: pl.DataFrame, column: str, most: int, what: str
-) -> tuple[list[str], list[str]]:
+def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list[str], list[str]]:
     """At most `most` values of a column, and a note if some are left out."""
     values = ordered(frame, column)
     kept = spread(values, most)
     note = [] if len(kept) == len(values) else [f"{len(kept)} of {len(values)} {what} are shown"]
     return kept, note
-
-
-def app_groups(kinds: dict[str, str]) -> dict[str, str]:
-    """For each application the name it is shown under: copies (web-1, web-2) stand together.
-
-    >>> app_groups({"web-1": "web", "web-2": "web", "game-1": "game"})
-    {'web-1': 'web', 'web-2': 'web', 'game-1': 'game-1'}
-    """
-    stems = {name: (re.sub(r"-\d+$", "", name), kind) for name, kind in kinds.items()}
-    count = Counter(stems.values())
-    return {name: stem[0] if count[stem] > 1 else name for name, stem in stems.items()}
 
 
 def carrying(results: Results, name: str) -> pl.DataFrame:
@@ -67,7 +53,8 @@ def carrying(results: Results, name: str) -> pl.DataFrame:
     key = f"carrying {name}"
     if key not in results.memo:
         results.memo[key] = _carrying(results, name)
-    return results.memo[key]
+    frame: pl.DataFrame = results.memo[key]
+    return frame
 
 
 def _carrying(results: Results, name: str) -> pl.DataFrame:
@@ -80,7 +67,7 @@ def _carrying(results: Results, name: str) -> pl.DataFrame:
         frame = frame.join(primary, on=keys, how="inner", maintain_order="left")
     else:
         frame = frame.filter(pl.col("primary"))
-    groups = app_groups(results.manifest.get("apps", {}))
+    groups = results.manifest.get("app_groups", {})
     shown = pl.col("flow").replace(groups)
     both = (
         frame.group_by("flow").agg(pl.col("direction").n_unique().alias("ways"))

@@ -15,7 +15,7 @@ from aqmlab.figures.drawing import (
     line_style,
     plain_text,
 )
-from aqmlab.figures.series import MOST_PLACES, MOST_POINTS_AS_LINES
+from aqmlab.figures.series import MOST_PLACES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aqmlab.results import Results
 
 _COLUMNS = (("backlog_packets", "backlog (packets)"), ("sojourn_max_ms", "longest sojourn (ms)"))
+_MOST_POINTS = 200
 
 
 def _draw(results: Results) -> Iterator[Drawing]:
@@ -50,7 +51,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
         ]
         legend_below(made, handles, [plain_text(queue) for queue in queues])
         caption = (
-            f"Backlog and longest sojourn of each sample at the bottleneck"
+            f"Mean backlog and longest sojourn of each 200th of the trial at the bottleneck"
             f"{' at ' + place if place else ''}, seed {here['seed'][0]}; linear below 1."
         )
         yield Drawing(f"queue_time-{data.slug(place)}", made, caption, [*notes, *more])
@@ -62,18 +63,29 @@ def _panel(axes: Axes, frame: pl.DataFrame, column: str, queues: list[str]) -> N
 
     for number, queue in enumerate(queues):
         line = frame.filter(pl.col("queue_label") == queue)
-        line = line.filter(line["trial"] == line["trial"][0]) if line.height else line
+        line = _coarse(line.filter(line["trial"] == line["trial"][0])) if line.height else line
         axes.plot(
             line["t_s"].to_numpy(),
             line[column].to_numpy(),
             line_style(number),
             color=colour(number),
             linewidth=0.8,
-            rasterized=line.height > MOST_POINTS_AS_LINES // 2,
         )
     axes.set_yscale("symlog", linthresh=1)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _coarse(line: pl.DataFrame) -> pl.DataFrame:
+    """Mean backlog and longest sojourn of spans long enough for the eye to follow."""
+    import polars as pl
+
+    span_s = max(float(line["t_s"].to_numpy().max()) / _MOST_POINTS, 1e-9)
+    return (
+        line.group_by((pl.col("t_s") / span_s).ceil().alias("span"), maintain_order=True)
+        .agg(pl.col("t_s").mean(), pl.col("backlog_packets").mean(), pl.col("sojourn_max_ms").max())
+        .sort("t_s")
+    )
 
 
 FIGURE = Figure("Queues over time", ("queue_series",), _draw)

@@ -53,7 +53,8 @@ def _draw(results: Results) -> Iterator[Drawing]:
                 x = [place[rate] for rate in here["rate_label"]]
                 low, middle, high = (here[name].to_list() for name in _COLUMNS)
                 axes.plot(x, middle, line, color=colour(number), marker=".", markersize=3)
-                axes.fill_between(x, low, high, color=colour(number), alpha=0.15, linewidth=0)
+                if len(rtts) == 1:  # of more, the areas would hide each other
+                    axes.fill_between(x, low, high, color=colour(number), alpha=0.15, linewidth=0)
         log_axis(axes.yaxis)
         axes.set_ylabel("RTT (ms)")
     panels[-1].set_xticks(range(len(rates)), rates, rotation=90, fontsize=6.5)
@@ -64,9 +65,10 @@ def _draw(results: Results) -> Iterator[Drawing]:
         handles += [Line2D([], [], color="#555555", linestyle=line) for line in LINES[: len(rtts)]]
         labels += [f"RTT {rtt}" for rtt in rtts]
     legend_below(made, handles, labels)
+    area = ", and from the 25th to the 75th percentile" if len(rtts) == 1 else ""
     caption = (
-        "Round-trip times over the rates of the line: median, and from the 25th to the 75th "
-        f"percentile; {data.span_note(results)}, {data.seeds_note(results)}."
+        f"Round-trip times over the rates of the line: median{area}; "
+        f"{data.span_note(results)}, {data.seeds_note(results)}."
     )
     yield Drawing("rates", made, caption, [*notes, *more, *rest])
 

@@ -79,5 +79,3 @@ def _image(drawing: Drawing) -> dict[str, str]:
         "caption": drawing.caption + (f" {notes}." if notes else ""),
         "name": drawing.name,
     }
-
-

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.figures.data import app_groups
 from aqmlab.overview import Line, lines
 from aqmlab.verdict import BAD, GOOD, TOLERABLE, UNKNOWN, Verdict, quantity, worst
 
@@ -51,15 +51,20 @@ def _cell(verdict: Verdict | None) -> Cell | None:
     if verdict is None:
         return None
     decided = verdict.deciding
-    if decided is None or decided.value is None:
-        return Cell(verdict.word, decided.brief if decided else "", verdict.sentence)
-    value = quantity(decided.value, decided.check.unit)
-    return Cell(verdict.word, decided.brief, verdict.sentence, value)
+    value = ""
+    if decided is not None and decided.value is not None:
+        value = _unbroken(quantity(decided.value, decided.check.unit))
+    return Cell(verdict.word, _unbroken(verdict.because), verdict.sentence, value)
+
+
+def _unbroken(text: str) -> str:
+    """`text` with numbers that stay with their units, and comparisons with their limits."""
+    return re.sub(r"(?<=[\d<>≤≥]) (?=[\w%<>≤≥])", "\u00a0", text)
 
 
 def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
     """The worst verdict among the copies of an application, by place, queue and name."""
-    groups = app_groups(results.manifest.get("apps", {}))
+    groups = results.manifest.get("app_groups", {})
     found: dict[tuple[str, str, str], Verdict] = {}
     for verdict in results.verdicts:
         key = (verdict.label.place, verdict.label.queue, groups.get(verdict.app, verdict.app))

@@ -121,7 +121,8 @@ impl State {
         self.count = self.count.wrapping_add(dropped);
     }
 
-    /// FreeBSD's `fq_codel`: a flow that wakes is neither dropping nor above target (C-33).
+    /// FreeBSD's `fq_codel`: a flow that wakes is neither dropping nor above target (C-33). It
+    /// makes no difference to be seen: finding its queue empty has disarmed the law before.
     pub fn wake(&mut self) {
         self.dropping = false;
         self.first_above_time = 0;
@@ -140,30 +141,32 @@ impl State {
 
 /// Where the law takes its packets from.
 pub trait Supply {
+    /// The packet at the head, left in place.
+    fn head(&self) -> Option<&Packet>;
+
     /// Takes the packet at the head.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
-    /// What is still waiting, as far as the rule of one MTU is concerned: this queue, or all
-    /// queues of the link (RFC 8289 §4.4).
+    /// What waits, the head included, as far as the rule of one MTU is concerned: in this queue,
+    /// or in all queues of the link (RFC 8289 §4.4).
     fn waiting(&self) -> Bytes;
 }
 
 impl Supply for PacketQueue {
     #[inline]
-    fn pop(&mut self, now: Instant) -> Option<Packet> {
-        PacketQueue::pop(self, now).map(|(packet, _)| packet)
+    fn head(&self) -> Option<&Packet> {
+        self.front()
+    }
+
+    #[inline]
+    fn pop(&mut self, _now: Instant) -> Option<Packet> {
+        self.take()
     }
 
     #[inline]
     fn waiting(&self) -> Bytes {
         self.backlog().bytes
     }
-}
-
-/// The packet at the head of a queue, and whether its time has come.
-struct Head {
-    packet: Packet,
-    ok_to_drop: bool,
 }
 
 impl Codel {
@@ -182,6 +185,8 @@ impl Codel {
     }
 
     /// Takes the next packet to send, signalling those that waited too long.
+    ///
+    /// Packets are judged while they are still in the queue, and each is moved only once.
     #[inline]
     pub fn dequeue(
         &self,
@@ -190,78 +195,109 @@ impl Codel {
         cx: &mut Cx<'_>,
     ) -> Option<Packet> {
         let now = self.clock.read(cx.now);
-        let Some(head) = self.take(state, supply, now, cx.now) else {
-            state.dropping = false;
-            return None;
-        };
-        let next = match (state.dropping, head.ok_to_drop) {
-            (_, false) => {
-                state.dropping = false;
-                Some(head.packet)
+        if self.judge(state, supply, now) {
+            let marks = if state.dropping {
+                self.stay_dropping(state, supply, now, cx)
+            } else {
+                self.enter_dropping(state, supply, now, cx)
+            };
+            if marks {
+                let late = supply.pop(cx.now)?;
+                return self.threshold(state, Some(cx.mark(late, Reason::Sojourn)), cx);
             }
-            (false, true) => self.enter_dropping(state, head, supply, cx),
-            (true, true) => self.stay_dropping(state, head, supply, cx),
-        };
-        self.threshold(state, next, cx)
+        } else {
+            state.dropping = false;
+        }
+        if self.ce_threshold.is_none() {
+            return supply.pop(cx.now);
+        }
+        let packet = supply.pop(cx.now);
+        self.threshold(state, packet, cx)
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: takes the head and judges how long it waited.
+    /// RFC 8289 §5.6, `dodequeue`: whether the packet at the head waited too long for too long.
     #[inline]
-    fn take(
-        &self,
-        state: &mut State,
-        supply: &mut impl Supply,
-        now: u64,
-        at: Instant,
-    ) -> Option<Head> {
-        let Some(packet) = supply.pop(at) else {
+    fn judge(&self, state: &mut State, supply: &impl Supply, now: u64) -> bool {
+        let Some(head) = supply.head() else {
             state.first_above_time = 0;
-            return None;
+            return false;
         };
-        state.sojourn = self.clock.between(self.clock.read(packet.enqueued), now);
+        state.sojourn = self.clock.between(self.clock.read(head.enqueued), now);
         let small = if let Dialect::FreeBsd { .. } = self.dialect {
             u64::from(state.largest)
         } else {
             self.mtu
         };
-        if !self.clock.reached(state.sojourn, self.target) || supply.waiting().0 <= small {
+        let behind = supply.waiting() - head.bytes();
+        if !self.clock.reached(state.sojourn, self.target) || behind.0 <= small {
             state.first_above_time = 0;
-            return Some(Head { packet, ok_to_drop: false });
+            return false;
         }
         if state.first_above_time == 0 {
             state.first_above_time = self.clock.add(now, self.interval);
-            return Some(Head { packet, ok_to_drop: false });
+            return false;
         }
-        let ok_to_drop = match self.dialect {
+        match self.dialect {
             Dialect::Linux => !self.clock.reached(state.first_above_time, now),
             Dialect::Rfc8289 | Dialect::FreeBsd { .. } => {
                 self.clock.reached(now, state.first_above_time)
             }
-        };
-        Some(Head { packet, ok_to_drop })
+        }
     }
 
-    /// RFC 8289 §5.5: signal one packet and set the pace of those to come.
+    /// RFC 8289 §5.5: signals the packet at the head and sets the pace of signals to come.
+    /// Returns whether the signal is a mark, which the head must be given.
     #[cold]
     fn enter_dropping(
         &self,
         state: &mut State,
-        head: Head,
         supply: &mut impl Supply,
+        now: u64,
         cx: &mut Cx<'_>,
-    ) -> Option<Packet> {
-        let now = self.clock.read(cx.now);
-        let next = if self.marks(&head.packet) {
-            Some(cx.mark(head.packet, Reason::Sojourn))
-        } else {
-            cx.drop(head.packet, Reason::Sojourn);
+    ) -> bool {
+        let marks = self.marks(supply);
+        if !marks {
+            drop_head(supply, cx);
             // What CoDel thinks of the one behind is ignored until the next dequeue.
-            self.take(state, supply, now, cx.now).map(|head| head.packet)
-        };
+            self.judge(state, supply, now);
+        }
         state.dropping = true;
         self.resume(state, now);
         state.drop_next = self.schedule(state, now);
-        next
+        marks
+    }
+
+    /// RFC 8289 §5.5: signals every packet whose turn has come, until one may leave.
+    /// Returns whether that one must be given a mark.
+    #[cold]
+    fn stay_dropping(
+        &self,
+        state: &mut State,
+        supply: &mut impl Supply,
+        now: u64,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        let freebsd = matches!(self.dialect, Dialect::FreeBsd { .. });
+        while self.clock.reached(now, state.drop_next) {
+            let marks = self.marks(supply);
+            if marks || !freebsd {
+                self.raise(state);
+            }
+            if marks {
+                state.drop_next = self.schedule(state, state.drop_next);
+                return true;
+            }
+            drop_head(supply, cx);
+            if !self.judge(state, supply, now) {
+                state.dropping = false;
+                return false;
+            }
+            if freebsd {
+                self.raise(state);
+            }
+            state.drop_next = self.schedule(state, state.drop_next);
+        }
+        false
     }
 
     /// Congestion that returns soon after it left resumes at the pace that cured it (C-11, C-12).
@@ -287,44 +323,6 @@ impl Codel {
         state.last_count = state.count;
     }
 
-    /// RFC 8289 §5.5: signal every packet whose turn has come.
-    #[cold]
-    fn stay_dropping(
-        &self,
-        state: &mut State,
-        mut head: Head,
-        supply: &mut impl Supply,
-        cx: &mut Cx<'_>,
-    ) -> Option<Packet> {
-        let now = self.clock.read(cx.now);
-        let freebsd = matches!(self.dialect, Dialect::FreeBsd { .. });
-        while head.ok_to_drop && self.clock.reached(now, state.drop_next) {
-            let marks = self.marks(&head.packet);
-            if marks || !freebsd {
-                self.raise(state);
-            }
-            if marks {
-                state.drop_next = self.schedule(state, state.drop_next);
-                return Some(cx.mark(head.packet, Reason::Sojourn));
-            }
-            cx.drop(head.packet, Reason::Sojourn);
-            let Some(behind) = self.take(state, supply, now, cx.now) else {
-                state.dropping = false;
-                return None;
-            };
-            head = behind;
-            if head.ok_to_drop {
-                if freebsd {
-                    self.raise(state);
-                }
-                state.drop_next = self.schedule(state, state.drop_next);
-            } else {
-                state.dropping = false;
-            }
-        }
-        Some(head.packet)
-    }
-
     /// One more signal; from here on they come faster.
     fn raise(&self, state: &mut State) {
         state.count = state.count.wrapping_add(1);
@@ -345,9 +343,9 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Whether `packet` is signalled by a mark.
-    fn marks(&self, packet: &Packet) -> bool {
-        self.ecn && packet.ecn.is_capable()
+    /// Whether the packet at the head is signalled by a mark.
+    fn marks(&self, supply: &impl Supply) -> bool {
+        self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }
 
     /// Linux's `ce_threshold`, which looks at what is about to leave and not at `ecn` (C-15).
@@ -359,5 +357,11 @@ impl Codel {
             return Some(cx.mark(packet, Reason::Threshold));
         }
         Some(packet)
+    }
+}
+
+fn drop_head(supply: &mut impl Supply, cx: &mut Cx<'_>) {
+    if let Some(packet) = supply.pop(cx.now) {
+        cx.drop(packet, Reason::Sojourn);
     }
 }

@@ -128,8 +128,8 @@ impl Qdisc for Fifo {
         }
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.queue.pop(cx.now).map(|(packet, _sojourn)| packet)
+    fn dequeue(&mut self, _cx: &mut Cx<'_>) -> Option<Packet> {
+        self.queue.take()
     }
 
     fn backlog(&self) -> Backlog {

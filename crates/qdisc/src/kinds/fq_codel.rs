@@ -242,8 +242,13 @@ struct Through<'a, V>(Turn<'a>, PhantomData<V>);
 
 impl<V: Variant> Supply for Through<'_, V> {
     #[inline]
-    fn pop(&mut self, now: Instant) -> Option<Packet> {
-        self.0.pop(now).map(|(packet, _)| packet)
+    fn head(&self) -> Option<&Packet> {
+        self.0.head()
+    }
+
+    #[inline]
+    fn pop(&mut self, _now: Instant) -> Option<Packet> {
+        self.0.take()
     }
 
     #[inline]
@@ -261,16 +266,18 @@ impl<V: Variant> Qdisc for FqCodel<V> {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        // One place for the packet, which is the caller's: so it is moved only once.
+        let mut packet = None;
         while let Some(flow) = self.flows.whose_turn() {
             let (turn, state) = self.flows.turn(flow);
-            let packet = self.codel.dequeue(state, &mut Through::<V>(turn, PhantomData), cx);
-            if let Some(packet) = packet {
-                self.flows.sent(flow, &packet);
-                return Some(packet);
+            packet = self.codel.dequeue(state, &mut Through::<V>(turn, PhantomData), cx);
+            if let Some(sent) = &packet {
+                self.flows.sent(flow, sent);
+                break;
             }
             self.flows.emptied(flow);
         }
-        None
+        packet
     }
 
     fn backlog(&self) -> Backlog {

@@ -316,11 +316,8 @@ impl Connection {
     fn bsd_leave_recovery(&mut self) {
         let flight = self.snd.max - self.snd.una;
         let window = &mut self.window;
-        window.cwnd = if flight < window.ssthresh {
-            flight + u64::from(window.mss)
-        } else {
-            window.ssthresh
-        };
+        window.cwnd =
+            if flight < window.ssthresh { flight + u64::from(window.mss) } else { window.ssthresh };
     }
 
     /// An acknowledgement within half a round trip of a timeout answers the original.

@@ -1,10 +1,8 @@
 //! Sending: `tcp_output`.
 
-use aqmlab_core::TcpFlags;
-
 use crate::cc::CcEvent;
 use crate::connection::{Alarm, Connection};
-use crate::scoreboard::{EVER_RETRANS, FIN, LOST, RETRANS, SACKED};
+use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED};
 
 impl Connection {
     /// Sends what may be sent: holes first, then what a timeout goes back over, then new data.
@@ -18,7 +16,9 @@ impl Connection {
         }
         self.grow_send_buffer();
         loop {
-            if self.is_paced() || !(self.bsd_send_hole() || self.bsd_go_back() || self.bsd_send_new(idle)) {
+            if self.is_paced()
+                || !(self.bsd_send_hole() || self.bsd_go_back() || self.bsd_send_new(idle))
+            {
                 break;
             }
         }
@@ -129,8 +129,7 @@ impl Connection {
         let now = self.now();
         self.on_data_sent();
         self.pace(sent.len);
-        let flags = if sent.is(FIN) { TcpFlags::FIN } else { TcpFlags::default() };
-        self.emit(sent.seq, sent.len, flags, true);
+        self.emit(sent.seq, sent.len, sent.control(), true);
         // Karn: a segment sent twice is not timed.
         self.bsd.timed = None;
         let entry = self.board.get_mut(id);

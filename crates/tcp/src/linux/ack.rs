@@ -4,7 +4,8 @@ use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
 
 use super::{Rexmit, flag};
 use crate::cc::{Ack, RateSample};
-use crate::connection::{Alarm, Connection};
+use crate::clock::{Clock, later_by};
+use crate::connection::Connection;
 use crate::rate;
 use crate::scoreboard::{ANY_RETRANS, EVER_RETRANS, LOST, RETRANS, SACKED};
 use crate::state::CaState;
@@ -63,6 +64,11 @@ impl Connection {
     /// Processes the acknowledgement in `header`, which is neither older than `snd_una` nor
     /// beyond what was sent.
     pub(crate) fn linux_ack(&mut self, header: &TcpHeader) {
+        if self.has_no_news(header) {
+            self.update_send_window(header);
+            self.acknowledge_probe();
+            return;
+        }
         let mut draft = Draft::new(self.snd.una, 0);
         let prior_packets = self.board.packets_out();
         let (prior_delivered, prior_lost) = (self.rate.delivered, self.rate.lost);
@@ -89,7 +95,7 @@ impl Connection {
             self.ack_without_queue(&mut draft);
             return;
         }
-        self.clean_queue(header, prior_fack, &mut draft);
+        let sample = self.clean_queue(header, prior_fack, &mut draft);
         self.rack_update_window(draft.rate.prior_delivered);
         if self.rec.tlp_high_seq != 0 {
             self.process_probe_ack(header.ack, draft.flags);
@@ -106,8 +112,19 @@ impl Connection {
         }
         let delivered = self.rate.delivered - prior_delivered;
         let lost = self.rate.lost - prior_lost;
-        self.control_congestion(&draft, (delivered, lost), !reneging);
+        self.control_congestion(&draft, sample, (delivered, lost), !reneging);
         self.transmit_recovery(rexmit);
+    }
+
+    /// Whether nothing is outstanding and the segment says so once more, as all do that a
+    /// receiver of bulk data gets. What follows in [`Self::linux_ack`] for such a segment comes
+    /// down to its window.
+    #[inline]
+    fn has_no_news(&self, header: &TcpHeader) -> bool {
+        header.ack == self.snd.una
+            && self.board.is_empty()
+            && header.sack.is_empty()
+            && self.rec.tlp_high_seq == 0
     }
 
     /// A segment older than `snd_una` may still carry news in its SACK blocks.
@@ -131,9 +148,7 @@ impl Connection {
 
     #[inline]
     fn is_dubious(&self, flags: u32) -> bool {
-        flags & flag::NOT_DUP == 0
-            || flags & flag::CA_ALERT != 0
-            || self.rec.ca != CaState::Open
+        flags & flag::NOT_DUP == 0 || flags & flag::CA_ALERT != 0 || self.rec.ca != CaState::Open
     }
 
     /// Nothing was outstanding: the acknowledgement can only open the window, or show that
@@ -150,7 +165,7 @@ impl Connection {
     }
 
     /// Removes what is cumulatively acknowledged and measures the round trip.
-    fn clean_queue(&mut self, header: &TcpHeader, prior_fack: u64, draft: &mut Draft) {
+    fn clean_queue(&mut self, header: &TcpHeader, prior_fack: u64, draft: &mut Draft) -> Ack {
         let prior_sacked = self.board.sacked_out;
         let removed = self.remove_acknowledged(header, draft);
         let now = self.now();
@@ -185,8 +200,9 @@ impl Connection {
                 draft.flags |= flag::SET_XMIT_TIMER;
             }
         }
-        let sample = self.ack_sample(draft, 0, RateSample::default());
+        let sample = self.ack_sample(draft);
         self.cc.on_sample(&mut self.window, &sample);
+        sample
     }
 
     /// Takes everything below `snd_una` off the queue.
@@ -222,7 +238,7 @@ impl Connection {
                 self.board.sacked_out -= 1;
             } else if self.wire.sack {
                 self.rate.delivered += 1;
-                if !self.is_spurious_retransmission(flags, sent.sent, header) {
+                if !Self::is_spurious_retransmission(flags, sent.sent, header) {
                     self.rack_advance(flags, sent.end(), sent.sent);
                 }
             }
@@ -237,15 +253,15 @@ impl Connection {
 
     /// Whether the peer's echo shows that it had the segment before the retransmission.
     #[inline]
-    fn is_spurious_retransmission(&self, flags: u8, sent: Instant, header: &TcpHeader) -> bool {
+    fn is_spurious_retransmission(flags: u8, sent: Instant, header: &TcpHeader) -> bool {
         flags & (RETRANS | EVER_RETRANS) != 0
-            && self.echo_before(header, crate::clock::Clock::timestamp_of(sent))
+            && Self::echo_before(header, Clock::timestamp_of(sent))
     }
 
     /// Whether the peer's echo is of a segment sent before `stamp`.
     #[inline]
-    pub(crate) fn echo_before(&self, header: &TcpHeader, stamp: u32) -> bool {
-        header.timestamps && header.ts_ecr != 0 && (header.ts_ecr.wrapping_sub(stamp) as i32) < 0
+    pub(crate) fn echo_before(header: &TcpHeader, stamp: u32) -> bool {
+        header.timestamps && header.ts_ecr != 0 && later_by(header.ts_ecr, stamp) < 0
     }
 
     /// A hole that fills without a retransmission was a case of reordering; without SACK,
@@ -294,8 +310,8 @@ impl Connection {
         let Some(rtt) = sample else { return false };
         let cc_rtt = draft.cc_rtt.unwrap_or(rtt);
         // Acknowledgements that are always delayed would make the minimum creep up.
-        let delayed = draft.has(flag::MAYBE_DELAYED)
-            && self.rtt.min().is_some_and(|min| cc_rtt > min);
+        let delayed =
+            draft.has(flag::MAYBE_DELAYED) && self.rtt.min().is_some_and(|min| cc_rtt > min);
         if !delayed {
             self.rtt.sample_min(cc_rtt, self.clock.now);
         }
@@ -313,14 +329,22 @@ impl Connection {
 
     /// Grows, reduces or lets alone the window.
     #[inline]
-    fn control_congestion(&mut self, draft: &Draft, (delivered, lost): (u64, u64), valid: bool) {
+    fn control_congestion(
+        &mut self,
+        draft: &Draft,
+        mut sample: Ack,
+        (delivered, lost): (u64, u64),
+        valid: bool,
+    ) {
         let (now, min_rtt) = (self.clock.now, self.rtt.min());
         let counts = (delivered, lost);
-        let mut rate = self.rate.finish(&draft.rate, counts, now, valid, min_rtt);
+        sample.rate = self.rate.finish(&draft.rate, counts, now, valid, min_rtt);
         if self.window.segment != 1 {
-            self.scale_rate(&mut rate);
+            self.scale_rate(&mut sample.rate);
         }
-        let sample = self.ack_sample(draft, self.units(delivered), rate);
+        sample.acked = self.units(delivered);
+        sample.in_flight = self.units(u64::from(self.board.in_flight()));
+        sample.cwnd_limited = self.is_cwnd_limited();
         if self.cc.controls_cwnd() {
             let recovering = self.rec.ca >= CaState::Recovery;
             self.cc.control(&mut self.window, &sample, recovering);
@@ -355,13 +379,14 @@ impl Connection {
         }
     }
 
+    /// What the controller is told, but for what loss detection has yet to find out.
     #[inline]
-    fn ack_sample(&self, draft: &Draft, acked: u64, rate: RateSample) -> Ack {
+    fn ack_sample(&self, draft: &Draft) -> Ack {
         let since_sent = self.rate.delivered.saturating_sub(draft.rate.prior_delivered);
         let sampled = draft.rate.prior_delivered != 0;
         Ack {
             now: self.clock.now,
-            acked,
+            acked: 0,
             bytes: draft.acked_bytes,
             in_flight: self.units(u64::from(self.board.in_flight())),
             prior_in_flight: if sampled { self.units(since_sent) } else { 0 },
@@ -371,7 +396,7 @@ impl Connection {
             cwnd_limited: self.is_cwnd_limited(),
             snd_una: self.snd.una,
             snd_nxt: self.snd.nxt,
-            rate,
+            rate: RateSample::default(),
         }
     }
 
@@ -390,47 +415,17 @@ impl Connection {
         snd.wl1 = header.seq;
         if snd.wnd != window {
             snd.wnd = window;
-            snd.max_window = snd.max_window.max(window);
+            if window > snd.max_window {
+                let bounded = snd.max_window / 2 <= u64::from(self.window.mss);
+                snd.max_window = window;
+                if bounded {
+                    self.size_segments();
+                }
+            }
             if self.snd.unsent() > 0 {
                 self.restart_after_idle();
             }
         }
         true
-    }
-
-    /// Sets the timer for a tail loss probe or, if none is due, for the timeout.
-    #[inline]
-    pub(crate) fn set_transmit_timer(&mut self) {
-        if !self.schedule_probe(true) {
-            self.rearm_timeout();
-        }
-    }
-
-    /// Restarts the retransmission timer (RFC 6298 §5.3); counted from the last transmission
-    /// of the head if the timer was running for something else.
-    pub(crate) fn rearm_timeout(&mut self) {
-        if self.board.is_empty() {
-            self.timers.stop_transmit();
-            return;
-        }
-        let mut span = self.rtt.rto;
-        if matches!(self.timers.alarm, Alarm::Reorder | Alarm::LossProbe) {
-            span = self.until_timeout().max(Duration::from_nanos(1));
-        }
-        self.arm_paced(Alarm::Retransmit, span);
-    }
-
-    /// How far off the timeout of the head is; zero if it has passed.
-    #[inline]
-    pub(crate) fn until_timeout(&self) -> Duration {
-        let sent = self.board.front().map_or(self.now(), |front| front.sent);
-        (sent + self.rtt.rto).since(self.now())
-    }
-
-    /// Arms the transmission timer, later by what pacing delays the next segment.
-    #[inline]
-    pub(crate) fn arm_paced(&mut self, alarm: Alarm, span: Duration) {
-        let wait = self.usage.departure.since(self.clock.now);
-        self.arm(alarm, span + wait, self.profile.rto_max);
     }
 }

@@ -78,7 +78,9 @@ impl Connection {
 
     /// The window was not used in full for a timeout's length: half of what is unused goes.
     fn shrink_unused_cwnd(&mut self) {
-        if self.rec.ca == CaState::Open && !self.snd.short_of_room {
+        // An application that waits for room is not what holds the sender back.
+        let waiting = self.snd.short_of_room || self.snd.pouring;
+        if self.rec.ca == CaState::Open && !waiting {
             let used = u64::from(self.usage.used).max(self.profile.initial_window);
             let used = self.units(used);
             if used < self.window.cwnd {

@@ -5,11 +5,13 @@
 
 mod ack;
 mod cwnd;
+mod loss;
 mod probe;
 mod rack;
 mod recovery;
 mod retransmit;
 mod sack;
+mod timer;
 mod undo;
 
 use aqmlab_core::Instant;

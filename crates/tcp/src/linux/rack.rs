@@ -104,12 +104,11 @@ impl Connection {
             if !sent_after(self.rack.sent, self.rack.end, sent.sent, sent.end()) {
                 break;
             }
-            match self.rack_patience(sent.sent, window) {
-                Some(patience) => wait = wait.max(Some(patience)),
-                None => {
-                    self.mark_lost(id);
-                    self.board.delist(id);
-                }
+            let patience = self.rack_patience(sent.sent, window);
+            wait = wait.max(patience);
+            if patience.is_none() {
+                self.mark_lost(id);
+                self.board.delist(id);
             }
         }
         wait

@@ -1,12 +1,10 @@
-//! Retransmitting: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`, `tcp_retransmit_timer`.
-
-use aqmlab_core::TcpFlags;
+//! Retransmitting: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`.
 
 use super::Rexmit;
 use crate::clock::Clock;
 use crate::connection::{Alarm, Connection};
 use crate::output::Push;
-use crate::scoreboard::{EVER_RETRANS, FIN, LOST, RETRANS, SACKED};
+use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED};
 
 impl Connection {
     /// Sends what loss recovery asks for, now that the window is up to date.
@@ -91,51 +89,12 @@ impl Connection {
         self.rec.total_retrans += 1;
         self.on_data_sent();
         self.pace(sent.len);
-        let flags = if sent.is(FIN) { TcpFlags::FIN } else { TcpFlags::default() };
-        self.emit(sent.seq, sent.len, flags, true);
+        self.emit(sent.seq, sent.len, sent.control(), true);
         let entry = self.board.get_mut(id);
         entry.sent = now;
         entry.flags |= EVER_RETRANS;
         self.rate.on_sent(entry, nothing_out);
         self.board.enlist(id);
         true
-    }
-
-    /// The retransmission timer went off.
-    pub(crate) fn linux_timeout(&mut self) {
-        self.timers.stop_transmit();
-        let Some(head) = self.board.front_id() else { return };
-        self.rec.tlp_high_seq = 0;
-        if self.snd.wnd == 0 {
-            // The peer took its window back: retransmissions are probes, and never give up.
-            self.enter_loss();
-            self.retransmit(head);
-        } else {
-            self.stats.rtos += 1;
-            if self.has_given_up() {
-                self.give_up();
-                return;
-            }
-            self.enter_loss();
-            self.rec.retransmits += 1;
-            self.retransmit(head);
-        }
-        self.rtt.back_off();
-        self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
-    }
-
-    /// Linux `retransmits_timed_out`: after as long as the allowed number of doublings of the
-    /// least timeout take.
-    fn has_given_up(&self) -> bool {
-        let (Some(stamp), true) = (self.rec.retrans_stamp, self.rec.retransmits > 0) else {
-            return false;
-        };
-        let (base, most) = (self.profile.rto_min.as_millis().max(1), self.profile.rto_max);
-        let doublings = u64::from((most.as_millis() / base).max(1).ilog2());
-        let retries = self.profile.retries;
-        let exponential = ((2_u64 << retries.min(doublings).min(60)) - 1).saturating_mul(base);
-        let linear = retries.saturating_sub(doublings).saturating_mul(most.as_millis());
-        let waited = self.clock.timestamp().wrapping_sub(stamp);
-        u64::from(waited) >= exponential.saturating_add(linear)
     }
 }

@@ -20,7 +20,7 @@ impl Connection {
     /// Whether what is acknowledged now had been sent before the first retransmission.
     fn is_packet_delayed(&self, header: &TcpHeader) -> bool {
         self.profile.undo
-            && self.rec.retrans_stamp.is_some_and(|stamp| self.echo_before(header, stamp))
+            && self.rec.retrans_stamp.is_some_and(|stamp| Self::echo_before(header, stamp))
     }
 
     fn may_undo(&self, header: &TcpHeader) -> bool {

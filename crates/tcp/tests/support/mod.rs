@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "every test uses a part of it")]
 
-pub mod script;
+pub(crate) mod script;
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ use aqmlab_tcp::cc::{CongestionControl, kinds};
 use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
 
 /// A controller by name, with its defaults.
-pub fn controller(name: &str) -> Box<dyn CongestionControl> {
+pub(crate) fn controller(name: &str) -> Box<dyn CongestionControl> {
     let kind = kinds::find(name).unwrap_or_else(|| panic!("no controller `{name}`"));
     (kind.build)(&Args::defaults(kind.params))
 }
 
 /// A configuration of a host with its own controller, or `reno` where that is not needed.
-pub fn config(profile: Profile, cc: &str) -> Config {
+pub(crate) fn config(profile: Profile, cc: &str) -> Config {
     Config::new(profile, controller(cc))
 }
 
 /// What the wire does to segments.
 #[derive(Clone, Debug)]
-pub struct Wire {
-    pub delay: Duration,
+pub(crate) struct Wire {
+    pub(crate) delay: Duration,
     /// Extra delay up to this, at random: reorders.
-    pub jitter: Duration,
-    pub loss: f64,
-    pub duplication: f64,
+    pub(crate) jitter: Duration,
+    pub(crate) loss: f64,
+    pub(crate) duplication: f64,
     /// The chance that an ECN-capable segment is marked.
-    pub marking: f64,
+    pub(crate) marking: f64,
 }
 
 impl Wire {
-    pub fn clean(delay_ms: u64) -> Self {
+    pub(crate) fn clean(delay_ms: u64) -> Self {
         Self {
             delay: Duration::from_millis(delay_ms),
             jitter: Duration::ZERO,
@@ -46,34 +46,38 @@ impl Wire {
 }
 
 /// What an end has seen.
+#[expect(clippy::struct_excessive_bools, reason = "one for each event")]
 #[derive(Debug, Default)]
-pub struct Seen {
-    pub established: bool,
-    pub read: u64,
-    pub finished: bool,
-    pub closed: bool,
-    pub aborted: bool,
+pub(crate) struct Seen {
+    pub(crate) established: bool,
+    pub(crate) read: u64,
+    pub(crate) finished: bool,
+    pub(crate) closed: bool,
+    pub(crate) aborted: bool,
 }
 
+/// Says which segments of which end the wire loses.
+pub(crate) type Filter = Box<dyn FnMut(usize, &Segment) -> bool>;
+
 /// Two connections and a wire between them.
-pub struct Pair {
-    pub ends: [Connection; 2],
-    pub seen: [Seen; 2],
-    pub now: Instant,
+pub(crate) struct Pair {
+    pub(crate) ends: [Connection; 2],
+    pub(crate) seen: [Seen; 2],
+    pub(crate) now: Instant,
     /// What each end still has to write, and whether it closes after that.
-    pub to_write: [u64; 2],
-    pub closes: [bool; 2],
-    pub sent: [u64; 2],
-    pub wire: Wire,
+    pub(crate) to_write: [u64; 2],
+    pub(crate) closes: [bool; 2],
+    pub(crate) sent: [u64; 2],
+    pub(crate) wire: Wire,
     /// Drops the data segments for which it returns `true`.
-    pub drop: Box<dyn FnMut(usize, &Segment) -> bool>,
+    pub(crate) drop: Filter,
     in_air: BTreeMap<(Instant, u64), (usize, Segment)>,
     next: u64,
     rng: Rng,
 }
 
 impl Pair {
-    pub fn new(client: Config, server: Config, wire: Wire, seed: u64) -> Self {
+    pub(crate) fn new(client: Config, server: Config, wire: Wire, seed: u64) -> Self {
         Self {
             ends: [Connection::active(client, Instant::ZERO), Connection::passive(server)],
             seen: Default::default(),
@@ -90,7 +94,7 @@ impl Pair {
     }
 
     /// Runs until nothing happens any more or `until`; returns how many steps it took.
-    pub fn run(&mut self, until: Instant) -> u64 {
+    pub(crate) fn run(&mut self, until: Instant) -> u64 {
         let mut steps = 0;
         self.drain();
         while let Some(at) = self.next_at() {

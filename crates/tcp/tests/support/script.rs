@@ -38,8 +38,9 @@ use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
 use super::controller;
 
 /// Runs the script in `file`; an error says where, what was found and what was expected.
-pub fn run(file: &Path) -> Result<(), String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+pub(crate) fn run(file: &Path) -> Result<(), String> {
+    let text =
+        std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut script = Script::default();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -248,7 +249,11 @@ impl Script {
             ["abort"] => self.connection().abort(),
             ["event", rest @ ..] => return self.event(rest),
             ["check", name, relation, value] => return self.check(name, relation, value),
-            _ => return Err("unknown: in, out, write, offer, pour, close, abort, event, check".into()),
+            _ => {
+                return Err(
+                    "unknown: in, out, write, offer, pour, close, abort, event, check".into()
+                );
+            }
         }
         self.drain();
         Ok(())
@@ -486,7 +491,8 @@ impl Described {
                 "nosack" => wanted.sack = Some(Vec::new()),
                 "sack" => {
                     let blocks = wanted.sack.get_or_insert_with(Vec::new);
-                    while let Some((start, end)) = rest.peek().and_then(|word| word.split_once('-')) {
+                    while let Some((start, end)) = rest.peek().and_then(|word| word.split_once('-'))
+                    {
                         blocks.push((number(start)?, number(end)?));
                         rest.next();
                     }
@@ -526,8 +532,11 @@ impl Described {
 
 fn show(segment: &Segment) -> String {
     let header = &segment.header;
-    let flags: String =
-        FLAGS.iter().filter(|(_, flag)| header.flags.has(*flag)).map(|(letter, _)| letter).collect();
+    let flags: String = FLAGS
+        .iter()
+        .filter(|(_, flag)| header.flags.has(*flag))
+        .map(|(letter, _)| letter)
+        .collect();
     let mut text = format!(
         "{flags} {}({}) ack {} win {}",
         header.seq, header.payload, header.ack, header.window

@@ -32,7 +32,11 @@ impl NewReno {
     /// What an acknowledgement counts for, in units of the window: bytes, unless the host
     /// counts segments.
     fn acknowledged(window: &Window, ack: &Ack) -> u64 {
-        if window.segment == 1 { ack.bytes.div_ceil(u64::from(window.mss.max(1))) } else { ack.bytes }
+        if window.segment == 1 {
+            ack.bytes.div_ceil(u64::from(window.mss.max(1)))
+        } else {
+            ack.bytes
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! A run is a function of its spec.
 
-mod common;
-
-use common::{app, home, run};
+use crate::common::{app, home, run};
 use serde_json::{Value, json};
 
 fn mixed(qdisc: &str) -> Value {
@@ -12,10 +10,10 @@ fn mixed(qdisc: &str) -> Value {
         &json!({"kind": qdisc}),
         40,
         &[
-            app("file", "bulk", json!({"direction": "up"})),
-            app("call", "video_call", json!({})),
-            app("film", "dash", json!({})),
-            app("page", "web", json!({})),
+            app("file", "bulk", &json!({"direction": "up"})),
+            app("call", "video_call", &json!({})),
+            app("film", "dash", &json!({})),
+            app("page", "web", &json!({})),
         ],
     )
 }
@@ -57,9 +55,15 @@ fn disciplines_see_the_same_draws() {
     // Page sizes come from the application's own stream: the pages are the same whatever the
     // queue does to their packets.
     let bytes = |qdisc: &str| {
-        let mut spec = home(100.0, 100.0, &json!({"kind": qdisc}), 10, &[app("page", "web", json!({}))]);
+        let mut spec =
+            home(100.0, 100.0, &json!({"kind": qdisc}), 10, &[app("page", "web", &json!({}))]);
         spec["host_jitter_ns"] = json!(0);
-        common::number(&run(&spec), "flows", &[("flow", "page"), ("direction", "down")], "goodput_mbit")
+        crate::common::number(
+            &run(&spec),
+            "flows",
+            &[("flow", "page"), ("direction", "down")],
+            "goodput_mbit",
+        )
     };
-    assert_eq!(bytes("pfifo"), bytes("fq_codel"));
+    assert_eq!(bytes("pfifo").to_bits(), bytes("fq_codel").to_bits());
 }

@@ -4,10 +4,8 @@ use aqmlab_sim::{Column, Outcome};
 use serde_json::{Value, json};
 
 /// A home: rates in Mbit/s, a discipline for both directions, a base RTT, applications.
-pub fn home(down: f64, up: f64, qdisc: &Value, rtt_ms: u64, apps: &[Value]) -> Value {
-    let link = |name: &str, mbit: f64| {
-        json!({"name": name, "rate_bps": (mbit * 1e6) as u64, "qdisc": qdisc})
-    };
+pub(crate) fn home(down: f64, up: f64, qdisc: &Value, rtt_ms: u64, apps: &[Value]) -> Value {
+    let link = |name: &str, mbit: f64| json!({"name": name, "rate_bps": (mbit * 1e6) as u64, "qdisc": qdisc});
     let apps: Vec<Value> = apps.iter().map(|app| with_routes(app, rtt_ms)).collect();
     json!({
         "seed": 1,
@@ -31,17 +29,17 @@ fn with_routes(app: &Value, rtt_ms: u64) -> Value {
 }
 
 /// An application by name and kind, from the start of the trial.
-pub fn app(name: &str, kind: &str, params: Value) -> Value {
+pub(crate) fn app(name: &str, kind: &str, params: &Value) -> Value {
     json!({"name": name, "app": {"kind": kind, "params": params}, "start_ns": 0})
 }
 
 /// Runs a trial.
-pub fn run(spec: &Value) -> Outcome {
+pub(crate) fn run(spec: &Value) -> Outcome {
     aqmlab_sim::run(&aqmlab_sim::parse(&spec.to_string()).unwrap()).unwrap()
 }
 
 /// A number of the row of a table in which the columns named hold the words given.
-pub fn number(outcome: &Outcome, table: &str, row: &[(&str, &str)], column: &str) -> f64 {
+pub(crate) fn number(outcome: &Outcome, table: &str, row: &[(&str, &str)], column: &str) -> f64 {
     let table = outcome.table(table).unwrap();
     let fits = |place: usize| {
         row.iter().all(|(name, want)| match table.column(name) {

@@ -1,8 +1,6 @@
 //! A wrong trial is refused with the place of the mistake.
 
-mod common;
-
-use common::{app, home};
+use crate::common::{app, home};
 use serde_json::{Value, json};
 
 fn refusal(spec: &Value) -> String {
@@ -14,13 +12,17 @@ fn refusal(spec: &Value) -> String {
 
 #[test]
 fn mistakes_are_named_where_they_are() {
-    let good = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "bulk", json!({}))]);
+    let good = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "bulk", &json!({}))]);
     for (pointer, value, want) in [
         ("/links/0/rate_bps", json!(0), "links[0].rate_bps: a rate of zero sends nothing"),
         ("/links/1/qdisc/kind", json!("fifi"), "links[1].qdisc: there is no kind called `fifi`"),
         ("/apps/0/app/kind", json!("bulky"), "apps[0].app: there is no kind called `bulky`"),
         ("/duration_ns", json!(0), "duration_ns: a trial of no length shows nothing"),
-        ("/apps/0/up/links", json!([7]), "apps[0].up.links: there is no link number 7; there are 2"),
+        (
+            "/apps/0/up/links",
+            json!([7]),
+            "apps[0].up.links: there is no link number 7; there are 2",
+        ),
         ("/seed", json!("one"), "invalid type: string \"one\""),
     ] {
         let mut spec = good.clone();
@@ -42,7 +44,7 @@ fn unknown_keys_and_parameters_are_refused() {
 
 #[test]
 fn two_applications_may_not_share_a_name() {
-    let twins = [app("a", "bulk", json!({})), app("a", "bulk", json!({}))];
+    let twins = [app("a", "bulk", &json!({})), app("a", "bulk", &json!({}))];
     let got = refusal(&home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &twins));
     assert!(got.contains("two applications have the same name"), "{got}");
 }

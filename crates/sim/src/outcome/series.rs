@@ -1,0 +1,94 @@
+//! What applications and flows did over time, and what applications measured.
+
+use aqmlab_core::Instant;
+use aqmlab_measure::{Bin, Empty};
+
+use super::{Numbers, View, ms};
+use crate::table::{Column, Table, Words};
+
+impl View<'_> {
+    pub(super) fn windows(&self) -> Table {
+        let (mut names, mut directions) = (Words::default(), Words::default());
+        let (mut times, mut rates) = (Vec::new(), Vec::new());
+        let whole = Instant::ZERO..Instant::from_nanos(self.spec.duration_ns);
+        for (flow, direction, report) in self.ways() {
+            for sample in self.series_windows(Empty::Zero).series(&report.steps, whole.clone()) {
+                names.push(self.name(flow));
+                directions.push(direction.name());
+                times.push(sample.at.as_secs_f64());
+                rates.push(sample.bps / 1e6);
+            }
+        }
+        Table::new(vec![
+            ("flow", names.column()),
+            ("direction", directions.column()),
+            ("t_s", Column::Float(times)),
+            ("throughput_mbit", Column::Float(rates)),
+        ])
+    }
+
+    pub(super) fn rtt(&self) -> Table {
+        let (mut names, mut directions, mut counts) =
+            (Words::default(), Words::default(), Vec::new());
+        let mut numbers = Numbers(Vec::new());
+        let step_s = self.spec.measure.step_ns as f64 / 1e9;
+        for (flow, direction, report) in self.ways() {
+            for &Bin { step, n, min, mean, max, p50 } in &report.rtt_series {
+                names.push(self.name(flow));
+                directions.push(direction.name());
+                counts.push(n);
+                numbers.row([
+                    ("t_s", (step as f64 + 0.5) * step_s),
+                    ("rtt_min_ms", ms(Some(min))),
+                    ("rtt_p50_ms", ms(Some(p50))),
+                    ("rtt_mean_ms", ms(Some(mean))),
+                    ("rtt_max_ms", ms(Some(max))),
+                ]);
+            }
+        }
+        let mut columns = vec![
+            ("flow", names.column()),
+            ("direction", directions.column()),
+            ("n", Column::Count(counts)),
+        ];
+        columns.extend(numbers.into_columns());
+        Table::new(columns)
+    }
+
+    pub(super) fn apps(&self) -> Table {
+        let (mut names, mut metrics, mut values) = (Words::default(), Words::default(), vec![]);
+        let end = Instant::from_nanos(self.spec.duration_ns);
+        for slot in &self.world.apps {
+            let app = slot.app.as_ref().expect("nobody is being called");
+            for (metric, value) in app.summary(end) {
+                names.push(&slot.name);
+                metrics.push(metric);
+                values.push(value);
+            }
+        }
+        Table::new(vec![
+            ("flow", names.column()),
+            ("metric", metrics.column()),
+            ("value", Column::Float(values)),
+        ])
+    }
+
+    pub(super) fn app_series(&self) -> Table {
+        let (mut names, mut metrics) = (Words::default(), Words::default());
+        let (mut times, mut values) = (Vec::new(), Vec::new());
+        for slot in &self.world.apps {
+            for (at, metric, value) in &slot.notes {
+                names.push(&slot.name);
+                times.push(at.as_secs_f64());
+                metrics.push(metric);
+                values.push(*value);
+            }
+        }
+        Table::new(vec![
+            ("flow", names.column()),
+            ("t_s", Column::Float(times)),
+            ("metric", metrics.column()),
+            ("value", Column::Float(values)),
+        ])
+    }
+}

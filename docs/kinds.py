@@ -1,0 +1,66 @@
+"""The catalogue as Markdown: disciplines, applications, congestion controls, hosts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from aqmlab import catalogue
+
+
+def section(family: str) -> str:
+    """Every kind of a family: what it is, whom it follows, its parameters."""
+    return "\n".join(_kind(kind) for kind in catalogue.load()[family].values())
+
+
+def _kind(kind: catalogue.Kind) -> str:
+    lines = [f"### `{kind.name}`\n", f"{kind.summary}.\n", f"Source: {_escaped(kind.source)}.\n"]
+    if kind.params:
+        rows = ((f"`{one.name}`", _default(one), _doc(one)) for one in kind.params.values())
+        lines.append(_table(("Parameter", "Default", "Meaning"), rows))
+    return "\n".join(lines)
+
+
+def profiles() -> str:
+    """The host profiles side by side: each setting with its value on each host."""
+    hosts = catalogue.load()["profiles"]
+    named = (
+        (f"`{host.name}`", host.summary, f"`{host.default_cc}`", _escaped(host.source))
+        for host in hosts.values()
+    )
+    head = _table(("Profile", "Which host", "Congestion control", "Source"), named)
+    settings = dict.fromkeys(name for host in hosts.values() for name in host.params)
+    rows = (_setting(name, list(hosts.values())) for name in settings)
+    columns = ("Setting", *(f"`{name}`" for name in hosts), "Meaning")
+    return f"{head}\n{_table(columns, rows)}"
+
+
+def _setting(name: str, hosts: list[catalogue.Kind]) -> tuple[str, ...]:
+    values = (_default(host.params[name]) if name in host.params else "–" for host in hosts)
+    doc = next(_doc(host.params[name]) for host in hosts if name in host.params)
+    return (f"`{name}`", *values, doc)
+
+
+def _default(param: catalogue.Param) -> str:
+    """The default as people write it in a scenario."""
+    value = param.show(param.default) if param.type != "word" else param.default
+    return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _doc(param: catalogue.Param) -> str:
+    choices = f" One of {', '.join(f'`{word}`' for word in param.choices)}." if param.choices else ""
+    return _escaped(param.doc) + choices
+
+
+def _escaped(text: str) -> str:
+    """`text` without what Markdown or a table would take for its own, outside of code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([_*<>])", r"\\\1", part) for part in parts
+    ).replace("|", "\\|")
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

@@ -1,0 +1,132 @@
+"""An engine that answers at once with tables of the right form, and misbehaves when told to.
+
+What it does besides is said by `behaviour` in the trial: `crash`, `panic`, `refuse`, `chatter`,
+`full disk`, `slow`. A behaviour that ends in ` once` stops when a file called `mended` stands
+beside the campaign's folder, named by the environment.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+DELAY_MS = {"pfifo": 2700.0, "pie": 90.0, "fq_codel": 3.0}
+STEPS = 40
+
+
+class Panic(BaseException):
+    """As what a panic of the simulator arrives."""
+
+
+def run(spec_json):
+    spec = json.loads(spec_json)
+    misbehave(spec.get("behaviour", ""))
+    folded = hashlib.sha256(spec_json.encode()).hexdigest()
+    return {"digest": folded[:16], "events": 10, "packets": 5, "tables": tables(spec, folded)}
+
+
+def misbehave(behaviour):
+    once = behaviour.endswith(" once")
+    if once and Path(os.environ["FAKE_MENDED"]).exists():
+        return
+    match behaviour.removesuffix(" once"):
+        case "crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "panic":
+            raise Panic("packets sent, and packets accounted for")
+        case "refuse":
+            raise ValueError("links[0].qdisc: unknown discipline `x`")
+        case "chatter":
+            print("a word that is no answer", flush=True)
+        case "slow":
+            time.sleep(0.15)
+        case "full disk":
+            fill_disk()
+
+
+def fill_disk():
+    def fsync(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    os.fsync = fsync
+
+
+def tables(spec, folded):
+    chance = np.random.default_rng(int(folded[:8], 16))
+    made = {
+        "flows": {},
+        "windows": {},
+        "rtt": {},
+        "apps": {"flow": [], "metric": [], "value": []},
+        "queue_series": {},
+        "tcp_series": {},
+        "summary": {"jain_up": np.array([np.nan]), "cpu_s": np.array([time.perf_counter()])},
+    }
+    for app in spec["apps"]:
+        for direction in app["carries"]:
+            add_flow(made, spec, app, direction, chance)
+        for metric, value in app.get("metrics", {}).items():
+            add(made["apps"], flow=app["name"], metric=metric, value=value)
+    add_queues(made["queue_series"], spec)
+    return {name: typed(columns) for name, columns in made.items()}
+
+
+def add(table, **values):
+    for name, value in values.items():
+        table.setdefault(name, []).append(value)
+
+
+def add_flow(made, spec, app, direction, chance):
+    base = (app["up"]["delay_ns"] + app["down"]["delay_ns"]) / 1e6
+    queue = DELAY_MS[spec["links"][0]["qdisc"]["kind"]]
+    induced = queue * (1 + 0.2 * chance.random(500)) * app.get("delayed", 1)
+    rates = app.get("mbit", 1.0) * (1 + 0.2 * chance.random(STEPS))
+    name = app["name"]
+    row = {
+        "flow": name,
+        "direction": direction,
+        "primary": True,
+        "packets_sent": 100,
+        "loss_percent": app.get("loss", 0.0),
+        "throughput_mean_mbit": rates.mean(),
+        "rtt_base_ms": base,
+    }
+    for p in (5, 25, 50, 75, 95):
+        row[f"throughput_p{p}_mbit"] = np.quantile(rates, p / 100)
+        row[f"induced_p{p}_ms"] = np.quantile(induced, p / 100)
+    for p in (1, 5, 25, 50, 75, 95, 99):
+        row[f"rtt_p{p}_ms"] = np.quantile(base + induced, p / 100)
+    if app.get("silent"):
+        row |= {key: np.nan for key in row if key.startswith(("rtt_p", "induced"))}
+    add(made["flows"], **row)
+    for step in range(STEPS):
+        at = {"flow": name, "direction": direction, "t_s": step * 0.25}
+        add(made["windows"], **at, throughput_mbit=rates[step])
+        rtt = base + induced[step]
+        add(made["rtt"], **at, n=3, rtt_min_ms=rtt, rtt_mean_ms=rtt, rtt_max_ms=rtt)
+        side = "home" if direction == "up" else "wan"
+        cwnd = {"conn": 0.0, "cwnd_bytes": 1e4 + step, "srtt_ms": rtt}
+        add(made["tcp_series"], flow=name, side=side, t_s=step * 0.25, **cwnd)
+
+
+def add_queues(table, spec):
+    for link in spec["links"]:
+        for step in range(STEPS):
+            backlog = DELAY_MS[link["qdisc"]["kind"]] / 10
+            values = {"backlog_packets": backlog, "sojourn_max_ms": backlog * 10, "drops": 0.0}
+            add(table, link=link["name"], t_s=step * 0.25, **values)
+
+
+def typed(columns):
+    """Numbers as arrays and words as lists, as the core returns them."""
+    return {
+        name: values
+        if isinstance(values, np.ndarray) or not values or isinstance(values[0], str)
+        else np.array(values, dtype=np.uint64 if type(values[0]) is int else None)
+        for name, values in columns.items()
+    }

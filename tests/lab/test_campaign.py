@@ -1,0 +1,200 @@
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from aqmlab import campaign as campaigns
+from aqmlab import tables
+from aqmlab.failures import DiskError, RequestError
+from aqmlab.results import load
+
+from .conftest import HERE, bytes_of, campaign_of, grid, spec_of
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_jobs(tmp_path):
+    for jobs in (1, 3):
+        report = campaigns.run(campaign_of(grid()), tmp_path / str(jobs), jobs=jobs)
+        assert report.run == 6 and not report.failed
+    assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "3")
+
+
+def test_a_complete_campaign_is_not_run_again(tmp_path):
+    campaigns.run(campaign_of(grid()), tmp_path / "out", jobs=2)
+    before = bytes_of(tmp_path / "out")
+    assert campaigns.run(campaign_of(grid()), tmp_path / "out").run == 0
+    assert bytes_of(tmp_path / "out") == before
+    assert not (tmp_path / "out" / "trials").exists()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "problem"),
+    [
+        ("crash", "the process that ran it was killed by SIGKILL"),
+        ("panic", "Panic: packets sent, and packets accounted for"),
+        ("refuse", "links[0].qdisc: unknown discipline `x`"),
+    ],
+)
+def test_a_trial_that_dies_fails_alone_and_is_tried_again(tmp_path, behaviour, problem):
+    specs = grid(seeds=(1,))
+    specs.insert(1, ({"queue": "pie", "rate": ""}, spec_of("pie", behaviour=f"{behaviour} once")))
+    folder = tmp_path / "out"
+    report = campaigns.run(campaign_of(specs), folder, jobs=2)
+    assert report.failed == {"trial-1": problem}
+    broken = load(folder)
+    assert not broken.complete and broken.digest is None and broken.failed == report.failed
+    assert broken.trials["trial"].to_list() == ["trial-0", "trial-2", "trial-3"]
+
+    (tmp_path / "mended").touch()
+    assert campaigns.run(campaign_of(specs), folder, jobs=2).run == 1
+    campaigns.run(campaign_of(specs), tmp_path / "fresh", jobs=2)
+    assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
+
+
+def test_what_an_engine_prints_is_no_answer(tmp_path):
+    specs = grid(queues=("pie",), behaviour="chatter")
+    assert not campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1).failed
+
+
+def start_in_another_process(folder, session=False):
+    code = (
+        "from lab.conftest import *; from pathlib import Path\n"
+        "campaign = campaign_of(grid(seeds=range(1, 9), behaviour='slow'))\n"
+        f"campaigns.run(campaign, Path({str(folder)!r}), jobs=2)"
+    )
+    package = Path(campaigns.__file__).parent.parent
+    path = os.pathsep.join(map(str, (HERE.parent, HERE, package)))
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        start_new_session=session,
+    )
+
+
+def wait_for(condition, seconds=30):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("whole_group", [False, True])
+def test_a_killed_campaign_goes_on_and_ends_with_the_same_bytes(tmp_path, whole_group):
+    folder = tmp_path / "out"
+    process = start_in_another_process(folder, session=True)
+    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) >= 4)
+    if whole_group:
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.communicate()
+    (folder / "trials" / ".00099.zip.1.tmp").write_bytes(b"half a tri")
+    finished = len(list(folder.glob("trials/*.zip")))
+    assert 4 <= finished < 24
+    partial = load(folder)
+    assert not partial.complete and partial.flows["trial"].n_unique() >= 4
+
+    campaign = campaign_of(grid(seeds=range(1, 9), behaviour="slow"))
+    # The workers of a killed campaign end by themselves; until then they may finish a trial.
+    report = campaigns.run(campaign, folder, jobs=2)
+    assert 24 - finished - 2 <= report.run <= 24 - finished
+    campaigns.run(campaign, tmp_path / "fresh", jobs=2)
+    assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
+
+
+def test_a_damaged_trial_is_run_again(tmp_path):
+    folder = tmp_path / "out"
+    specs = grid(seeds=(1,))
+    specs.append(({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="refuse once")))
+    campaigns.run(campaign_of(specs), folder, jobs=1)
+    part = folder / "trials" / "00000.zip"
+    part.write_bytes(part.read_bytes()[:-100])
+    (tmp_path / "mended").touch()
+    assert campaigns.run(campaign_of(specs), folder, jobs=1).run == 2
+
+
+def test_a_folder_of_another_campaign_is_refused(tmp_path):
+    folder = tmp_path / "out"
+    campaigns.run(campaign_of(grid()), folder, jobs=2)
+    before = bytes_of(folder)
+    with pytest.raises(RequestError, match="holds another campaign: fake, 6 trials") as caught:
+        campaigns.run(campaign_of(grid(seeds=(1, 2, 3))), folder)
+    assert "--out DIR" in caught.value.hint and caught.value.status == 2
+    newer = campaign_of(grid(), versions={"aqmlab": "1", "core": "1"})
+    with pytest.raises(RequestError, match="another campaign"):
+        campaigns.run(newer, folder)
+    assert bytes_of(folder) == before
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path):
+    folder = tmp_path / "out"
+    process = start_in_another_process(folder)
+    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) >= 1)
+    with pytest.raises(RequestError, match="another process is running this campaign"):
+        campaigns.run(campaign_of(grid(seeds=range(1, 9), behaviour="slow")), folder)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+
+
+def test_a_full_disk_ends_with_a_sentence_and_loses_nothing(tmp_path):
+    folder = tmp_path / "out"
+    specs = grid(seeds=(1,))
+    specs.append(({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="full disk once")))
+    with pytest.raises(
+        DiskError, match=r"00003.zip: the disk is full: .* kB were needed"
+    ) as caught:
+        campaigns.run(campaign_of(specs), folder, jobs=1)
+    assert "the same command" in caught.value.hint and caught.value.status == 1
+    kept = sorted(path.name for path in (folder / "trials").iterdir())
+    assert kept == ["00000.zip", "00001.zip", "00002.zip"]
+
+    (tmp_path / "mended").touch()
+    assert campaigns.run(campaign_of(specs), folder, jobs=1).run == 1
+    assert load(folder).complete
+
+
+def test_a_disk_that_fills_while_tables_are_written_loses_nothing(tmp_path, monkeypatch):
+    folder = tmp_path / "out"
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tables._TableFile, "_flush", full)
+        with pytest.raises(DiskError, match="the disk is full"):
+            campaigns.run(campaign_of(grid()), folder, jobs=2)
+    assert len(list(folder.glob("trials/*.zip"))) == 6
+    leftovers = [name for name in bytes_of(folder) if ".tmp" in name or name.endswith(".parquet")]
+    assert not leftovers
+    campaigns.run(campaign_of(grid()), folder, jobs=2)
+    campaigns.run(campaign_of(grid()), tmp_path / "fresh", jobs=2)
+    assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
+
+
+def test_every_table_says_trial_conditions_and_seed_in_front(home_results):
+    for name in home_results.tables:
+        frame = home_results.table(name)
+        assert frame.columns[:4] == ["trial", "queue", "rate", "seed"], name
+        assert frame["trial"].unique(maintain_order=True).to_list() == [
+            f"trial-{index}" for index in range(12)
+        ]
+    assert home_results.flows.schema["packets_sent"] == pl.Int64
+    assert "cpu_s" not in home_results.summary.columns
+    assert home_results.summary["jain_up"].null_count() == 12
+
+
+def test_conditions_keep_their_types_and_their_own_columns(tmp_path):
+    specs = [
+        ({"ecn": True, "share": 0.5, "flow": "x", "odd": [1, 2]}, spec_of("pie")),
+        ({"ecn": False, "share": 1, "flow": "y"}, spec_of("pie", seed=2)),
+    ]
+    campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
+    flows = load(tmp_path / "out").flows
+    assert flows.columns[:6] == ["trial", "ecn", "share", "condition.flow", "odd", "seed"]
+    assert flows.schema["ecn"] == pl.Boolean and flows.schema["share"] == pl.Float64
+    assert flows["odd"].unique(maintain_order=True).to_list() == ["[1, 2]", None]

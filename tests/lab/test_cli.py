@@ -1,0 +1,229 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import aqmlab
+import pytest
+from aqmlab.cli import COMMANDS, status_of
+
+SCENARIO = """
+title = "Two flows"
+duration = "4 s"
+
+[path]
+rate = "12/1 Mbit/s"
+rtt = "40 ms"
+
+[apps.upload]
+kind = "bulk"
+direction = "up"
+
+[apps.call]
+kind = "voip"
+
+[vary]
+path.qdisc = ["pfifo", "fq_codel"]
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A scenario file in a folder of its own, where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (tmp_path / "home.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def in_a_process(*arguments, **more):
+    package = Path(aqmlab.__file__).parent.parent
+    command = [sys.executable, "-m", "aqmlab", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(package), "NO_COLOR": "1"}
+    return subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+    )
+
+
+def test_help_is_light(home):
+    code = (
+        "import sys; from aqmlab.cli import status_of\n"
+        "assert status_of(['--help']) == 0\n"
+        "heavy = {'polars', 'pyarrow', 'matplotlib', 'pydantic', 'numpy', 'jinja2'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    package = Path(aqmlab.__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    for name in COMMANDS:
+        assert re.search(rf"^\W*{name}\b", done.stdout, re.MULTILINE), name
+
+
+def test_version(home, capsys):
+    assert status_of(["--version"]) == 0
+    assert capsys.readouterr().out == f"aqmlab {aqmlab.__version__}\n"
+
+
+def test_run_prints_a_table_and_writes_a_report(home, capsys):
+    assert status_of(["run", "home.toml", "--seeds", "2", "--out", "out"]) == 0
+    shown = capsys.readouterr()
+    assert "pfifo 12/1" in shown.out and "fq_codel 12/1" in shown.out
+    assert "opinion score" in shown.out and "bad" in shown.out and "good" in shown.out
+    assert "\x1b" not in shown.out
+    assert re.search(r"digest: [0-9a-f]{16}\n", shown.err) and "folder: out\n" in shown.err
+    assert (home / "out" / "report.html").is_file()
+
+
+def test_json_on_standard_output_is_nothing_but_json(home, capsys):
+    assert status_of(["run", "home.toml", "--json", "--no-report", "--set", "path.rtt=20 ms"]) == 0
+    shown = capsys.readouterr()
+    trials = json.loads(shown.out)
+    assert [trial["conditions"] for trial in trials] == [{"qdisc": "pfifo"}, {"qdisc": "fq_codel"}]
+    assert all(re.fullmatch("[0-9a-f]{16}", trial["digest"]) for trial in trials)
+    call = next(one for one in trials[1]["flows"] if one["name"] == "call")
+    assert call["rtt_base_ms"] == 20.0 and call["app"]["mos_up"] > 4
+    (folder,) = (home / "results").iterdir()
+    assert re.fullmatch("home-[0-9a-f]{8}", folder.name)
+
+    assert status_of(["show", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == trials
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["run", "hom.toml"], "hom.toml: cannot be read: no such file or directory", ""),
+        (["run"], "Missing argument", "run [OPTIONS]"),
+        (["run", "home.toml", "--colour"], "No such option: --colour", ""),
+        (["run", "home.toml", "--set", "path.qdisc=fq_code"], "`fq_code`", "`fq_codel`"),
+        (["run", "home.toml", "--engine", "warp"], "unknown engine `warp`", "sim"),
+        (["run", "home.toml", "--jobs", "0"], "--jobs", ""),
+        (["run", "home.toml", "--seeds", "none"], "--seeds", ""),
+        (["list", "appz"], "unknown topic `appz`", "`apps`"),
+        (["show", "."], "not the folder of a campaign", "aqmlab run"),
+        (["report", "nowhere"], "nowhere", "aqmlab run"),
+        (["pcap", "home.toml", "--trial", "x"], "unknown trial `x`", "qdisc=pfifo"),
+        (["spp", "a.pcap", "home.toml"], "a.pcap: there is no such file", ""),
+        (["spp", "home.toml", "home.toml"], "home.toml", ""),
+    ],
+)
+def test_a_wrong_request_ends_with_a_sentence_and_status_2(home, capsys, arguments, message, hint):
+    assert status_of(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and "Traceback" not in shown.err
+    assert shown.err.startswith("error: ")
+    problem, _, rest = shown.err.partition("\n\nhint: ")
+    assert message in problem and hint in rest
+
+
+def test_a_traceback_is_shown_when_asked_for(home, monkeypatch):
+    from aqmlab.errors import ScenarioError
+
+    monkeypatch.setenv("AQMLAB_TRACEBACK", "1")
+    with pytest.raises(ScenarioError):
+        status_of(["run", "hom.toml"])
+
+
+@pytest.mark.parametrize("topic", ["disciplines", "tcp", "apps", "profiles", "scenarios"])
+def test_lists_name_everything_with_its_parameters(home, capsys, topic):
+    assert status_of(["list", topic, "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert status_of(["list", topic]) == 0
+    text = capsys.readouterr().out
+    assert len(entries) >= 3
+    for entry in entries:
+        assert re.search(rf"^  {entry['name']}\b", text, re.MULTILINE)
+        for param in entry.get("params", ()):
+            assert f"{param['name']}" in text and param["doc"] in text
+        if topic != "scenarios":
+            assert f"source: {entry['source']}" in text
+
+
+def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
+    assert status_of(["run", "home.toml", "--out", "out", "--no-report", "--json"]) == 0
+    trial = json.loads(capsys.readouterr().out)[1]
+    (one,) = [
+        flow for flow in trial["flows"] if (flow["name"], flow["direction"]) == ("call", "up")
+    ]
+    names = []
+    for source, name in (("out", "a"), ("home.toml", "b")):
+        assert status_of(["pcap", source, "--trial", trial["id"], "--name", name]) == 0
+        names.append(capsys.readouterr().out.split())
+    assert names == [["a-home.pcap", "a-wan.pcap"], ["b-home.pcap", "b-wan.pcap"]]
+    for end in ("home", "wan"):
+        assert (home / f"a-{end}.pcap").read_bytes() == (home / f"b-{end}.pcap").read_bytes()
+
+    assert status_of(["spp", *names[0]]) == 0
+    shown = capsys.readouterr().out
+    assert "RTT p5" in shown and "UDP" in shown and "TCP" in shown
+    assert status_of(["spp", *names[0], "--json"]) == 0
+    flows = json.loads(capsys.readouterr().out)["flows"]
+    measured = [
+        rtt
+        for rtt, protocol in zip(flows["rtt_p50_ms"], flows["protocol"], strict=True)
+        if protocol == "UDP"
+    ]
+    # A capture keeps whole microseconds.
+    assert any(rtt == pytest.approx(one["rtt_ms"]["p50"], rel=0.01) for rtt in measured)
+
+
+def test_a_finished_trial_cannot_be_changed(home, capsys):
+    assert status_of(["run", "home.toml", "--out", "out", "--no-report"]) == 0
+    capsys.readouterr()
+    assert status_of(["pcap", "out", "--set", "path.rtt=1 ms"]) == 2
+    assert "cannot be changed" in capsys.readouterr().err
+
+
+def test_schema_is_json(home, capsys):
+    assert status_of(["schema"]) == 0
+    assert "properties" in json.loads(capsys.readouterr().out)
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
+    arguments = ["run", "home.toml", "--seeds", "40", "--duration", "60 s", "--no-report"]
+    arguments += ["--set", "path.rate=50/10 Mbit/s", "--out", "out", "--jobs", "2"]
+    process = in_a_process(*arguments, cwd=home, start_new_session=True)
+    until = time.monotonic() + 60
+    while len(list(home.glob("out/trials/*.zip"))) < 3:
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert errors.rstrip().endswith("hint: the same command goes on from here")
+    assert "Traceback" not in errors
+    finished = len(list(home.glob("out/trials/*.zip")))
+    assert 3 <= finished < 80
+    assert not list(home.glob("out/trials/.*"))
+
+    process = in_a_process(*arguments, cwd=home)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert f"{finished} of 80 trials were finished before" in errors
+
+
+def test_nobody_minds_a_closed_pipe(home):
+    process = in_a_process("list", "disciplines", cwd=home)
+    process.stdout.close()
+    _, errors = process.communicate(timeout=30)
+    assert "Traceback" not in errors and "error" not in errors
+    assert process.returncode == 0
+
+
+def test_python_programs_get_tables(home):
+    results = aqmlab.run("home.toml", seeds=2, jobs=2, path__qdisc=["pfifo", "codel"])
+    assert results.complete and len(results.trials) == 4
+    assert results.trials["qdisc"].unique(maintain_order=True).to_list() == ["pfifo", "codel"]
+    assert not (home / "results").exists()
+    kept = aqmlab.run("home.toml", duration="2 s", out="kept", **{"path.rtt": "10 ms"})
+    assert aqmlab.load("kept").digest == kept.digest
+    assert (kept.flows["rtt_base_ms"] == 10).all()

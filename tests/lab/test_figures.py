@@ -1,0 +1,118 @@
+import io
+
+import numpy as np
+import pytest
+from aqmlab import campaign as campaigns
+from aqmlab import figures
+from aqmlab.failures import RequestError
+from aqmlab.results import load
+from PIL import Image
+
+from .conftest import app, campaign_of, grid
+
+
+def pixels(png):
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+
+
+def marks(drawing):
+    """How many lines, bars and areas with finite values a drawing holds."""
+    count = 0
+    for axes in drawing.canvas.axes:
+        for line in axes.lines:
+            count += np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()
+        count += len(axes.patches) + len(axes.collections)
+    return count
+
+
+def test_every_figure_is_registered_and_described():
+    for name in figures.FIGURES:
+        figure = figures.figure(name)
+        assert figure.title and figure.tables, name
+    with pytest.raises(RequestError, match="unknown figure `dashh`") as caught:
+        figures.figure("dashh")
+    assert "`dash`" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", [name for name in figures.FIGURES if name != "rates"])
+def test_a_figure_shows_something(home_results, name):
+    for drawing in figures.draw(home_results, name):
+        assert marks(drawing) > 3, drawing.name
+        assert drawing.caption.endswith(".") and "seed" in drawing.caption
+        for axes in drawing.canvas.axes:
+            assert axes.get_ylabel() or axes.get_subplotspec().colspan.start > 0
+        image = pixels(drawing.rendered("png"))
+        assert image.shape[1] == 9 * 200
+        assert len(np.unique(image.reshape(-1, 3), axis=0)) > 50, "it is not blank"
+        assert drawing.rendered("svg").startswith(b"<?xml")
+
+
+def test_a_figure_is_the_same_for_the_same_results(home_results):
+    again = load(home_results.path)
+    for kind in ("png", "svg"):
+        one, other = (figures.draw(one, "throughput")[0] for one in (home_results, again))
+        assert one.rendered(kind) == other.rendered(kind)
+
+
+def test_figures_without_anything_to_show_are_left_out(tmp_path):
+    only_upload = [app("file", "bulk", ["up"])]
+    campaigns.run(campaign_of(grid(("pie",), apps=only_upload)), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    shown = figures.applicable(results)
+    assert "throughput" in shown
+    assert not {"dash", "bulk_download", "rates"} & set(shown)
+    with pytest.raises(RequestError, match="nothing to show"):
+        results.figure("dash")
+
+
+def test_the_scenario_chooses_the_figures_of_its_report(tmp_path):
+    campaign = campaign_of(grid(("pie",)), figures=["rtt_time", "no such figure", "rates"])
+    campaigns.run(campaign, tmp_path / "out", jobs=1)
+    assert figures.wanted(load(tmp_path / "out")) == ["rtt_time"]
+
+
+def test_many_rates_are_shown_as_curves_and_chosen_elsewhere(tmp_path):
+    rates = [(mbit, 1) for mbit in range(8, 28)]
+    campaigns.run(campaign_of(grid(("pfifo", "pie"), rates, (1,))), tmp_path / "out", jobs=2)
+    results = load(tmp_path / "out")
+    (curves,) = figures.draw(results, "rates")
+    assert [label.get_text() for label in curves.canvas.axes[-1].get_xticklabels()][:2] == [
+        "8/1",
+        "9/1",
+    ]
+    (boxes,) = figures.draw(results, "throughput")
+    assert len(boxes.canvas.axes) == 4 and boxes.notes == ["4 of 20 rates are shown"]
+    assert curves.rendered("png") and boxes.rendered("png")
+
+
+def test_zero_and_missing_values_stand_on_the_floor_of_a_logarithmic_axis(tmp_path):
+    apps = [app("idle", mbit=0.0), app("deaf", silent=True), app("busy", mbit=5.0)]
+    campaigns.run(campaign_of(grid(("pie",), seeds=(1,), apps=apps)), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    by_marker = {}
+    for name in ("throughput", "induced_rtt"):
+        (drawing,) = figures.draw(results, name)
+        (axes,) = drawing.canvas.axes
+        assert axes.get_yscale() == "log"
+        low, high = axes.get_ylim()
+        for line in axes.lines:
+            if line.get_marker() in ("v", "x"):
+                by_marker.setdefault((name, line.get_marker()), []).extend(line.get_ydata())
+                assert all(low < y < high for y in line.get_ydata())
+    assert len(by_marker["throughput", "v"]) == 1, "idle is at zero"
+    assert len(by_marker["induced_rtt", "x"]) == 1, "deaf has no round trips"
+
+
+def test_names_are_drawn_as_they_are(tmp_path):
+    odd = [app("a$b$c_{x}"), app("<i>\\frac", "bulk", ["up"])]
+    campaigns.run(campaign_of(grid(("pie",), apps=odd)), tmp_path / "out", jobs=1)
+    for drawing in figures.draw(load(tmp_path / "out"), "throughput"):
+        assert drawing.rendered("svg") and drawing.rendered("png")
+
+
+def test_copies_of_an_application_stand_together(tmp_path):
+    copies = [app(f"web-{n}", "web") for n in (1, 2, 3)] + [app("game-1", "game")]
+    campaigns.run(campaign_of(grid(("pie",), apps=copies)), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "throughput")
+    shown = [label.get_text() for label in drawing.canvas.axes[0].get_xticklabels()]
+    assert shown == ["web", "game-1"]

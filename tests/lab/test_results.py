@@ -1,0 +1,74 @@
+import gc
+import json
+
+import polars as pl
+import pytest
+from aqmlab.failures import RequestError
+from aqmlab.overview import lines
+from aqmlab.results import load
+
+
+def test_tables_are_attributes_and_are_read_once(home_results):
+    assert home_results.flows is home_results.table("flows")
+    assert isinstance(home_results.rtt, pl.DataFrame)
+    assert "windows" in dir(home_results)
+    with pytest.raises(AttributeError):
+        _ = home_results.flow
+    with pytest.raises(RequestError, match="no table `flow`"):
+        home_results.table("flow")
+
+
+def test_json_has_what_was_promised_and_no_nan(home_results):
+    trials = json.loads(json.dumps(home_results.to_json(), allow_nan=False))
+    assert len(trials) == 12
+    trial = trials[0]
+    assert set(trial) == {"id", "conditions", "seed", "digest", "flows"}
+    assert trial["conditions"] == {"queue": "pfifo", "rate": "25/5 Mbit/s"}
+    flow = next(one for one in trial["flows"] if one["name"] == "film")
+    assert set(flow["throughput_mbit"]) == {"mean", "p5", "p25", "p50", "p75", "p95"}
+    assert set(flow["rtt_ms"]) == {"p5", "p25", "p50", "p75", "p95", "p99"}
+    assert flow["direction"] == "down" and flow["loss_percent"] == 0.0
+    assert flow["app"] == {"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "played_s": 9.0}
+
+
+def test_lines_are_medians_over_seeds(home_results):
+    found = list(lines(home_results))
+    assert len(found) == 3 * 2 * 5 and {line.seeds for line in found} == {2}
+    first = home_results.flows.filter(pl.col("trial").is_in(["trial-0", "trial-1"]))
+    expected = first.filter(pl.col("flow") == "sensor")["rtt_p95_ms"].median()
+    assert found[0].rtt_p95_ms == pytest.approx(expected)
+
+
+def test_what_is_not_a_campaign_is_refused(tmp_path):
+    with pytest.raises(RequestError, match="not the folder of a campaign"):
+        load(tmp_path)
+    for text in ("{", "[]", '{"format": 99}'):
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(RequestError, match=r"manifest\.json"):
+            load(tmp_path)
+
+
+def test_the_spec_of_a_trial_can_be_run_again(home_results):
+    spec = home_results.spec("trial-3")
+    assert spec["seed"] == 2 and spec["links"][0]["name"] == "up"
+    with pytest.raises(RequestError, match="no finished trial `x`"):
+        home_results.spec("x")
+
+
+def test_results_without_a_folder_of_their_own_clean_up(tmp_path):
+    import tempfile
+    from pathlib import Path
+
+    from aqmlab import campaign as campaigns
+    from aqmlab.results import Results
+
+    from .conftest import campaign_of, grid
+
+    owned = tempfile.TemporaryDirectory(dir=tmp_path)
+    path = Path(owned.name)
+    campaigns.run(campaign_of(grid(("pie",), seeds=(1,))), path, jobs=1)
+    results = Results(path, owned)
+    assert results.figure("throughput") and path.exists()
+    del results, owned
+    gc.collect()
+    assert not path.exists()

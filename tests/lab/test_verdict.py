@@ -1,0 +1,94 @@
+import pytest
+from aqmlab import campaign as campaigns
+from aqmlab import verdict
+from aqmlab.results import load
+from aqmlab.verdict import CHECKS, checks_for, quantity
+
+from .conftest import app, campaign_of, grid
+
+
+def word(kind, limit_ms=None, **measured):
+    """What an application of `kind` is told, by the worst of its checks."""
+    words = [check.word(check.value(measured)) for check in checks_for(kind, limit_ms)]
+    return max(words, key=verdict._ORDER.index)
+
+
+@pytest.mark.parametrize(
+    ("kind", "measured", "expected"),
+    [
+        ("voip", {"mos_up": 4.3, "mos_down": 4.1, "flow_rtt_p95_ms": 60}, "good"),
+        ("voip", {"mos_up": 4.3, "mos_down": 3.7, "flow_rtt_p95_ms": 60}, "tolerable"),
+        ("voip", {"mos_up": 4.3, "mos_down": 1.0, "flow_rtt_p95_ms": 60}, "bad"),
+        ("video_call", {"flow_rtt_p95_ms": 150, "flow_loss_percent": 0.5}, "good"),
+        ("video_call", {"flow_rtt_p95_ms": 150.1, "flow_loss_percent": 0.5}, "tolerable"),
+        ("video_call", {"flow_rtt_p95_ms": 50, "flow_loss_percent": 10}, "bad"),
+        ("game", {"flow_rtt_p95_ms": 99}, "good"),
+        ("game", {"flow_rtt_p95_ms": 200}, "tolerable"),
+        ("game", {"flow_rtt_p95_ms": 1000}, "bad"),
+        ("iot_high", {"offered_kbit": 100, "delivered_kbit": 99, "flow_rtt_p95_ms": 45}, "good"),
+        ("iot_high", {"offered_kbit": 100, "delivered_kbit": 94, "flow_rtt_p95_ms": 45}, "bad"),
+        ("iot_high", {"offered_kbit": 100, "flow_rtt_p95_ms": 45}, "bad"),
+        ("iot_low", {"offered_kbit": 2, "delivered_kbit": 2, "flow_rtt_p95_ms": 600}, "tolerable"),
+        ("iot_low", {"offered_kbit": 2, "delivered_kbit": 2, "flow_rtt_p95_ms": 2700}, "bad"),
+        ("dash", {"played_s": 50, "stalled_percent": 0, "flow_rtt_p95_ms": 45}, "good"),
+        ("dash", {"played_s": 50, "stalled_percent": 0.5, "flow_rtt_p95_ms": 45}, "tolerable"),
+        ("dash", {"played_s": 50, "stalled_percent": 20, "flow_rtt_p95_ms": 45}, "bad"),
+        ("dash", {"played_s": 0, "flow_rtt_p95_ms": 45}, "bad"),
+        ("web", {"page_load_p50_ms": 1500, "flow_rtt_p95_ms": 300}, "good"),
+        ("web", {"page_load_p50_ms": 6000, "flow_rtt_p95_ms": 300}, "bad"),
+        ("bulk", {"flow_rtt_p95_ms": 5000}, "good"),
+        ("bulk", {}, "no data"),
+        ("something new", {"flow_rtt_p95_ms": 5000}, "good"),
+    ],
+)
+def test_words_follow_the_limits(kind, measured, expected):
+    assert word(kind, **measured) == expected if expected != "no data" else True
+    if expected == "no data":
+        assert [check.word(check.value(measured)) for check in checks_for(kind)] == ["no data"]
+
+
+def test_a_stated_tolerance_replaces_that_of_the_kind():
+    assert word("game", flow_rtt_p95_ms=60) == "good"
+    assert word("game", 50, flow_rtt_p95_ms=60) == "bad"
+    lost = {"flow_rtt_p95_ms": 60, "flow_loss_percent": 10}
+    assert word("video_call", 500, **lost) == "bad", "its other needs stay"
+
+
+def test_limits_are_in_order_and_names_are_told_apart():
+    for kind, checks in CHECKS.items():
+        assert len({check.what for check in checks}) == len(checks), kind
+        for check in checks:
+            sign = -1 if check.more_is_better else 1
+            assert sign * check.good <= sign * check.tolerable, f"{kind}: {check.what}"
+
+
+def test_quantities_are_read_at_a_glance():
+    for value, unit, text in [
+        (2710.4, "ms", "2.7 s"),
+        (12_300, "ms", "12 s"),
+        (0.4, "ms", "0.4 ms"),
+        (0, "%", "0 %"),
+        (4.05, "", "4"),
+    ]:
+        assert quantity(value, unit) == text
+
+
+def test_an_app_is_judged_by_its_worst_flow_and_the_median_seed(home_results):
+    found = {(one.label.queue, one.label.rate, one.app): one for one in home_results.verdicts}
+    assert len(found) == 3 * 2 * 4
+    call = found["pfifo", "12/1", "call"]
+    assert (call.word, call.seeds, call.kind) == ("bad", 2, "video_call")
+    assert call.deciding.lowest < call.deciding.value < call.deciding.highest
+    assert call.sentence == f"call: bad, {call.deciding}"
+    assert "round trips 3" in call.sentence and "tolerable up to 400 ms" in call.sentence
+    assert call.deciding.brief.endswith("s > 400 ms")
+    assert found["fq_codel", "12/1", "call"].word == "good"
+    assert found["fq_codel", "12/1", "call"].deciding.brief.endswith("≤ 150 ms")
+    assert found["pie", "12/1", "file"].word == "good"
+
+
+def test_an_app_that_never_got_through_has_no_good_verdict(tmp_path):
+    apps = [app("call", "video_call", ["up"], silent=True, loss=100.0)]
+    campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "out", jobs=1)
+    (found,) = load(tmp_path / "out").verdicts
+    assert found.word == "bad" and found.findings[0].word == "no data"
