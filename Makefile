@@ -31,10 +31,11 @@ $(READY): pyproject.toml Cargo.lock $(RUST)
 setup: $(READY) ## build everything into .venv
 
 demo: setup ## rerun the heart of two papers and name the report
-	@$(BIN)/aqmlab demo
+	@$(BIN)/aqmlab demo examples/teacup/household.py
 
 test: setup ## run every test
 	@cargo test --quiet --workspace --exclude aqmlab-py
+	@$(BIN)/python tests/conformance_count.py
 	@$(BIN)/python -m pytest
 
 lint: setup ## formatting and lints, Rust and Python

@@ -25,7 +25,11 @@ import conformance_count  # noqa: E402
 import heads  # noqa: E402
 import kinds  # noqa: E402
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted(HERE.glob("*.md"))))
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"docs/{path.name}" for path in sorted(HERE.glob("*.md"))),
+)
 _PART = re.compile(r"(<!-- make: (\w+) ?(.*?) -->\n)(.*?)(<!-- end -->)", re.S)
 _STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
 
@@ -82,7 +86,9 @@ def _with_tests(found: re.Match[str]) -> str:
 
 
 def _count(_: str) -> str:
-    numbers = [int(number) for _, number in _STATEMENT.findall((HERE / "conformance.md").read_text())]
+    numbers = [
+        int(number) for _, number in _STATEMENT.findall((HERE / "conformance.md").read_text())
+    ]
     held = conformance_count.holders().keys() & set(numbers)
     return f"Of {len(numbers)} statements, {len(held)} are held by tests.\n"
 

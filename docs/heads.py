@@ -46,4 +46,4 @@ def _plain(text: str) -> str:
     """`text` without the links of rustdoc, and with a list set apart from what leads to it."""
     text = re.sub(r"\[(`[^`\]]+`)\](?:\([^)]*\))?", r"\1", text)
     text = re.sub(r"`(?:crate|super)::([^`]+)`", r"`\1`", text)
-    return re.sub(r"(?<!\n)\n- ", "\n\n- ", text, count=1)
+    return text.replace(":\n- ", ":\n\n- ")

@@ -43,13 +43,13 @@ def _setting(name: str, hosts: list[catalogue.Kind]) -> tuple[str, ...]:
 
 def _default(param: catalogue.Param) -> str:
     """The default as people write it in a scenario."""
-    value = param.show(param.default) if param.type != "word" else param.default
-    return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    value = param.default if param.type == "word" else param.show(param.default)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _doc(param: catalogue.Param) -> str:
-    choices = f" One of {', '.join(f'`{word}`' for word in param.choices)}." if param.choices else ""
-    return _escaped(param.doc) + choices
+    words = ", ".join(f"`{word}`" for word in param.choices)
+    return _escaped(param.doc) + (f" One of {words}." if words else "")
 
 
 def _escaped(text: str) -> str:

@@ -10,87 +10,105 @@ import sys
 from fabric.api import env
 
 # Accounts of the testbed's machines
-env.user = 'root'
-env.password = 'none'
-env.shell = '/bin/sh -c'
+env.user = "root"
+env.password = "none"
+env.shell = "/bin/sh -c"
 
-TPCONF_script_path = '/home/teacup/teacup-1.0'
+TPCONF_script_path = "/home/teacup/teacup-1.0"
 sys.path.append(TPCONF_script_path)
 TPCONF_debug_level = 0
 
 # The machines: two in the home, two on the internet, a router between them
-TPCONF_router = ['gateway']
-TPCONF_hosts = ['pc', 'console', 'cdn', 'friend']
+TPCONF_router = ["gateway"]
+TPCONF_hosts = ["pc", "console", "cdn", "friend"]
 
 TPCONF_host_internal_ip = {
-    'gateway': ['192.168.10.1', '192.168.20.1'],
-    'pc': ['192.168.10.2'],
-    'console': ['192.168.10.3'],
-    'cdn': ['192.168.20.2'],
-    'friend': ['192.168.20.3'],
+    "gateway": ["192.168.10.1", "192.168.20.1"],
+    "pc": ["192.168.10.2"],
+    "console": ["192.168.10.3"],
+    "cdn": ["192.168.20.2"],
+    "friend": ["192.168.20.3"],
 }
 
 TPCONF_host_os = {
-    'gateway': 'Linux',
-    'pc': 'Linux',
-    'console': 'FreeBSD',
-    'cdn': 'FreeBSD',
-    'friend': 'Linux',
+    "gateway": "Linux",
+    "pc": "Linux",
+    "console": "FreeBSD",
+    "cdn": "FreeBSD",
+    "friend": "Linux",
 }
 
 now = datetime.datetime.today()
-TPCONF_test_id = now.strftime('%Y%m%d-%H%M%S') + '_household'
-TPCONF_remote_dir = '/tmp/'
+TPCONF_test_id = now.strftime("%Y%m%d-%H%M%S") + "_household"
+TPCONF_remote_dir = "/tmp/"
 TPCONF_max_time_diff = 1
 TPCONF_web10g_poll_interval = 10
 
 # The access line: what leaves the home, and what comes to it
 TPCONF_router_queues = [
-    ('1', " source='192.168.10.0/24', dest='192.168.20.0/24', delay=V_delay, loss=0, "
-          " rate=V_up_rate, queue_disc=V_aqm, queue_size=V_bsize "),
-    ('2', " source='192.168.20.0/24', dest='192.168.10.0/24', delay=V_delay, loss=0, "
-          " rate=V_down_rate, queue_disc=V_aqm, queue_size=V_bsize "),
+    (
+        "1",
+        " source='192.168.10.0/24', dest='192.168.20.0/24', delay=V_delay, loss=0, "
+        " rate=V_up_rate, queue_disc=V_aqm, queue_size=V_bsize ",
+    ),
+    (
+        "2",
+        " source='192.168.20.0/24', dest='192.168.10.0/24', delay=V_delay, loss=0, "
+        " rate=V_down_rate, queue_disc=V_aqm, queue_size=V_bsize ",
+    ),
 ]
 
 # What goes on. Times are in seconds from the start of an experiment.
 traffic_household = [
-    ('0.0', '1', " start_ping, client='pc', dest='cdn', rate=10, duration=V_duration "),
+    ("0.0", "1", " start_ping, client='pc', dest='cdn', rate=10, duration=V_duration "),
     # A film, in segments of two seconds
-    ('0.0', '2', " start_http_server, server='cdn', port=80 "),
-    ('1.0', '3', " start_dash_streaming_dashjs, client='pc', serv='cdn', serv_port=80, "
-                 " duration=59, chunk_size=2 "),
+    ("0.0", "2", " start_http_server, server='cdn', port=80 "),
+    (
+        "1.0",
+        "3",
+        " start_dash_streaming_dashjs, client='pc', serv='cdn', serv_port=80, "
+        " duration=59, chunk_size=2 ",
+    ),
     # A game of four; its server is at a friend's
-    ('2.0', '4', " start_fps_game, clients='console:27960', server='friend:27960', "
-                 " game_type='q3', noclients_game=4, duration=58, client_start_delay=1 "),
+    (
+        "2.0",
+        "4",
+        " start_fps_game, clients='console:27960', server='friend:27960', "
+        " game_type='q3', noclients_game=4, duration=58, client_start_delay=1 ",
+    ),
     # An update for the console, for half a minute
-    ('10.0', '5', " start_iperf, client='cdn', server='console', port=5001, duration=30 "),
+    ("10.0", "5", " start_iperf, client='cdn', server='console', port=5001, duration=30 "),
     # A backup, until the end
-    ('20.0', '6', " start_iperf, client='pc', server='friend', port=5002, duration=40 "),
+    ("20.0", "6", " start_iperf, client='pc', server='friend', port=5002, duration=40 "),
 ]
 TPCONF_traffic_gens = traffic_household
 
 # What can be varied ...
 TPCONF_parameter_list = {
-    'delays': (['V_delay'], ['delay'], [10, 40], {}),
-    'rates': (['V_down_rate', 'V_up_rate'], ['down', 'up'],
-              [('12mbit', '1mbit'), ('25mbit', '5mbit')], {}),
-    'aqms': (['V_aqm'], ['aqm'], ['pfifo', 'fq_codel'], {}),
-    'bsizes': (['V_bsize'], ['bs'], [200], {}),
-    'runs': (['V_runs'], ['run'], range(2), {}),
+    "delays": (["V_delay"], ["delay"], [10, 40], {}),
+    "rates": (
+        ["V_down_rate", "V_up_rate"],
+        ["down", "up"],
+        [("12mbit", "1mbit"), ("25mbit", "5mbit")],
+        {},
+    ),
+    "aqms": (["V_aqm"], ["aqm"], ["pfifo", "fq_codel"], {}),
+    "bsizes": (["V_bsize"], ["bs"], [200], {}),
+    "runs": (["V_runs"], ["run"], range(2), {}),
 }
 
 # ... what holds for whatever is not ...
 TPCONF_variable_defaults = {
-    'V_ecn': 0,
-    'V_duration': 60.0,
-    'V_delay': 10,
-    'V_loss': 0,
-    'V_down_rate': '12mbit',
-    'V_up_rate': '1mbit',
-    'V_tcp_cc_algo': 'default',
-    'V_aqm': 'pfifo',
-    'V_bsize': 200,
+    "V_ecn": 0,
+    "V_duration": 60.0,
+    "V_delay": 10,
+    "V_loss": 0,
+    "V_down_rate": "12mbit",
+    "V_up_rate": "1mbit",
+    "V_tcp_cc_algo": "default",
+    "V_aqm": "pfifo",
+    "V_bsize": 200,
 }
 
 # ... and what is: 2 rates, 2 delays, 2 queues, 2 runs each
-TPCONF_vary_parameters = ['rates', 'delays', 'aqms', 'runs']
+TPCONF_vary_parameters = ["rates", "delays", "aqms", "runs"]

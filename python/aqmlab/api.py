@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import shlex
@@ -116,7 +117,10 @@ def default_folder(campaign: Campaign) -> Path:
 
 
 def versions() -> dict[str, str]:
-    """What makes a result: this package, its core, and the machine's kind."""
+    """What makes a result: this package, its core, and the machine's kind.
+
+    `build` stands for the core's very binary: results of two builds never share a folder.
+    """
     import pyarrow
 
     from aqmlab import __version__, _core
@@ -124,6 +128,7 @@ def versions() -> dict[str, str]:
     return {
         "aqmlab": __version__,
         "core": _core.version(),
+        "build": hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:8],
         "python": platform.python_version(),
         "pyarrow": pyarrow.__version__,
         "system": f"{platform.system()} {platform.machine()}",

@@ -134,9 +134,14 @@ def _refuse_other(campaign: Campaign, folder: Folder) -> None:
     name = manifest.get("name", "?")
     raise RequestError(
         f"{folder.path}: holds another campaign: {name}, {len(manifest['trials'])} trials,"
-        f" made by `{manifest.get('command', '?')}` with version {manifest['versions']['core']}",
+        f" made by `{manifest.get('command', '?')}` with core {_core_of(manifest)}",
         "give another folder with `--out DIR`, or remove this one",
     )
+
+
+def _core_of(manifest: dict[str, Any]) -> str:
+    versions = manifest["versions"]
+    return " ".join(versions[name] for name in ("core", "build") if name in versions)
 
 
 def _run_missing(

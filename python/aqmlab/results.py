@@ -46,7 +46,7 @@ class Results:
     @property
     def name(self) -> str:
         """The scenario's name."""
-        return self.manifest["name"]
+        return str(self.manifest["name"])
 
     @property
     def digest(self) -> str | None:

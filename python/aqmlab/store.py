@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab import parts
-from aqmlab.failures import RequestError
+from aqmlab.failures import DiskError, RequestError
 from aqmlab.labels import condition_text
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Folder:
         try:
             (self.path / "trials").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise parts.DiskError.of(error, self.path) from None
+            raise DiskError.of(error, self.path) from None
 
     def clear_unfinished(self) -> None:
         """Removes what a killed writer left behind."""
@@ -145,7 +145,8 @@ class Folder:
 
 def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, str]) -> str:
     """What identifies a campaign: its trials, and what runs them."""
-    folded = hashlib.sha256(f"{FORMAT} {engine} {versions['core']}\n".encode())
+    build = f"{versions['core']} {versions.get('build')}"
+    folded = hashlib.sha256(f"{FORMAT} {engine} {build}\n".encode())
     for trial in trials:
         folded.update(trial.key().encode())
     return folded.hexdigest()[:16]

@@ -117,8 +117,8 @@ class Finished:
             fronts.append(self._front.table(trial, 1))
         front = pa.concat_tables(fronts) if fronts else self._front.schema().empty_table()
         types = (pa.string(), pa.int64(), pa.int64(), pa.string())
-        for (name, values), kind in zip(own.items(), types, strict=True):
-            front = front.append_column(name, pa.array(values, kind))
+        for (name, found), kind in zip(own.items(), types, strict=True):
+            front = front.append_column(name, pa.array(found, kind))
         return front.combine_chunks()
 
 

@@ -106,12 +106,14 @@ mod tests {
         assert!((got - want).abs() <= by, "{got} is not {want} ± {by}");
     }
 
+    /// C-91.
     #[test]
     fn a_clean_call_rates_93() {
         close(simple(0.0, 0.0, Codec::G711), 93.2, 1e-9);
         close(mos(93.2), 4.41, 0.005);
     }
 
+    /// C-91.
     #[test]
     fn delay_impairs_more_beyond_177_ms() {
         close(simple(177.3, 0.0, Codec::G711), 93.2 - 4.26, 0.01);

@@ -45,6 +45,7 @@ impl Port {
     }
 
     /// Gives the port a packet to send when it can.
+    #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
         self.log.offered += 1;
         packet.len = packet.ip_len + self.overhead.counted;

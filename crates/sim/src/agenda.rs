@@ -175,7 +175,7 @@ impl Tree {
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
             pair[node % 2] = least;
-            least = least.min(pair[node % 2 ^ 1]);
+            least = least.min(pair[(node % 2) ^ 1]);
             node /= 2;
         }
         self.pairs[0][1] = least;

@@ -246,11 +246,11 @@ impl<O: Observer> Network<O> {
     }
 
     /// Moves the packet at the end of a line on to the link that follows.
-    pub(crate) fn forward(&mut self, line: usize, link: usize) {
+    pub(crate) fn forward(&mut self, line: usize, next: usize) {
         if let Some(packet) = self.lines[line].pop() {
             self.call_for_next(line);
-            self.links[link].port.offer(packet, self.now);
-            self.pump(link);
+            self.links[next].port.offer(packet, self.now);
+            self.pump(next);
         }
     }
 

@@ -115,7 +115,7 @@ impl<O: Observer> World<O> {
                 Actor::Link(link) => self.network.pump(link),
                 Actor::Line(line) => match self.network.target(line) {
                     Target::Host => self.deliver(line),
-                    Target::Link(link) => self.network.forward(line, link),
+                    Target::Link(next) => self.network.forward(line, next),
                 },
                 Actor::End(conn, side) => self.ring(conn, side),
                 Actor::App(app) => self.wake(app),

@@ -231,3 +231,32 @@ impl Connection {
         self.delack.quick |= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::{Args, Rng};
+
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn the_window_is_the_same_the_short_way() {
+        let kind = crate::cc::kinds::find("reno").unwrap();
+        let config = Config::new(Profile::linux(), (kind.build)(&Args::defaults(kind.params)));
+        let mut connection = Connection::passive(config);
+        let mut rng = Rng::stream(1, "window");
+        for _ in 0..5_000 {
+            let mut any = || rng.below(1 << 24) >> rng.below(24);
+            let (buffer, clamp, ssthresh, advertised) = (any(), any(), any(), any());
+            connection.rwin.buffer = buffer;
+            connection.rwin.clamp = clamp;
+            connection.rwin.ssthresh = ssthresh;
+            connection.rwin.advertised = advertised;
+            connection.wire.rcv_shift = 1 + rng.below(14) as u8;
+            connection.delack.quick = 3;
+            let short = connection.possible_window();
+            let long = connection.possible_window_beside_what_waits();
+            assert_eq!((short, 3), (long, connection.delack.quick));
+        }
+    }
+}

@@ -69,6 +69,8 @@ def status_of(arguments: list[str] | None = None) -> int:
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
         return app(arguments, standalone_mode=False) or 0
     try:
-        return app(arguments, standalone_mode=False) or 0
+        status = app(arguments, standalone_mode=False) or 0
+        sys.stdout.flush()
+        return status
     except (Exception, KeyboardInterrupt) as error:
         return failing.explain(error)

@@ -29,7 +29,9 @@ def command(
     for name in (*DEMONSTRATIONS, *(configs or ())):
         campaign, _ = run.prepare(Request(name))
         console.talk(f"\n{campaign.about['title']}\n")
-        report, results = run.execute(campaign, out / campaign.about["name"], jobs)
+        # The key is part of the name, so that a newer build does not meet the older's results.
+        folder = out / f"{campaign.about['name']}-{campaign.key[:8]}"
+        report, results = run.execute(campaign, folder, jobs)
         summary.show(results)
         summary.close(results, report)
         complete(report)

@@ -36,7 +36,8 @@ def figure(name: str) -> Figure:
     """The figure called `name`; raises `RequestError` with what was probably meant."""
     if name not in FIGURES:
         raise RequestError(f"unknown figure `{name}`", suggestion(name, FIGURES))
-    return import_module(f"aqmlab.figures.{name}").FIGURE
+    found: Figure = import_module(f"aqmlab.figures.{name}").FIGURE
+    return found
 
 
 def applicable(results: Results) -> list[str]:

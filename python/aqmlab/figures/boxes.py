@@ -69,9 +69,7 @@ class Boxes:
         least = max(min(found, default=self.least_floor), self.least_floor)
         return float(10 ** math.floor(math.log10(least)))
 
-    def _panel(
-        self, axes: Axes, found: dict[tuple[str, str, str], Box], choice: Choice, floor: float
-    ) -> None:
+    def _panel(self, axes: Axes, found: Found, choice: Choice, floor: float) -> None:
         width = 0.84 / max(1, len(choice.queues) * len(choice.rtts))
         for number, queue in enumerate(choice.queues):
             for step, (marker, rtt) in enumerate(zip(MARKERS, choice.rtts, strict=False)):
@@ -115,11 +113,11 @@ class Choice:
 
 
 Box = tuple[float | None, float | None, float | None]
+Found = dict[tuple[str, str, str], Box]
+"""Boxes by application, queue and round-trip time."""
 
 
-def _lookup(
-    rows: pl.DataFrame, rate: str, columns: Sequence[str]
-) -> dict[tuple[str, str, str], Box]:
+def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> Found:
     import polars as pl
 
     return {

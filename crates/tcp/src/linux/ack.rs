@@ -67,8 +67,13 @@ impl Connection {
         if self.has_no_news(header) {
             self.update_send_window(header);
             self.acknowledge_probe();
-            return;
+        } else {
+            self.linux_ack_in_full(header);
         }
+    }
+
+    #[inline]
+    fn linux_ack_in_full(&mut self, header: &TcpHeader) {
         let mut draft = Draft::new(self.snd.una, 0);
         let prior_packets = self.board.packets_out();
         let (prior_delivered, prior_lost) = (self.rate.delivered, self.rate.lost);
@@ -117,8 +122,8 @@ impl Connection {
     }
 
     /// Whether nothing is outstanding and the segment says so once more, as all do that a
-    /// receiver of bulk data gets. What follows in [`Self::linux_ack`] for such a segment comes
-    /// down to its window.
+    /// receiver of bulk data gets. For such a segment, what [`Self::linux_ack_in_full`]
+    /// does comes down to its window.
     #[inline]
     fn has_no_news(&self, header: &TcpHeader) -> bool {
         header.ack == self.snd.una
@@ -427,5 +432,56 @@ impl Connection {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::{Args, Rng};
+
+    use super::*;
+    use crate::{Config, Profile};
+
+    fn idle() -> Connection {
+        let kind = crate::cc::kinds::find("reno").unwrap();
+        let config = Config::new(Profile::linux(), (kind.build)(&Args::defaults(kind.params)));
+        let mut connection = Connection::passive(config);
+        connection.state = crate::state::State::Established;
+        connection.wire.sack = true;
+        connection
+    }
+
+    fn state(of: &Connection) -> String {
+        let Connection { snd, board, rtt, rate, rack, rec, usage, timers, stats, window, .. } = of;
+        format!(
+            "{snd:?} {board:?} {rtt:?} {rate:?} {rack:?} {rec:?} {usage:?} {timers:?} {stats:?} \
+             {window:?} {:?} {:?}",
+            of.delack, of.out
+        )
+    }
+
+    #[test]
+    fn an_acknowledgement_without_news_does_the_same_the_short_way() {
+        let mut rng = Rng::stream(1, "short way");
+        for _ in 0..2_000 {
+            let mut ends = [idle(), idle()];
+            let mut header = TcpHeader::default();
+            let (una, wl1, window) = (1 + rng.below(3), rng.below(3), rng.below(3));
+            (header.ack, header.seq, header.payload) = (una, rng.below(3), rng.below(2) as u32);
+            header.window = rng.below(3) as u32 * 1_000;
+            let ece = if rng.below(2) == 0 { TcpFlags::ECE } else { TcpFlags::default() };
+            header.flags = TcpFlags::ACK.with(ece);
+            let (pours, ecn) = (rng.below(2) == 0, rng.below(2) == 0);
+            for end in &mut ends {
+                end.wire.ecn = ecn;
+                (end.snd.una, end.snd.nxt, end.snd.max) = (una, una, una);
+                (end.snd.wl1, end.snd.wnd, end.snd.pouring) = (wl1, window * 1_000, pours);
+                end.clock.set(Instant::from_millis(5));
+            }
+            assert!(ends[0].has_no_news(&header));
+            ends[0].linux_ack(&header);
+            ends[1].linux_ack_in_full(&header);
+            assert_eq!(state(&ends[0]), state(&ends[1]), "{header:?}");
+        }
     }
 }
