@@ -274,8 +274,12 @@ impl TcpFlags {
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
 ///
 /// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks {
+/// They live apart from the packet, for most packets have none and all are copied on their way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks(Option<Box<Blocks>>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Blocks {
     len: u8,
     blocks: [(i32, i32); 4],
 }
@@ -283,29 +287,32 @@ pub struct SackBlocks {
 impl SackBlocks {
     /// Adds `[start, end)`, given the segment's cumulative acknowledgement; ignored if full.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) {
-        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+        let inner = self.0.get_or_insert_default();
+        if let Some(slot) = inner.blocks.get_mut(usize::from(inner.len)) {
             *slot = (relative(start, ack), relative(end, ack));
-            self.len += 1;
+            inner.len += 1;
         }
     }
 
     /// How many there are.
     #[inline]
-    pub const fn len(&self) -> usize {
-        self.len as usize
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |inner| usize::from(inner.len))
     }
 
     /// Whether there are none.
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.is_none()
     }
 
     /// The blocks as absolute `[start, end)`, given the segment's cumulative acknowledgement.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.blocks[..usize::from(self.len)].iter().map(move |&(start, end)| {
-            (ack.wrapping_add_signed(start.into()), ack.wrapping_add_signed(end.into()))
-        })
+        self.0.iter().flat_map(|inner| &inner.blocks[..usize::from(inner.len)]).map(
+            move |&(start, end)| {
+                (ack.wrapping_add_signed(start.into()), ack.wrapping_add_signed(end.into()))
+            },
+        )
     }
 }
 
@@ -377,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_small_enough_to_be_moved() {
-        assert!(size_of::<Packet>() <= 128, "{} bytes", size_of::<Packet>());
+        assert!(size_of::<Packet>() <= 96, "{} bytes", size_of::<Packet>());
     }
 
     #[test]

@@ -63,7 +63,7 @@ struct CompactTcp {
     sack_permitted: bool,
     window_scale: u8,
     mss: u16,
-    sack: Option<Box<SackBlocks>>,
+    sack: SackBlocks,
 }
 
 impl PacketRecord {
@@ -126,7 +126,7 @@ impl CompactTcp {
             sack_permitted: tcp.sack_permitted,
             window_scale: tcp.window_scale,
             mss: tcp.mss,
-            sack: (!tcp.sack.is_empty()).then(|| Box::new(tcp.sack)),
+            sack: tcp.sack.clone(),
         }
     }
 
@@ -138,7 +138,7 @@ impl CompactTcp {
             window: self.window,
             ts_val: self.ts_val,
             ts_ecr: self.ts_ecr,
-            sack: self.sack.as_deref().copied().unwrap_or_default(),
+            sack: self.sack.clone(),
             flags: self.flags,
             options_len: self.options_len,
             mss: self.mss,
