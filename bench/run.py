@@ -122,7 +122,7 @@ def packets_per_second(program: Path | None) -> None:
 
 
 def home() -> None:
-    """Simulated seconds per second, and memory, for the home of seed 000's paper at 12/1."""
+    """Simulated seconds per second, and memory, for the home of Kua et al. (2017) at 12/1."""
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
     trials = plan.load("kua2017-demo", seeds=1).trials
     for trial in trials:

@@ -54,7 +54,7 @@ class Document:
 
     def _part(self, found: re.Match[str]) -> str:
         begin, what, argument, _, end = found.groups()
-        if what in ("run", "error", "output"):
+        if what in ("run", "error", "warnings", "output"):
             before = self.text[: found.start()]
             return begin + self._printed(what, argument, before) + end
         return begin + MAKERS[what](argument) + end
@@ -65,6 +65,9 @@ class Document:
             return fenced(self._run([sys.executable, "-c", code]).stdout, "text")
         words = [sys.executable, "-m", *shlex.split(argument)]
         done = self._run(words, status=2 if what == "error" else 0)
+        if what == "warnings":
+            said = done.stderr.splitlines()
+            return fenced("\n".join(line for line in said if line.startswith("warning")), "text")
         printed = done.stderr if what == "error" else done.stdout
         return fenced(f"$ {argument}\n{printed}", "console")
 

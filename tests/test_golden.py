@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from aqmlab import _core
 
 FOLDER = Path(__file__).parent / "golden"

@@ -10,8 +10,11 @@ from aqmlab.errors import ScenarioError
 from aqmlab.scenario import App, Host, Measure, Scenario, Timing
 from aqmlab.values import Link
 
-UP, DOWN = 0, 1
-"""Numbers of the two links in every trial that is made from a scenario."""
+UP, DOWN, LAN_UP, LAN_DOWN = range(4)
+"""Numbers of the links in a trial that is made from a scenario; the LAN's only if it has one."""
+
+_ETHERNET = {"bytes": 38, "minimum": 84, "atm": False, "counted": 14}
+"""IEEE 802.3: header, check sequence, preamble and gap; a frame of 64 bytes at least."""
 
 
 @dataclass
@@ -52,6 +55,9 @@ def resolve(scenario: Scenario) -> Resolved:
             "start_jitter_ns": units.duration(path.start_jitter),
         }
     )
+    if path.lan is not None:
+        # A host sees what waits in its own link, which the home's hosts share here.
+        resolved.spec["links"] += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
     for name, app in scenario.apps.items():
         _add_app(resolved, scenario, name, app)
     resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
@@ -72,9 +78,21 @@ def _link(name: str, link: Link) -> dict[str, Any]:
     }
 
 
+def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
+    return {
+        "name": name,
+        "rate_bps": units.rate(rate),
+        "qdisc": {"kind": "pfifo", "params": {"limit": 1000}},
+        "overhead": dict(_ETHERNET),
+        "own": own,
+    }
+
+
 def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> None:
     apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
     copies = _copies(app, scenario.defaults)
+    has_lan = scenario.path.lan is not None
+    ups, downs = ([LAN_UP, UP], [DOWN, LAN_DOWN]) if has_lan else ([UP], [DOWN])
     for number, (start_ns, rtt) in enumerate(copies, start=1):
         own_name = name if len(copies) == 1 else f"{name}-{number}"
         if any(other["name"] == own_name for other in apps):
@@ -94,8 +112,8 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> Non
                 "app": _kind(app),
                 "start_ns": start_ns,
                 "stop_ns": stop_ns,
-                "up": _route(UP, scenario.path.up, rtt_ns // 2),
-                "down": _route(DOWN, scenario.path.down, rtt_ns - rtt_ns // 2),
+                "up": _route(ups, scenario.path.up, rtt_ns // 2),
+                "down": _route(downs, scenario.path.down, rtt_ns - rtt_ns // 2),
                 "home": tcp(_end(scenario, app, "home")),
                 "wan": tcp(_end(scenario, app, "wan")),
             }
@@ -140,9 +158,9 @@ def _kind(app: App) -> dict[str, Any]:
     return {"kind": app.kind, "params": params}
 
 
-def _route(link: int, way: Link, delay_ns: int) -> dict[str, Any]:
+def _route(links: list[int], way: Link, delay_ns: int) -> dict[str, Any]:
     return {
-        "links": [link],
+        "links": links,
         "delay_ns": delay_ns,
         "loss": units.share(way.loss),
         "jitter_ns": units.duration(way.jitter),

@@ -31,6 +31,7 @@ from aqmlab.values import (
     FrozenDict,
     Link,
     Params,
+    Rate,
     Seeds,
     Size,
     Span,
@@ -44,12 +45,15 @@ class Path(Value):
     """The way between the home and the internet.
 
     `rate`, `qdisc`, `overhead`, `loss`, `jitter` and `reorder` may be given once for both
-    directions, the rates as "12/1 Mbit/s", down before up.
+    directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate of the network
+    within the home, an Ethernet with FIFOs of 1000 packets; without it, hosts reach the gateway
+    in no time.
     """
 
     down: Link
     up: Link
     rtt: Duration = "40 ms"
+    lan: Rate | None = None
     host_jitter: Duration = "50 us"
     start_jitter: Duration = "50 ms"
 

@@ -124,7 +124,8 @@ class Pool:
             if not hasattr(self._own, "worker"):
                 self._own.worker = Worker(self._runner)
                 self._all.append(self._own.worker)
-        return self._own.worker.run(spec, path)
+            worker: Worker = self._own.worker
+        return worker.run(spec, path)
 
     def kill(self) -> None:
         """Ends all workers at once, also those in the middle of a trial."""

@@ -2,6 +2,7 @@
 
 import pytest
 from aqmlab import plan
+from aqmlab.resolve import resolve
 from aqmlab.scenario import App, Host, Path, Scenario
 from aqmlab.values import Qdisc
 
@@ -167,3 +168,14 @@ def test_arrays_of_applications_are_named_by_kind():
         '[[apps]]\nkind = "bulk"\n[[apps]]\nkind = "bulk"\n[[apps]]\nname = "p"\nkind = "ping"\n'
     )
     assert list(Scenario.from_toml(text).apps) == ["bulk", "bulk-2", "p"]
+
+
+def test_a_lan_is_a_link_of_its_own_before_the_queue_and_after_it() -> None:
+    text = '[path]\nrate = "12/1 Mbit/s"\nqdisc = "pfifo"\nlan = "100 Mbit/s"\n[apps.a]\nkind = "bulk"\n'
+    scenario = Scenario.from_toml('title = "t"\nduration = "1 s"\n' + text)
+    spec = resolve(scenario).spec
+    links = [link["name"] for link in spec["links"]]
+    app = spec["apps"][0]
+    assert [links[at] for at in app["up"]["links"]] == ["lan-up", "up"]
+    assert [links[at] for at in app["down"]["links"]] == ["down", "lan-down"]
+    assert [link.get("own", False) for link in spec["links"]] == [False, False, True, False]

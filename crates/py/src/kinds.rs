@@ -26,10 +26,10 @@ pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(all)
 }
 
-fn kinds<'py, T: ?Sized + 'static>(
-    py: Python<'py>,
+fn kinds<T: ?Sized + 'static>(
+    py: Python<'_>,
     kinds: impl Iterator<Item = &'static Kind<T>>,
-) -> PyResult<Bound<'py, PyList>> {
+) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
     for kind in kinds {
         let entry = entry(py, kind.name, kind.summary, kind.source)?;

@@ -24,13 +24,13 @@ fn run<'py>(
     spec_json: &str,
     captures: Option<(String, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let outcome = py.detach(|| -> PyResult<_> {
+    let outcome = py.detach(move || -> PyResult<_> {
         let spec = aqmlab_sim::parse(spec_json)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let outcome =
             aqmlab_sim::run(&spec).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        if let Some((home, wan)) = &captures {
-            write_captures(&outcome, home, wan)?;
+        if let Some((home, wan)) = captures {
+            write_captures(&outcome, &home, &wan)?;
         }
         Ok(outcome)
     })?;

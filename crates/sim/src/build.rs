@@ -28,7 +28,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, S
     let mut network = Network::new(observer, spec.seed);
     for (index, link) in spec.links.iter().enumerate() {
         let port = port(&format!("links[{index}]"), link, spec.seed)?;
-        network.add_link(link.name.clone(), port);
+        network.add_link(link.name.clone(), port, link.own);
     }
     let mut world = World {
         network,

@@ -7,6 +7,7 @@
 //! | `agenda`     | who is next                                                            |
 //! | `world`      | applications, connections, and the loop                                |
 //! | `network`    | links, lines, and a packet's way through them                          |
+//! | `own_links`  | what waits in hosts' own links: TCP small queues                       |
 //! | `app_io`     | the world as an application sees it                                    |
 //! | `observer`   | who watches; `taps` is the one that measures                           |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
@@ -25,6 +26,7 @@ mod line;
 mod network;
 mod observer;
 mod outcome;
+mod own_links;
 mod sampler;
 pub mod spec;
 mod table;

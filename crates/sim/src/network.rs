@@ -1,11 +1,12 @@
 //! The network between the hosts: links, lines, and a packet's way through them.
 
-use aqmlab_core::{Digest, Direction, Duration, Instant, Packet, Rng};
+use aqmlab_core::{Digest, Direction, Duration, Instant, Packet, Rng, Side};
 use aqmlab_node::Port;
 
 use crate::agenda::{Agenda, Rank, Slot};
 use crate::line::{Line, LineKey, Target};
 use crate::observer::Observer;
+use crate::own_links::OwnLinks;
 
 /// Who can be called by the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) port: Port,
     slot: Slot,
+    /// Whether it belongs to the hosts that send into it.
+    pub(crate) own: bool,
 }
 
 /// One flow's way in one direction.
@@ -63,6 +66,7 @@ pub(crate) struct Network<O> {
     pub(crate) lines: Vec<Line>,
     /// Of each flow: up, down.
     pub(crate) routes: Vec<[Route; 2]>,
+    pub(crate) own: OwnLinks,
     pub(crate) observer: O,
     pub(crate) digest: Digest,
     pub(crate) packets: u64,
@@ -79,6 +83,7 @@ impl<O: Observer> Network<O> {
             links: Vec::new(),
             lines: Vec::new(),
             routes: Vec::new(),
+            own: OwnLinks::default(),
             observer,
             digest: Digest::default(),
             packets: 0,
@@ -109,9 +114,9 @@ impl<O: Observer> Network<O> {
         self.actors[slot.rank()][slot.index()]
     }
 
-    pub(crate) fn add_link(&mut self, name: String, port: Port) {
+    pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
         let slot = self.enrol(Actor::Link(self.links.len()));
-        self.links.push(Link { name, port, slot });
+        self.links.push(Link { name, port, slot, own });
     }
 
     /// Lays a route, sharing lines with those that already run the same way.
@@ -157,6 +162,9 @@ impl<O: Observer> Network<O> {
     pub(crate) fn send(&mut self, mut packet: Packet) {
         match self.stamp(&mut packet) {
             Some(link) => {
+                if self.links[link].own {
+                    self.own.enter(&packet);
+                }
                 self.links[link].port.offer(packet, self.now);
                 self.pump(link);
             }
@@ -189,6 +197,9 @@ impl<O: Observer> Network<O> {
         if let Some(packet) = &mut taken {
             let departure = port.start(packet, self.now);
             self.observer.departed(index, packet, departure);
+            if self.links[index].own && packet.hop == 0 {
+                self.own.leave(packet);
+            }
             if let Some(line) = self.leave(packet, departure.done) {
                 self.launch(line, taken, departure.done);
             }
@@ -225,6 +236,12 @@ impl<O: Observer> Network<O> {
         if let Some(arrives) = packet.and_then(|packet| line.push(at, ticket, packet)) {
             self.agenda.set_with(line.slot, arrives, ticket);
         }
+    }
+
+    /// Whether what `flow` sends from `side` first enters the sender's own link.
+    pub(crate) fn starts_on_own_link(&self, flow: u32, side: Side) -> bool {
+        let route = &self.routes[flow as usize][side.sends().index()];
+        route.first.is_some_and(|link| self.links[link].own)
     }
 
     /// Where a line leads.

@@ -46,6 +46,10 @@ pub struct LinkSpec {
     /// What the link charges for a packet beyond its IP bytes.
     #[serde(default)]
     pub overhead: OverheadSpec,
+    /// Whether it is the own link of the hosts that send into it, so that their TCPs see what
+    /// waits there and hold back (TCP small queues).
+    #[serde(default)]
+    pub own: bool,
 }
 
 /// What a link charges for a packet, and what its discipline counts.

@@ -30,6 +30,8 @@ pub(crate) struct Conn {
     pub(crate) tuple: FiveTuple,
     tuple_hash: [u32; 2],
     priority: u8,
+    /// Whether what each end sends first enters that host's own link.
+    own_link: [bool; 2],
     /// Whether the application wants to be told of what it reads.
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both are done.
@@ -112,7 +114,10 @@ impl<O: Observer> World<O> {
             self.network.now = now;
             self.events += 1;
             match self.network.actor(slot) {
-                Actor::Link(link) => self.network.pump(link),
+                Actor::Link(link) => {
+                    self.network.pump(link);
+                    self.touched.extend(self.network.own.released());
+                }
                 Actor::Line(line) => match self.network.target(line) {
                     Target::Host => self.deliver(line),
                     Target::Link(next) => self.network.forward(line, next),
@@ -174,9 +179,16 @@ impl<O: Observer> World<O> {
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
         let now = network.now;
-        while let Some(segment) = end.tcp.poll_transmit(now) {
-            let (hash, priority) = (conn.tuple_hash[side.index()], conn.priority);
-            network.send(packet_of(segment, index, conn.app, side, hash, priority));
+        loop {
+            while let Some(segment) = end.tcp.poll_transmit(now) {
+                let (hash, priority) = (conn.tuple_hash[side.index()], conn.priority);
+                network.send(packet_of(segment, index, conn.app, side, hash, priority));
+            }
+            if !conn.own_link[side.index()]
+                || !end.tcp.note_waiting(network.own.waiting(index, side))
+            {
+                break;
+            }
         }
         while let Some(event) = end.tcp.poll_event() {
             use aqmlab_tcp::Event;
@@ -318,6 +330,8 @@ impl<O: Observer> World<O> {
             tuple,
             tuple_hash: [tuple.hash(), tuple.reversed().hash()],
             priority: open.priority,
+            own_link: [Side::Home, Side::Wan]
+                .map(|side| self.network.starts_on_own_link(app, side)),
             reads: open.reads,
             ends,
             opened: self.network.now,

@@ -17,6 +17,7 @@ use crate::rtt::Rtt;
 use crate::rwin::ReceiveWindow;
 use crate::scoreboard::Scoreboard;
 use crate::send::Send;
+use crate::small_queue::Below;
 use crate::state::State;
 
 /// How to make a [`Connection`].
@@ -200,6 +201,7 @@ pub struct Connection {
     pub(crate) ack_challenged: Option<Instant>,
     /// The application did something since the connection last had the time.
     pub(crate) app_acted: bool,
+    pub(crate) below: Below,
     is_bsd: bool,
 }
 
@@ -258,6 +260,7 @@ impl Connection {
             first_syn: None,
             ack_challenged: None,
             app_acted: false,
+            below: Below::default(),
             is_bsd: profile.recovery == "freebsd",
             profile,
         };

@@ -33,6 +33,7 @@ mod rtt;
 mod rwin;
 mod scoreboard;
 mod send;
+mod small_queue;
 mod state;
 mod timeout;
 

@@ -4,7 +4,7 @@
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
 //!
 //! Differences: segments are never larger than the MTU (offloads are off), and the queue below
-//! the connection is taken to be empty, so TCP small queues never hold a segment back.
+//! the connection is taken to be empty; whoever drives it sees to TCP small queues.
 
 use crate::connection::{Alarm, Connection};
 use crate::scoreboard::{FIN, PUSH, Sent};
@@ -51,6 +51,9 @@ impl Connection {
             if self.has_unsent() {
                 self.restart_after_idle();
             }
+            if self.below.take_release() && self.board.lost_out > self.board.retrans_out {
+                self.retransmit_lost();
+            }
             self.push_pending();
         }
         self.check_room();
@@ -73,7 +76,7 @@ impl Connection {
         let mut sent = 0;
         loop {
             let unsent = self.snd.unsent();
-            if (unsent == 0 && !self.snd.fin_pending()) || self.is_paced() {
+            if (unsent == 0 && !self.snd.fin_pending()) || self.must_wait() {
                 break;
             }
             let payload = unsent.min(u64::from(mss)) as u32;
@@ -134,6 +137,7 @@ impl Connection {
         }
         self.on_data_sent();
         self.pace(payload);
+        self.below.add();
         let mut sent = Sent::new(seq, payload, tags);
         self.emit(seq, payload, sent.control(), false);
         sent.sent = self.clock.now;

@@ -228,6 +228,9 @@ profile! {
     challenge_interval (duration) = ms(500);
     /// How long a closed connection answers stray segments.
     time_wait (duration) = ms(60_000);
+    /// The most that may wait in the host's own queue (`tcp_limit_output_bytes`); zero for a
+    /// host that puts no bound on it.
+    small_queue (bytes) = 1_048_576;
 }
 
 impl Profile {
@@ -248,6 +251,7 @@ impl Profile {
     pub fn freebsd() -> Self {
         Self {
             name: "freebsd",
+            small_queue: 0,
             default_cc: "newreno",
             recovery: "freebsd",
             rack: false,
@@ -292,6 +296,7 @@ impl Profile {
     pub fn windows() -> Self {
         Self {
             name: "windows",
+            small_queue: 0,
             default_cc: "compound",
             rack: false,
             tlp: false,

@@ -15,7 +15,8 @@ def explain(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return say("interrupted", status=130)
     if hasattr(error, "format_message"):  # a slip in options, found by the option parser
-        usage = error.ctx.get_usage() if getattr(error, "ctx", None) is not None else ""
+        context = getattr(error, "ctx", None)
+        usage = "" if context is None else context.get_usage()
         return say(error.format_message().rstrip("."), usage.replace("Usage: ", "", 1) or None)
     return _explain_ours(error)
 

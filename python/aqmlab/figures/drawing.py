@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from aqmlab.failures import RequestError
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure as Canvas
 
     from aqmlab.results import Results
@@ -126,7 +127,7 @@ def name_axes(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
             axes.set_ylabel(y)
 
 
-def log_axis(axis: Axis) -> None:
+def log_axis(axis: XAxis | YAxis) -> None:
     """Makes an axis logarithmic with numbers that are read at a glance: 0.1, 1, 10, 1000.
 
     Where a panel spans less than two decades, 2 and 5 are written too.
@@ -146,23 +147,24 @@ def log_axis(axis: Axis) -> None:
 
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-LINES = ("-", "--", "-.", ":")
+Line = Literal["-", "--", "-.", ":"]
+LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
 def colour(index: int) -> str:
     """The colour of series number `index`."""
     import matplotlib
 
-    colours = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+    colours: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
     return colours[index % len(colours)]
 
 
-def line_style(index: int) -> str:
+def line_style(index: int) -> Line:
     """The line of series number `index`: it changes when the colours have all been used."""
     return LINES[index // 8 % len(LINES)]
 
 
-def legend_below(made: Canvas, handles: Sequence[object], labels: Sequence[str]) -> None:
+def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """One legend for all panels, below them."""
     longest = max((len(label) for label in labels), default=1)
     columns = max(1, min(len(labels), int(110 / (longest + 6))))

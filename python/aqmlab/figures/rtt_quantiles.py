@@ -19,6 +19,8 @@ from aqmlab.figures.drawing import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+
     from aqmlab.results import Results
 
 _PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
@@ -65,7 +67,7 @@ def _at(place: str) -> str:
     return f" at {place}" if place else ""
 
 
-def _line(number: int) -> object:
+def _line(number: int) -> Artist:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour(number), linestyle=line_style(number))

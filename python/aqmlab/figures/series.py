@@ -24,6 +24,7 @@ from aqmlab.figures.drawing import (
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from aqmlab.results import Results
@@ -115,7 +116,7 @@ def _with_gaps(line: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([line, breaks], how="diagonal").sort("t_s")
 
 
-def _line(number: int) -> object:
+def _line(number: int) -> Artist:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour(number), linestyle=line_style(number))

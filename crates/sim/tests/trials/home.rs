@@ -1,6 +1,7 @@
 //! What a home sees, on a scale that can be worked out by hand.
 
 use crate::common::{app, home, number, run};
+use aqmlab_sim::Column;
 use serde_json::json;
 
 fn up(name: &str) -> [(&str, &str); 2] {
@@ -78,4 +79,30 @@ fn an_application_stops_when_told() {
     let outcome = run(&home(12.0, 1.0, &json!({"kind": "fq_codel"}), 40, &[file]));
     let closed = number(&outcome, "conns", &[("flow", "file")], "closed_s");
     assert!((5.0..8.0).contains(&closed), "closed at {closed} s");
+}
+
+/// An upload from a host whose own link of 10 Mbit/s is the bottleneck, under a FIFO of 1000
+/// packets: the longest that anything waits there and the longest smoothed round trip, in
+/// milliseconds.
+fn own_link(profile: &str) -> [f64; 2] {
+    let mut file = app("file", "bulk", &json!({"direction": "up"}));
+    file["home"] = json!({"profile": profile});
+    let qdisc = json!({"kind": "pfifo"});
+    let mut spec = home(100.0, 10.0, &qdisc, 40, &[file]);
+    spec["links"][0]["own"] = json!(true);
+    let outcome = run(&spec);
+    let Some(Column::Float(srtt)) = outcome.table("tcp_series").unwrap().column("srtt_ms") else {
+        panic!("there are samples");
+    };
+    let wait = number(&outcome, "queues", &[("link", "up")], "sojourn_max_ms");
+    [wait, srtt.iter().copied().fold(0.0, f64::max)]
+}
+
+#[test]
+fn a_linux_sender_keeps_its_own_queue_short() {
+    // Two segments' memory, or a millisecond of the rate: a handful of packets of 1.2 ms each.
+    // What is held back is not yet sent, so it does not count in the round trip either.
+    let (linux, freebsd) = (own_link("linux"), own_link("freebsd"));
+    assert!(linux[0] < 10.0 && linux[1] < 60.0, "{linux:?} ms");
+    assert!(freebsd[0] > 100.0 && freebsd[1] > 100.0, "{freebsd:?} ms");
 }

@@ -31,7 +31,7 @@ impl Connection {
         let mut hole = false;
         let mut rearm = false;
         while self.board.holds(id) {
-            if self.is_paced() {
+            if self.must_wait() {
                 break;
             }
             if !hole {
@@ -89,6 +89,7 @@ impl Connection {
         self.rec.total_retrans += 1;
         self.on_data_sent();
         self.pace(sent.len);
+        self.below.add();
         self.emit(sent.seq, sent.len, sent.control(), true);
         let entry = self.board.get_mut(id);
         entry.sent = now;

@@ -1,0 +1,56 @@
+//! What waits in the own links of hosts, by connection: the memory behind TCP small queues.
+//!
+//! Linux counts a segment from when it is sent until the device reports that it has left; here
+//! until it leaves the queue for the wire, one segment earlier.
+
+use aqmlab_core::{Bytes, Direction, Packet, Side};
+
+/// Memory that waits, and who is to be told when some of it has gone.
+#[derive(Debug, Default)]
+pub(crate) struct OwnLinks {
+    /// By connection: what the home sent, what the internet sent.
+    waiting: Vec<[u64; 2]>,
+    /// Ends of which something has left since they were last asked for.
+    released: Vec<(u32, Side)>,
+}
+
+/// Linux's `truesize` of a packet: a small one fits its head, a full-sized one takes half a page.
+const fn memory(packet: &Packet) -> u64 {
+    if packet.ip_len <= 256 { 768 } else { 2_304 }
+}
+
+const fn sender(packet: &Packet) -> Side {
+    match packet.direction {
+        Direction::Up => Side::Home,
+        Direction::Down => Side::Wan,
+    }
+}
+
+impl OwnLinks {
+    /// A packet enters its sender's own link.
+    pub(crate) fn enter(&mut self, packet: &Packet) {
+        let place = packet.conn as usize;
+        if self.waiting.len() <= place {
+            self.waiting.resize(place + 1, [0; 2]);
+        }
+        self.waiting[place][sender(packet).index()] += memory(packet);
+    }
+
+    /// A packet has left its sender's own link.
+    pub(crate) fn leave(&mut self, packet: &Packet) {
+        let side = sender(packet);
+        let waiting = &mut self.waiting[packet.conn as usize][side.index()];
+        *waiting = waiting.saturating_sub(memory(packet));
+        self.released.push((packet.conn, side));
+    }
+
+    /// Memory of what waits that an end has sent.
+    pub(crate) fn waiting(&self, conn: u32, side: Side) -> Bytes {
+        Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
+    }
+
+    /// The ends of which something has left since the last call.
+    pub(crate) fn released(&mut self) -> impl Iterator<Item = (u32, Side)> + '_ {
+        self.released.drain(..)
+    }
+}

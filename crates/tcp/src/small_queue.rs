@@ -1,0 +1,129 @@
+//! TCP small queues: how much of a connection may wait in the host's own queue.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
+//! (`tcp_update_pacing_rate`): two segments or a millisecond of the rate at which the window is
+//! being spread over the round trip, twice that rate in slow start and 1.2 times later, and
+//! never more than `tcp_limit_output_bytes` unless the connection paces.
+
+use aqmlab_core::Bytes;
+
+use crate::Connection;
+
+/// Memory that a full-sized segment takes in Linux, header and bookkeeping included.
+const SEGMENT_MEMORY: u64 = 2_304;
+
+/// What waits below the connection, in the host's own queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Below {
+    /// Memory; `None` if nobody counts it, and so nothing is held back.
+    memory: Option<u64>,
+    /// Whether something was held back.
+    held: bool,
+    /// Whether what was held back may go.
+    release: bool,
+}
+
+impl Below {
+    /// One more segment goes down.
+    #[inline]
+    pub(crate) fn add(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            *memory += SEGMENT_MEMORY;
+        }
+    }
+
+    /// Whether something that was held back may go now; says so once.
+    pub(crate) fn take_release(&mut self) -> bool {
+        std::mem::take(&mut self.release)
+    }
+}
+
+impl Connection {
+    /// Tells the connection how much memory of its segments waits in its host's own queue;
+    /// returns whether something that was held back may now be polled for. A driver that models
+    /// such a queue says so once it has polled for all there is, and whenever something has
+    /// left; others never do, and nothing is held back.
+    pub fn note_waiting(&mut self, memory: Bytes) -> bool {
+        self.below.memory = Some(memory.0 + self.out.len() as u64 * SEGMENT_MEMORY);
+        let released = self.below.held && !self.is_held_back();
+        if released {
+            self.below.held = false;
+            self.below.release = true;
+            self.app_acted = true;
+        }
+        released
+    }
+
+    /// Whether the next segment must wait for its turn in time, or for room below.
+    #[inline]
+    pub(crate) fn must_wait(&mut self) -> bool {
+        if self.below.memory.is_some() && self.is_held_back() {
+            self.below.held = true;
+            return true;
+        }
+        self.is_paced()
+    }
+
+    fn is_held_back(&self) -> bool {
+        let waiting = self.below.memory.unwrap_or(0);
+        self.small_queue().is_some_and(|bound| waiting > bound) && !self.board.is_empty()
+    }
+
+    /// Memory that may wait below, or `None` for a host that sets no bound.
+    fn small_queue(&self) -> Option<u64> {
+        let most = self.profile.small_queue;
+        if most == 0 {
+            return None;
+        }
+        let paced = self.cc.pacing_rate().map(|rate| rate.as_bps() / 8);
+        let per_second = paced.unwrap_or_else(|| self.spreading_rate());
+        let wanted = (2 * SEGMENT_MEMORY).max(per_second >> 10);
+        Some(if paced.is_some() { wanted } else { wanted.min(most) })
+    }
+
+    /// Bytes a second at which the window would be spread over a round trip.
+    fn spreading_rate(&self) -> u64 {
+        let Some(srtt) = self.rtt.srtt() else { return 0 };
+        let window = self.window.cwnd / self.window.segment.max(1) * u64::from(self.window.mss);
+        // Still in slow start by a margin: below half of the threshold (sk_pacing_ss_ratio).
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
+        let nanos = u128::from(srtt.as_nanos().max(1));
+        (u128::from(window) * percent * 10_000_000 / nanos) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::{Args, Duration, Instant};
+
+    use crate::{Config, Connection, Profile};
+
+    fn connection(profile: Profile) -> Connection {
+        let cc = crate::cc::kinds::find("reno").expect("reno is registered");
+        let config = Config::new(profile, (cc.build)(&Args::defaults(cc.params)));
+        Connection::active(config, Instant::ZERO)
+    }
+
+    #[test]
+    fn two_segments_may_always_wait_and_a_millisecond_of_a_fast_flow() {
+        let mut tcp = connection(Profile::linux());
+        assert_eq!(tcp.small_queue(), Some(4_608));
+        let clock = tcp.clock;
+        tcp.rtt.sample(Duration::from_millis(10), 0, 1, &clock);
+        tcp.window.mss = 1_448;
+        tcp.window.segment = 1;
+        tcp.window.cwnd = 1_000;
+        tcp.window.ssthresh = 1_000;
+        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s, of which a 1024th may wait.
+        assert_eq!(tcp.small_queue(), Some(173_760_000 >> 10));
+        tcp.window.ssthresh = u64::MAX;
+        assert_eq!(tcp.small_queue(), Some(289_600_000 >> 10));
+        tcp.window.cwnd = 1_000_000;
+        assert_eq!(tcp.small_queue(), Some(1 << 20));
+    }
+
+    #[test]
+    fn other_hosts_set_no_bound() {
+        assert_eq!(connection(Profile::freebsd()).small_queue(), None);
+    }
+}

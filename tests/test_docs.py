@@ -1,0 +1,174 @@
+"""The documents say what is: made parts, definitions of columns and metrics, examples, links."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aqmlab import Scenario, _core, catalogue, figures, plan, values
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+sys.path += [str(DOCS), str(ROOT / "tests")]
+
+import conformance_count  # noqa: E402
+import generate  # noqa: E402
+
+RESULTS = (DOCS / "results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", generate.DOCUMENTS)
+def test_a_document_is_up_to_date(name: str, tmp_path: Path) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    made = generate.Document(text, tmp_path).made()
+    assert made == text, "run `.venv/bin/python docs/generate.py`, and read the diff"
+
+
+@pytest.mark.parametrize("name", generate.DOCUMENTS)
+def test_links_lead_somewhere(name: str) -> None:
+    path = ROOT / name
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        file, _, anchor = target.partition("#")
+        found = (path.parent / file).resolve() if file else path
+        assert found.exists(), target
+        if anchor and found.suffix == ".md":
+            assert anchor in _anchors(found), target
+
+
+def _anchors(path: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_statements_are_numbered_from_one_and_every_test_names_one_of_them() -> None:
+    text = (DOCS / "conformance.md").read_text(encoding="utf-8")
+    numbers = [int(number) for number in re.findall(r"^\| C-(\d\d) \|", text, re.M)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert conformance_count.tested() <= set(numbers)
+
+
+def test_a_test_is_found_by_its_name_and_by_its_comment() -> None:
+    names = {
+        number: {holder.name for holder in held}
+        for number, held in conformance_count.holders().items()
+    }
+    assert "c01_pfifo_holds_its_limit_and_drops_the_next_arrival" in names[1]
+    assert "links_charge_what_their_framing_adds" in names[61]
+    assert "codel_marks.q" in names[13]
+
+
+# --- Results -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, Any]:
+    """What the simulator gives for a home in which every application runs, twice."""
+    apps = {name: {"kind": name} for name in catalogue.load()["apps"]}
+    for name in ("bursts", "notification", "photo_upload"):
+        apps[name] |= {"period": "10 s", "deadline": "5 s"}
+    apps["web"] |= {"think": "3 s"}
+    apps["file"] = {"kind": "bulk", "size": "200 kB"}
+    home = Scenario(
+        title="everything",
+        duration="60 s",
+        path={"rate": "20/5 Mbit/s", "qdisc": "fq_codel"},
+        apps=apps,
+    )
+    spec = plan.load(home).trials[0].spec
+    bare = {**spec, "duration_ns": 10**9, "measure": {"enabled": False}}
+    tables: dict[str, Any] = _core.run(json.dumps(spec))["tables"]
+    return _core.run(json.dumps(bare))["tables"] | tables
+
+
+def _section(name: str) -> str:
+    found = re.search(rf"^## `{name}`\n(.*?)(?=^## )", RESULTS, re.M | re.S)
+    assert found, f"docs/results.md has no section on `{name}`"
+    return found[1]
+
+
+def _first_column(text: str, head: str) -> list[str]:
+    """The first cells of the table whose head begins with `head`."""
+    table = re.search(rf"^\| {head} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text, re.M)
+    assert table, head
+    return [line.split(" | ")[0].removeprefix("| ") for line in table[1].splitlines()]
+
+
+def test_every_column_of_every_table_is_defined(everything: dict[str, Any]) -> None:
+    for name, columns in everything.items():
+        defined = [cell.strip("`") for cell in _first_column(_section(name), "Column")]
+        assert defined == list(columns), name
+
+
+def test_every_metric_of_every_application_is_defined(everything: dict[str, Any]) -> None:
+    cells = _first_column(_section("apps"), "Metric")
+    defined = {name for cell in cells for name in _spelled_out(cell)}
+    measured = set(everything["apps"]["metric"])
+    assert measured <= defined, f"not in docs/results.md: {sorted(measured - defined)}"
+
+
+def _spelled_out(cell: str) -> Iterator[str]:
+    """The metrics that a cell names: `a_p50_ms` … `a_max_ms` stands for all quantiles."""
+    names = re.findall(r"`(\w+)`", cell)
+    for name in names:
+        for way in ("up", "down") if "_up_" in name or "_down_" in name else ("",):
+            one = re.sub(r"_(up|down)_", f"_{way}_", name)
+            yield one
+            if "…" in cell:
+                for quantile in ("p50", "p95", "p99", "max"):
+                    yield re.sub(r"_(p50|max)_", f"_{quantile}_", one)
+
+
+def test_every_series_and_gauge_is_defined(everything: dict[str, Any]) -> None:
+    series = set(re.findall(r"`(\w+)`", _section("app_series")))
+    assert set(everything["app_series"]["metric"]) <= series
+    gauges = set(re.findall(r"`(\w+)`", _section("queue_gauges")))
+    for kind in catalogue.load()["disciplines"]:
+        assert _gauges(kind) <= gauges, kind
+
+
+def _gauges(kind: str) -> set[str]:
+    home = Scenario(duration="1 s", path={"rate": "10/1 Mbit/s", "qdisc": kind}, apps=_PING)
+    spec = plan.load(home).trials[0].spec
+    return set(_core.run(json.dumps(spec))["tables"]["queue_gauges"]["gauge"])
+
+
+_PING = {"ping": {"kind": "ping"}}
+
+
+# --- Scenarios ---------------------------------------------------------------------------------
+
+
+def _examples() -> list[str]:
+    """The TOML of the documents."""
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in generate.DOCUMENTS]
+    return [code for text in texts for code in re.findall(r"```toml\n(.*?)```", text, re.S)]
+
+
+@pytest.mark.parametrize("code", _examples())
+def test_an_example_of_a_scenario_can_be_run(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "example.toml"
+    base = "" if code.startswith("extends") else 'extends = "household"\n'
+    path.write_text(base + code, encoding="utf-8")
+    assert plan.load(path).trials
+
+
+def test_the_overheads_are_those_of_the_table() -> None:
+    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+    for name, meant in values.OVERHEADS.items():
+        least = meant.get("minimum", "")
+        cells = [f"`{name}`", meant.get("bytes", 0), least, "yes" if meant.get("atm") else ""]
+        row = "| " + " | ".join(str(cell) for cell in cells)
+        row = re.sub(r" +", " ", f"{row} | {meant.get('counted', 0)} |")
+        assert row in re.sub(r" +", " ", text), row
+
+
+def test_the_figures_are_all_named() -> None:
+    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in figures.FIGURES)
