@@ -18,8 +18,8 @@ tools: ## check that Python, venv and Rust are here
 	  echo 'Python 3.11 or newer is needed: apt-get install python3 python3-venv  (or https://www.python.org)' >&2; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "Python's venv is needed: apt-get install python3-venv" >&2; exit 2; }
-	@command -v cargo >/dev/null || { \
-	  echo "Rust is needed: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 2; }
+	@printf '1.85\n%s\n' "$$(cargo --version 2>/dev/null | cut -d' ' -f2)" | sort -CV || { \
+	  echo "Rust 1.85 or newer is needed: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 2; }
 
 $(READY): pyproject.toml Cargo.lock $(RUST)
 	@$(MAKE) --no-print-directory tools
@@ -38,15 +38,16 @@ test: setup ## run every test
 	@$(BIN)/python tests/conformance_count.py
 	@$(BIN)/python -m pytest
 
-lint: setup ## formatting and lints, Rust and Python
+lint: setup ## formatting, lints and types, Rust and Python
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
-	@$(BIN)/ruff check python tests examples
-	@$(BIN)/ruff format --check python tests examples
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
 
 fmt: ## format everything
 	@rustfmt --edition 2024 $$(git ls-files '*.rs')
-	@$(BIN)/ruff format --quiet python tests examples
+	@$(BIN)/ruff format --quiet .
 
 bench: setup ## speed and memory, beside ns-3 when it is installed
 	@$(BIN)/python bench/run.py

@@ -23,7 +23,7 @@ from aqmlab import _core, plan
 
 HERE = Path(__file__).parent
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
-ROUNDS = 3
+ROUNDS = 5
 
 
 def dumbbell(
@@ -114,10 +114,14 @@ def packets_per_second(program: Path | None) -> None:
                 cpu_s, packets = ns3(program, qdisc, 10)
                 rates["ns-3"].append(packets / cpu_s)
         off, on = median(rates["off"]), median(rates["on"])
-        line = f"  {qdisc:9} measurement off {off / 1e6:5.2f} M/s, on {on / 1e6:5.2f} M/s"
+        best_off, best_on = max(rates["off"]), max(rates["on"])
+        line = (
+            f"  {qdisc:9} measurement off {off / 1e6:5.2f} M/s (best {best_off / 1e6:.2f}), "
+            f"on {on / 1e6:5.2f} M/s (best {best_on / 1e6:.2f})"
+        )
         if rates["ns-3"]:
             peer = median(rates["ns-3"])
-            line += f"; ns-3 {peer / 1e3:5.1f} k/s: {off / peer:.0f} and {on / peer:.0f} times faster"
+            line += f"; {off / peer:.0f} and {on / peer:.0f} times the {peer / 1e3:.1f} k/s of ns-3"
         print(line, flush=True)
 
 
@@ -130,10 +134,14 @@ def home() -> None:
         cpu_s, _ = cpu_of(lambda spec=spec: _core.run(spec))
         span_s = trial.spec["duration_ns"] / 1e9
         print(f"  {trial.id}: {span_s / cpu_s:7.0f} simulated seconds per CPU second", flush=True)
-    for factor in (1, 10):
-        spec = dict(trials[0].spec)
-        spec["duration_ns"] *= factor
-        print(f"  {200 * factor} s: {resident_mb(spec):.0f} MB resident at most (bare module)")
+    for series in (True, False):
+        for factor in (1, 10):
+            spec = dict(trials[0].spec)
+            spec["duration_ns"] *= factor
+            spec["measure"] = spec["measure"] | {"series": series}
+            kept = "with" if series else "without"
+            peak_mb = resident_mb(spec)
+            print(f"  {200 * factor:4} s {kept:7} series over time: {peak_mb:.0f} MB resident at most")
 
 
 def resident_mb(spec: dict[str, Any]) -> float:
@@ -142,8 +150,9 @@ def resident_mb(spec: dict[str, Any]) -> float:
         "import sys, resource\nfrom aqmlab import _core\n_core.run(sys.stdin.read())\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
+    command = [sys.executable, "-c", code]
     done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(spec), capture_output=True, text=True, check=True
+        command, input=json.dumps(spec), capture_output=True, text=True, check=True
     )
     return int(done.stdout) / 1024
 
@@ -164,8 +173,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = build_ns3(Path(folder))
         if program is None:
-            print("(ns-3 is not installed: apt-get install g++ pkg-config libns3-dev libgsl-dev "
-                  "libxml2-dev libgtk-3-dev libsqlite3-dev)")
+            print(
+                "(ns-3 is not installed: apt-get install g++ pkg-config libns3-dev libgsl-dev "
+                "libxml2-dev libgtk-3-dev libsqlite3-dev)"
+            )
         packets_per_second(program)
     home()
     scaling()

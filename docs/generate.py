@@ -30,7 +30,7 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     *(f"docs/{path.name}" for path in sorted(HERE.glob("*.md"))),
 )
-_PART = re.compile(r"(<!-- make: (\w+) ?(.*?) -->\n)(.*?)(<!-- end -->)", re.S)
+_PART = re.compile(r"(<!-- make: (\w+)(?: ([^\n]+))? -->\n)(.*?)(<!-- end -->)", re.S)
 _STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
 
 
@@ -53,7 +53,7 @@ class Document:
         return _STATEMENT.sub(_with_tests, text)
 
     def _part(self, found: re.Match[str]) -> str:
-        begin, what, argument, _, end = found.groups()
+        begin, what, argument, _, end = found.groups(default="")
         if what in ("run", "error", "warnings", "output"):
             before = self.text[: found.start()]
             return begin + self._printed(what, argument, before) + end

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from aqmlab import Scenario, _core, catalogue, figures, plan, values
+from aqmlab import Scenario, _core, catalogue, figures, plan, scenario, values
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -167,6 +166,20 @@ def test_the_overheads_are_those_of_the_table() -> None:
         row = "| " + " | ".join(str(cell) for cell in cells)
         row = re.sub(r" +", " ", f"{row} | {meant.get('counted', 0)} |")
         assert row in re.sub(r" +", " ", text), row
+
+
+@pytest.mark.parametrize(
+    "part", [scenario.Scenario, scenario.Path, scenario.Host, scenario.App, scenario.Timing,
+             scenario.Measure, scenario.Report, values.Link, values.Overhead]
+)  # fmt: skip
+def test_every_key_of_a_scenario_is_described(part: type[values.Value]) -> None:
+    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+    names = {info.alias or name for name, info in part.model_fields.items()}
+    told = [name for name in names if f"`{name}`" in text or f"[path.{name}]" in text]
+    missing = names - {*told, "params", "settings"}
+    if part is values.Overhead:
+        missing = {name for name in missing if f"{name} = " not in text}
+    assert not missing
 
 
 def test_the_figures_are_all_named() -> None:

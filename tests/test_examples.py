@@ -10,7 +10,6 @@ from types import ModuleType
 
 import polars as pl
 import pytest
-
 from aqmlab import plan
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -225,4 +225,5 @@ def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, A
         "step_ns": units.duration(said.step),
         "sample_ns": units.duration(said.sample),
         "packets": said.packets,
+        "series": said.series,
     }

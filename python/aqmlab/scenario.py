@@ -217,7 +217,10 @@ def _kinds_hint() -> str:
 
 
 class Measure(Value):
-    """What is measured and kept. `from` and `to` bound the statistics."""
+    """What is measured and kept. `from` and `to` bound the statistics.
+
+    Without `series`, nothing is kept over time, and memory hardly grows with the trial.
+    """
 
     enabled: Flag = True
     from_: Duration = Field(default="0 s", alias="from")
@@ -226,6 +229,7 @@ class Measure(Value):
     step: Span = "250 ms"
     sample: Duration = "100 ms"
     packets: Flag = False
+    series: Flag = True
 
     @model_validator(mode="after")
     def _check(self) -> Self:

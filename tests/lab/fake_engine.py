@@ -1,8 +1,8 @@
 """An engine that answers at once with tables of the right form, and misbehaves when told to.
 
 What it does besides is said by `behaviour` in the trial: `crash`, `panic`, `refuse`, `chatter`,
-`full disk`, `slow`. A behaviour that ends in ` once` stops when a file called `mended` stands
-beside the campaign's folder, named by the environment.
+`full disk`, `wait`. A behaviour that ends in ` once` stops when a file called `mended` stands
+beside the campaign's folder, named by the environment; `wait` waits for that file.
 """
 
 import errno
@@ -43,10 +43,17 @@ def misbehave(behaviour):
             raise ValueError("links[0].qdisc: unknown discipline `x`")
         case "chatter":
             print("a word that is no answer", flush=True)
-        case "slow":
-            time.sleep(0.15)
+        case "wait":
+            wait_until_mended()
         case "full disk":
             fill_disk()
+
+
+def wait_until_mended():
+    until = time.monotonic() + 60
+    while not Path(os.environ["FAKE_MENDED"]).exists():
+        assert time.monotonic() < until, "nobody let the trial go on"
+        time.sleep(0.01)
 
 
 def fill_disk():

@@ -171,7 +171,8 @@ def test_arrays_of_applications_are_named_by_kind():
 
 
 def test_a_lan_is_a_link_of_its_own_before_the_queue_and_after_it() -> None:
-    text = '[path]\nrate = "12/1 Mbit/s"\nqdisc = "pfifo"\nlan = "100 Mbit/s"\n[apps.a]\nkind = "bulk"\n'
+    text = '[path]\nrate = "12/1 Mbit/s"\nqdisc = "pfifo"\nlan = "100 Mbit/s"\n'
+    text += '[apps.a]\nkind = "bulk"\n'
     scenario = Scenario.from_toml('title = "t"\nduration = "1 s"\n' + text)
     spec = resolve(scenario).spec
     links = [link["name"] for link in spec["links"]]

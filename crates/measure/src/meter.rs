@@ -28,6 +28,9 @@ pub struct Settings {
     /// several connections and a discipline gives each a queue. If they may not, a gap at the
     /// receiver is a loss at once; if they may, once 8192 later packets have arrived.
     pub reorders: bool,
+    /// Whether delays are kept as they develop over time. Without, memory does not grow with the
+    /// trial but for eight bytes a step, and the series are empty.
+    pub series: bool,
 }
 
 /// Measures the flows of one run, packet by packet.
@@ -63,7 +66,7 @@ impl Meter {
             settings.step
         );
         let steps = settings.end.as_nanos().div_ceil(step) as usize;
-        let way = || Way::new(settings.step, steps);
+        let way = || Way::new(settings.step, steps, settings.series);
         Self {
             limits: Limits { from: settings.from, to: settings.to },
             reorders: settings.reorders,

@@ -67,11 +67,12 @@ pub(crate) struct Way {
     report: DirectionReport,
     owd_series: Series,
     rtt_series: Series,
+    keep_series: bool,
 }
 
 impl Way {
-    pub(crate) fn new(step: Duration, steps: usize) -> Self {
-        let series = || Series::new(step, steps.min(ROOM));
+    pub(crate) fn new(step: Duration, steps: usize, keep: bool) -> Self {
+        let series = || Series::new(step, if keep { steps.min(ROOM) } else { 0 });
         Self {
             flights: VecDeque::new(),
             landed: 0,
@@ -82,6 +83,7 @@ impl Way {
             report: DirectionReport { steps: vec![0; steps], ..DirectionReport::default() },
             owd_series: series(),
             rtt_series: series(),
+            keep_series: keep,
         }
     }
 
@@ -230,7 +232,9 @@ impl Way {
         let passage = Passage { reference: sent, monitor: now };
         self.arrived = Out { passage, serial: self.arrived.serial.wrapping_add(1).max(1) };
         let owd = now.since(sent);
-        self.owd_series.record(sent, owd);
+        if self.keep_series {
+            self.owd_series.record(sent, owd);
+        }
         if limits.include(sent) {
             self.report.packets_received += 1;
             self.report.bytes_received += u64::from(ip_len);
@@ -249,7 +253,9 @@ impl Way {
         self.served = flight.out.serial;
         let inbound = Passage { reference: now, monitor: flight.sent };
         let RoundTrip { at, rtt } = round_trip(flight.out.passage, inbound);
-        back.rtt_series.record(at, rtt);
+        if back.keep_series {
+            back.rtt_series.record(at, rtt);
+        }
         if limits.include(at) {
             back.report.rtt.record(rtt);
         }

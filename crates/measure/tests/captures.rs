@@ -95,6 +95,7 @@ fn run(seed: u64, packets: u64) -> Run {
         step: STEP,
         end: Instant::from_nanos(now) + Duration::from_secs(1),
         reorders: false,
+        series: true,
     };
     let mut meter = Meter::new(settings, CONNS as usize);
     let mut records = Records::default();

@@ -13,6 +13,7 @@ fn settings() -> Settings {
         step: Duration::from_millis(250),
         end: Instant::from_millis(10_000),
         reorders: false,
+        series: true,
     }
 }
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufReader;
 
 use aqmlab_core::{Direction, Duration};
-use aqmlab_measure::capture::{self, SppReport};
 use aqmlab_measure::DirectionReport;
+use aqmlab_measure::capture::{self, SppReport};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -108,7 +108,10 @@ struct Columns {
     numbers: Vec<(&'static str, Vec<f64>)>,
 }
 
-fn column<'a, T>(columns: &'a mut Vec<(&'static str, Vec<T>)>, name: &'static str) -> &'a mut Vec<T> {
+fn column<'a, T>(
+    columns: &'a mut Vec<(&'static str, Vec<T>)>,
+    name: &'static str,
+) -> &'a mut Vec<T> {
     let place = columns.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
         columns.push((name, Vec::new()));
         columns.len() - 1

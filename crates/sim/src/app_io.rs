@@ -82,7 +82,9 @@ impl<O: Observer> Io for AppIo<'_, O> {
     }
 
     fn note(&mut self, metric: &'static str, value: f64) {
-        let now = self.now();
-        self.world.apps[self.app as usize].notes.push((now, metric, value));
+        if self.world.keeps_series {
+            let now = self.now();
+            self.world.apps[self.app as usize].notes.push((now, metric, value));
+        }
     }
 }

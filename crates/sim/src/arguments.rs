@@ -35,9 +35,22 @@ pub(crate) fn choose<T: ?Sized>(
 ) -> Result<Chosen<T>, SpecError> {
     let kind = find(&spec.kind)
         .ok_or_else(|| SpecError::new(at, format!("there is no kind called `{}`", spec.kind)))?;
-    let mut args = Args::defaults(kind.params);
-    set_all(at, kind.params, &spec.params, |name, value| args.set(name, value))?;
-    Ok(Chosen { kind, args })
+    Ok(Chosen { kind, args: arguments(at, kind.params, &spec.params)? })
+}
+
+/// The arguments of a kind that declares `params`, at their defaults but for those `given`.
+///
+/// # Errors
+///
+/// If there is no such parameter, or it is of another type; `at` says where.
+pub fn arguments(
+    at: &str,
+    params: &'static [Param],
+    given: &BTreeMap<String, Json>,
+) -> Result<Args, SpecError> {
+    let mut args = Args::defaults(params);
+    set_all(at, params, given, |name, value| args.set(name, value))?;
+    Ok(args)
 }
 
 /// Converts each of `given` to the type its parameter declares and passes it to `set`.

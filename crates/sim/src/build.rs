@@ -38,12 +38,13 @@ pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, S
         touched: Vec::new(),
         sampler: None,
         events: 0,
+        keeps_series: spec.measure.enabled && spec.measure.series,
         read_marks: Default::default(),
     };
     for (index, app) in spec.apps.iter().enumerate() {
         add_app(&mut world, spec, index, app)?;
     }
-    if spec.measure.enabled && spec.measure.sample_ns > 0 {
+    if spec.measure.enabled && spec.measure.series && spec.measure.sample_ns > 0 {
         let slot = world.network.enrol(Actor::Sampler);
         let every = Duration::from_nanos(spec.measure.sample_ns);
         world.network.agenda.set(slot, Instant::ZERO + every);

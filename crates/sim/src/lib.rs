@@ -18,7 +18,7 @@
 
 mod agenda;
 mod app_io;
-mod arguments;
+pub mod arguments;
 mod build;
 mod captures;
 mod error;

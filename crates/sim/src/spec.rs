@@ -180,6 +180,9 @@ pub struct MeasureSpec {
     pub sample_ns: u64,
     /// Whether every packet is kept, for tables and captures.
     pub packets: bool,
+    /// Whether anything is kept over time: throughput, delays, queues, TCPs, and what
+    /// applications note. Without, memory hardly grows with the trial.
+    pub series: bool,
 }
 
 impl Default for MeasureSpec {
@@ -192,6 +195,7 @@ impl Default for MeasureSpec {
             step_ns: 250_000_000,
             sample_ns: 100_000_000,
             packets: false,
+            series: true,
         }
     }
 }

@@ -30,6 +30,7 @@ pub(crate) struct Taps {
     from: Instant,
     to: Instant,
     step: u64,
+    series: bool,
 }
 
 impl Taps {
@@ -47,6 +48,7 @@ impl Taps {
             // A flow may have several connections, and a fair queue may let one of them pass
             // another; so a gap is a loss only once many later packets have come.
             reorders: true,
+            series: measure.series,
         };
         let from = settings.from;
         Self {
@@ -56,6 +58,7 @@ impl Taps {
             from,
             to,
             step: measure.step_ns,
+            series: measure.series,
         }
     }
 }
@@ -82,10 +85,12 @@ impl Observer for Taps {
         let queue = &mut self.queues[link];
         let left = packet.enqueued + departure.sojourn;
         let step = (left.as_nanos() / self.step) as usize;
-        if queue.worst.len() <= step {
-            queue.worst.resize(step + 1, Duration::ZERO);
+        if self.series {
+            if queue.worst.len() <= step {
+                queue.worst.resize(step + 1, Duration::ZERO);
+            }
+            queue.worst[step] = queue.worst[step].max(departure.sojourn);
         }
-        queue.worst[step] = queue.worst[step].max(departure.sojourn);
         if self.from <= left && left < self.to {
             queue.sojourn.record(departure.sojourn);
             queue.waited += departure.sojourn;

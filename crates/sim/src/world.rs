@@ -99,6 +99,8 @@ pub(crate) struct World<O> {
     pub(crate) touched: Vec<(u32, Side)>,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
+    /// Whether anything is kept over time.
+    pub(crate) keeps_series: bool,
     /// Bytes that each application had read, at home and on the internet, when the interval of
     /// the statistics began and when it ended.
     pub(crate) read_marks: [Vec<[u64; 2]>; 2],

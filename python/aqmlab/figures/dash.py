@@ -14,6 +14,7 @@ from aqmlab.figures.drawing import Drawing, Figure, colour, legend_below, plain_
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from aqmlab.results import Results
@@ -54,7 +55,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
     for axes, rate in zip(panels, choice.rates, strict=True):
         axes.set_title(f"{rate} Mbit/s (down/up)" if rate else "")
         _panel(axes, rows.filter(pl.col("rate_label") == rate), choice)
-    handles: list[object] = [Patch(color=colour(n)) for n in range(len(choice.queues))]
+    handles: list[Artist] = [Patch(color=colour(n)) for n in range(len(choice.queues))]
     labels = [plain_text(queue) for queue in choice.queues]
     handles += [
         Line2D([], [], color="#555555", marker="o", linestyle=""),

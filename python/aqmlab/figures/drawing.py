@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from aqmlab.failures import RequestError
 
@@ -53,9 +53,11 @@ class Drawing:
         self.canvas.set_dpi(PNG_DPI)
         buffer = io.BytesIO()
         if kind == "svg":
-            FigureCanvasSVG(self.canvas).print_svg(buffer, metadata={"Date": None})
+            svg: Any = FigureCanvasSVG(self.canvas)  # its `print_svg` has no types
+            svg.print_svg(buffer, metadata={"Date": None})
         else:
-            FigureCanvasAgg(self.canvas).print_png(buffer, metadata={"Software": None})
+            png: Any = FigureCanvasAgg(self.canvas)  # nor has its `print_png`
+            png.print_png(buffer, metadata={"Software": None})
         return buffer.getvalue()
 
 

@@ -11,7 +11,7 @@ impl View<'_> {
         let (mut names, mut directions) = (Words::default(), Words::default());
         let (mut times, mut rates) = (Vec::new(), Vec::new());
         let whole = Instant::ZERO..Instant::from_nanos(self.spec.duration_ns);
-        for (flow, direction, report) in self.ways() {
+        for (flow, direction, report) in self.ways().filter(|_| self.spec.measure.series) {
             for sample in self.series_windows(Empty::Zero).series(&report.steps, whole.clone()) {
                 names.push(self.name(flow));
                 directions.push(direction.name());

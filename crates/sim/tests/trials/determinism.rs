@@ -45,7 +45,16 @@ fn measuring_changes_nothing() {
     bare["measure"] = json!({"enabled": false});
     let mut thorough = spec.clone();
     thorough["measure"] = json!({"packets": true, "sample_ns": 10_000_000});
+    let mut lean = spec.clone();
+    lean["measure"] = json!({"series": false});
     let digest = run(&spec).digest;
+    let lean = run(&lean);
+    assert_eq!(digest, lean.digest);
+    assert!(
+        ["windows", "rtt", "tcp_series", "queue_series", "app_series"]
+            .iter()
+            .all(|name| { lean.table(name).is_some_and(|table| table.rows() == 0) })
+    );
     assert_eq!(digest, run(&bare).digest);
     assert_eq!(digest, run(&thorough).digest);
 }
