@@ -110,6 +110,7 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> Non
             {
                 "name": own_name,
                 "app": _kind(app),
+                "priority": app.priority,
                 "start_ns": start_ns,
                 "stop_ns": stop_ns,
                 "up": _route(ups, scenario.path.up, rtt_ns // 2),

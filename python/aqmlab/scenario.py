@@ -156,6 +156,7 @@ class App(Timing):
     `count` makes copies, each `stagger` after the one before; a list of `start` times makes
     one copy for each. A list of `rtt` gives each copy its own. `tcp` is for both ends. Where a
     kind has a parameter of one of these names, such as the `count` of `bursts`, it is meant.
+    `priority` is Linux's `skb->priority`, 0 to 15, by which `pfifo_fast` chooses a band.
     """
 
     kind: str
@@ -163,6 +164,7 @@ class App(Timing):
     start: Times | None = None  # type: ignore[assignment]
     count: Count = 1
     stagger: Duration = "0 s"
+    priority: Count | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -190,6 +192,8 @@ class App(Timing):
     def _check(self) -> Self:
         if not 1 <= self.count <= 1_000:
             raise BadMemberError("count", f"{self.count} is not between 1 and 1000")
+        if self.priority is not None and not 0 <= self.priority <= 15:
+            raise BadMemberError("priority", f"{self.priority} is not between 0 and 15")
         if self.stop is not None and self.duration is not None:
             raise BadMemberError("stop", "given together with `duration`", "write one of the two")
         if isinstance(self.start, tuple) and (self.count > 1 or not self.start):

@@ -1,6 +1,6 @@
 """Did each application get what it needs?
 
-Sources: the tolerances of ITU-T G.1010 as Boerlage, Kua and Armitage adapt them to round-trip
+Sources: the tolerances of ITU-T G.1010 as Boerlage and Collom adapt them to round-trip
 times (2016, Table I): voice and video to 150 ms, games to 200 ms, web and e-mail 1 to 2 s,
 streaming and messaging 5 to 10 s, bulk transfers 10 s and more; G.1010 Tables I.1 and I.2 for
 loss and for the limits of voice (400 ms) and web pages (2 s preferred, 4 s acceptable); the
@@ -70,7 +70,11 @@ class Check:
         limit = self.tolerable if word == BAD else self.good
         sign = "<>"[(word == GOOD) == self.more_is_better] + ("=" if word == GOOD else "")
         sign = {"<=": "≤", ">=": "≥"}.get(sign, sign)
-        return f"{quantity(value, self.unit)} {sign} {quantity(limit, self.unit)}"
+        said, bound = quantity(value, self.unit), quantity(limit, self.unit)
+        if said == bound and value != limit:
+            # The difference is less than usually deserves a digit, but it decides.
+            said = f"{_apart(value, limit)} {self.unit}".strip()
+        return f"{said} {sign} {bound}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,16 @@ def quantity(value: float, unit: str) -> str:
         return f"{value:.2f} %"
     digits = f"{value:.0f}" if abs(value) >= 10 or value == 0 else f"{value:.2g}"
     return f"{digits} {unit}".strip()
+
+
+def _apart(value: float, limit: float) -> str:
+    """`value` with as few digits as tell it from `limit`, which it does not equal.
+
+    >>> _apart(3.9961, 4.0)
+    '3.996'
+    """
+    texts = (f"{value:.{digits}g}" for digits in range(3, 18))
+    return next(text for text in texts if float(text) != limit)
 
 
 def _larger(one: float | None, other: float | None) -> float | None:

@@ -92,3 +92,14 @@ def test_an_app_that_never_got_through_has_no_good_verdict(tmp_path):
     campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "out", jobs=1)
     (found,) = load(tmp_path / "out").verdicts
     assert found.word == "bad" and found.findings[0].word == "no data"
+
+
+def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:
+    from aqmlab.verdict import _apart
+
+    for value, limit, want in [
+        (3.9961, 4.0, "3.996"),
+        (99.998, 100.0, "99.998"),
+        (4.04, 4, "4.04"),
+    ]:
+        assert _apart(value, limit) == want

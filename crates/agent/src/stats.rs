@@ -147,7 +147,7 @@ fn own(kind: &str, value: &[u8]) -> (u64, u64) {
     let at = |place: usize| u64::from(word(value, 4 * place));
     match kind {
         "codel" => (at(5), at(6)),
-        "fq_codel" => (at(2) + at(9), at(3)),
+        "fq_codel" => (at(2), at(3)),
         // After a 64-bit probability: delay, rate, whether it is estimated, packets, dropped.
         "pie" => (at(7), at(9)),
         "fq_pie" => (at(2) + at(3), at(4)),
@@ -179,6 +179,6 @@ mod tests {
         message.extend(attribute(TCA_STATS2, &inner));
         let got = counters(&message);
         assert_eq!((got.backlog_packets, got.backlog_bytes, got.drops), (3, 4_500, 7));
-        assert_eq!((got.overlimit, got.marks), (3, 5));
+        assert_eq!((got.overlimit, got.marks), (2, 5));
     }
 }

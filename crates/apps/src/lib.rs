@@ -17,6 +17,7 @@ pub mod kinds;
 mod pacer;
 mod params;
 pub mod pipe;
+mod prober;
 pub mod quantiles;
 #[cfg(test)]
 mod testing;

@@ -120,6 +120,9 @@ fn add_app<O: Observer>(
     }
     let routes: [_; 2] = routes.try_into().ok().expect("two directions, two routes");
     world.network.routes.push(routes);
+    if let Some(priority) = app.priority.filter(|&priority| priority > 15) {
+        return Err(SpecError::new(format!("{at}.priority"), format!("{priority} is not 0 to 15")));
+    }
     let slot = world.network.enrol(Actor::App(index as u32));
     world.apps.push(AppSlot {
         name: app.name.clone(),
@@ -130,6 +133,7 @@ fn add_app<O: Observer>(
         rng: Rng::stream(spec.seed, &format!("app.{}", app.name)),
         conns: Vec::new(),
         tcp,
+        priority: app.priority,
         notes: Vec::new(),
     });
     let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));

@@ -95,6 +95,9 @@ pub struct AppSpec {
     pub up: RouteSpec,
     /// Its way from the internet to the home.
     pub down: RouteSpec,
+    /// Linux's `skb->priority` of its packets, 0 to 15; the application's own choice if absent.
+    #[serde(default)]
+    pub priority: Option<u8>,
     /// The TCP of its end in the home.
     #[serde(default)]
     pub home: TcpSpec,

@@ -76,6 +76,8 @@ pub(crate) struct AppSlot {
     /// Indices of its connections, by [`ConnId`].
     pub(crate) conns: Vec<u32>,
     pub(crate) tcp: [TcpPlan; 2],
+    /// The priority of its packets, if the scenario sets it.
+    pub(crate) priority: Option<u8>,
     /// Its own time series: time, metric, value.
     pub(crate) notes: Vec<(Instant, &'static str, f64)>,
 }
@@ -331,7 +333,7 @@ impl<O: Observer> World<O> {
             opener: open.from,
             tuple,
             tuple_hash: [tuple.hash(), tuple.reversed().hash()],
-            priority: open.priority,
+            priority: self.apps[app as usize].priority.unwrap_or(open.priority),
             own_link: [Side::Home, Side::Wan]
                 .map(|side| self.network.starts_on_own_link(app, side)),
             reads: open.reads,
@@ -416,8 +418,9 @@ fn tuple_of(index: u32, app: u32, open: aqmlab_apps::Open) -> FiveTuple {
         Transport::Udp => 17,
         Transport::Icmp => 1,
     };
-    let ephemeral = 10_000 + (index % 50_000) as u16;
-    let service = 5_000 + (app % 1_000) as u16;
+    // Ports that no protocol is known by, so that nobody takes the payload for anything.
+    let ephemeral = 10_000 + (index % 30_000) as u16;
+    let service = 61_000 + (app % 1_000) as u16;
     let ports = match (open.transport, open.from) {
         (Transport::Icmp, _) => (0, 0),
         (_, Side::Home) => (ephemeral, service),

@@ -1,6 +1,6 @@
 """Time series of one trial per queue, in panels beside each other.
 
-The form is that of the time plots of Cumaranayagam and Armitage (2016) and Boerlage et al.
+The form is that of the time plots of Cumaranayagam (2016) and of Boerlage and Collom
 (2016): what every flow of one run experienced, second by second.
 """
 

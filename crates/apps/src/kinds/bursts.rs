@@ -1,6 +1,6 @@
 //! Timed transfers: each opens a connection, sends for a time or a size, and closes it.
 //!
-//! Sources: the web and e-mail traffic of Boerlage, Kua and Armitage (2016, Tables VII–XIII),
+//! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII),
 //! greedy TCP for one or three seconds at given times; the notifications and photo uploads of
 //! Armitage et al. (2017, §VI), with their times to complete. How often a notification or an
 //! upload comes is not in the source; once a minute is our choice.
@@ -43,7 +43,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
     Kind {
         name: "bursts",
         summary: "Timed TCP transfers, such as web pages and mail",
-        source: "Boerlage, Kua and Armitage 2016, Tables VII-XIII",
+        source: "Boerlage and Collom 2016, Tables VII-XIII",
         params: &[DIRECTION, FIRST, PERIOD, COUNT, SIZE, DURATION, DEADLINE],
         build: |args: &Args| Box::new(Bursts::new(args.duration("duration"), args)),
     },

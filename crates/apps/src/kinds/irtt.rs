@@ -12,6 +12,7 @@ use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side};
 
 use crate::datagrams::{self, Arrivals};
 use crate::params::{self, bytes, ms};
+use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Io, Notice, Open};
 
@@ -28,19 +29,10 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param { name: "interval", default: ms(20), doc: "Time between requests." },
     ],
     build: |args: &Args| {
-        Box::new(Irtt {
-            payload: params::payload(args, "payload"),
-            interval: params::interval(args, "interval"),
-            conn: None,
-            running: false,
-            started: Instant::ZERO,
-            sent: 0,
-            answered: 0,
-            waiting: VecDeque::new(),
-            up: Arrivals::default(),
-            down: Arrivals::default(),
-            rtt: Quantiles::default(),
-        })
+        Box::new(Irtt::new(Prober::new(
+            params::payload(args, "payload"),
+            params::interval(args, "interval"),
+        )))
     },
 }];
 
@@ -51,12 +43,7 @@ struct Waiting {
 }
 
 struct Irtt {
-    payload: u32,
-    interval: Duration,
-    conn: Option<ConnId>,
-    running: bool,
-    started: Instant,
-    sent: u64,
+    prober: Prober,
     /// What the server sent back; it numbers its answers in the order of its receiving.
     answered: u64,
     waiting: VecDeque<Waiting>,
@@ -66,17 +53,21 @@ struct Irtt {
 }
 
 impl Irtt {
-    fn ask(&mut self, io: &mut dyn Io) {
-        let (Some(conn), true) = (self.conn, self.running) else { return };
-        io.send(conn, Side::Home, self.payload, datagrams::stamp(self.sent, io.now()));
-        self.sent += 1;
-        io.wake_at(self.started + self.interval * self.sent, 0);
+    fn new(prober: Prober) -> Self {
+        Self {
+            prober,
+            answered: 0,
+            waiting: VecDeque::new(),
+            up: Arrivals::default(),
+            down: Arrivals::default(),
+            rtt: Quantiles::default(),
+        }
     }
 
     fn echo(&mut self, conn: ConnId, tag: u64, io: &mut dyn Io) {
         let now = io.now();
         let up = self.up.take(tag, now);
-        if !self.running {
+        if !self.prober.running() {
             return;
         }
         // The answer carries the server's own number and time; what a real one would carry
@@ -85,7 +76,7 @@ impl Irtt {
         if self.waiting.len() > REMEMBERED {
             self.waiting.pop_front();
         }
-        io.send(conn, Side::Wan, self.payload, datagrams::stamp(self.answered, now));
+        io.send(conn, Side::Wan, self.prober.payload(), datagrams::stamp(self.answered, now));
         self.answered += 1;
     }
 
@@ -100,25 +91,14 @@ impl Irtt {
         self.waiting.drain(..=at);
         self.rtt.add_ms(sent + down);
     }
-
-    fn stop(&mut self, io: &mut dyn Io) {
-        if let (true, Some(conn)) = (std::mem::take(&mut self.running), self.conn) {
-            datagrams::close(conn, io);
-        }
-    }
 }
 
 impl App for Irtt {
     fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         match notice {
-            Notice::Start => {
-                self.running = true;
-                self.started = io.now();
-                self.conn = Some(io.open(Open::udp(Side::Home)));
-                self.ask(io);
-            }
-            Notice::Stop => self.stop(io),
-            Notice::Wake(_) => self.ask(io),
+            Notice::Start => self.prober.start(Open::udp(Side::Home), io),
+            Notice::Stop => self.prober.stop(io),
+            Notice::Wake(_) => self.prober.ask(io),
             Notice::Datagram { conn, at: Side::Wan, tag, .. } => self.echo(conn, tag, io),
             Notice::Datagram { at: Side::Home, tag, .. } => self.hear(tag, io.now()),
             _ => {}
@@ -132,7 +112,7 @@ impl App for Irtt {
     fn summary(&self, _now: Instant) -> Summary {
         let mut out = Summary::new();
         self.rtt.report(["rtt_p50_ms", "rtt_p95_ms", "rtt_p99_ms", "rtt_max_ms"], &mut out);
-        self.up.report(Direction::Up, self.sent, &mut out);
+        self.up.report(Direction::Up, self.prober.sent(), &mut out);
         self.down.report(Direction::Down, self.answered, &mut out);
         out
     }
@@ -164,20 +144,9 @@ mod tests {
 
     #[test]
     fn a_long_run_remembers_no_more_than_a_short_one() {
-        let mut app = Irtt {
-            payload: 172,
-            interval: Duration::from_millis(20),
-            conn: Some(ConnId(0)),
-            running: true,
-            started: Instant::ZERO,
-            sent: 0,
-            answered: 0,
-            waiting: VecDeque::new(),
-            up: Arrivals::default(),
-            down: Arrivals::default(),
-            rtt: Quantiles::default(),
-        };
+        let mut app = Irtt::new(Prober::new(172, Duration::from_millis(20)));
         let mut net = Net::new(1);
+        app.handle(Notice::Start, &mut net);
         for n in 0..3 * REMEMBERED as u64 {
             app.echo(ConnId(0), datagrams::stamp(n, Instant::ZERO), &mut net);
         }

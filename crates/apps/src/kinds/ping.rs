@@ -6,12 +6,13 @@
 //! The far end answers a request when its notice comes there. Where the operating system itself
 //! answers, no such notice comes, and the reply's does.
 
-use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side};
+use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 
 use crate::datagrams;
 use crate::params::{self, bytes, ms};
+use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, Io, Notice, Open};
 
 /// Registers `ping`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
@@ -24,12 +25,10 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     ],
     build: |args: &Args| {
         Box::new(Ping {
-            payload: params::payload(args, "payload"),
-            interval: params::interval(args, "interval"),
-            conn: None,
-            running: false,
-            started: Instant::ZERO,
-            sent: 0,
+            prober: Prober::new(
+                params::payload(args, "payload"),
+                params::interval(args, "interval"),
+            ),
             received: 0,
             settled: 0,
             rtt: Quantiles::default(),
@@ -38,12 +37,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 }];
 
 struct Ping {
-    payload: u32,
-    interval: Duration,
-    conn: Option<ConnId>,
-    running: bool,
-    started: Instant,
-    sent: u64,
+    prober: Prober,
     received: u64,
     /// Requests up to the latest that was answered; what came after may be under way.
     settled: u64,
@@ -51,42 +45,25 @@ struct Ping {
 }
 
 impl Ping {
-    fn ask(&mut self, io: &mut dyn Io) {
-        let (Some(conn), true) = (self.conn, self.running) else { return };
-        io.send(conn, Side::Home, self.payload, datagrams::stamp(self.sent, io.now()));
-        self.sent += 1;
-        io.wake_at(self.started + self.interval * self.sent, 0);
-    }
-
     fn hear(&mut self, tag: u64, io: &mut dyn Io) {
         let rtt = datagrams::age(tag, io.now());
         io.note("rtt_ms", rtt.as_secs_f64() * 1e3);
         self.received += 1;
         self.rtt.add_ms(rtt);
         // How many requests back this was, the numbers going round at 16 bits.
-        let back = (self.sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
-        self.settled = self.settled.max(self.sent.saturating_sub(u64::from(back)));
-    }
-
-    fn stop(&mut self, io: &mut dyn Io) {
-        if let (true, Some(conn)) = (std::mem::take(&mut self.running), self.conn) {
-            datagrams::close(conn, io);
-        }
+        let sent = self.prober.sent();
+        let back = (sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
+        self.settled = self.settled.max(sent.saturating_sub(u64::from(back)));
     }
 }
 
 impl App for Ping {
     fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         match notice {
-            Notice::Start => {
-                self.running = true;
-                self.started = io.now();
-                self.conn = Some(io.open(Open::icmp(Side::Home)));
-                self.ask(io);
-            }
-            Notice::Stop => self.stop(io),
-            Notice::Wake(_) => self.ask(io),
-            Notice::Datagram { conn, at: Side::Wan, payload, tag } if self.running => {
+            Notice::Start => self.prober.start(Open::icmp(Side::Home), io),
+            Notice::Stop => self.prober.stop(io),
+            Notice::Wake(_) => self.prober.ask(io),
+            Notice::Datagram { conn, at: Side::Wan, payload, tag } if self.prober.running() => {
                 io.send(conn, Side::Wan, payload, tag);
             }
             Notice::Datagram { at: Side::Home, tag, .. } => self.hear(tag, io),
@@ -99,9 +76,10 @@ impl App for Ping {
     }
 
     fn summary(&self, _now: Instant) -> Summary {
+        let sent = self.prober.sent();
         let mut out =
-            vec![("sent_packets", self.sent as f64), ("received_packets", self.received as f64)];
-        let asked = if self.received == 0 { self.sent } else { self.settled };
+            vec![("sent_packets", sent as f64), ("received_packets", self.received as f64)];
+        let asked = if self.received == 0 { sent } else { self.settled };
         if asked > 0 {
             let lost = asked.saturating_sub(self.received);
             out.push(("loss_percent", 100.0 * lost as f64 / asked as f64));

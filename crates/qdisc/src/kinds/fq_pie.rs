@@ -24,9 +24,10 @@ use aqmlab_core::{Args, Bytes, Cx, Instant, Kind, Packet, Param, Reason, Value};
 
 use super::codel::{TICK, ecn};
 use super::fq_codel::{FLOWS, QUANTUM, SALT};
-use super::pie::{self, ALPHA, ALPHA_PER_SECOND, BETA, BETA_PER_SECOND};
-use super::pie::{BYTEMODE, CAPDROP, DERAND, DQ_RATE_ESTIMATOR, MAX_BURST, MAX_ECNTH, MTU};
-use super::pie::{target, tick, tupdate};
+use super::pie;
+use super::pie::params::{ALPHA, ALPHA_PER_SECOND, BETA, BETA_PER_SECOND, BYTEMODE, CAPDROP};
+use super::pie::params::{DERAND, DQ_RATE_ESTIMATOR, MAX_BURST, MAX_ECNTH, MTU};
+use super::pie::params::{delay_from, target, tick, tupdate};
 use crate::aqm::pie::freebsd::{DelayFrom, FreeBsd, Switch};
 use crate::aqm::pie::linux::{Linux, MAX_PROB};
 use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
@@ -84,7 +85,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             MAX_ECNTH,
             CAPDROP,
             DERAND,
-            pie::delay_from("timestamps"),
+            delay_from("timestamps"),
             TICK,
             SALT,
         ],

@@ -106,3 +106,18 @@ fn a_linux_sender_keeps_its_own_queue_short() {
     assert!(linux[0] < 10.0 && linux[1] < 60.0, "{linux:?} ms");
     assert!(freebsd[0] > 100.0 && freebsd[1] > 100.0, "{freebsd:?} ms");
 }
+
+#[test]
+fn pfifo_fast_serves_what_has_priority_first() {
+    let file = app("file", "bulk", &json!({"direction": "up"}));
+    let p95 = |priority: u64| {
+        let mut probe = app("probe", "ping", &json!({}));
+        probe["priority"] = json!(priority);
+        let spec = home(12.0, 1.0, &json!({"kind": "pfifo_fast"}), 40, &[file.clone(), probe]);
+        number(&run(&spec), "flows", &up("probe"), "induced_p95_ms")
+    };
+    // Priority 6 is band 0, priority 0 is band 1, where the upload is.
+    let (first, ordinary) = (p95(6), p95(0));
+    assert!(first < 15.0, "{first} ms");
+    assert!(ordinary > 200.0, "{ordinary} ms");
+}

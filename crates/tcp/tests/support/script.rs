@@ -28,13 +28,17 @@
 //! and numbers always are. Whatever is sent must be expected by an `out` line, in order.
 //! `x3` stands for three such segments in a row, `again` for a retransmission.
 
+mod described;
+mod words;
+
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::path::Path;
 
-use aqmlab_core::{Bytes, Duration, Ecn, Instant, SackBlocks, TcpFlags, TcpHeader, Value};
+use aqmlab_core::{Duration, Ecn, Instant, SackBlocks, TcpFlags, TcpHeader};
 use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
 
+use self::described::{Described, show};
+use self::words::{duration, number, setting};
 use super::controller;
 
 /// Runs the script in `file`; an error says where, what was found and what was expected.
@@ -429,177 +433,4 @@ impl Script {
         let shown = if timed { Duration::from_nanos(found).to_string() } else { found.to_string() };
         Err(format!("it is {shown}"))
     }
-}
-
-/// A segment as a script writes it.
-struct Described {
-    flags: TcpFlags,
-    seq: u64,
-    payload: u32,
-    count: u32,
-    ack: Option<u64>,
-    window: Option<u32>,
-    sack: Option<Vec<(u64, u64)>>,
-    echo: Option<Duration>,
-    ecn: Option<Ecn>,
-    again: bool,
-    mss: Option<u16>,
-    scale: Option<u8>,
-    sack_permitted: bool,
-    timestamps: bool,
-}
-
-impl Described {
-    fn parse(words: &[&str]) -> Result<Self, String> {
-        let [flags, numbers, rest @ ..] = words else {
-            return Err("a segment is FLAGS SEQ(LENGTH) …".into());
-        };
-        let (seq, length) = numbers.split_once('(').ok_or("a segment is FLAGS SEQ(LENGTH) …")?;
-        let (payload, count) = length.split_once(')').ok_or("the length ends with `)`")?;
-        let count = count.strip_prefix('x').map_or(Ok(1), number)?;
-        let mut wanted = Self {
-            flags: control_bits(flags)?,
-            seq: number(seq)?,
-            payload: number(payload)? as u32,
-            count: count as u32,
-            ack: None,
-            window: None,
-            sack: None,
-            echo: None,
-            ecn: None,
-            again: false,
-            mss: None,
-            scale: None,
-            sack_permitted: false,
-            timestamps: false,
-        };
-        let mut rest = rest.iter().copied().peekable();
-        while let Some(word) = rest.next() {
-            let mut value = || rest.next().ok_or(format!("`{word}` needs a value"));
-            match word {
-                "ack" => wanted.ack = Some(number(value()?)?),
-                "win" => wanted.window = Some(number(value()?)? as u32),
-                "ecr" => wanted.echo = Some(duration(value()?)?),
-                "mss" => wanted.mss = Some(number(value()?)? as u16),
-                "ws" => wanted.scale = Some(number(value()?)? as u8),
-                "sackok" => wanted.sack_permitted = true,
-                "ts" => wanted.timestamps = true,
-                "again" => wanted.again = true,
-                "ect0" => wanted.ecn = Some(Ecn::Ect0),
-                "noect" => wanted.ecn = Some(Ecn::NotEct),
-                "ce" => wanted.ecn = Some(Ecn::Ce),
-                "nosack" => wanted.sack = Some(Vec::new()),
-                "sack" => {
-                    let blocks = wanted.sack.get_or_insert_with(Vec::new);
-                    while let Some((start, end)) = rest.peek().and_then(|word| word.split_once('-'))
-                    {
-                        blocks.push((number(start)?, number(end)?));
-                        rest.next();
-                    }
-                }
-                other => return Err(format!("`{other}` is nothing that a segment has")),
-            }
-        }
-        Ok(wanted)
-    }
-
-    fn compare(&self, segment: &Segment) -> Outcome {
-        let header = &segment.header;
-        let visible = |flags: TcpFlags| flags.0 & !TcpFlags::PSH.0;
-        let mut wrong = String::new();
-        let mut differ = |what: &str, differs: bool| {
-            if differs {
-                let _ = write!(wrong, "{}{what}", if wrong.is_empty() { "" } else { ", " });
-            }
-        };
-        differ("flags", visible(header.flags) != visible(self.flags));
-        differ("push", self.flags.has(TcpFlags::PSH) && !header.flags.has(TcpFlags::PSH));
-        differ("sequence number", header.seq != self.seq);
-        differ("length", header.payload != self.payload);
-        differ("acknowledgement", self.ack.is_some_and(|ack| ack != header.ack));
-        differ("window", self.window.is_some_and(|window| window != header.window));
-        differ("ECN field", self.ecn.is_some_and(|ecn| ecn != segment.ecn));
-        differ("retransmission", self.again != segment.retransmission);
-        differ("MSS", self.mss.is_some_and(|mss| mss != header.mss));
-        differ("window scale", self.scale.is_some_and(|scale| scale != header.window_scale));
-        differ("SACK-permitted", self.sack_permitted && !header.sack_permitted);
-        differ("timestamps", self.timestamps && !header.timestamps);
-        let blocks: Vec<_> = header.sack.iter(header.ack).collect();
-        differ("SACK", self.sack.as_ref().is_some_and(|sack| *sack != blocks));
-        if wrong.is_empty() { Ok(()) } else { Err(format!("another {wrong}")) }
-    }
-}
-
-fn show(segment: &Segment) -> String {
-    let header = &segment.header;
-    let flags: String = FLAGS
-        .iter()
-        .filter(|(_, flag)| header.flags.has(*flag))
-        .map(|(letter, _)| letter)
-        .collect();
-    let mut text = format!(
-        "{flags} {}({}) ack {} win {}",
-        header.seq, header.payload, header.ack, header.window
-    );
-    for (i, (start, end)) in header.sack.iter(header.ack).enumerate() {
-        let _ = write!(text, "{} {start}-{end}", if i == 0 { " sack" } else { "" });
-    }
-    if segment.ecn.is_capable() {
-        text += " ect0";
-    }
-    if segment.retransmission {
-        text += " again";
-    }
-    text
-}
-
-const FLAGS: [(char, TcpFlags); 7] = [
-    ('S', TcpFlags::SYN),
-    ('F', TcpFlags::FIN),
-    ('R', TcpFlags::RST),
-    ('P', TcpFlags::PSH),
-    ('E', TcpFlags::ECE),
-    ('W', TcpFlags::CWR),
-    ('.', TcpFlags::ACK),
-];
-
-fn control_bits(word: &str) -> Result<TcpFlags, String> {
-    word.chars().try_fold(TcpFlags::default(), |flags, letter| {
-        let known = FLAGS.iter().find(|(known, _)| *known == letter);
-        known.map(|(_, flag)| flags.with(*flag)).ok_or(format!("`{letter}` is no flag"))
-    })
-}
-
-fn number(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("`{word}` is not a number"))
-}
-
-fn duration(word: &str) -> Result<Duration, String> {
-    let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
-    let (count, unit) = word.split_at(digits);
-    let count = number(count)?;
-    match unit {
-        "us" => Ok(Duration::from_micros(count)),
-        "ms" => Ok(Duration::from_millis(count)),
-        "s" => Ok(Duration::from_secs(count)),
-        _ => Err(format!("`{word}` is not a time such as 5ms")),
-    }
-}
-
-fn setting(old: Value, word: &str) -> Result<Value, String> {
-    Ok(match old {
-        Value::Duration(_) => Value::Duration(duration(word)?),
-        Value::Count(_) => Value::Count(number(word)?),
-        Value::Bytes(_) => Value::Bytes(Bytes(number(word)?)),
-        Value::Flag(_) => Value::Flag(match word {
-            "on" => true,
-            "off" => false,
-            _ => return Err(format!("`{word}` is neither on nor off")),
-        }),
-        Value::Word(_, allowed) => {
-            let known = allowed.iter().find(|known| **known == word);
-            Value::Word(known.ok_or(format!("`{word}` is none of {allowed:?}"))?, allowed)
-        }
-        other => return Err(format!("a {} cannot be set in a script", other.type_name())),
-    })
 }
