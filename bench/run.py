@@ -141,7 +141,7 @@ def home() -> None:
             spec["measure"] = spec["measure"] | {"series": series}
             kept = "with" if series else "without"
             peak_mb = resident_mb(spec)
-            print(f"  {200 * factor:4} s {kept:7} series over time: {peak_mb:.0f} MB resident at most")
+            print(f"  {200 * factor:4} s {kept:7} series over time: {peak_mb:.0f} MB at most")
 
 
 def resident_mb(spec: dict[str, Any]) -> float:

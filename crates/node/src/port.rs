@@ -108,13 +108,6 @@ impl Port {
     pub fn gauges(&self) -> Vec<(&'static str, f64)> {
         self.qdisc.gauges()
     }
-
-    /// Changes the rate; what is on the wire keeps its own.
-    pub fn set_rate(&mut self, rate: BitRate) {
-        self.rate = rate;
-        self.last_tx = (0, Duration::ZERO);
-        self.qdisc.link_rate(rate);
-    }
 }
 
 /// What happened at a port: counters, and on request each drop and mark.

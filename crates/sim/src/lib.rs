@@ -6,6 +6,7 @@
 //! | `build`      | from a spec to a world                                                 |
 //! | `agenda`     | who is next                                                            |
 //! | `world`      | applications, connections, and the loop                                |
+//! | `conn`       | connections and the packets they send                                  |
 //! | `network`    | links, lines, and a packet's way through them                          |
 //! | `own_links`  | what waits in hosts' own links: TCP small queues                       |
 //! | `app_io`     | the world as an application sees it                                    |
@@ -21,6 +22,7 @@ mod app_io;
 pub mod arguments;
 mod build;
 mod captures;
+mod conn;
 mod error;
 mod line;
 mod network;

@@ -8,60 +8,17 @@
 use std::collections::VecDeque;
 
 use aqmlab_apps::{App, ConnId, Notice, Transport};
-use aqmlab_core::{Ecn, FiveTuple, Header, Instant, Packet, Rng, Side, UdpHeader};
-use aqmlab_tcp::{Connection, Segment};
+use aqmlab_core::{Header, Instant, Packet, Rng, Side, UdpHeader};
+use aqmlab_tcp::{Connection, Event};
 
 use crate::agenda::Slot;
 use crate::app_io::AppIo;
+use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
 use crate::line::Target;
 use crate::network::{Actor, Network};
 use crate::observer::Observer;
 use crate::sampler::Sampler;
 use crate::tcp_plan::TcpPlan;
-
-/// A five-tuple in use.
-pub(crate) struct Conn {
-    pub(crate) app: u32,
-    /// How the application numbers it.
-    pub(crate) id: ConnId,
-    pub(crate) transport: Transport,
-    pub(crate) opener: Side,
-    /// As the home sends; what the internet sends has it reversed.
-    pub(crate) tuple: FiveTuple,
-    tuple_hash: [u32; 2],
-    priority: u8,
-    /// Whether what each end sends first enters that host's own link.
-    own_link: [bool; 2],
-    /// Whether the application wants to be told of what it reads.
-    pub(crate) reads: bool,
-    /// The two TCPs, home first, until both are done.
-    pub(crate) ends: Option<Box<[End; 2]>>,
-    pub(crate) opened: Instant,
-    pub(crate) established: Option<Instant>,
-    pub(crate) closed: Option<Instant>,
-    /// Bytes read in order, at home and on the internet.
-    pub(crate) read: [u64; 2],
-    /// Counters, once the ends are gone.
-    pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
-}
-
-impl Conn {
-    /// The counters of one end, whether it still exists or not.
-    pub(crate) fn stats_of(&self, side: Side) -> Option<aqmlab_tcp::Stats> {
-        match (&self.stats, &self.ends) {
-            (Some(stats), _) => Some(stats[side.index()]),
-            (None, Some(ends)) => Some(*ends[side.index()].tcp.stats()),
-            (None, None) => None,
-        }
-    }
-}
-
-/// One TCP and its place in the agenda.
-pub(crate) struct End {
-    pub(crate) tcp: Connection,
-    slot: Slot,
-    finished: bool,
-}
 
 /// An application and what belongs to it.
 pub(crate) struct AppSlot {
@@ -195,26 +152,23 @@ impl<O: Observer> World<O> {
             }
         }
         while let Some(event) = end.tcp.poll_event() {
-            use aqmlab_tcp::Event;
-            let id = conn.id;
-            let notice = match event {
+            let wanted = match event {
                 Event::Established => {
                     conn.established = conn.established.or(Some(now));
-                    if side == conn.opener { Some(Notice::Opened(id)) } else { None }
+                    side == conn.opener
                 }
                 Event::Readable(bytes) => {
                     conn.read[side.index()] += bytes;
-                    conn.reads.then_some(Notice::Read { conn: id, at: side, bytes })
+                    conn.reads
                 }
-                Event::Writable => Some(Notice::Writable { conn: id, at: side }),
-                Event::PeerFinished => Some(Notice::Finished { conn: id, at: side }),
                 Event::Closed | Event::Aborted => {
                     end.finished = true;
-                    None
+                    false
                 }
+                Event::Writable | Event::PeerFinished => true,
             };
-            if let Some(notice) = notice {
-                notices.push_back((conn.app, notice));
+            if wanted {
+                notices.extend(notice(event, conn.id, side).map(|notice| (conn.app, notice)));
             }
         }
         // A timer that moves later is left to ring early and set itself again: an
@@ -369,68 +323,5 @@ impl<O: Observer> World<O> {
             sampler.sample(self);
             self.sampler = Some(sampler);
         }
-    }
-}
-
-/// A packet of `ip_len` bytes from `side`, before it has an identity.
-fn blank(conn: u32, flow: u32, side: Side, ip_len: u32) -> Packet {
-    Packet {
-        id: 0,
-        enqueued: Instant::ZERO,
-        flow,
-        conn,
-        tuple_hash: 0,
-        ip_len,
-        len: ip_len,
-        direction: side.sends(),
-        hop: 0,
-        ecn: Ecn::NotEct,
-        priority: 0,
-        header: Header::Udp(UdpHeader { tag: 0 }),
-    }
-}
-
-#[inline]
-fn packet_of(
-    segment: Segment,
-    conn: u32,
-    flow: u32,
-    side: Side,
-    tuple_hash: u32,
-    priority: u8,
-) -> Packet {
-    let ip_len = 40 + u32::from(segment.header.options_len) + segment.header.payload;
-    Packet {
-        tuple_hash,
-        priority,
-        ecn: segment.ecn,
-        header: Header::Tcp(segment.header),
-        ..blank(conn, flow, side, ip_len)
-    }
-}
-
-/// Addresses and ports as TEACUP's testbed has them: the home is 172.16.10.0/24, the internet
-/// 172.16.11.0/24, with a host of its own for each application.
-fn tuple_of(index: u32, app: u32, open: aqmlab_apps::Open) -> FiveTuple {
-    let host = 2 + app % 250;
-    let protocol = match open.transport {
-        Transport::Tcp => 6,
-        Transport::Udp => 17,
-        Transport::Icmp => 1,
-    };
-    // Ports that no protocol is known by, so that nobody takes the payload for anything.
-    let ephemeral = 10_000 + (index % 30_000) as u16;
-    let service = 61_000 + (app % 1_000) as u16;
-    let ports = match (open.transport, open.from) {
-        (Transport::Icmp, _) => (0, 0),
-        (_, Side::Home) => (ephemeral, service),
-        (_, Side::Wan) => (service, ephemeral),
-    };
-    FiveTuple {
-        protocol,
-        source: 0xac10_0a00 | host,
-        destination: 0xac10_0b00 | host,
-        source_port: ports.0,
-        destination_port: ports.1,
     }
 }

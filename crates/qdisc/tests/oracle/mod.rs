@@ -3,8 +3,7 @@
 //!
 //! They share nothing with the crate, and have no regard to speed.
 
-// Each test file is a program of its own and uses its part of the oracles.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the oracles")]
 
 use std::collections::VecDeque;
 

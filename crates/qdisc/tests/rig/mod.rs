@@ -1,8 +1,7 @@
 //! A discipline on the bench: offers and takes at given times, and a ledger of what became of
 //! every packet.
 
-// Each test file is a program of its own and uses its part of the rig.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the rig")]
 
 use aqmlab_core::{
     Args, Bytes, Cx, Duration, Ecn, Event, Instant, Kind, Log, Packet, Reason, Rng, Value,
