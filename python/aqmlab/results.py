@@ -85,8 +85,8 @@ class Results:
                     f"there is no table `{name}`", f"there are {', '.join(self.tables)}"
                 )
             path = self._folder.table_path(name)
-            if path.is_file():
-                self._frames[name] = pl.read_parquet(path)
+            if path.is_file() or self.complete:
+                self._frames[name] = _read(path)
             else:
                 frame = pl.from_arrow(self._finished.table(name))
                 assert isinstance(frame, pl.DataFrame)
@@ -186,3 +186,16 @@ class Results:
 def load(path: Path | str) -> Results:
     """The results in a campaign's folder, also while it is unfinished."""
     return Results(Path(path))
+
+
+def _read(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise RequestError(
+            f"{path}: cannot be read: {reason}",
+            "remove the folder and run the campaign again",
+        ) from None

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     ValidationError,
@@ -249,10 +250,18 @@ class Measure(Value):
         return self
 
 
+def _figure(name: str) -> str:
+    from aqmlab.figures import FIGURES
+
+    if name not in FIGURES:
+        raise BadValueError.unknown("figure", shown(name), FIGURES)
+    return name
+
+
 class Report(Value):
     """What the report should show: figures by name, tolerances of applications, notes."""
 
-    figures: tuple[str, ...] = ()
+    figures: tuple[Annotated[str, AfterValidator(_figure)], ...] = ()
     tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
     notes: str = ""
 
@@ -288,6 +297,10 @@ class Scenario(Value):
             raise BadMemberError(
                 "apps", "no application is given", "add a table such as [apps.upload]"
             )
+        for name in self.apps:
+            # A name stands in figures, tables and messages; SVG takes no control characters.
+            if not name.isprintable() or not 0 < len(name) <= 100:
+                raise BadMemberError(("apps", name), "a name is one line of at most 100 characters")
         for keys, timing in [
             (("defaults",), self.defaults),
             *((("apps", name), app) for name, app in self.apps.items()),

@@ -44,7 +44,7 @@ def read_file(path: Path) -> Layer:
 def file_text(path: Path) -> str:
     """The text of a file that a user named; raises `ScenarioError` if it cannot be read."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")  # some editors put a mark in front
     except UnicodeDecodeError:
         raise ScenarioError(str(path), "this is not text in UTF-8") from None
     except (OSError, ValueError) as error:

@@ -36,6 +36,9 @@ FORMAT = 1
 
 MANIFEST = "manifest.json"
 
+_NEEDED = ("name", "campaign", "trials", "versions", "complete")
+"""What a manifest must say for its folder to be of any use."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -73,13 +76,19 @@ class Folder:
                 f"{self.path}: not the folder of a campaign: it holds no {MANIFEST}",
                 "`aqmlab run SCENARIO --out DIR` makes one",
             ) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RequestError(f"{self.manifest_path}: cannot be read: {error}") from None
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             found = manifest.get("format") if isinstance(manifest, dict) else None
             raise RequestError(
                 f"{self.manifest_path}: format {found} is not known;"
                 f" this version reads format {FORMAT}"
+            )
+        missing = [name for name in _NEEDED if name not in manifest]
+        if missing:
+            raise RequestError(
+                f"{self.manifest_path}: is damaged: it does not say {', '.join(missing)}",
+                "remove the folder and run the campaign again",
             )
         return manifest
 

@@ -152,7 +152,10 @@ def worst(one: Verdict, other: Verdict) -> Verdict:
 
 
 def judge(results: Results) -> list[Verdict]:
-    """The verdict for every application in every condition, in the campaign's order."""
+    """The verdict for every application in every condition, in the campaign's order.
+
+    An application that needs nothing, such as a probe, has none.
+    """
     kinds: Mapping[str, str] = results.manifest.get("apps", {})
     limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
     values: dict[tuple[Label, str], list[Measured]] = defaultdict(list)
@@ -160,14 +163,9 @@ def judge(results: Results) -> list[Verdict]:
         for app, measured in _measured(trial["flows"]).items():
             values[results.labels[trial["id"]], app].append(measured)
     return [
-        Verdict(
-            label,
-            app,
-            kinds.get(app, ""),
-            tuple(_find(check, seeds) for check in checks_for(kinds.get(app, ""), limits.get(app))),
-            len(seeds),
-        )
+        Verdict(label, app, kind, tuple(_find(check, seeds) for check in checks), len(seeds))
         for (label, app), seeds in values.items()
+        if (checks := checks_for(kind := kinds.get(app, ""), limits.get(app)))
     ]
 
 
@@ -220,7 +218,7 @@ def _apart(value: float, limit: float) -> str:
     >>> _apart(3.9961, 4.0)
     '3.996'
     """
-    texts = (f"{value:.{digits}g}" for digits in range(3, 18))
+    texts = (f"{value:.{digits}f}" for digits in range(1, 18))
     return next(text for text in texts if float(text) != limit)
 
 

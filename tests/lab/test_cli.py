@@ -176,6 +176,50 @@ def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
     assert any(rtt == pytest.approx(one["rtt_ms"]["p50"], rel=0.01) for rtt in measured)
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80, 140])
+def test_round_trips_of_captures_are_shown_whole_in_any_terminal(monkeypatch, columns):
+    from io import StringIO
+
+    from aqmlab.cli import console, spp
+    from rich.console import Console
+
+    flows = {
+        "protocol": ["TCP"],
+        "from": ["2001:db8:0:1::abcd:1234 port 61000"],
+        "to": ["172.16.11.2 port 5201"],
+        **{name: [1234567.0] for name, _ in spp._SHOWN[3:]},
+    }
+    text = StringIO()
+    monkeypatch.setattr(console, "stdout", lambda: Console(file=text, width=columns))
+    monkeypatch.setattr(console, "stderr", lambda: Console(file=StringIO()))
+    spp._show({"flows": flows})
+    shown = text.getvalue()
+    assert shown.count("1234567") == len(spp._SHOWN) - 3
+    for whole in ("TCP", "2001:db8:0:1::abcd:1234", "172.16.11.2", *dict(spp._SHOWN).values()):
+        assert whole in shown, shown
+    assert "…" not in shown
+
+
+def test_names_between_colons_are_no_emoji(capsys):
+    from aqmlab.cli import console
+
+    console.stdout().print("a:smile:b")
+    console.stderr().print("a:smile:b")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("a:smile:b\n", "a:smile:b\n")
+
+
+def test_a_trial_in_which_nothing_is_sent_is_shown(home, capsys):
+    late = ["--set", "apps.upload.start=1 min", "--set", "apps.call.start=1 min"]
+    assert status_of(["run", "home.toml", "--out", "out", "--no-report", *late]) == 0
+    assert "condition" in capsys.readouterr().out
+
+
+def test_a_capture_that_cannot_be_written_is_named(home, capsys):
+    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "no/such/x"]) == 1
+    assert capsys.readouterr().err.startswith("error: no/such/x-home.pcap: cannot be written: ")
+
+
 def test_a_finished_trial_cannot_be_changed(home, capsys):
     assert status_of(["run", "home.toml", "--out", "out", "--no-report"]) == 0
     capsys.readouterr()

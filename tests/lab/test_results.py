@@ -1,5 +1,6 @@
 import gc
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -72,3 +73,20 @@ def test_results_without_a_folder_of_their_own_clean_up(tmp_path):
     del results, owned
     gc.collect()
     assert not path.exists()
+
+
+@pytest.mark.parametrize("text", ['{"format": 1}', '{"format": 1, "campaign": 5}', "[" * 100_000])
+def test_a_damaged_manifest_is_said_in_words(tmp_path, text):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(RequestError, match=r"manifest\.json: (cannot be read|is damaged)"):
+        load(tmp_path)
+
+
+def test_a_damaged_table_is_said_in_words(home_results, tmp_path):
+    shutil.copytree(home_results.path, tmp_path / "copy")
+    (tmp_path / "copy" / "flows.parquet").write_bytes(b"PAR1")
+    with pytest.raises(RequestError, match=r"flows\.parquet: cannot be read"):
+        load(tmp_path / "copy").table("flows")
+    (tmp_path / "copy" / "flows.parquet").unlink()
+    with pytest.raises(RequestError, match=r"flows\.parquet: cannot be read"):
+        load(tmp_path / "copy").table("flows")

@@ -180,6 +180,19 @@ UNIT = "\n\nhint: write a number and a unit, such as"
             HOME.split("[apps")[0],
             "home.toml: apps: is missing\n\nhint: add a table such as [apps.upload]",
         ),
+        (
+            HOME.replace("[apps.up]", '[apps."a\\nb"]'),
+            "home.toml:5: apps.a\nb: a name is one line of at most 100 characters",
+        ),
+        (
+            HOME.replace("[apps.up]", '[apps.""]'),
+            "home.toml:5: apps.: a name is one line of at most 100 characters",
+        ),
+        (
+            HOME + '[report]\nfigures = ["rtt_tme"]',
+            "home.toml:9: report.figures.0: unknown figure `rtt_tme`\n\n"
+            "hint: did you mean `rtt_time`?",
+        ),
     ],
 )
 def test_files(refusal, text, message):
@@ -272,3 +285,8 @@ def test_errors_cross_to_other_processes():
     with pytest.raises(ScenarioError) as caught:
         Scenario(path={"rate": "1/1 Mbit/s"}, apps={})
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_scenario(tmp_path):
+    (tmp_path / "home.toml").write_bytes(b"\xef\xbb\xbf" + HOME.encode())
+    assert len(plan.load(tmp_path / "home.toml").trials) == 1

@@ -226,3 +226,16 @@ def test_any_text_is_read_or_refused(text):
         Evaluator("c.py", None, {}).read(text)
     except ScenarioError as error:
         assert error.where.startswith("c.py")
+
+
+@pytest.mark.parametrize("text", ["x = 1e400", "x = 1e300 * 1e300", "x = float('nan')"])
+def test_a_number_without_bounds_is_passed_over(text):
+    # JSON has no word for it, and the manifest of a campaign is JSON.
+    evaluator = read(text)
+    assert "x" not in evaluator.names
+    assert evaluator.warnings == ["c.py:1: passed over: too large a number"]
+
+
+def test_what_is_too_much_for_the_parser_is_said_in_words():
+    with pytest.raises(ScenarioError, match="this cannot be read: nested too deeply"):
+        read("if 0: pass\n" + "elif 0: pass\n" * 20_000)

@@ -516,3 +516,13 @@ def test_configs_with_a_piece_missing_are_read_or_refused(data):
         teacup.read(text[:start] + piece + text[end:], "c.py")
     except ScenarioError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize("text", ["[[]]", "[{}]", "[1.5]", "[None]"])
+def test_what_cannot_be_a_parameter_is_refused(tmp_path, text):
+    config = (DATA / "freebsd_router.py").read_text() + f"\nTPCONF_vary_parameters = {text}\n"
+    for name in ("freebsd_router.py", "freebsd_router_nodes.py"):
+        (tmp_path / name).write_text((DATA / name).read_text())
+    (tmp_path / "freebsd_router.py").write_text(config)
+    with pytest.raises(ScenarioError, match="TPCONF_vary_parameters: unknown parameter"):
+        teacup.load(tmp_path / "freebsd_router.py", [], [])

@@ -39,6 +39,12 @@ pub trait App: Send {
     /// Which way its data flows; both ways for a call.
     fn carries(&self) -> Carries;
 
+    /// When it ended by itself, if it did: its transfer complete, or its own duration over. One
+    /// that goes on until it is told has no such time.
+    fn ended(&self) -> Option<Instant> {
+        None
+    }
+
     /// What it measured, at the end of the run: names with their unit last, and values.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
         let _ = now;

@@ -98,6 +98,13 @@ impl Port {
         (self.qdisc.backlog().packets > 0).then_some(self.free)
     }
 
+    /// How long the link was sending until `end`, which is now: a packet still on its way
+    /// counts as far as it has come.
+    pub fn busy_until(&self, end: Instant) -> Duration {
+        let ahead = self.free.as_nanos().saturating_sub(end.as_nanos());
+        Duration::from_nanos(self.log.busy.as_nanos().saturating_sub(ahead))
+    }
+
     /// What is waiting.
     #[inline]
     pub fn backlog(&self) -> Backlog {

@@ -22,9 +22,8 @@ const MOST_ROWS: u64 = 20_000_000;
 /// The longest delay of a way, an hour: far beyond any path, and far from what time can hold.
 const MOST_DELAY_NS: u64 = 3_600_000_000_000;
 
-/// Builds the world of `spec`, watched by `observer`.
+/// Builds the world of `spec`, which [`check_whole`] has passed, watched by `observer`.
 pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, SpecError> {
-    check_whole(spec)?;
     let mut network = Network::new(observer, spec.seed);
     for (index, link) in spec.links.iter().enumerate() {
         let port = port(&format!("links[{index}]"), link, spec.seed)?;
@@ -39,7 +38,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, S
         sampler: None,
         events: 0,
         keeps_series: spec.measure.enabled && spec.measure.series,
-        read_marks: Default::default(),
+        read_marks: vec![Default::default(); spec.apps.len()],
     };
     for (index, app) in spec.apps.iter().enumerate() {
         add_app(&mut world, spec, index, app)?;
@@ -53,7 +52,8 @@ pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, S
     Ok(world)
 }
 
-fn check_whole(spec: &Spec) -> Result<(), SpecError> {
+/// Refuses what no trial can be, or what would take more room than a machine has.
+pub(crate) fn check_whole(spec: &Spec) -> Result<(), SpecError> {
     let measure = &spec.measure;
     let step = measure.step_ns;
     let end = measure.to_ns.unwrap_or(spec.duration_ns);

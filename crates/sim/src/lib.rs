@@ -70,6 +70,7 @@ pub fn parse(json: &str) -> Result<Spec, SpecError> {
 /// If a packet was created or lost by mistake: every packet sent is delivered, destroyed,
 /// waiting or travelling, and every run checks it.
 pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
+    build::check_whole(spec)?; // before anybody makes room for what it asks
     if spec.measure.enabled {
         let taps = Taps::new(spec);
         let mut world = build::build(spec, taps)?;
@@ -89,9 +90,16 @@ pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
 
 fn move_world<O: Observer>(world: &mut World<O>, spec: &Spec) {
     let end = Instant::from_nanos(spec.duration_ns);
-    for (mark, at) in [(0, Some(spec.measure.from_ns)), (1, spec.measure.to_ns)] {
-        world.run(at.map_or(end, Instant::from_nanos));
-        world.read_marks[mark] = world.read_so_far();
+    let mut marks: Vec<_> = (0..spec.apps.len())
+        .flat_map(|app| {
+            let told = spec.told(app);
+            [(told.start, 0, app), (told.end, 1, app)]
+        })
+        .collect();
+    marks.sort_unstable();
+    for (at, mark, app) in marks {
+        world.run(at);
+        world.mark_read(app, mark);
     }
     world.run(end);
     let network = &world.network;

@@ -118,6 +118,11 @@ impl Numbers {
         }
     }
 
+    /// No rows yet, and the columns of the row given, so that a table without rows has them.
+    fn like<const N: usize>(row: [(&'static str, f64); N]) -> Self {
+        Self(row.iter().map(|(name, _)| (*name, Vec::new())).collect())
+    }
+
     fn into_columns(self) -> impl Iterator<Item = (&'static str, Column)> {
         self.0.into_iter().map(|(name, values)| (name, Column::Float(values)))
     }
@@ -157,11 +162,9 @@ impl View<'_> {
 
     /// When an application runs, within the interval of the statistics.
     fn active(&self, flow: usize) -> Range<Instant> {
-        let (spec, app) = (self.spec, &self.spec.apps[flow]);
-        let to_ns = spec.measure.to_ns.unwrap_or(spec.duration_ns);
-        let start = app.start_ns.max(spec.measure.from_ns).min(to_ns);
-        let stop = app.stop_ns.unwrap_or(to_ns).clamp(start, to_ns);
-        Instant::from_nanos(start)..Instant::from_nanos(stop)
+        let told = self.spec.told(flow);
+        let ended = self.world.apps[flow].app.as_ref().and_then(|app| app.ended());
+        told.start..ended.map_or(told.end, |at| at.clamp(told.start, told.end))
     }
 
     fn series_windows(&self, empty: Empty) -> Windows {
@@ -183,7 +186,7 @@ impl View<'_> {
                     let app = self.world.apps[*flow].app.as_ref().expect("nobody is called");
                     *way == direction && is_primary(app.carries(), *way)
                 })
-                .map(|(flow, _, report)| self.bits_in(report, &self.active(flow)))
+                .map(|(flow, _, report)| self.arrived(report, flow).0)
                 .collect();
             columns.push((name, Column::Float(vec![jain(&shares).unwrap_or(f64::NAN)])));
         }

@@ -5,7 +5,9 @@
 //! error and never a silent default.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use aqmlab_core::Instant;
 use serde::Deserialize;
 
 /// One trial.
@@ -31,6 +33,18 @@ pub struct Spec {
     /// at once.
     #[serde(default)]
     pub start_jitter_ns: u64,
+}
+
+impl Spec {
+    /// From when on and until when application number `app` is told to run, within the interval
+    /// of the statistics.
+    pub(crate) fn told(&self, app: usize) -> Range<Instant> {
+        let app = &self.apps[app];
+        let to_ns = self.measure.to_ns.unwrap_or(self.duration_ns);
+        let start = app.start_ns.max(self.measure.from_ns).min(to_ns);
+        let stop = app.stop_ns.unwrap_or(to_ns).clamp(start, to_ns);
+        Instant::from_nanos(start)..Instant::from_nanos(stop)
+    }
 }
 
 /// One bottleneck in one direction: a rate, and the discipline before it.

@@ -60,9 +60,9 @@ pub(crate) struct World<O> {
     pub(crate) events: u64,
     /// Whether anything is kept over time.
     pub(crate) keeps_series: bool,
-    /// Bytes that each application had read, at home and on the internet, when the interval of
-    /// the statistics began and when it ended.
-    pub(crate) read_marks: [Vec<[u64; 2]>; 2],
+    /// Bytes that each application had read, at home and on the internet, when its part of the
+    /// interval of the statistics began and when it ended.
+    pub(crate) read_marks: Vec<[Option<[u64; 2]>; 2]>,
 }
 
 impl<O: Observer> World<O> {
@@ -94,15 +94,12 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Bytes that each application has read so far, at home and on the internet.
-    pub(crate) fn read_so_far(&self) -> Vec<[u64; 2]> {
-        let mut read = vec![[0; 2]; self.apps.len()];
-        for conn in &self.conns {
-            let of_app = &mut read[conn.app as usize];
-            of_app[0] += conn.read[0];
-            of_app[1] += conn.read[1];
-        }
-        read
+    /// Notes what an application has read so far as its mark number `mark`, unless that is set.
+    pub(crate) fn mark_read(&mut self, app: usize, mark: usize) {
+        let conns = self.apps[app].conns.iter().map(|&conn| &self.conns[conn as usize]);
+        let read =
+            conns.fold([0; 2], |[home, wan], conn| [home + conn.read[0], wan + conn.read[1]]);
+        self.read_marks[app][mark].get_or_insert(read);
     }
 
     /// Hands the packet that has come to the end of a line to whom it was sent to.
@@ -254,8 +251,14 @@ impl<O: Observer> World<O> {
         let Some(mut app) = self.apps[index as usize].app.take() else {
             unreachable!("an application is never called while it is being called")
         };
+        // What ends an application while data are under way is time, or somebody who tells it.
+        let may_end = matches!(notice, Notice::Wake(_) | Notice::Stop);
         app.handle(notice, &mut AppIo { world: self, app: index });
+        let ended = may_end && app.ended().is_some();
         self.apps[index as usize].app = Some(app);
+        if ended {
+            self.mark_read(index as usize, 1);
+        }
     }
 
     /// Opens a five-tuple for an application; see [`aqmlab_apps::Io::open`].

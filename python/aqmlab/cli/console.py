@@ -17,14 +17,14 @@ def stdout() -> Console:
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
-    return Console(width=width, highlight=False, soft_wrap=False)
+    return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
 
 
 def stderr() -> Console:
     """For talk."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def talk(text: str) -> None:

@@ -52,7 +52,7 @@ def command(
 def write(spec: dict[str, Any], name: str) -> tuple[Path, Path]:
     """Runs `spec` and writes its two captures."""
     from aqmlab import _core
-    from aqmlab.failures import RequestError
+    from aqmlab.failures import DiskError, RequestError
 
     spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
@@ -60,6 +60,10 @@ def write(spec: dict[str, Any], name: str) -> tuple[Path, Path]:
         _core.run(json.dumps(spec), (str(paths[0]), str(paths[1])))
     except ValueError as error:
         raise RequestError(str(error)) from None
+    except OSError as error:  # the core's own, which has a text and nothing else
+        place, _, reason = str(error).rpartition(": ")
+        reason = reason.partition(" (os error")[0]
+        raise DiskError(f"{place}: cannot be written: {reason}") from None
     return paths
 
 

@@ -70,26 +70,46 @@ _SHOWN = (
     ("owd_p50_ms", "one way p50"),
     ("owd_p95_ms", "p95 ms"),
 )
-"""The columns that fit a terminal, and their heads; JSON has all."""
+"""The columns that most terminals have room for, and their heads; JSON has all."""
+
+_WORDS = ("protocol", "from", "to")
+"""Those that hold no numbers, which come first."""
+
+
+def _end(text: str) -> str:
+    """One end of a flow, short: "172.16.10.2 port 80" as "172.16.10.2:80".
+
+    >>> _end("::1 port 80"), _end("172.16.10.2 port 80"), _end("TCP")
+    ('[::1]:80', '172.16.10.2:80', 'TCP')
+    """
+    host, has_port, port = text.partition(" port ")
+    if not has_port:
+        return text
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _show(found: dict[str, Any]) -> None:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     from aqmlab.cli import console
     from aqmlab.cli.summary import number
 
     flows = found["flows"]
     columns = [(name, head) for name, head in _SHOWN if name in flows]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name, head in columns:
-        words = name in ("protocol", "from", "to")
-        table.add_column(head, justify="left" if words else "right", overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for _, head in columns:
+        table.add_column(head, no_wrap=True)
+    for column in table.columns[len(_WORDS) :]:
+        column.justify = "right"
     for row in zip(*(flows[name] for name, _ in columns), strict=True):
-        table.add_row(*(escape(one) if isinstance(one, str) else number(one) for one in row))
-    console.stdout().print(table)
+        words = (Text(_end(one)) for one in row[: len(_WORDS)])  # markup would see emoji
+        table.add_row(*words, *map(number, row[len(_WORDS) :]))
+    target = console.stdout()
+    # A terminal that is too narrow breaks lines, which loses nothing.
+    table.width = target.measure(table, options=target.options.update(width=1_000)).maximum
+    target.print(table, crop=False, soft_wrap=target.width < table.width)
     for name, value in found.items():
         if name != "flows":
             console.talk(f"{name.replace('_', ' ')}: {value}")

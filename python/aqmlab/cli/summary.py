@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 80
 """Rows that are shown before a note says where the others are."""
 
+_ROOM = (0, 0, 0, 100, 0, 0, 90, 0, 110)
+"""Columns of a terminal from which on each part of a row is shown; names always are."""
+
 _STYLES = {"good": "green", "tolerable": "yellow", "bad": "bold red"}
 
 
@@ -31,7 +34,8 @@ def show(results: Results, most: int | None = MOST_ROWS) -> None:
     rows = list(lines(results))
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
     target = console.stdout()
-    table = _table()
+    width = target.width
+    table = _table(width)
     before: Label | None = None
     shown: list[Line] = rows[:most]
     for line in shown:
@@ -39,7 +43,10 @@ def show(results: Results, most: int | None = MOST_ROWS) -> None:
             table.add_section()
         condition = escape(line.label.brief) if line.label != before else ""
         before = line.label
-        table.add_row(condition, *_cells(line), *_verdict(verdicts.get((line.label, line.app))))
+        cells = (*_cells(line), *_verdict(verdicts.get((line.label, line.app))))
+        table.add_row(
+            condition, *(cell for cell, room in zip(cells, _ROOM, strict=True) if width >= room)
+        )
     target.print(table)
     if len(shown) < len(rows):
         left = len(rows) - len(shown)
@@ -59,18 +66,21 @@ def close(results: Results, report: Report | None = None) -> None:
         console.talk("note: one seed is not a result; --seeds 5 says how much it varies")
 
 
-def _table() -> Table:
+def _table(width: int) -> Table:
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("condition", overflow="fold")
-    table.add_column("application", overflow="fold")
+    table.add_column("condition", overflow="fold", min_width=8)
+    table.add_column("application", overflow="fold", min_width=12)
     table.add_column("", width=4)
-    for name in ("Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("because", overflow="fold")
+    names = ("Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %", "verdict")
+    for name, room in zip(names, _ROOM[2:], strict=False):
+        if width >= room:
+            justify = "left" if name == "verdict" else "right"
+            table.add_column(name, justify=justify, no_wrap=True)
+    if width >= _ROOM[-1]:
+        table.add_column("because", overflow="fold")
     return table
 
 

@@ -94,7 +94,8 @@ class Evaluator:
             problem = f"this is not Python: {error.msg}"
             raise ScenarioError(f"{self.source}:{error.lineno or 1}", problem) from None
         except (ValueError, RecursionError, MemoryError) as error:
-            raise ScenarioError(self.source, f"this cannot be read: {error}") from None
+            reason = str(error) or "nested too deeply"
+            raise ScenarioError(self.source, f"this cannot be read: {reason}") from None
 
     def _run(self, statement: ast.stmt) -> None:
         self.line = statement.lineno

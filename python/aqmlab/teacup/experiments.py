@@ -109,7 +109,7 @@ def _loops(config: Config) -> list[Varied]:
     known = config.table("parameter_list")
     loops = []
     for name in config.rows("vary_parameters"):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise ScenarioError.unknown(
                 config.where("vary_parameters"), "parameter", shown(name), map(str, known)
             )

@@ -53,7 +53,7 @@ def refuse_large(value: Any) -> None:
     """Refuses what would take too much room."""
     if isinstance(value, (str, list, tuple, dict)) and len(value) > MOST_ITEMS:
         raise UnreadError("passed over: too long")
-    if isinstance(value, int) and abs(value) > 10**18:
+    if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # nor infinite, nor NaN
         raise UnreadError("passed over: too large a number")
 
 

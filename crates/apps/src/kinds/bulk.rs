@@ -38,6 +38,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             span: args.maybe_duration("duration"),
             transfers: vec![Transfer { left: size, conn: None, read: 0, done: None }; parallel],
             started: Instant::ZERO,
+            stopped: None,
         })
     },
 }];
@@ -59,6 +60,7 @@ struct Bulk {
     span: Option<Duration>,
     transfers: Vec<Transfer>,
     started: Instant,
+    stopped: Option<Instant>,
 }
 
 impl Bulk {
@@ -94,6 +96,7 @@ impl Bulk {
     }
 
     fn stop(&mut self, io: &mut dyn Io) {
+        self.stopped = self.stopped.or(Some(io.now()));
         for transfer in &mut self.transfers {
             transfer.left = 0;
             if let Some(conn) = transfer.conn {
@@ -127,6 +130,11 @@ impl App for Bulk {
 
     fn carries(&self) -> Carries {
         Carries::One(self.sender.sends())
+    }
+
+    fn ended(&self) -> Option<Instant> {
+        let last = self.transfers.iter().filter_map(|transfer| transfer.done).max();
+        last.filter(|_| self.size > 0 && self.is_done()).or(self.stopped)
     }
 
     fn summary(&self, _now: Instant) -> Summary {

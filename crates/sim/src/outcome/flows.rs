@@ -1,8 +1,6 @@
 //! Flows: one row for each application and direction.
 
-use std::ops::Range;
-
-use aqmlab_core::{Direction, Instant, Side};
+use aqmlab_core::{Direction, Side};
 use aqmlab_measure::{DirectionReport, Empty};
 
 use super::{Numbers, View, ms, quantile_ms};
@@ -13,7 +11,11 @@ impl View<'_> {
     pub(super) fn flows(&self) -> Table {
         let (mut names, mut directions, mut primary) = (Words::default(), Words::default(), vec![]);
         let mut counts: [Vec<u64>; 5] = Default::default();
-        let mut numbers = Numbers(Vec::new());
+        let nothing = DirectionReport::default();
+        let mut numbers = match self.spec.apps.len() {
+            0 => Numbers(Vec::new()),
+            _ => Numbers::like(self.quantities(0, Direction::Up, &nothing)),
+        };
         for (flow, direction, report) in self.ways() {
             names.push(self.name(flow));
             directions.push(direction.name());
@@ -28,7 +30,7 @@ impl View<'_> {
             ]) {
                 column.push(value);
             }
-            self.throughput_row(&mut numbers, flow, direction, report);
+            numbers.row(self.quantities(flow, direction, report));
         }
         let [sent, received, bytes_sent, bytes_received, lost] = counts.map(Column::Count);
         let mut columns = vec![
@@ -45,15 +47,15 @@ impl View<'_> {
         Table::new(columns)
     }
 
-    fn throughput_row(
+    /// What is measured of one way of a flow.
+    fn quantities(
         &self,
-        numbers: &mut Numbers,
         flow: usize,
         direction: Direction,
         report: &DirectionReport,
-    ) {
+    ) -> [(&'static str, f64); 31] {
         let active = self.active(flow);
-        let seconds = active.end.since(active.start).as_secs_f64();
+        let (bits, seconds) = self.arrived(report, flow);
         let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
         let all = self.series_windows(Empty::Zero);
         let [p5, p25, p50, p75, p95] = all
@@ -63,9 +65,9 @@ impl View<'_> {
         let filled_mean = filled.iter().map(|sample| sample.bps).sum::<f64>() / filled.len() as f64;
         let base = self.base_rtt(flow);
         let rtt = |q| quantile_ms(&report.rtt, q);
-        numbers.row([
+        [
             ("loss_percent", 100.0 * report.loss_ratio()),
-            ("throughput_mean_mbit", self.bits_in(report, &active) / seconds / 1e6),
+            ("throughput_mean_mbit", bits / seconds / 1e6),
             ("throughput_p5_mbit", p5),
             ("throughput_p25_mbit", p25),
             ("throughput_p50_mbit", p50),
@@ -95,16 +97,22 @@ impl View<'_> {
             ("owd_p99_ms", quantile_ms(&report.owd, 0.99)),
             ("owd_max_ms", ms(report.owd.max())),
             ("jitter_ms", ms(Some(report.jitter.mean))),
-        ]);
+        ]
     }
 
-    /// Bits that arrived in the steps that lie in `interval`.
-    pub(super) fn bits_in(&self, report: &DirectionReport, interval: &Range<Instant>) -> f64 {
-        let step = self.spec.measure.step_ns;
-        let first = (interval.start.as_nanos().div_ceil(step) as usize).min(report.steps.len());
-        let last =
-            (interval.end.as_nanos().div_ceil(step) as usize).clamp(first, report.steps.len());
-        8.0 * report.steps[first..last].iter().sum::<u64>() as f64
+    /// Bits that arrived in the steps that begin while the flow runs, or in the one step within
+    /// which it runs, and how many seconds long those steps are.
+    pub(super) fn arrived(&self, report: &DirectionReport, flow: usize) -> (f64, f64) {
+        let (step, end) = (self.spec.measure.step_ns, self.spec.duration_ns);
+        let active = self.active(flow);
+        if active.is_empty() {
+            return (0.0, 0.0);
+        }
+        let last = active.end.as_nanos().div_ceil(step);
+        let first = active.start.as_nanos().div_ceil(step).min(last - 1);
+        let seconds = ((last * step).min(end) - first * step) as f64 / 1e9;
+        let steps = report.steps.iter().take(last as usize).skip(first as usize);
+        (8.0 * steps.sum::<u64>() as f64, seconds)
     }
 
     fn base_rtt(&self, flow: usize) -> f64 {
@@ -116,8 +124,8 @@ impl View<'_> {
     /// Payload read by the applications of this direction, over the time that the flow ran.
     fn goodput(&self, flow: usize, direction: Direction) -> f64 {
         let at = direction.reverse().index();
-        let [before, after] = &self.world.read_marks;
-        let read = after[flow][at] - before[flow][at];
+        let [before, after] = self.world.read_marks[flow].map(Option::unwrap_or_default);
+        let read = after[at].saturating_sub(before[at]);
         let active = self.active(flow);
         8.0 * read as f64 / active.end.since(active.start).as_secs_f64() / 1e6
     }

@@ -1,6 +1,6 @@
 //! Queues: what waited, what was dropped, what was marked.
 
-use aqmlab_core::{Duration, Reason};
+use aqmlab_core::{Duration, Instant, Reason};
 
 use super::{Numbers, View, ms, quantile_ms};
 use crate::table::{Column, Table, Words};
@@ -10,6 +10,8 @@ impl View<'_> {
     pub(super) fn queues(&self, reports: &[QueueReport]) -> Table {
         let mut names = Words::default();
         let mut numbers = Numbers(Vec::new());
+        let length = Duration::from_nanos(self.spec.duration_ns);
+        let end = Instant::ZERO + length;
         let measure = &self.spec.measure;
         let to_ns = measure.to_ns.unwrap_or(self.spec.duration_ns);
         let seconds = (to_ns - measure.from_ns) as f64 / 1e9;
@@ -22,7 +24,7 @@ impl View<'_> {
                 ("packets_offered", log.offered as f64),
                 ("packets_out", log.sent as f64),
                 ("bytes_out", log.sent_bytes as f64),
-                ("utilisation", log.busy.as_secs_f64() * 1e9 / self.spec.duration_ns as f64),
+                ("utilisation", link.port.busy_until(end).as_secs_f64() / length.as_secs_f64()),
                 ("throughput_mbit", 8.0 * report.bytes as f64 / seconds / 1e6),
                 ("drops_overlimit", drops(Reason::Overlimit)),
                 ("drops_sojourn", drops(Reason::Sojourn)),

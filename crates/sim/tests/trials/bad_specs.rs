@@ -48,3 +48,12 @@ fn two_applications_may_not_share_a_name() {
     let got = refusal(&home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &twins));
     assert!(got.contains("two applications have the same name"), "{got}");
 }
+
+#[test]
+fn steps_beyond_memory_are_refused_before_room_is_made_for_them() {
+    let mut spec = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "ping", &json!({}))]);
+    spec["duration_ns"] = json!(1_u64 << 60);
+    spec["measure"] = json!({"step_ns": 1, "window_ns": 1});
+    let got = refusal(&spec);
+    assert!(got.contains("more than 20 million steps"), "{got}");
+}

@@ -121,3 +121,18 @@ fn pfifo_fast_serves_what_has_priority_first() {
     assert!(first < 15.0, "{first} ms");
     assert!(ordinary > 200.0, "{ordinary} ms");
 }
+
+#[test]
+fn the_mean_rate_is_over_the_time_that_an_application_ran() {
+    let qdisc = json!({"kind": "fq_codel"});
+    let row = [("flow", "file"), ("direction", "down")];
+    let params = json!({"duration": 5_000_000_000_u64});
+    let by_itself = app("file", "bulk", &params);
+    let mut told = app("file", "bulk", &json!({}));
+    told["stop_ns"] = json!(5_000_000_000_u64);
+    for file in [by_itself, told] {
+        let outcome = run(&home(12.0, 1.0, &qdisc, 40, &[file]));
+        let mbit = number(&outcome, "flows", &row, "throughput_mean_mbit");
+        assert!((10.0..12.5).contains(&mbit), "{mbit} Mbit/s");
+    }
+}

@@ -5,3 +5,4 @@ mod common;
 mod determinism;
 mod golden;
 mod home;
+mod numbers;

@@ -1,0 +1,73 @@
+//! Numbers stay possible at the edges of an interval: no rate above the link's, no share above one.
+
+use crate::common::{app, home, number, run};
+use serde_json::{Value, json};
+
+fn pfifo() -> Value {
+    json!({"kind": "pfifo"})
+}
+
+/// One download over 1 Mbit/s that is told to stop at `stop_ms`, in a trial of 20 s.
+fn stopped_download(stop_ms: u64) -> Value {
+    let mut bulk = app("a", "bulk", &json!({"direction": "down"}));
+    bulk["stop_ns"] = json!(stop_ms * 1_000_000);
+    home(1.0, 1.0, &pfifo(), 10, &[bulk])
+}
+
+#[test]
+fn goodput_ends_when_its_flow_does() {
+    // What waits in buffers goes on arriving for seconds, and would count as if it had come
+    // in the second that the flow ran.
+    let params = json!({"direction": "down", "duration": 1_000_000_000_u64});
+    let by_itself = home(1.0, 1.0, &pfifo(), 10, &[app("a", "bulk", &params)]);
+    for spec in [stopped_download(1_000), by_itself] {
+        let outcome = run(&spec);
+        let row = [("flow", "a"), ("direction", "down")];
+        let of = |column| number(&outcome, "flows", &row, column);
+        assert!(of("bytes_received") > 2.0 * 125_000.0, "the buffers did not outlast the flow");
+        assert!(of("goodput_mbit") > 0.5, "{}", of("goodput_mbit"));
+        assert!(of("goodput_mbit") <= of("throughput_mean_mbit"), "{}", of("goodput_mbit"));
+    }
+}
+
+#[test]
+fn throughput_is_over_the_time_of_the_steps_counted() {
+    // 1.3 s are 5.2 steps of 250 ms; six are counted. At 99 ms, one is, and is not 99 ms long.
+    for stop_ms in [99, 1_300] {
+        let outcome = run(&stopped_download(stop_ms));
+        let row = [("flow", "a"), ("direction", "down")];
+        let mean = number(&outcome, "flows", &row, "throughput_mean_mbit");
+        assert!(mean > 0.5 && mean <= 1.02, "stopped after {stop_ms} ms: {mean} Mbit/s");
+    }
+}
+
+#[test]
+fn a_flow_within_one_step_has_a_throughput() {
+    let mut call = app("a", "video_call", &json!({}));
+    (call["start_ns"], call["stop_ns"]) = (json!(1_300_000_000_u64), json!(1_450_000_000_u64));
+    let outcome = run(&home(1.0, 1.0, &pfifo(), 10, &[call]));
+    let row = [("flow", "a"), ("direction", "up")];
+    assert!(number(&outcome, "flows", &row, "throughput_mean_mbit") > 0.0);
+}
+
+#[test]
+fn a_link_is_never_busier_than_always() {
+    let mut spec = home(0.064, 0.064, &pfifo(), 0, &[app("a", "cbr", &json!({}))]);
+    spec["duration_ns"] = json!(100_000_000);
+    spec["start_jitter_ns"] = json!(0);
+    spec["measure"] = json!({"step_ns": 10_000_000, "window_ns": 10_000_000});
+    let busy = number(&run(&spec), "queues", &[("link", "up")], "utilisation");
+    assert!(busy > 0.9 && busy <= 1.0, "{busy}");
+}
+
+#[test]
+fn tables_of_flows_have_their_columns_when_nothing_was_sent() {
+    let mut late = app("a", "bulk", &json!({}));
+    late["start_ns"] = json!(60_000_000_000_u64);
+    let outcome = run(&home(1.0, 1.0, &pfifo(), 10, &[late]));
+    let flows = outcome.table("flows").unwrap();
+    assert_eq!(flows.rows(), 0);
+    for name in ["flow", "packets_sent", "throughput_mean_mbit", "rtt_p50_ms", "jitter_ms"] {
+        assert!(flows.column(name).is_some(), "no column `{name}`");
+    }
+}
