@@ -38,6 +38,9 @@ test: setup ## run every test
 	@$(BIN)/python tests/conformance_count.py
 	@$(BIN)/python -m pytest
 
+test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
+	@$(BIN)/python -m pytest -m vm tests/kernel
+
 lint: setup ## formatting, lints and types, Rust and Python
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
@@ -58,4 +61,4 @@ golden: setup ## rewrite the golden digests; read the diff
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test lint fmt bench golden clean
+.PHONY: help tools setup demo test test-kernel lint fmt bench golden clean

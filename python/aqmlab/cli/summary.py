@@ -77,8 +77,7 @@ def _table(width: int) -> Table:
     names = ("Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %", "verdict")
     for name, room in zip(names, _ROOM[2:], strict=False):
         if width >= room:
-            justify = "left" if name == "verdict" else "right"
-            table.add_column(name, justify=justify, no_wrap=True)
+            table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     if width >= _ROOM[-1]:
         table.add_column("because", overflow="fold")
     return table

@@ -1,0 +1,64 @@
+//! What the agent does as the first process of a virtual machine: file systems, modules, the
+//! way out.
+//!
+//! The result leaves by an I/O port that QEMU appends to a file (`-device isa-debugcon`): no
+//! interrupt, no buffer, no answer, so the virtual clock is the same whatever the host does.
+
+use std::fs::{self, File};
+use std::io;
+
+use crate::sys;
+
+/// Where the result goes.
+const RESULT_PORT: u16 = 0xe9;
+/// Where a byte goes for each second of virtual time.
+const PROGRESS_PORT: u16 = 0xea;
+/// Where a byte ends the machine (`-device isa-debug-exit`).
+const EXIT_PORT: u16 = 0xf4;
+
+/// The file with the modules to load, one path a line, parameters after a space.
+const MODULES: &str = "/aqmlab/modules";
+/// The file with the trial.
+pub(crate) const SPEC: &str = "/aqmlab/spec.json";
+
+/// Makes the machine usable: file systems, ports, modules.
+pub(crate) fn set_up() -> Result<(), String> {
+    for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")] {
+        fs::create_dir_all(target).map_err(|error| format!("{target}: {error}"))?;
+        sys::mount(kind, target).map_err(|error| format!("{target}: cannot mount: {error}"))?;
+    }
+    for port in [RESULT_PORT, EXIT_PORT] {
+        sys::allow_ports(port, 2).map_err(|error| format!("I/O port {port:#x}: {error}"))?;
+    }
+    let modules = fs::read_to_string(MODULES).map_err(|error| format!("{MODULES}: {error}"))?;
+    modules.lines().try_for_each(load)
+}
+
+fn load(line: &str) -> Result<(), String> {
+    let (path, parameters) = line.split_once(' ').unwrap_or((line, ""));
+    let loaded = File::open(path).and_then(|module| sys::load_module(&module, parameters));
+    match loaded {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(format!("{path}: the kernel does not load it: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Hands the result out.
+pub(crate) fn hand_out(result: &str) {
+    sys::out(RESULT_PORT, result.as_bytes());
+}
+
+/// Says that another second of the trial has passed.
+pub(crate) fn tick() {
+    sys::out(PROGRESS_PORT, b".");
+}
+
+/// Ends the machine.
+pub(crate) fn end() -> ! {
+    sys::out(EXIT_PORT, &[0]);
+    loop {
+        std::thread::park();
+    }
+}

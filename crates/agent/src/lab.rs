@@ -1,0 +1,422 @@
+//! The laboratory in the kernel: four network namespaces and the cables between them.
+//!
+//! ```text
+//!  home ─ h0 ═ g0 ─ gateway ─ g1 ═ p1 ─ provider ─ p0 ═ w0 ─ wan
+//!          delay ←┘           └→ up  │            └→ delay
+//!                               down ←┘
+//! ```
+//!
+//! HTB makes the bottleneck, and the discipline waits, where packets leave the gateway for the
+//! provider and the provider for the gateway; netem delays each application's packets by its
+//! share of the base RTT where they then leave for the hosts. So the delay follows the bottleneck
+//! in both directions, as in the simulator, and netem never queues behind a rate.
+//!
+//! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's
+//! IP input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). Were the bottleneck
+//! on a redirection at the gateway's entrance (`ifb`), TCP small queues would see its queue as the
+//! host's own and keep it at a few packets.
+//!
+//! Each application has an address of its own at both ends, as in the simulator.
+
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use aqmlab_core::{Direction, Side};
+use aqmlab_sim::Spec;
+use aqmlab_sim::spec::{AppSpec, RouteSpec, TcpSpec};
+
+use crate::qdiscs::{self, Installed};
+use crate::run::{run_all, sysctl};
+use crate::sys;
+
+/// Most applications: a host's number is one byte of an address.
+const MOST_APPS: usize = 250;
+/// Most different ways in one direction: the bands that `prio` has.
+const MOST_WAYS: usize = 16;
+
+/// The namespaces.
+pub(crate) struct Lab {
+    home: File,
+    gateway: File,
+    provider: File,
+    wan: File,
+    /// What waits before each link of the trial, by its place in [`Spec::links`].
+    pub(crate) installed: Vec<Installed>,
+}
+
+impl Lab {
+    /// Builds the laboratory of a trial that [`check`] has let through.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses something, or does something else than it was asked for.
+    pub(crate) fn build(spec: &Spec) -> Result<Self, String> {
+        let mut lab = Self {
+            home: namespace()?,
+            gateway: namespace()?,
+            provider: namespace()?,
+            wan: namespace()?,
+            installed: Vec::new(),
+        };
+        for (near, far, names) in [
+            (&lab.gateway, &lab.home, ["g0", "h0"]),
+            (&lab.gateway, &lab.provider, ["g1", "p1"]),
+            (&lab.provider, &lab.wan, ["p0", "w0"]),
+        ] {
+            enter(near)?;
+            cable(names, far)?;
+        }
+        for direction in Direction::BOTH {
+            enter(lab.before(direction))?;
+            router(direction)?;
+        }
+        for (index, link) in spec.links.iter().enumerate() {
+            let direction = direction_of(spec, index);
+            enter(lab.before(direction))?;
+            let device = if direction == Direction::Up { "g1" } else { "p1" };
+            lab.installed.push(qdiscs::install(device, link, direction)?);
+        }
+        for direction in Direction::BOTH {
+            enter(lab.before(direction.reverse()))?;
+            delays(spec, direction)?;
+        }
+        for side in [Side::Home, Side::Wan] {
+            lab.enter(side)?;
+            host(spec, side)?;
+        }
+        Ok(lab)
+    }
+
+    /// Moves this process into an end.
+    pub(crate) fn enter(&self, side: Side) -> Result<(), String> {
+        enter(if side == Side::Home { &self.home } else { &self.wan })
+    }
+
+    /// Moves this process to where a direction's bottleneck is.
+    pub(crate) fn enter_bottleneck(&self, direction: Direction) -> Result<(), String> {
+        enter(self.before(direction))
+    }
+
+    /// The router before a direction's bottleneck.
+    const fn before(&self, direction: Direction) -> &File {
+        match direction {
+            Direction::Up => &self.gateway,
+            Direction::Down => &self.provider,
+        }
+    }
+}
+
+/// The direction that a link is for.
+pub(crate) fn direction_of(spec: &Spec, link: usize) -> Direction {
+    let up = spec.apps.iter().any(|app| app.up.links.contains(&link));
+    if up { Direction::Up } else { Direction::Down }
+}
+
+/// The router before a direction's bottleneck, in whose namespace this process is.
+fn router(direction: Direction) -> Result<(), String> {
+    // Its two interfaces: to its host, and to the other router.
+    let (inner, outer, host, far) = match direction {
+        Direction::Up => ("g0", "g1", 1, "172.16.11.0/24"),
+        Direction::Down => ("p0", "p1", 3, "172.16.10.0/24"),
+    };
+    let (own, next, near) = match direction {
+        Direction::Up => (1, 2, "172.16.10.0/24"),
+        Direction::Down => (2, 1, "172.16.11.0/24"),
+    };
+    let (host_mac, next_mac) = if direction == Direction::Up { (1, 4) } else { (6, 3) };
+    run_all(&[
+        format!("ip addr add 10.0.{host}.1/30 dev {inner}"),
+        format!("ip addr add 10.0.2.{own}/30 dev {outer}"),
+        format!("ip link set {inner} up"),
+        format!("ip link set {outer} up"),
+        format!("ip neigh add 10.0.{host}.2 lladdr 02:00:00:00:00:0{host_mac} dev {inner}"),
+        format!("ip neigh add 10.0.2.{next} lladdr 02:00:00:00:00:0{next_mac} dev {outer}"),
+        format!("ip route add {near} via 10.0.{host}.2"),
+        format!("ip route add {far} via 10.0.2.{next}"),
+    ])?;
+    sysctl("net/ipv4/ip_forward", "1")
+}
+
+/// The interface of an end.
+pub(crate) const fn interface(side: Side) -> &'static str {
+    match side {
+        Side::Home => "h0",
+        Side::Wan => "w0",
+    }
+}
+
+/// The address of an application at an end.
+pub(crate) fn address(app: usize, side: Side) -> Ipv4Addr {
+    Ipv4Addr::new(172, 16, 10 + side.index() as u8, 2 + app as u8)
+}
+
+fn enter(namespace: &File) -> Result<(), String> {
+    sys::enter_network(namespace).map_err(|error| format!("cannot enter a namespace: {error}"))
+}
+
+/// A new namespace, in which this process then is.
+fn namespace() -> Result<File, String> {
+    sys::unshare_network().map_err(|error| format!("cannot make a namespace: {error}"))?;
+    // Duplicate address detection and router discovery would send packets of their own.
+    if Path::new("/proc/sys/net/ipv6").exists() {
+        sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
+        sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
+    }
+    for name in ["all", "default"] {
+        sysctl(&format!("net/ipv4/conf/{name}/rp_filter"), "0")?;
+        sysctl(&format!("net/ipv4/conf/{name}/send_redirects"), "0")?;
+    }
+    crate::run::run("ip link set lo up")?;
+    File::open("/proc/self/ns/net").map_err(|error| format!("/proc/self/ns/net: {error}"))
+}
+
+/// A cable from this namespace to `far`.
+fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), String> {
+    let mac = |name: &str| match name {
+        "h0" => 1,
+        "g0" => 2,
+        "g1" => 3,
+        "p1" => 4,
+        "p0" => 5,
+        _ => 6,
+    };
+    let end = |name: &str| format!("{name} address 02:00:00:00:00:0{}", mac(name));
+    // The descriptor is this process's, so the kernel finds the namespace by its path.
+    let (process, fd) = (std::process::id(), namespace.as_raw_fd());
+    run_all(&[
+        format!("ip link add {} type veth peer name {}", end(near), end(far)),
+        // Packets of up to 64 kB would otherwise cross the queue as one.
+        format!("ethtool -K {near} tso off gso off gro off"),
+        format!("ethtool -K {far} tso off gso off gro off"),
+        format!("ip link set {far} netns /proc/{process}/fd/{fd}"),
+    ])
+}
+
+/// Addresses, routes and settings of an end.
+fn host(spec: &Spec, side: Side) -> Result<(), String> {
+    let name = interface(side);
+    let (own, hop, mac) = match side {
+        Side::Home => ("10.0.1.2", "10.0.1.1", 2),
+        Side::Wan => ("10.0.3.2", "10.0.3.1", 5),
+    };
+    let mut lines = vec![
+        format!("ip addr add {own}/30 dev {name}"),
+        format!("ip link set {name} up"),
+        format!("ip neigh add {hop} lladdr 02:00:00:00:00:0{mac} dev {name}"),
+    ];
+    for (index, app) in spec.apps.iter().enumerate() {
+        let (here, there) = (address(index, side), address(index, side.peer()));
+        let tcp = tcp_of(app, side);
+        lines.push(format!("ip addr add {here}/32 dev {name}"));
+        let mut route = format!("ip route add {there}/32 via {hop} dev {name} src {here}");
+        if tcp.ecn {
+            route += " features ecn";
+        }
+        if tcp.quickack == Some(true) {
+            route += " quickack 1";
+        }
+        if tcp.mtu != 1_500 {
+            route = format!("{route} mtu lock {}", tcp.mtu);
+        }
+        lines.push(route);
+    }
+    run_all(&lines)?;
+    for (setting, value) in [
+        // ECN is asked for by the route, so that applications may differ.
+        ("net/ipv4/tcp_ecn", "0"),
+        // What one connection learnt must not enter the next.
+        ("net/ipv4/tcp_no_metrics_save", "1"),
+        // The bounds of a host with memory, whatever memory the guest has.
+        ("net/ipv4/tcp_rmem", "4096 131072 6291456"),
+        ("net/ipv4/tcp_wmem", "4096 16384 4194304"),
+        // A flow keeps its hash, and so its queue, after a timeout: the hash of a real gateway
+        // is made from addresses and ports, but a veth pair hands on the sender's.
+        ("net/core/txrehash", "0"),
+        ("net/ipv4/ping_group_range", "0 0"),
+    ] {
+        sysctl(setting, value)?;
+    }
+    Ok(())
+}
+
+/// The settings of one end of an application.
+pub(crate) const fn tcp_of(app: &AppSpec, side: Side) -> &TcpSpec {
+    match side {
+        Side::Home => &app.home,
+        Side::Wan => &app.wan,
+    }
+}
+
+/// One direction's way of an application.
+pub(crate) const fn way(app: &AppSpec, direction: Direction) -> &RouteSpec {
+    match direction {
+        Direction::Up => &app.up,
+        Direction::Down => &app.down,
+    }
+}
+
+/// The links that a direction uses.
+fn used(spec: &Spec, direction: Direction) -> Vec<usize> {
+    let mut links: Vec<_> =
+        spec.apps.iter().flat_map(|app| way(app, direction).links.iter().copied()).collect();
+    links.sort_unstable();
+    links.dedup();
+    links
+}
+
+/// The delays after a direction's bottleneck.
+fn delays(spec: &Spec, direction: Direction) -> Result<(), String> {
+    let exit = if direction == Direction::Up { "p0" } else { "g0" };
+    let netem = |app: &AppSpec| {
+        let way = way(app, direction);
+        // tc knows no nanoseconds here, but fractions of microseconds.
+        let us = |ns: u64| format!("{}.{:03}us", ns / 1_000, ns % 1_000);
+        let delay = us(way.delay_ns + way.jitter_ns / 2);
+        let mut text = format!("netem limit 1000000 delay {delay}");
+        if way.jitter_ns > 0 {
+            text = format!("{text} {}", us(way.jitter_ns / 2));
+        }
+        if way.loss > 0.0 {
+            text = format!("{text} loss {}%", 100.0 * way.loss);
+        }
+        text
+    };
+    let mut kinds: Vec<String> = spec.apps.iter().map(netem).collect();
+    kinds.sort();
+    kinds.dedup();
+    if let [one] = &kinds[..] {
+        return run_all(&[format!("tc qdisc add dev {exit} root {one}")]);
+    }
+    let bands = kinds.len().max(2);
+    let zeros = ["0"; 16].join(" ");
+    let mut lines =
+        vec![format!("tc qdisc add dev {exit} root handle 1: prio bands {bands} priomap {zeros}")];
+    for (band, kind) in kinds.iter().enumerate() {
+        lines.push(format!("tc qdisc add dev {exit} parent 1:{:x} {kind}", band + 1));
+    }
+    for (index, app) in spec.apps.iter().enumerate() {
+        let band = kinds.iter().position(|kind| *kind == netem(app)).unwrap_or(0) + 1;
+        let from = address(index, if direction == Direction::Up { Side::Home } else { Side::Wan });
+        lines.push(format!(
+            "tc filter add dev {exit} parent 1: protocol ip prio 1 u32 \
+             match ip src {from}/32 flowid 1:{band:x}"
+        ));
+    }
+    run_all(&lines)
+}
+
+/// Says why the kernel cannot run a trial, if it cannot.
+pub(crate) fn check(spec: &Spec) -> Result<(), String> {
+    if spec.apps.len() > MOST_APPS {
+        return Err(format!(
+            "apps: {}; the kernel engine has room for {MOST_APPS}",
+            spec.apps.len()
+        ));
+    }
+    let (up, down) = (used(spec, Direction::Up), used(spec, Direction::Down));
+    for (name, links) in [("up", &up), ("down", &down)] {
+        if links.len() > 1 {
+            return Err(format!(
+                "links: {} bottlenecks {name}; the kernel engine has one",
+                links.len()
+            ));
+        }
+    }
+    if up == down && !up.is_empty() {
+        return Err(
+            "links: one link is used in both directions; the kernel engine has one for each".into(),
+        );
+    }
+    for (index, link) in spec.links.iter().enumerate() {
+        if !up.contains(&index) && !down.contains(&index) {
+            return Err(format!("links[{index}]: no application uses it"));
+        }
+        qdiscs::check(&format!("links[{index}]"), link)?;
+    }
+    for (index, app) in spec.apps.iter().enumerate() {
+        check_app(&format!("apps[{index}]"), app, [&up, &down])?;
+    }
+    for direction in Direction::BOTH {
+        let mut ways: Vec<_> = spec.apps.iter().map(|app| key(way(app, direction))).collect();
+        ways.sort_unstable();
+        ways.dedup();
+        if ways.len() > MOST_WAYS {
+            let problem = "different delays, jitters and losses; the kernel engine has";
+            return Err(format!("apps.{}: {} {problem} {MOST_WAYS}", direction.name(), ways.len()));
+        }
+    }
+    Ok(())
+}
+
+fn key(way: &RouteSpec) -> (u64, u64, u64) {
+    (way.delay_ns, way.jitter_ns, way.loss.to_bits())
+}
+
+fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String> {
+    for direction in Direction::BOTH {
+        let (way, at) = (way(app, direction), format!("{at}.{}", direction.name()));
+        if way.links != links[direction.index()] {
+            return Err(format!(
+                "{at}.links: all applications must share the kernel's one bottleneck"
+            ));
+        }
+        if way.jitter_ns > 0 && !way.reorder {
+            return Err(format!("{at}.jitter_ns: netem reorders what it jitters; set reorder"));
+        }
+    }
+    for side in [Side::Home, Side::Wan] {
+        let at = format!("{at}.{}", if side == Side::Home { "home" } else { "wan" });
+        crate::hosts::check(&at, tcp_of(app, side))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(up: &str, down: &str) -> Spec {
+        let link = |name| {
+            format!(r#"{{"name": "{name}", "rate_bps": 1000000, "qdisc": {{"kind": "pfifo"}}}}"#)
+        };
+        let json = format!(
+            r#"{{"seed": 1, "duration_ns": 1000000000, "links": [{}, {}], "apps": [
+                {{"name": "a", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {up}, "down": {down}}}
+            ]}}"#,
+            link("up"),
+            link("down")
+        );
+        aqmlab_sim::parse(&json).expect("it is a trial")
+    }
+
+    #[test]
+    fn a_home_with_one_bottleneck_each_way_can_be_built() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 20000000}}"#);
+        let spec = spec(&way(0), &way(1));
+        assert_eq!(check(&spec), Ok(()));
+        assert_eq!(direction_of(&spec, 0), Direction::Up);
+        assert_eq!(direction_of(&spec, 1), Direction::Down);
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_refused_by_name() {
+        let plain = r#"{"links": [1], "delay_ns": 0}"#;
+        for (up, said) in [
+            (r#"{"links": [0, 1], "delay_ns": 0}"#, "links: 2 bottlenecks up"),
+            (r#"{"links": [1], "delay_ns": 0}"#, "links: one link is used in both"),
+            (r#"{"links": [], "delay_ns": 0}"#, "links[0]: no application uses it"),
+            (r#"{"links": [0], "delay_ns": 0, "jitter_ns": 5}"#, "apps[0].up.jitter_ns"),
+        ] {
+            let problem = check(&spec(up, plain)).expect_err("it cannot be built");
+            assert!(problem.starts_with(said), "{problem}");
+        }
+    }
+
+    #[test]
+    fn hosts_have_the_addresses_of_the_simulator() {
+        assert_eq!(address(3, Side::Home).to_string(), "172.16.10.5");
+        assert_eq!(address(3, Side::Wan).to_string(), "172.16.11.5");
+    }
+}

@@ -1,0 +1,39 @@
+//! The result as JSON: columns with their types, numbers exactly, `null` for "no value".
+
+use aqmlab_sim::{Column, Table};
+use serde_json::{Map, Value, json};
+
+use crate::tables::View;
+
+/// The result of a trial, on one line.
+pub(crate) fn result(view: &View<'_>, release: &str) -> String {
+    let tables: Map<String, Value> =
+        view.tables().iter().map(|(name, table)| ((*name).into(), columns(table))).collect();
+    let whole = json!({
+        "digest": view.measured.digest.to_string(),
+        "packets": view.measured.packets,
+        "kernel": release,
+        "tables": tables,
+    });
+    format!("{whole}\n")
+}
+
+/// What stands in the place of a result that there is not.
+pub(crate) fn failure(refused: bool, problem: &str) -> String {
+    let key = if refused { "refused" } else { "failed" };
+    format!("{}\n", json!({ key: problem }))
+}
+
+/// A list, for the order of columns matters.
+fn columns(table: &Table) -> Value {
+    let each = table.columns.iter().map(|(name, column)| {
+        let (kind, values) = match column {
+            Column::Float(values) => ("float", json!(values)),
+            Column::Count(values) => ("count", json!(values)),
+            Column::Flag(values) => ("flag", json!(values)),
+            Column::Word(indices, words) => ("word", json!([indices, words])),
+        };
+        json!([name, kind, values])
+    });
+    each.collect()
+}

@@ -1,0 +1,34 @@
+//! Runs the programs `ip`, `tc` and `ethtool`, and says so when they fail.
+
+use std::process::Command;
+
+/// Runs `line`, its words parted by spaces, and returns what it printed.
+///
+/// # Errors
+///
+/// If it cannot be started or fails: the line, and what it said.
+pub(crate) fn run(line: &str) -> Result<String, String> {
+    let mut words = line.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let output = Command::new(program)
+        .args(words)
+        .env("PATH", "/bin:/usr/sbin:/sbin:/usr/bin")
+        .output()
+        .map_err(|error| format!("`{program}` cannot be started: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{line}` failed: {}", said.trim()))
+}
+
+/// Runs lines one after the other until one fails.
+pub(crate) fn run_all(lines: &[String]) -> Result<(), String> {
+    lines.iter().try_for_each(|line| run(line).map(drop))
+}
+
+/// Writes a kernel setting, a path below `/proc/sys`.
+pub(crate) fn sysctl(name: &str, value: &str) -> Result<(), String> {
+    let path = format!("/proc/sys/{name}");
+    std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))
+}

@@ -1,0 +1,320 @@
+//! Connections and datagram sockets of applications, as sockets of the kernel.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use aqmlab_apps::{ConnId, Open, Transport};
+use aqmlab_core::{Instant, Side};
+use aqmlab_sim::spec::TcpSpec;
+
+use crate::{hosts, lab, sys};
+
+/// What is written at once when an application pours.
+static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
+/// Bytes that may be written to a connection before it is established.
+const EARLY: u64 = 64 * 1_024;
+
+/// A five-tuple of an application.
+pub(crate) struct Conn {
+    pub(crate) app: usize,
+    pub(crate) id: ConnId,
+    pub(crate) open: Open,
+    /// The port of the end that opened it; the ICMP identifier of a ping.
+    pub(crate) port: u16,
+    pub(crate) ends: [End; 2],
+    pub(crate) opened: Instant,
+    pub(crate) established: Option<Instant>,
+    pub(crate) closed: Option<Instant>,
+}
+
+impl Conn {
+    pub(crate) fn is_tcp(&self) -> bool {
+        self.open.transport == Transport::Tcp
+    }
+}
+
+/// One end of a connection.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "half-closed TCPs are in any combination")]
+pub(crate) struct End {
+    pub(crate) fd: Option<OwnedFd>,
+    pub(crate) established: bool,
+    /// Taken from the application and not yet from the agent by the kernel.
+    pub(crate) pending: u64,
+    pub(crate) pouring: bool,
+    /// Whether the application waits for room.
+    pub(crate) short: bool,
+    pub(crate) closing: bool,
+    pub(crate) shut: bool,
+    pub(crate) peer_done: bool,
+    pub(crate) gone: bool,
+    pub(crate) read: u64,
+    /// What the kernel last said of it.
+    pub(crate) info: Info,
+}
+
+/// What happened at an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Established,
+    Read(u64),
+    Writable,
+    PeerFinished,
+    Gone,
+}
+
+impl End {
+    /// Takes bytes of the application; returns how many.
+    pub(crate) fn write(&mut self, bytes: u64) -> u64 {
+        if self.gone || self.closing {
+            return 0;
+        }
+        if !self.established || self.pending > 0 {
+            let taken = bytes.min(EARLY.saturating_sub(self.pending));
+            self.pending += taken;
+            self.short |= taken < bytes;
+            return taken;
+        }
+        let taken = self.push(bytes);
+        self.short |= taken < bytes;
+        taken
+    }
+
+    /// Hands up to `bytes` bytes to the kernel; returns how many it took.
+    fn push(&mut self, bytes: u64) -> u64 {
+        let mut taken = 0;
+        while let (Some(fd), true) = (&self.fd, taken < bytes) {
+            let some = (bytes - taken).min(ZEROS.len() as u64) as usize;
+            match sys::send(fd, &ZEROS[..some]) {
+                Ok(sent) => taken += sent as u64,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    self.gone = true;
+                    break;
+                }
+            }
+        }
+        taken
+    }
+
+    /// Moves on what waits in the agent, and closes what is to be closed after it.
+    pub(crate) fn flush(&mut self, changes: &mut Vec<Change>) {
+        if !self.established || self.gone {
+            return;
+        }
+        if self.pending > 0 {
+            self.pending -= self.push(self.pending);
+            if self.pending > 0 {
+                return;
+            }
+        }
+        if self.pouring && !self.closing {
+            while self.push(ZEROS.len() as u64) == ZEROS.len() as u64 {}
+        }
+        if self.closing && !self.shut {
+            self.shut = true;
+            if let Some(fd) = &self.fd {
+                // A connection that is gone already is reported by its next read.
+                let _ = sys::shut_down(fd);
+            }
+        }
+        if std::mem::take(&mut self.short) && !self.closing {
+            changes.push(Change::Writable);
+        }
+    }
+
+    /// Reads all there is.
+    pub(crate) fn drain(&mut self, changes: &mut Vec<Change>) {
+        let mut total = 0;
+        while let (Some(fd), false) = (&self.fd, self.peer_done || self.gone) {
+            match sys::discard(fd, 1 << 20) {
+                Ok(0) => self.peer_done = true,
+                Ok(some) => total += some as u64,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => self.gone = true,
+            }
+        }
+        self.read += total;
+        if total > 0 {
+            changes.push(Change::Read(total));
+        }
+        if self.gone {
+            changes.push(Change::Gone);
+        } else if self.peer_done {
+            changes.push(Change::PeerFinished);
+        }
+    }
+
+    /// Looks whether a connection that was being opened now is, or has failed.
+    pub(crate) fn settle(&mut self, changes: &mut Vec<Change>) {
+        let Some(fd) = self.fd.as_ref().filter(|_| !self.established && !self.gone) else { return };
+        let mut error = [0; 4];
+        let known = sys::get_bytes(fd, libc::SOL_SOCKET, libc::SO_ERROR, &mut error);
+        if known.is_err() || error != [0; 4] {
+            self.gone = true;
+            changes.push(Change::Gone);
+        } else if Info::of(fd).is_some_and(|info| !matches!(info.state, SYN_SENT | CLOSED)) {
+            self.established = true;
+            changes.push(Change::Established);
+        }
+    }
+}
+
+/// `TCP_SYN_SENT` of the kernel.
+const SYN_SENT: u8 = 2;
+/// `TCP_CLOSE` of the kernel.
+const CLOSED: u8 = 7;
+
+/// What `TCP_INFO` says (linux/tcp.h).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Info {
+    pub(crate) state: u8,
+    pub(crate) mss: u64,
+    pub(crate) unacked: u64,
+    pub(crate) sacked: u64,
+    pub(crate) lost: u64,
+    pub(crate) retrans: u64,
+    pub(crate) srtt_us: u64,
+    pub(crate) ssthresh: u64,
+    pub(crate) cwnd: u64,
+    pub(crate) total_retrans: u64,
+    pub(crate) segs_out: u64,
+    pub(crate) data_segs_out: u64,
+}
+
+impl Info {
+    /// That of a socket; None if it has none.
+    pub(crate) fn of(fd: &OwnedFd) -> Option<Self> {
+        let mut bytes = [0; 256];
+        sys::get_bytes(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
+        let word = |at: usize| {
+            let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+            u64::from(u32::from_ne_bytes(word))
+        };
+        Some(Self {
+            state: bytes[0],
+            mss: word(16),
+            unacked: word(24),
+            sacked: word(28),
+            lost: word(32),
+            retrans: word(36),
+            srtt_us: word(68),
+            ssthresh: word(76),
+            cwnd: word(80),
+            total_retrans: word(100),
+            segs_out: word(136),
+            data_segs_out: word(156),
+        })
+    }
+
+    /// Segments believed to be in the network.
+    pub(crate) const fn in_flight(&self) -> u64 {
+        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
+}
+
+/// The port of the end that did not open, as in the simulator.
+pub(crate) const fn service(app: usize) -> u16 {
+    5_000 + (app % 1_000) as u16
+}
+
+/// A listening socket for an application, in the namespace in which this process is.
+pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedFd> {
+    let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+    sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    hosts::apply(&fd, tcp)?;
+    sys::bind(&fd, lab::address(app, at), service(app))?;
+    sys::listen(&fd)?;
+    Ok(fd)
+}
+
+/// A connection being opened from `open.from`, in whose namespace this process is.
+pub(crate) fn client(app: usize, port: u16, open: Open, tcp: &TcpSpec) -> io::Result<OwnedFd> {
+    let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+    hosts::apply(&fd, tcp)?;
+    accepted(&fd, open, tcp)?;
+    sys::bind(&fd, lab::address(app, open.from), port)?;
+    sys::connect(&fd, lab::address(app, open.from.peer()), service(app))?;
+    Ok(fd)
+}
+
+/// Applies what an application chose for one connection.
+pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
+    if tcp.nodelay.unwrap_or(open.nodelay) {
+        sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    }
+    quickly(fd, open, tcp)?;
+    if open.priority > 0 {
+        sys::set(fd, libc::SOL_SOCKET, libc::SO_PRIORITY, open.priority.into())?;
+    }
+    Ok(())
+}
+
+/// Asks for quick acknowledgements, if they are wanted: the kernel forgets it after a while.
+pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
+    if tcp.quickack.unwrap_or(open.quickack) {
+        sys::set(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)?;
+    }
+    Ok(())
+}
+
+/// One end of a datagram socket, in whose namespace this process is.
+pub(crate) fn datagrams(app: usize, at: Side, port: u16, open: Open) -> io::Result<OwnedFd> {
+    if open.transport == Transport::Icmp {
+        let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
+        // The port of such a socket is the identifier of its echo requests.
+        sys::bind(&fd, lab::address(app, at), port)?;
+        sys::connect(&fd, lab::address(app, at.peer()), 0)?;
+        return Ok(fd);
+    }
+    let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    let (own, peer) = if at == open.from { (port, service(app)) } else { (service(app), port) };
+    sys::bind(&fd, lab::address(app, at), own)?;
+    sys::connect(&fd, lab::address(app, at.peer()), peer)?;
+    if open.priority > 0 {
+        sys::set(&fd, libc::SOL_SOCKET, libc::SO_PRIORITY, open.priority.into())?;
+    }
+    Ok(fd)
+}
+
+/// Bytes of ICMP's header.
+const ECHO: usize = 8;
+
+/// Sends a datagram of `payload` bytes that carries `tag` in its first eight.
+pub(crate) fn send(
+    fd: &OwnedFd,
+    transport: Transport,
+    payload: u32,
+    tag: u64,
+    buffer: &mut Vec<u8>,
+) {
+    let head = if transport == Transport::Icmp { ECHO } else { 0 };
+    buffer.clear();
+    buffer.resize(head + payload as usize, 0);
+    if head > 0 {
+        buffer[0] = 8;
+        buffer[6..8].copy_from_slice(&((tag >> 48) as u16).to_be_bytes());
+    }
+    for (to, from) in buffer[head..].iter_mut().zip(tag.to_be_bytes()) {
+        *to = from;
+    }
+    // A datagram that the kernel does not take is lost, as on any host.
+    let _ = sys::send(fd, buffer);
+}
+
+/// The next datagram: its payload's length and its tag.
+pub(crate) fn receive(
+    fd: &OwnedFd,
+    transport: Transport,
+    buffer: &mut Vec<u8>,
+) -> Option<(u32, u64)> {
+    buffer.resize(64 * 1_024, 0);
+    let head = if transport == Transport::Icmp { ECHO } else { 0 };
+    let len = sys::receive(fd, buffer).ok()?.checked_sub(head)?;
+    let mut tag = [0; 8];
+    for (to, from) in tag.iter_mut().zip(&buffer[head..head + len]) {
+        *to = *from;
+    }
+    Some((len as u32, u64::from_be_bytes(tag)))
+}

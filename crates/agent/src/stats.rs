@@ -1,0 +1,184 @@
+//! The counters of queue disciplines, asked for by netlink (rtnetlink(7)), without a program.
+
+use std::os::fd::OwnedFd;
+
+use crate::sys;
+
+/// Counters of one discipline at one time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
+    pub(crate) backlog_packets: u64,
+    pub(crate) backlog_bytes: u64,
+    /// Packets dropped, whatever the reason.
+    pub(crate) drops: u64,
+    /// Those of them for want of room.
+    pub(crate) overlimit: u64,
+    pub(crate) marks: u64,
+}
+
+/// Asks the kernel; belongs to the namespace in which it was made.
+pub(crate) struct Asker {
+    socket: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+const HEADER: usize = 16;
+const TC_MESSAGE: usize = 20;
+/// The handle of the disciplines under HTB, `10:`.
+const CHILD: u32 = 0x10_0000;
+// Attributes of linux/rtnetlink.h and linux/gen_stats.h.
+const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const STATS_BASIC: u16 = 1;
+const STATS_QUEUE: u16 = 3;
+const STATS_APP: u16 = 4;
+
+impl Asker {
+    pub(crate) fn new() -> Result<Self, String> {
+        let socket = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
+            .map_err(|error| format!("netlink: {error}"))?;
+        Ok(Self { socket, buffer: vec![0; 32 * 1_024] })
+    }
+
+    /// The counters of the discipline below HTB on a device.
+    pub(crate) fn ask(&mut self, device: u32) -> Result<Counters, String> {
+        let mut request = Vec::with_capacity(HEADER + TC_MESSAGE);
+        let dump = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
+        request.extend(((HEADER + TC_MESSAGE) as u32).to_ne_bytes());
+        request.extend(libc::RTM_GETQDISC.to_ne_bytes());
+        request.extend(dump.to_ne_bytes());
+        request.extend([0; 8]);
+        request.extend([0; 4]);
+        request.extend(device.to_ne_bytes());
+        request.extend([0; 12]);
+        sys::send(&self.socket, &request).map_err(|error| format!("netlink: {error}"))?;
+        let mut found = None;
+        // The kernel answers a dump while it is asked and while its parts are read.
+        while let Ok(len) = sys::receive(&self.socket, &mut self.buffer) {
+            if self.scan(len, device, &mut found) {
+                break;
+            }
+        }
+        found.ok_or_else(|| format!("the discipline of device {device} is gone"))
+    }
+
+    /// Looks through one part of the answer; returns whether it was the last.
+    fn scan(&self, len: usize, device: u32, found: &mut Option<Counters>) -> bool {
+        let mut rest = &self.buffer[..len];
+        while rest.len() >= HEADER {
+            let size = (word(rest, 0) as usize).clamp(HEADER, rest.len());
+            let kind = half(rest, 4);
+            if i32::from(kind) == libc::NLMSG_DONE || i32::from(kind) == libc::NLMSG_ERROR {
+                return true;
+            }
+            let body = &rest[HEADER..size];
+            if body.len() >= TC_MESSAGE && word(body, 4) == device && word(body, 8) == CHILD {
+                *found = Some(counters(&body[TC_MESSAGE..]));
+            }
+            rest = &rest[size.next_multiple_of(4).min(rest.len())..];
+        }
+        false
+    }
+}
+
+fn half(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..at + 2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]))
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    // Little-endian halves: netlink speaks the host's order, and ours is checked by tests.
+    let (first, second) = (u64::from(word(bytes, at)), u64::from(word(bytes, at + 4)));
+    if cfg!(target_endian = "little") { second << 32 | first } else { first << 32 | second }
+}
+
+/// The attributes in `bytes`.
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let size = usize::from(half(bytes, 0));
+        if size < 4 || size > bytes.len() {
+            return None;
+        }
+        let found = (half(bytes, 2) & 0x3fff, &bytes[4..size]);
+        bytes = &bytes[size.next_multiple_of(4).min(bytes.len())..];
+        Some(found)
+    })
+}
+
+fn counters(bytes: &[u8]) -> Counters {
+    let mut result = Counters::default();
+    let mut kind = "";
+    for (name, value) in attributes(bytes) {
+        if name == TCA_KIND {
+            kind = std::str::from_utf8(value).unwrap_or("").trim_end_matches('\0');
+        }
+        if name != TCA_STATS2 {
+            continue;
+        }
+        for (name, value) in attributes(value) {
+            match name {
+                STATS_BASIC => {
+                    result.bytes = long(value, 0);
+                    result.packets = word(value, 8).into();
+                }
+                STATS_QUEUE => {
+                    result.backlog_packets = word(value, 0).into();
+                    result.backlog_bytes = word(value, 4).into();
+                    result.drops = word(value, 8).into();
+                }
+                STATS_APP => (result.overlimit, result.marks) = own(kind, value),
+                _ => {}
+            }
+        }
+    }
+    if kind.ends_with("fifo") {
+        result.overlimit = result.drops;
+    }
+    result
+}
+
+/// Drops for want of room and marks, from a discipline's own counters (`linux/pkt_sched.h`).
+fn own(kind: &str, value: &[u8]) -> (u64, u64) {
+    let at = |place: usize| u64::from(word(value, 4 * place));
+    match kind {
+        "codel" => (at(5), at(6)),
+        "fq_codel" => (at(2), at(3)),
+        // After a 64-bit probability: delay, rate, whether it is estimated, packets, dropped.
+        "pie" => (at(7), at(9)),
+        "fq_pie" => (at(2) + at(3), at(4)),
+        _ => (0, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(name: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
+        bytes.extend(name.to_ne_bytes());
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn words(values: &[u32]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn counters_are_found_in_a_message() {
+        let mut inner = attribute(STATS_QUEUE, &words(&[3, 4_500, 7, 0, 0]));
+        inner.extend(attribute(STATS_APP, &words(&[0, 1_514, 2, 5, 1, 0, 0, 0, 0, 1])));
+        let mut message = attribute(TCA_KIND, b"fq_codel\0");
+        message.extend(attribute(TCA_STATS2, &inner));
+        let got = counters(&message);
+        assert_eq!((got.backlog_packets, got.backlog_bytes, got.drops), (3, 4_500, 7));
+        assert_eq!((got.overlimit, got.marks), (2, 5));
+    }
+}

@@ -1,0 +1,362 @@
+//! System calls: the only module with unsafe code, each call behind a safe function.
+//!
+//! Values are passed by reference to live locals and their sizes are taken from their types;
+//! descriptors come from [`OwnedFd`] and so are open.
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_int, c_void};
+use std::fs::File;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Turns the −1 of a system call into the error it stands for.
+fn check(value: c_int) -> io::Result<c_int> {
+    if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+}
+
+fn check_len(value: isize) -> io::Result<usize> {
+    usize::try_from(value).map_err(|_| io::Error::last_os_error())
+}
+
+fn text(value: &str) -> io::Result<CString> {
+    CString::new(value).map_err(io::Error::other)
+}
+
+/// Moves this process into a new network namespace.
+pub(crate) fn unshare_network() -> io::Result<()> {
+    // SAFETY: takes no pointer; the process has one thread.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// Moves this process into the network namespace that `namespace` is open on.
+pub(crate) fn enter_network(namespace: &File) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// Mounts a file system without a device.
+pub(crate) fn mount(kind: &str, target: &str) -> io::Result<()> {
+    let (kind, target) = (text(kind)?, text(target)?);
+    // SAFETY: the strings end in a zero and live until the call returns; no data is given.
+    let done =
+        unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+    check(done).map(drop)
+}
+
+/// Loads a kernel module.
+pub(crate) fn load_module(module: &File, parameters: &str) -> io::Result<()> {
+    let parameters = text(parameters)?;
+    // SAFETY: the string ends in a zero and lives until the call returns.
+    let done = unsafe {
+        libc::syscall(libc::SYS_finit_module, module.as_raw_fd(), parameters.as_ptr(), 0)
+    };
+    check(done as c_int).map(drop)
+}
+
+/// Asks for access to `count` I/O ports from `first` on.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn allow_ports(first: u16, count: u16) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::ioperm(first.into(), count.into(), 1) }).map(drop)
+}
+
+/// Writes `bytes` to an I/O port, one after the other.
+///
+/// The port must have been allowed with [`allow_ports`]; if not, the process gets a signal.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn out(port: u16, bytes: &[u8]) {
+    // SAFETY: `rep outsb` reads exactly `bytes.len()` bytes from `bytes` and writes no memory.
+    unsafe {
+        std::arch::asm!(
+            "rep outsb",
+            in("dx") port,
+            inout("rcx") bytes.len() => _,
+            inout("rsi") bytes.as_ptr() => _,
+            options(readonly, nostack, preserves_flags)
+        );
+    }
+}
+
+/// Elsewhere there are no such ports.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn allow_ports(_first: u16, _count: u16) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Elsewhere there are no such ports.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn out(_port: u16, _bytes: &[u8]) {}
+
+/// The time of day in nanoseconds since 1970.
+pub(crate) fn now_ns() -> u64 {
+    // SAFETY: a `timespec` may be all zeros, and the call fills it.
+    let time = unsafe {
+        let mut time: libc::timespec = zeroed();
+        libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time);
+        time
+    };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Opens a non-blocking socket.
+pub(crate) fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
+    let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes no pointer; a descriptor that is returned belongs to the caller alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(domain, kind, protocol))?)) }
+}
+
+fn inet(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
+    // SAFETY: a `sockaddr_in` may be all zeros.
+    let mut name: libc::sockaddr_in = unsafe { zeroed() };
+    name.sin_family = libc::AF_INET as u16;
+    name.sin_port = port.to_be();
+    name.sin_addr.s_addr = u32::from_ne_bytes(address.octets());
+    name
+}
+
+/// Gives a socket its own address.
+pub(crate) fn bind(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
+    let name = inet(address, port);
+    let size = size_of::<libc::sockaddr_in>() as u32;
+    // SAFETY: `name` lives until the call returns, and `size` is its size.
+    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const name).cast(), size) }).map(drop)
+}
+
+/// Gives a socket its peer's address; a TCP connection then takes its time.
+pub(crate) fn connect(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
+    let name = inet(address, port);
+    let size = size_of::<libc::sockaddr_in>() as u32;
+    // SAFETY: `name` lives until the call returns, and `size` is its size.
+    let done = check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const name).cast(), size) });
+    match done {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Listens for connections.
+pub(crate) fn listen(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::listen(fd.as_raw_fd(), 1_024) }).map(drop)
+}
+
+/// Takes the next connection and its peer's port.
+pub(crate) fn accept(fd: &OwnedFd) -> io::Result<(OwnedFd, u16)> {
+    let mut name = inet(Ipv4Addr::UNSPECIFIED, 0);
+    let mut size = size_of::<libc::sockaddr_in>() as u32;
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: `name` and `size` live until the call returns, and `size` is that of `name`; a
+    // descriptor that is returned belongs to the caller alone.
+    let taken = unsafe {
+        let taken = libc::accept4(fd.as_raw_fd(), (&raw mut name).cast(), &raw mut size, flags);
+        OwnedFd::from_raw_fd(check(taken)?)
+    };
+    Ok((taken, u16::from_be(name.sin_port)))
+}
+
+/// Sets a socket option that is a number.
+pub(crate) fn set(fd: &OwnedFd, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
+    set_bytes(fd, level, option, &value.to_ne_bytes())
+}
+
+/// Sets a socket option.
+pub(crate) fn set_bytes(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8]) -> io::Result<()> {
+    let data = value.as_ptr().cast::<c_void>();
+    // SAFETY: `data` points to `value`, whose length is given.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, data, value.len() as u32) })
+        .map(drop)
+}
+
+/// Reads a socket option into `value`; returns how much of it was filled.
+pub(crate) fn get_bytes(
+    fd: &OwnedFd,
+    level: c_int,
+    option: c_int,
+    value: &mut [u8],
+) -> io::Result<usize> {
+    let mut size = value.len() as u32;
+    let data = value.as_mut_ptr().cast::<c_void>();
+    // SAFETY: `data` points to `value`, whose length is in `size`.
+    let done = unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, data, &raw mut size) };
+    check(done).map(|_| size as usize)
+}
+
+/// Sends bytes; no signal is raised if the peer is gone.
+pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    let data = bytes.as_ptr().cast();
+    // SAFETY: `data` points to `bytes`, whose length is given.
+    check_len(unsafe { libc::send(fd.as_raw_fd(), data, bytes.len(), libc::MSG_NOSIGNAL) })
+}
+
+/// Receives into `buffer`.
+pub(crate) fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    let data = buffer.as_mut_ptr().cast();
+    // SAFETY: `data` points to `buffer`, whose length is given.
+    check_len(unsafe { libc::recv(fd.as_raw_fd(), data, buffer.len(), 0) })
+}
+
+/// Reads and discards up to `most` bytes of a TCP connection; zero at its end.
+pub(crate) fn discard(fd: &OwnedFd, most: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC a TCP socket writes to no buffer, as tcp(7) says.
+    let got = unsafe {
+        libc::recv(fd.as_raw_fd(), std::ptr::null_mut(), most, libc::MSG_TRUNC | libc::MSG_DONTWAIT)
+    };
+    check_len(got)
+}
+
+/// Closes the sending half.
+pub(crate) fn shut_down(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) }).map(drop)
+}
+
+/// Lets closing a socket reset the connection.
+pub(crate) fn reset_on_close(fd: &OwnedFd) -> io::Result<()> {
+    let value = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
+    set_bytes(fd, libc::SOL_SOCKET, libc::SO_LINGER, &value)
+}
+
+/// The index of a network interface.
+pub(crate) fn interface(name: &str) -> io::Result<u32> {
+    let name = text(name)?;
+    // SAFETY: the string ends in a zero and lives until the call returns.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// Opens a socket that sees every packet that passes an interface, without its link header.
+pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
+    let protocol = (libc::ETH_P_ALL as u16).to_be();
+    let fd = socket(libc::AF_PACKET, libc::SOCK_DGRAM, 0)?;
+    set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 64 << 20)?;
+    set(&fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+    // SAFETY: a `sockaddr_ll` may be all zeros.
+    let mut link: libc::sockaddr_ll = unsafe { zeroed() };
+    link.sll_family = libc::AF_PACKET as u16;
+    link.sll_protocol = protocol;
+    link.sll_ifindex = i32::try_from(interface(name)?).map_err(io::Error::other)?;
+    let size = size_of::<libc::sockaddr_ll>() as u32;
+    // SAFETY: `link` lives until the call returns, and `size` is its size.
+    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const link).cast(), size) })?;
+    Ok(fd)
+}
+
+/// A packet that a tap saw.
+pub(crate) struct Seen {
+    /// Bytes of it that fitted into the buffer.
+    pub(crate) len: usize,
+    /// Whether it was leaving.
+    pub(crate) outgoing: bool,
+    /// When the kernel saw it, in nanoseconds since 1970.
+    pub(crate) at_ns: u64,
+}
+
+/// Room for one control message with a `timespec`, aligned as control messages are.
+#[repr(align(8))]
+struct Control([u8; 64]);
+
+/// The next packet that a tap saw, its beginning in `buffer`.
+pub(crate) fn next_packet(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<Seen> {
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: both structures may be all zeros. Every pointer in `message` leads to a live local
+    // or to `buffer`, with its true length; the control message is read only if the kernel says
+    // that it is there and of the kind that holds a `timespec`.
+    unsafe {
+        let mut link: libc::sockaddr_ll = zeroed();
+        let mut message: libc::msghdr = zeroed();
+        message.msg_name = (&raw mut link).cast();
+        message.msg_namelen = size_of::<libc::sockaddr_ll>() as u32;
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control.0).cast();
+        message.msg_controllen = 64;
+        let len = check_len(libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT))?;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        if header.is_null() || (*header).cmsg_type != libc::SCM_TIMESTAMPNS {
+            return Err(io::Error::other("a packet came without the time when it passed"));
+        }
+        let time: libc::timespec = std::ptr::read_unaligned(libc::CMSG_DATA(header).cast());
+        Ok(Seen {
+            len,
+            outgoing: link.sll_pkttype == libc::PACKET_OUTGOING,
+            at_ns: time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
+        })
+    }
+}
+
+/// Waits for events of many descriptors.
+pub(crate) struct Poll(OwnedFd);
+
+impl Poll {
+    /// One that watches nothing yet.
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: takes no pointer; the descriptor returned belongs to the caller alone.
+        unsafe { Ok(Self(OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?))) }
+    }
+
+    /// Watches `fd` for changes (edge-triggered), reported with `token`.
+    pub(crate) fn watch(&self, fd: &OwnedFd, token: u64) -> io::Result<()> {
+        let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        let mut event = libc::epoll_event { events: events as u32, u64: token };
+        let (poll, fd) = (self.0.as_raw_fd(), fd.as_raw_fd());
+        // SAFETY: `event` lives until the call returns.
+        check(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
+    }
+
+    /// Waits for events and returns their tokens.
+    pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
+        // SAFETY: `epoll_event` may be all zeros; the call fills at most as many as there are,
+        // and only those it says it filled are read.
+        unsafe {
+            let mut events: [libc::epoll_event; 64] = zeroed();
+            let some = libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), 64, -1);
+            let some = match check(some) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                other => other? as usize,
+            };
+            tokens.clear();
+            tokens.extend(events[..some].iter().map(|event| event.u64));
+        }
+        Ok(())
+    }
+}
+
+/// A timer that a [`Poll`] can watch, to the nanosecond.
+pub(crate) struct Timer(OwnedFd);
+
+impl Timer {
+    /// One that is not set.
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: takes no pointer; the descriptor returned belongs to the caller alone.
+        unsafe {
+            let fd = libc::timerfd_create(libc::CLOCK_REALTIME, libc::TFD_NONBLOCK);
+            Ok(Self(OwnedFd::from_raw_fd(check(fd)?)))
+        }
+    }
+
+    /// Its descriptor.
+    pub(crate) const fn fd(&self) -> &OwnedFd {
+        &self.0
+    }
+
+    /// Sets it to ring at `at_ns` since 1970; at once if that has passed.
+    pub(crate) fn set(&self, at_ns: u64) -> io::Result<()> {
+        let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let (seconds, rest) = (signed(at_ns / 1_000_000_000), signed(at_ns % 1_000_000_000));
+        // SAFETY: an `itimerspec` may be all zeros, and lives until the call returns.
+        unsafe {
+            let mut when: libc::itimerspec = zeroed();
+            when.it_value.tv_sec = seconds;
+            when.it_value.tv_nsec = rest;
+            let absolute = libc::TFD_TIMER_ABSTIME;
+            let none = std::ptr::null_mut();
+            check(libc::timerfd_settime(self.0.as_raw_fd(), absolute, &raw const when, none))
+        }
+        .map(drop)
+    }
+}

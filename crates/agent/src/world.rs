@@ -1,0 +1,458 @@
+//! Applications over sockets: the loop that calls them, and what they may ask for.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+
+use aqmlab_apps::{App, ConnId, Notice, Open, Transport};
+use aqmlab_core::{Instant, Rng, Side};
+use aqmlab_sim::Spec;
+
+use crate::due::{DRAIN_NS, Due, SECOND_NS};
+use crate::hand::Hand;
+use crate::lab::{self, Lab};
+use crate::sockets::{self, Change, Conn, End, Info};
+use crate::stats::{Asker, Counters};
+use crate::sys::{self, Poll, Timer};
+use crate::tap::{Record, Tap};
+
+/// Set in a token of a listening socket.
+const LISTENS: u64 = 1 << 62;
+/// The token of the timer.
+const TIMER: u64 = 1 << 63;
+
+/// Why an application is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Wake {
+    Start,
+    Stop,
+    Token(u64),
+}
+
+/// An application and what belongs to it.
+pub(crate) struct Slot {
+    /// Absent only while it is being called.
+    pub(crate) app: Option<Box<dyn App>>,
+    pub(crate) rng: Rng,
+    pub(crate) conns: Vec<usize>,
+    pub(crate) notes: Vec<(Instant, &'static str, f64)>,
+}
+
+/// One TCP at one time.
+pub(crate) struct TcpSample {
+    pub(crate) at: Instant,
+    pub(crate) conn: usize,
+    pub(crate) side: Side,
+    pub(crate) info: Info,
+}
+
+/// One discipline at one time.
+pub(crate) struct QueueSample {
+    pub(crate) at: Instant,
+    pub(crate) link: usize,
+    pub(crate) counters: Counters,
+}
+
+/// Everything.
+pub(crate) struct World<'a> {
+    pub(crate) spec: &'a Spec,
+    lab: &'a Lab,
+    poll: Poll,
+    timer: Timer,
+    /// When the trial began, in nanoseconds since 1970.
+    origin_ns: u64,
+    pub(crate) now: Instant,
+    pub(crate) apps: Vec<Slot>,
+    pub(crate) conns: Vec<Conn>,
+    listeners: BTreeMap<(usize, usize), OwnedFd>,
+    wakes: BinaryHeap<Reverse<(Instant, u64, usize, Wake)>>,
+    asked: u64,
+    notices: VecDeque<(usize, Notice)>,
+    pub(crate) buffer: Vec<u8>,
+    taps: [Tap; 2],
+    /// One for each link, in its namespace.
+    askers: Vec<Asker>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) tcp: Vec<TcpSample>,
+    pub(crate) queues: Vec<QueueSample>,
+    /// Bytes that each application had read at each end when the interval of the statistics
+    /// began and when it ended.
+    pub(crate) read_marks: [Vec<[u64; 2]>; 2],
+    pub(crate) failure: Option<String>,
+}
+
+impl<'a> World<'a> {
+    /// The world of a trial in a laboratory that was built for it.
+    pub(crate) fn new(spec: &'a Spec, lab: &'a Lab) -> Result<Self, String> {
+        lab.enter(Side::Home)?;
+        let home = Tap::new(lab::interface(Side::Home))?;
+        lab.enter(Side::Wan)?;
+        let wan = Tap::new(lab::interface(Side::Wan))?;
+        let mut askers = Vec::new();
+        for installed in &lab.installed {
+            lab.enter_bottleneck(installed.direction)?;
+            askers.push(Asker::new()?);
+        }
+        let mut world = Self {
+            spec,
+            lab,
+            poll: Poll::new().map_err(text)?,
+            timer: Timer::new().map_err(text)?,
+            origin_ns: 0,
+            now: Instant::ZERO,
+            apps: Vec::new(),
+            conns: Vec::new(),
+            listeners: BTreeMap::new(),
+            wakes: BinaryHeap::new(),
+            asked: 0,
+            notices: VecDeque::new(),
+            buffer: Vec::new(),
+            taps: [home, wan],
+            askers,
+            records: Vec::new(),
+            tcp: Vec::new(),
+            queues: Vec::new(),
+            read_marks: Default::default(),
+            failure: None,
+        };
+        world.poll.watch(world.timer.fd(), TIMER).map_err(text)?;
+        for index in 0..spec.apps.len() {
+            world.add_app(index)?;
+        }
+        Ok(world)
+    }
+
+    fn add_app(&mut self, index: usize) -> Result<(), String> {
+        let (spec, app) = (self.spec, &self.spec.apps[index]);
+        let at = format!("apps[{index}].app");
+        let kind = aqmlab_apps::kinds::find(&app.app.kind)
+            .ok_or_else(|| format!("{at}: there is no kind called `{}`", app.app.kind))?;
+        let args = aqmlab_sim::arguments::arguments(&at, kind.params, &app.app.params)
+            .map_err(|error| error.to_string())?;
+        self.apps.push(Slot {
+            app: Some((kind.build)(&args)),
+            // The simulator's streams, so that both engines draw the same.
+            rng: Rng::stream(spec.seed, &format!("app.{}", app.name)),
+            conns: Vec::new(),
+            notes: Vec::new(),
+        });
+        let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));
+        let late = jitter.below(spec.start_jitter_ns.saturating_add(1));
+        self.schedule(index, Instant::from_nanos(app.start_ns.saturating_add(late)), Wake::Start);
+        if let Some(stop_ns) = app.stop_ns {
+            self.schedule(index, Instant::from_nanos(stop_ns.saturating_add(late)), Wake::Stop);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn schedule(&mut self, app: usize, at: Instant, wake: Wake) {
+        self.asked += 1;
+        self.wakes.push(Reverse((at, self.asked, app, wake)));
+    }
+
+    /// Runs the trial; `tick` is called once for each second of it.
+    pub(crate) fn run(&mut self, mut tick: impl FnMut()) -> Result<(), String> {
+        let mut due = Due::new(self.spec);
+        // Begin at a whole second, so that the trial does not depend on how long building took.
+        self.origin_ns = (sys::now_ns() / SECOND_NS + 2) * SECOND_NS;
+        self.wait_for(self.origin_ns)?;
+        let mut tokens = Vec::new();
+        loop {
+            self.look();
+            self.do_chores(&mut due, &mut tick)?;
+            if self.now.as_nanos() >= due.end {
+                break;
+            }
+            self.wake();
+            self.settle();
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let woken = self.wakes.peek().map_or(u64::MAX, |Reverse((at, ..))| at.as_nanos());
+            self.timer.set(self.origin_ns + due.next().min(woken)).map_err(text)?;
+            self.poll.wait(&mut tokens).map_err(text)?;
+            self.look();
+            for &token in tokens.iter().filter(|&&token| token != TIMER) {
+                self.event(token);
+            }
+        }
+        match self.taps.iter().map(Tap::missed).sum::<u64>() {
+            0 => Ok(()),
+            missed => Err(format!("the taps missed {missed} packets for want of room")),
+        }
+    }
+
+    fn look(&mut self) {
+        self.now = Instant::from_nanos(sys::now_ns().saturating_sub(self.origin_ns));
+    }
+
+    /// Does what is to be done at regular times.
+    fn do_chores(&mut self, due: &mut Due, tick: &mut impl FnMut()) -> Result<(), String> {
+        let now = self.now.as_nanos();
+        while due.mark < 2 && now >= due.marks[due.mark] {
+            self.read_marks[due.mark] = self.read_so_far();
+            due.mark += 1;
+        }
+        if now >= due.drain.min(due.end) {
+            self.empty_taps()?;
+            due.drain = now + DRAIN_NS;
+        }
+        if now >= due.second {
+            tick();
+            due.second += SECOND_NS;
+        }
+        if now >= due.sample && now < due.end {
+            self.sample()?;
+            due.sample = due.sample.saturating_add(due.every);
+        }
+        Ok(())
+    }
+
+    fn wait_for(&self, at_ns: u64) -> Result<(), String> {
+        let mut tokens = Vec::new();
+        self.timer.set(at_ns).map_err(text)?;
+        while sys::now_ns() < at_ns {
+            self.poll.wait(&mut tokens).map_err(text)?;
+        }
+        Ok(())
+    }
+
+    fn empty_taps(&mut self) -> Result<(), String> {
+        self.taps.iter().try_for_each(|tap| tap.drain(self.origin_ns, &mut self.records))
+    }
+
+    /// Bytes that each application has read so far at each end.
+    fn read_so_far(&self) -> Vec<[u64; 2]> {
+        let mut read = vec![[0; 2]; self.apps.len()];
+        for conn in &self.conns {
+            for (sum, end) in read[conn.app].iter_mut().zip(&conn.ends) {
+                *sum += end.read;
+            }
+        }
+        read
+    }
+
+    fn sample(&mut self) -> Result<(), String> {
+        for (index, conn) in self.conns.iter_mut().enumerate().filter(|(_, conn)| conn.is_tcp()) {
+            for side in [Side::Home, Side::Wan] {
+                let end = &mut conn.ends[side.index()];
+                let Some(info) = end.fd.as_ref().and_then(Info::of) else { continue };
+                end.info = info;
+                if info.data_segs_out > 0 {
+                    self.tcp.push(TcpSample { at: self.now, conn: index, side, info });
+                }
+            }
+        }
+        for (link, installed) in self.lab.installed.iter().enumerate() {
+            let counters = self.askers[link].ask(installed.device)?;
+            self.queues.push(QueueSample { at: self.now, link, counters });
+        }
+        Ok(())
+    }
+
+    /// Asks every connection and discipline a last time.
+    pub(crate) fn finish(&mut self) -> Result<Vec<Counters>, String> {
+        for conn in self.conns.iter_mut().filter(|conn| conn.is_tcp()) {
+            for end in &mut conn.ends {
+                if let Some(info) = end.fd.as_ref().and_then(Info::of) {
+                    end.info = info;
+                }
+            }
+        }
+        let both = self.lab.installed.iter().zip(&mut self.askers);
+        both.map(|(one, asker)| asker.ask(one.device)).collect()
+    }
+
+    /// Calls for everything that is due.
+    pub(crate) fn wake(&mut self) {
+        while let Some(&Reverse((at, _, app, wake))) = self.wakes.peek() {
+            if at > self.now {
+                break;
+            }
+            self.wakes.pop();
+            let notice = match wake {
+                Wake::Start => Notice::Start,
+                Wake::Stop => Notice::Stop,
+                Wake::Token(token) => Notice::Wake(token),
+            };
+            self.notices.push_back((app, notice));
+        }
+    }
+
+    /// Delivers notices until there are none.
+    fn settle(&mut self) {
+        while let Some((index, notice)) = self.notices.pop_front() {
+            let Some(mut app) = self.apps[index].app.take() else {
+                unreachable!("an application is never called while it is being called")
+            };
+            app.handle(notice, &mut Hand { world: self, app: index });
+            self.apps[index].app = Some(app);
+        }
+    }
+
+    fn event(&mut self, token: u64) {
+        let result = if token & LISTENS != 0 {
+            let place = (token & !LISTENS) as usize;
+            self.take_connections(place / 2, place % 2)
+        } else {
+            self.progress((token / 2) as usize, (token % 2) as usize)
+        };
+        if let Err(error) = result {
+            self.failure.get_or_insert(error.to_string());
+        }
+    }
+
+    fn take_connections(&mut self, app: usize, side: usize) -> io::Result<()> {
+        loop {
+            let Some(listener) = self.listeners.get(&(app, side)) else { return Ok(()) };
+            let (fd, port) = match sys::accept(listener) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                other => other?,
+            };
+            let of_port = |conn: &Conn| conn.app == app && conn.port == port && conn.is_tcp();
+            let Some(index) = self.conns.iter().rposition(of_port) else { continue };
+            let spec = &self.spec.apps[app];
+            let at = if side == 0 { Side::Home } else { Side::Wan };
+            sockets::accepted(&fd, self.conns[index].open, lab::tcp_of(spec, at))?;
+            self.poll.watch(&fd, (index * 2 + side) as u64)?;
+            let end = &mut self.conns[index].ends[side];
+            end.fd = Some(fd);
+            end.established = true;
+            self.progress(index, side)?;
+        }
+    }
+
+    /// Moves an end on after the kernel said that something has changed.
+    fn progress(&mut self, index: usize, side: usize) -> io::Result<()> {
+        if !self.conns[index].is_tcp() {
+            self.hear(index, side);
+            return Ok(());
+        }
+        let mut changes = Vec::new();
+        let end = &mut self.conns[index].ends[side];
+        end.settle(&mut changes);
+        if end.established && !end.gone {
+            if !end.peer_done {
+                end.drain(&mut changes);
+            }
+            end.flush(&mut changes);
+        }
+        let open = self.conns[index].open;
+        let app = self.conns[index].app;
+        for change in changes {
+            if let Change::Read(_) = change {
+                let at = if side == 0 { Side::Home } else { Side::Wan };
+                let tcp = lab::tcp_of(&self.spec.apps[app], at);
+                if let Some(fd) = &self.conns[index].ends[side].fd {
+                    sockets::quickly(fd, open, tcp)?;
+                }
+            }
+            self.report(index, side, change);
+        }
+        self.bury(index);
+        Ok(())
+    }
+
+    fn report(&mut self, index: usize, side: usize, change: Change) {
+        let conn = &mut self.conns[index];
+        let at = if side == 0 { Side::Home } else { Side::Wan };
+        let id = conn.id;
+        let notice = match change {
+            Change::Established => {
+                conn.established = Some(self.now);
+                Notice::Opened(id)
+            }
+            Change::Read(bytes) if conn.open.reads => Notice::Read { conn: id, at, bytes },
+            Change::Writable => Notice::Writable { conn: id, at },
+            Change::PeerFinished => Notice::Finished { conn: id, at },
+            Change::Read(_) | Change::Gone => return,
+        };
+        self.notices.push_back((conn.app, notice));
+    }
+
+    /// Forgets the sockets of a connection that is over: both halves closed, or reset.
+    pub(crate) fn bury(&mut self, index: usize) {
+        let conn = &mut self.conns[index];
+        let [home, wan] = &conn.ends;
+        // An end that never came to be is over with the other.
+        let done = |end: &End, other: &End| {
+            end.gone || (end.shut && end.peer_done) || (end.fd.is_none() && other.gone)
+        };
+        let over = done(home, wan) && done(wan, home);
+        if conn.closed.is_some() || !over {
+            return;
+        }
+        conn.closed = Some(self.now);
+        for end in &mut conn.ends {
+            end.info = end.fd.as_ref().and_then(Info::of).unwrap_or(end.info);
+            end.gone = true;
+            end.fd = None;
+        }
+        self.notices.push_back((conn.app, Notice::Closed(conn.id)));
+    }
+
+    fn hear(&mut self, index: usize, side: usize) {
+        let conn = &mut self.conns[index];
+        let at = if side == 0 { Side::Home } else { Side::Wan };
+        let Some(fd) = &conn.ends[side].fd else { return };
+        while let Some((payload, tag)) = sockets::receive(fd, conn.open.transport, &mut self.buffer)
+        {
+            conn.ends[side].read += u64::from(payload);
+            let notice = Notice::Datagram { conn: conn.id, at, payload, tag };
+            self.notices.push_back((conn.app, notice));
+        }
+    }
+
+    pub(crate) fn open(&mut self, app: usize, open: Open) -> Result<ConnId, String> {
+        let index = self.conns.len();
+        let id = ConnId(self.apps[app].conns.len() as u32);
+        self.apps[app].conns.push(index);
+        let port = 10_000 + (index % 50_000) as u16;
+        self.conns.push(Conn {
+            app,
+            id,
+            open,
+            port,
+            ends: [End::default(), End::default()],
+            opened: self.now,
+            established: None,
+            closed: None,
+        });
+        let spec = &self.spec.apps[app];
+        let far = open.from.peer();
+        if open.transport == Transport::Tcp {
+            if !self.listeners.contains_key(&(app, far.index())) {
+                self.lab.enter(far)?;
+                let fd = sockets::listener(app, far, lab::tcp_of(spec, far)).map_err(text)?;
+                self.poll.watch(&fd, LISTENS | (app * 2 + far.index()) as u64).map_err(text)?;
+                self.listeners.insert((app, far.index()), fd);
+            }
+            self.lab.enter(open.from)?;
+            let near = lab::tcp_of(spec, open.from);
+            let fd = sockets::client(app, port, open, near).map_err(text)?;
+            return self.adopt(index, open.from, fd).map(|()| id);
+        }
+        for side in [Side::Home, Side::Wan] {
+            // The kernel itself answers echo requests.
+            if open.transport == Transport::Icmp && side == far {
+                continue;
+            }
+            self.lab.enter(side)?;
+            let fd = sockets::datagrams(app, side, port, open).map_err(text)?;
+            self.adopt(index, side, fd)?;
+        }
+        Ok(id)
+    }
+
+    fn adopt(&mut self, index: usize, side: Side, fd: OwnedFd) -> Result<(), String> {
+        self.poll.watch(&fd, (index * 2 + side.index()) as u64).map_err(text)?;
+        self.conns[index].ends[side.index()].fd = Some(fd);
+        Ok(())
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+fn text(error: io::Error) -> String {
+    format!("a socket: {error}")
+}

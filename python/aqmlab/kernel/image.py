@@ -1,0 +1,156 @@
+"""The kernel, and the initramfs that is made from what is installed.
+
+The initramfs holds the agent as its first process, `ip`, `tc` and `ethtool` with their
+libraries, and the modules of queue disciplines and TCPs in an order in which they load. It is
+kept in the user's cache under a name made from its contents.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from aqmlab.kernel import cpio
+from aqmlab.kernel.errors import APT_LINE, MissingError
+
+TOOLS = ("ip", "tc", "ethtool")
+_DEVICES = ("veth", "cls_u32")
+_DISCIPLINES = (
+    "sch_htb", "sch_netem", "sch_prio", "sch_codel", "sch_fq_codel", "sch_pie", "sch_fq_pie",
+    "sch_sfq", "sch_red", "sch_cake",
+)  # fmt: skip
+_CONTROLLERS = (
+    "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "nv", "scalable",
+    "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a machine boots from."""
+
+    kernel: Path
+    release: str
+    initramfs: Path
+
+
+def cache_dir() -> Path:
+    """Where what was built is kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "aqmlab" / "kernel"
+
+
+def build(agent: Path) -> Image:
+    """The image that runs `agent`; made if it is not in the cache."""
+    kernel, release = find_kernel()
+    entries = {
+        "init": cpio.file(agent.read_bytes(), executable=True),
+        # The first process has the one as its standard streams; its children read the other.
+        "dev/console": cpio.device(5, 1),
+        "dev/null": cpio.device(1, 3),
+    }
+    for tool in TOOLS:
+        entries |= _program(tool)
+    entries |= _modules(release)
+    data = cpio.archive(entries)
+    key = hashlib.sha256(data + release.encode()).hexdigest()[:16]
+    path = cache_dir() / f"initramfs-{release}-{key}.gz"
+    if not path.exists():
+        _keep(path, gzip.compress(data, compresslevel=6, mtime=0))
+    return Image(kernel, release, path)
+
+
+def find_kernel() -> tuple[Path, str]:
+    """The newest installed kernel whose modules are there too, a cloud kernel if there is one."""
+    found = []
+    for path in Path("/boot").glob("vmlinuz-*"):
+        release = path.name.removeprefix("vmlinuz-")
+        if (_module_dir(release) / "modules.dep").exists():
+            found.append(("cloud" in release, _version(release), path, release))
+    if not found:
+        raise MissingError("there is no Linux kernel image in /boot with its modules", APT_LINE)
+    _, _, path, release = max(found)
+    if not os.access(path, os.R_OK):
+        raise MissingError(f"{path}: cannot be read", f"sudo chmod a+r {path}")
+    return path, release
+
+
+def _module_dir(release: str) -> Path:
+    return Path("/lib/modules") / release
+
+
+def _version(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", release))
+
+
+def _keep(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+        part.write(data)
+    Path(part.name).replace(path)
+
+
+def _program(name: str) -> dict[str, cpio.Entry]:
+    """A program at `bin/`, and the libraries it needs where it looks for them."""
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if found is None:
+        raise MissingError(f"`{name}` is not installed", APT_LINE)
+    listing = subprocess.run(["ldd", found], capture_output=True, text=True, check=True).stdout
+    libraries = re.findall(r"(/\S+) \(0x", listing)
+    entries = {f"bin/{name}": cpio.file(Path(found).read_bytes(), executable=True)}
+    for library in libraries:
+        entries[library.lstrip("/")] = cpio.file(Path(library).read_bytes(), executable=True)
+    return entries
+
+
+def _modules(release: str) -> dict[str, cpio.Entry]:
+    """Modules at `modules/`, and the list from which they are loaded."""
+    base = _module_dir(release)
+    needs = {}
+    for line in (base / "modules.dep").read_text().splitlines():
+        path, _, others = line.partition(":")
+        needs[_name(path)] = (path, others.split())
+    builtin = {_name(line) for line in (base / "modules.builtin").read_text().splitlines()}
+    wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
+    entries: dict[str, cpio.Entry] = {}
+    order: list[str] = []
+    for name in wanted:
+        if name in builtin:
+            continue
+        if name not in needs:
+            if name in _DEVICES or name in ("sch_htb", "sch_netem"):
+                hint = f"install another kernel: {APT_LINE}"
+                raise MissingError(f"kernel {release} has no module {name}", hint)
+            continue
+        own, needed = needs[name]
+        # modules.dep names the last dependency first.
+        for each in [*reversed(needed), own]:
+            inside = f"modules/{_name(each)}.ko"
+            if inside not in entries:
+                entries[inside] = cpio.file(_unpacked(base / each))
+                order.append(f"/{inside}")
+    entries["aqmlab/modules"] = cpio.file("".join(f"{line}\n" for line in order).encode())
+    return entries
+
+
+def _name(path: str) -> str:
+    return Path(path).name.split(".")[0].replace("-", "_")
+
+
+def _unpacked(path: Path) -> bytes:
+    data = path.read_bytes()
+    if path.suffix == ".xz":
+        return lzma.decompress(data)
+    if path.suffix == ".gz":
+        return gzip.decompress(data)
+    if path.suffix != ".ko":
+        raise MissingError(f"{path}: modules packed like this cannot be unpacked", APT_LINE)
+    return data
