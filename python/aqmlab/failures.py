@@ -30,7 +30,9 @@ class RequestError(LabError):
 
 
 class DiskError(LabError):
-    """A file that could not be written."""
+    """A file that could not be written: the request cannot be met as it was made."""
+
+    status = 2
 
     @classmethod
     def of(cls, error: OSError, path: Path, needed: int | None = None) -> DiskError:

@@ -153,7 +153,7 @@ def test_a_full_disk_ends_with_a_sentence_and_loses_nothing(tmp_path):
         DiskError, match=r"00003.zip: the disk is full: .* kB were needed"
     ) as caught:
         campaigns.run(campaign_of(specs), folder, jobs=1)
-    assert "the same command" in caught.value.hint and caught.value.status == 1
+    assert "the same command" in caught.value.hint and caught.value.status == 2
     kept = sorted(path.name for path in (folder / "trials").iterdir())
     assert kept == ["00000.zip", "00001.zip", "00002.zip"]
 

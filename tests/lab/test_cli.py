@@ -216,7 +216,7 @@ def test_a_trial_in_which_nothing_is_sent_is_shown(home, capsys):
 
 
 def test_a_capture_that_cannot_be_written_is_named(home, capsys):
-    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "no/such/x"]) == 1
+    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "no/such/x"]) == 2
     assert capsys.readouterr().err.startswith("error: no/such/x-home.pcap: cannot be written: ")
 
 
