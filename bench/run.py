@@ -140,15 +140,20 @@ def home() -> None:
             spec["duration_ns"] *= factor
             spec["measure"] = spec["measure"] | {"series": series}
             kept = "with" if series else "without"
+            if not Path("/proc/self/status").exists():
+                continue
             peak_mb = resident_mb(spec)
             print(f"  {200 * factor:4} s {kept:7} series over time: {peak_mb:.0f} MB at most")
 
 
 def resident_mb(spec: dict[str, Any]) -> float:
-    """Peak resident memory of a process that does nothing but run `spec`, in MB."""
+    """Peak resident memory of a process that does nothing but run `spec`, in MB.
+
+    From `VmHWM`, because `ru_maxrss` of a new process begins at its parent's (getrusage(2)).
+    """
     code = (
-        "import sys, resource\nfrom aqmlab import _core\n_core.run(sys.stdin.read())\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "import re, sys\nfrom aqmlab import _core\n_core.run(sys.stdin.read())\n"
+        "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(

@@ -227,4 +227,5 @@ def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, A
         "sample_ns": units.duration(said.sample),
         "packets": said.packets,
         "series": said.series,
+        "points": said.points,
     }

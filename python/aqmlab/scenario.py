@@ -224,7 +224,8 @@ def _kinds_hint() -> str:
 class Measure(Value):
     """What is measured and kept. `from` and `to` bound the statistics.
 
-    Without `series`, nothing is kept over time, and memory hardly grows with the trial.
+    Without `series`, nothing is kept over time. With it, a trial longer than `points` steps is
+    kept in coarser ones, so that memory does not grow with the trial.
     """
 
     enabled: Flag = True
@@ -235,6 +236,7 @@ class Measure(Value):
     sample: Duration = "100 ms"
     packets: Flag = False
     series: Flag = True
+    points: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
 
     @model_validator(mode="after")
     def _check(self) -> Self:

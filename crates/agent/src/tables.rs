@@ -51,7 +51,7 @@ impl<'a> View<'a> {
             step: Duration::from_nanos(measure.step_ns),
             end,
             reorders: true,
-            series: measure.series,
+            series: measure.series.then_some(Duration::from_nanos(measure.step_ns)),
         };
         let mut meter = Meter::new(settings, spec.apps.len());
         let frame = Frame { from: settings.from, to, step_ns: measure.step_ns };

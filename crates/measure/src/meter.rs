@@ -2,7 +2,8 @@
 //!
 //! The meter sees what a capture would hold: that a packet of a flow passed the tap at its
 //! sender or at its receiver, and when. It keeps the packets that are between the taps, counters,
-//! histograms and one bin per step; nothing grows with the number of packets.
+//! histograms, one count per step and one bin per step of the series; nothing grows with the
+//! number of packets.
 
 use aqmlab_core::{Direction, Duration, Instant};
 
@@ -20,7 +21,7 @@ pub struct Settings {
     pub to: Instant,
     /// Width of a throughput window, a whole multiple of the step.
     pub window: Duration,
-    /// Width of a bin of the time series, and how far a window moves.
+    /// How far a window moves.
     pub step: Duration,
     /// When the trial ends.
     pub end: Instant,
@@ -28,9 +29,9 @@ pub struct Settings {
     /// several connections and a discipline gives each a queue. If they may not, a gap at the
     /// receiver is a loss at once; if they may, once 8192 later packets have arrived.
     pub reorders: bool,
-    /// Whether delays are kept as they develop over time. Without, memory does not grow with the
-    /// trial but for eight bytes a step, and the series are empty.
-    pub series: bool,
+    /// Width of a bin in which round-trip times are kept as they develop over time; none if they
+    /// are not, and the series is empty.
+    pub series: Option<Duration>,
 }
 
 /// Measures the flows of one run, packet by packet.
@@ -66,7 +67,7 @@ impl Meter {
             settings.step
         );
         let steps = settings.end.as_nanos().div_ceil(step) as usize;
-        let way = || Way::new(settings.step, steps, settings.series);
+        let way = || Way::new(steps, settings.series, settings.end);
         Self {
             limits: Limits { from: settings.from, to: settings.to },
             reorders: settings.reorders,
@@ -142,7 +143,7 @@ pub struct FlowReport {
 /// What was measured of one direction of a flow.
 ///
 /// Counts and histograms are of packets sent within the interval of the statistics, round trips
-/// of those whose middle lies within it; series are of the whole trial.
+/// of those whose middle lies within it; the series is of the whole trial.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionReport {
     /// Packets that passed the tap at the sender.
@@ -165,9 +166,7 @@ pub struct DirectionReport {
     /// Round-trip times by synthetic packet pairs, with the sender of this direction as the
     /// reference.
     pub rtt: Histogram,
-    /// One-way delay over time, by when a packet was sent; steps without a sample are absent.
-    pub owd_series: Vec<Bin>,
-    /// Round-trip time over time, by the middle of each pair; steps without a sample are absent.
+    /// Round-trip time over time, by the middle of each pair; bins without a sample are absent.
     pub rtt_series: Vec<Bin>,
     /// How much the one-way delay varies.
     pub jitter: Jitter,

@@ -65,14 +65,16 @@ pub(crate) struct Way {
     served: u32,
     variation: Variation,
     report: DirectionReport,
-    owd_series: Series,
     rtt_series: Series,
     keep_series: bool,
 }
 
 impl Way {
-    pub(crate) fn new(step: Duration, steps: usize, keep: bool) -> Self {
-        let series = || Series::new(step, if keep { steps.min(ROOM) } else { 0 });
+    /// A way that counts bytes in `steps` steps, and delays, if at all, in bins `series` wide.
+    pub(crate) fn new(steps: usize, series: Option<Duration>, end: Instant) -> Self {
+        let keep = series.is_some();
+        let width = series.unwrap_or(Duration::MAX);
+        let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
         Self {
             flights: VecDeque::new(),
             landed: 0,
@@ -81,8 +83,7 @@ impl Way {
             served: 0,
             variation: Variation::default(),
             report: DirectionReport { steps: vec![0; steps], ..DirectionReport::default() },
-            owd_series: series(),
-            rtt_series: series(),
+            rtt_series: Series::new(width, if keep { bins.min(ROOM) } else { 0 }),
             keep_series: keep,
         }
     }
@@ -187,7 +188,6 @@ impl Way {
     /// Hands over what was measured.
     pub(crate) fn finish(self) -> DirectionReport {
         DirectionReport {
-            owd_series: self.owd_series.finish(),
             rtt_series: self.rtt_series.finish(),
             jitter: self.variation.jitter(),
             ..self.report
@@ -232,9 +232,6 @@ impl Way {
         let passage = Passage { reference: sent, monitor: now };
         self.arrived = Out { passage, serial: self.arrived.serial.wrapping_add(1).max(1) };
         let owd = now.since(sent);
-        if self.keep_series {
-            self.owd_series.record(sent, owd);
-        }
         if limits.include(sent) {
             self.report.packets_received += 1;
             self.report.bytes_received += u64::from(ip_len);

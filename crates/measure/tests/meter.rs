@@ -13,7 +13,7 @@ fn settings() -> Settings {
         step: Duration::from_millis(250),
         end: Instant::from_millis(10_000),
         reorders: false,
-        series: true,
+        series: Some(Duration::from_millis(250)),
     }
 }
 
@@ -87,7 +87,6 @@ fn only_packets_sent_within_the_interval_count() {
     assert_eq!((down.packets_sent, down.bytes_received), (10, 10_000));
     assert_eq!((down.owd.count(), down.rtt.count()), (10, 10));
     assert_eq!(down.steps.len(), 40);
-    assert_eq!(down.owd_series.iter().map(|bin| bin.n).sum::<u64>(), 99);
 }
 
 #[test]

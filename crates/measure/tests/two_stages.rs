@@ -65,7 +65,7 @@ fn measure(seen: &[Seen], reorders: bool) -> [DirectionReport; 2] {
             step: Duration::from_nanos(100),
             end: Instant::from_nanos(1_000),
             reorders,
-            series: true,
+            series: Some(Duration::from_nanos(100)),
         },
         1,
     );

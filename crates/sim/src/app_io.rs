@@ -82,9 +82,7 @@ impl<O: Observer> Io for AppIo<'_, O> {
     }
 
     fn note(&mut self, metric: &'static str, value: f64) {
-        if self.world.keeps_series {
-            let now = self.now();
-            self.world.apps[self.app as usize].notes.push((now, metric, value));
-        }
+        let now = self.now();
+        self.world.apps[self.app as usize].notes.push(now, metric, value);
     }
 }

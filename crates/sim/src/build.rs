@@ -8,7 +8,9 @@ use aqmlab_node::{Overhead, Port};
 
 use crate::arguments::choose;
 use crate::error::SpecError;
+use crate::grain::Grain;
 use crate::network::{Actor, Network, RoutePlan};
+use crate::notes::Notes;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
 use crate::spec::{AppSpec, LinkSpec, RouteSpec, Spec};
@@ -37,15 +39,14 @@ pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, S
         touched: Vec::new(),
         sampler: None,
         events: 0,
-        keeps_series: spec.measure.enabled && spec.measure.series,
         read_marks: vec![Default::default(); spec.apps.len()],
     };
     for (index, app) in spec.apps.iter().enumerate() {
         add_app(&mut world, spec, index, app)?;
     }
-    if spec.measure.enabled && spec.measure.series && spec.measure.sample_ns > 0 {
+    let every = Grain::of(spec).sample;
+    if spec.keeps_series() && every > Duration::ZERO {
         let slot = world.network.enrol(Actor::Sampler);
-        let every = Duration::from_nanos(spec.measure.sample_ns);
         world.network.agenda.set(slot, Instant::ZERO + every);
         world.sampler = Some(Sampler::new(slot, every));
     }
@@ -80,6 +81,7 @@ pub(crate) fn check_whole(spec: &Spec) -> Result<(), SpecError> {
             "measure.sample_ns",
             "more than 200000 samples of each TCP and queue",
         ),
+        (measure.points == 0, "measure.points", "a series of no points shows nothing"),
         (measure.from_ns >= end, "measure.from_ns", "not before the end of the measurement"),
         (end > spec.duration_ns, "measure.to_ns", "after the end of the trial"),
     ] {
@@ -134,7 +136,7 @@ fn add_app<O: Observer>(
         conns: Vec::new(),
         tcp,
         priority: app.priority,
-        notes: Vec::new(),
+        notes: Notes::new(if spec.keeps_series() { 2 * spec.measure.points as usize } else { 0 }),
     });
     let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));
     let late = jitter.below(spec.start_jitter_ns.saturating_add(1));

@@ -15,6 +15,7 @@ use aqmlab_measure::{DirectionReport, Empty, FlowReport, Histogram, Windows, jai
 
 use crate::build::is_primary;
 use crate::captures::Captures;
+use crate::grain::Grain;
 use crate::observer::Observer;
 use crate::spec::Spec;
 use crate::table::{Column, Table, Words};
@@ -167,13 +168,9 @@ impl View<'_> {
         told.start..ended.map_or(told.end, |at| at.clamp(told.start, told.end))
     }
 
-    fn series_windows(&self, empty: Empty) -> Windows {
-        let measure = &self.spec.measure;
-        Windows {
-            step: Duration::from_nanos(measure.step_ns),
-            width: Duration::from_nanos(measure.window_ns),
-            empty,
-        }
+    fn fine_windows(&self, empty: Empty) -> Windows {
+        let Grain { step, window: width, .. } = Grain::of(self.spec);
+        Windows { step, width, empty }
     }
 
     /// One row: what concerns the trial as a whole.

@@ -36,6 +36,11 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Whether anything is kept over time.
+    pub fn keeps_series(&self) -> bool {
+        self.measure.enabled && self.measure.series
+    }
+
     /// From when on and until when application number `app` is told to run, within the interval
     /// of the statistics.
     pub(crate) fn told(&self, app: usize) -> Range<Instant> {
@@ -198,8 +203,10 @@ pub struct MeasureSpec {
     /// Whether every packet is kept, for tables and captures.
     pub packets: bool,
     /// Whether anything is kept over time: throughput, delays, queues, TCPs, and what
-    /// applications note. Without, memory hardly grows with the trial.
+    /// applications note.
     pub series: bool,
+    /// Most points of a series over time; a longer trial is kept in coarser steps.
+    pub points: u32,
 }
 
 impl Default for MeasureSpec {
@@ -213,6 +220,7 @@ impl Default for MeasureSpec {
             sample_ns: 100_000_000,
             packets: false,
             series: true,
+            points: 1_024,
         }
     }
 }

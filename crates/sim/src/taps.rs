@@ -4,6 +4,7 @@ use aqmlab_core::{Duration, Instant, Packet, Reason};
 use aqmlab_measure::{Histogram, Meter, Records, Settings};
 use aqmlab_node::Departure;
 
+use crate::grain::Grain;
 use crate::observer::Observer;
 use crate::spec::Spec;
 
@@ -36,19 +37,19 @@ pub(crate) struct Taps {
 impl Taps {
     /// Taps for a trial.
     pub(crate) fn new(spec: &Spec) -> Self {
-        let measure = &spec.measure;
+        let (measure, grain) = (&spec.measure, Grain::of(spec));
         let end = Instant::from_nanos(spec.duration_ns);
         let to = measure.to_ns.map_or(end, Instant::from_nanos);
         let settings = Settings {
             from: Instant::from_nanos(measure.from_ns),
             to,
-            window: Duration::from_nanos(measure.window_ns),
-            step: Duration::from_nanos(measure.step_ns),
+            window: grain.window,
+            step: grain.step,
             end,
             // A flow may have several connections, and a fair queue may let one of them pass
             // another; so a gap is a loss only once many later packets have come.
             reorders: true,
-            series: measure.series,
+            series: measure.series.then_some(grain.series_step),
         };
         let from = settings.from;
         Self {
@@ -57,7 +58,7 @@ impl Taps {
             records: measure.packets.then(Records::default),
             from,
             to,
-            step: measure.step_ns,
+            step: grain.series_step.as_nanos(),
             series: measure.series,
         }
     }

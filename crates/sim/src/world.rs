@@ -16,6 +16,7 @@ use crate::app_io::AppIo;
 use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
 use crate::line::Target;
 use crate::network::{Actor, Network};
+use crate::notes::Notes;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
 use crate::tcp_plan::TcpPlan;
@@ -36,7 +37,7 @@ pub(crate) struct AppSlot {
     /// The priority of its packets, if the scenario sets it.
     pub(crate) priority: Option<u8>,
     /// Its own time series: time, metric, value.
-    pub(crate) notes: Vec<(Instant, &'static str, f64)>,
+    pub(crate) notes: Notes,
 }
 
 /// Why an application is called.
@@ -58,8 +59,6 @@ pub(crate) struct World<O> {
     pub(crate) touched: Vec<(u32, Side)>,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
-    /// Whether anything is kept over time.
-    pub(crate) keeps_series: bool,
     /// Bytes that each application had read, at home and on the internet, when its part of the
     /// interval of the statistics began and when it ended.
     pub(crate) read_marks: Vec<[Option<[u64; 2]>; 2]>,

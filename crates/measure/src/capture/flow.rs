@@ -47,7 +47,6 @@ pub(super) struct FlowMeter {
 struct WayMeter {
     report: DirectionReport,
     variation: Variation,
-    owd_series: Series,
     rtt_series: Series,
     samples: Vec<RoundTrip>,
     /// Seen at the sender and not at the receiver, since the last that was seen at both.
@@ -107,7 +106,6 @@ impl FlowMeter {
         if options.synchronised {
             let owd = event.at.since(sent);
             way.report.owd.record(owd);
-            way.owd_series.record(sent, owd);
         }
     }
 
@@ -133,7 +131,6 @@ impl WayMeter {
         Self {
             report: DirectionReport::default(),
             variation: Variation::default(),
-            owd_series: Series::new(step, 0),
             rtt_series: Series::new(step, 0),
             samples: Vec::new(),
             missing: 0,
@@ -164,7 +161,6 @@ impl WayMeter {
         self.report.in_flight += self.missing;
         let report = DirectionReport {
             steps,
-            owd_series: self.owd_series.finish(),
             rtt_series: self.rtt_series.finish(),
             jitter: self.variation.jitter(),
             ..self.report

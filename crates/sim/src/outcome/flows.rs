@@ -5,6 +5,7 @@ use aqmlab_measure::{DirectionReport, Empty};
 
 use super::{Numbers, View, ms, quantile_ms};
 use crate::build::is_primary;
+use crate::grain::Grain;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
@@ -57,11 +58,11 @@ impl View<'_> {
         let active = self.active(flow);
         let (bits, seconds) = self.arrived(report, flow);
         let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
-        let all = self.series_windows(Empty::Zero);
+        let all = self.fine_windows(Empty::Zero);
         let [p5, p25, p50, p75, p95] = all
             .quantiles(&report.steps, active.clone(), quantiles)
             .map_or([f64::NAN; 5], |rates| rates.map(|bps| bps / 1e6));
-        let filled = self.series_windows(Empty::Skipped).series(&report.steps, active.clone());
+        let filled = self.fine_windows(Empty::Skipped).series(&report.steps, active.clone());
         let filled_mean = filled.iter().map(|sample| sample.bps).sum::<f64>() / filled.len() as f64;
         let base = self.base_rtt(flow);
         let rtt = |q| quantile_ms(&report.rtt, q);
@@ -103,7 +104,7 @@ impl View<'_> {
     /// Bits that arrived in the steps that begin while the flow runs, or in the one step within
     /// which it runs, and how many seconds long those steps are.
     pub(super) fn arrived(&self, report: &DirectionReport, flow: usize) -> (f64, f64) {
-        let (step, end) = (self.spec.measure.step_ns, self.spec.duration_ns);
+        let (step, end) = (Grain::of(self.spec).step.as_nanos(), self.spec.duration_ns);
         let active = self.active(flow);
         if active.is_empty() {
             return (0.0, 0.0);

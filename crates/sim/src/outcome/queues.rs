@@ -3,6 +3,7 @@
 use aqmlab_core::{Duration, Instant, Reason};
 
 use super::{Numbers, View, ms, quantile_ms};
+use crate::grain::Grain;
 use crate::table::{Column, Table, Words};
 use crate::taps::QueueReport;
 
@@ -82,7 +83,7 @@ impl View<'_> {
     pub(super) fn queue_series(&self, reports: &[QueueReport]) -> Table {
         let mut names = Words::default();
         let mut numbers = Numbers(Vec::new());
-        let step = self.spec.measure.step_ns;
+        let step = Grain::of(self.spec).series_step.as_nanos();
         for sample in self.world.sampler.iter().flat_map(|sampler| &sampler.queues) {
             names.push(&self.world.network.links[sample.link].name);
             let worst = &reports[sample.link].worst;

@@ -1,9 +1,10 @@
 //! What applications and flows did over time, and what applications measured.
 
 use aqmlab_core::Instant;
-use aqmlab_measure::{Bin, Empty};
+use aqmlab_measure::{Bin, Empty, Windows};
 
 use super::{Numbers, View, ms};
+use crate::grain::Grain;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
@@ -11,8 +12,13 @@ impl View<'_> {
         let (mut names, mut directions) = (Words::default(), Words::default());
         let (mut times, mut rates) = (Vec::new(), Vec::new());
         let whole = Instant::ZERO..Instant::from_nanos(self.spec.duration_ns);
+        let grain = Grain::of(self.spec);
+        let windows =
+            Windows { step: grain.series_step, width: grain.series_window, empty: Empty::Zero };
         for (flow, direction, report) in self.ways().filter(|_| self.spec.measure.series) {
-            for sample in self.series_windows(Empty::Zero).series(&report.steps, whole.clone()) {
+            let steps: Vec<u64> =
+                report.steps.chunks(grain.ratio()).map(|fine| fine.iter().sum()).collect();
+            for sample in windows.series(&steps, whole.clone()) {
                 names.push(self.name(flow));
                 directions.push(direction.name());
                 times.push(sample.at.as_secs_f64());
@@ -31,7 +37,7 @@ impl View<'_> {
         let (mut names, mut directions, mut counts) =
             (Words::default(), Words::default(), Vec::new());
         let mut numbers = Numbers(Vec::new());
-        let step_s = self.spec.measure.step_ns as f64 / 1e9;
+        let step_s = Grain::of(self.spec).series_step.as_secs_f64();
         for (flow, direction, report) in self.ways() {
             for &Bin { step, n, min, mean, max, p50 } in &report.rtt_series {
                 names.push(self.name(flow));
@@ -77,7 +83,7 @@ impl View<'_> {
         let (mut names, mut metrics) = (Words::default(), Words::default());
         let (mut times, mut values) = (Vec::new(), Vec::new());
         for slot in &self.world.apps {
-            for (at, metric, value) in &slot.notes {
+            for (at, metric, value) in slot.notes.iter() {
                 names.push(&slot.name);
                 times.push(at.as_secs_f64());
                 metrics.push(metric);

@@ -71,3 +71,33 @@ fn tables_of_flows_have_their_columns_when_nothing_was_sent() {
         assert!(flows.column(name).is_some(), "no column `{name}`");
     }
 }
+
+#[test]
+fn a_series_has_no_more_points_the_longer_the_trial() {
+    let apps = [app("a", "bulk", &json!({"direction": "down"})), app("b", "ping", &json!({}))];
+    let mut spec = home(2.0, 1.0, &pfifo(), 20, &apps);
+    spec["measure"] = json!({"points": 20, "sample_ns": 50_000_000});
+    for seconds in [5_u64, 50] {
+        spec["duration_ns"] = json!(seconds * 1_000_000_000);
+        let outcome = run(&spec);
+        let ways = outcome.table("flows").unwrap().rows();
+        for (table, most) in [
+            ("windows", 20 * ways),
+            ("rtt", 20 * ways),
+            ("queue_series", 2 * 40),
+            ("tcp_series", 40),
+        ] {
+            let rows = outcome.table(table).unwrap().rows();
+            assert!(rows > most / 4 && rows <= most, "{table} after {seconds} s: {rows}");
+        }
+        let notes = outcome.table("app_series").unwrap().rows();
+        assert!(notes <= 40 * apps.len(), "{notes} notes");
+        let typical = number(
+            &outcome,
+            "flows",
+            &[("flow", "a"), ("direction", "down")],
+            "throughput_p50_mbit",
+        );
+        assert!((1.9..2.02).contains(&typical), "{typical}");
+    }
+}
