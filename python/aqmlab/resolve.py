@@ -69,6 +69,7 @@ def _link(name: str, link: Link) -> dict[str, Any]:
         "name": name,
         "rate_bps": units.rate(link.rate),
         "qdisc": link.qdisc.base_units(),
+        "shaper": link.shaper,
         "overhead": {
             "bytes": link.overhead.bytes,
             "minimum": link.overhead.minimum,

@@ -45,8 +45,8 @@ from aqmlab.values import (
 class Path(Value):
     """The way between the home and the internet.
 
-    `rate`, `qdisc`, `overhead`, `loss`, `jitter` and `reorder` may be given once for both
-    directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate of the network
+    `rate`, `qdisc`, `shaper`, `overhead`, `loss`, `jitter` and `reorder` may be given once for
+    both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate of the network
     within the home, an Ethernet with FIFOs of 1000 packets; without it, hosts reach the gateway
     in no time.
     """

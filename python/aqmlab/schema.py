@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from aqmlab import catalogue
-from aqmlab.values import OVERHEADS
+from aqmlab.values import OVERHEADS, SHAPERS
 
 Schema = dict[str, Any]
 
@@ -124,6 +124,7 @@ def _link() -> dict[str, Schema]:
         "rate": _REF["rate"],
         "qdisc": {"$ref": "#/$defs/qdisc"},
         "queue": {"$ref": "#/$defs/qdisc"},
+        "shaper": {"enum": list(SHAPERS)},
         "overhead": {"$ref": "#/$defs/overhead"},
         "loss": _REF["number"],
         "jitter": _REF["duration"],
@@ -146,7 +147,8 @@ def _timing() -> dict[str, Schema]:
 
 def _measure() -> Schema:
     times = dict.fromkeys(("from", "to", "window", "step", "sample"), _REF["duration"])
-    return _table({**times, "enabled": _REF["flag"], "packets": _REF["flag"]})
+    flags = dict.fromkeys(("enabled", "packets", "series"), _REF["flag"])
+    return _table({**times, **flags, "points": _REF["count"]})
 
 
 def _overhead() -> Schema:

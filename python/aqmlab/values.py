@@ -217,11 +217,26 @@ class Overhead(Value):
         return names[0] if names else short
 
 
+SHAPERS = ("line", "htb")
+"""What limits a rate: the wire, or Linux's HTB before a faster one, which lets a packet go at the
+beginning of its time on the wire, and one more after a pause."""
+
+
+def _shaper(value: object) -> str:
+    if value not in SHAPERS:
+        raise BadValueError.unknown("shaper", str(value), SHAPERS)
+    return str(value)
+
+
+Shaper = Annotated[str, BeforeValidator(_shaper)]
+
+
 class Link(Value):
     """One direction of the access line: a discipline before a link of a finite rate."""
 
     rate: Rate
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
+    shaper: Shaper = "line"
     overhead: Overhead = Overhead()
     loss: Share = "0 %"
     jitter: Duration = "0 s"

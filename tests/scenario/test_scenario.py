@@ -68,6 +68,7 @@ def test_resolved_trials_are_in_base_units():
         "name": "up",
         "rate_bps": 1_000_000,
         "qdisc": {"kind": "fq_codel", "params": {"limit": 1_000}},
+        "shaper": "line",
         "overhead": {"bytes": 0, "minimum": 0, "atm": False, "counted": 0},
     }
     assert [link["name"] for link in spec["links"]] == ["up", "down"]

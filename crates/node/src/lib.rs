@@ -2,6 +2,8 @@
 
 mod overhead;
 mod port;
+mod shaper;
 
 pub use overhead::Overhead;
 pub use port::{Departure, Port, PortLog};
+pub use shaper::{BURST, Shaper};

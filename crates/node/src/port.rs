@@ -3,14 +3,14 @@
 use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
 use aqmlab_qdisc::{Backlog, Qdisc};
 
-use crate::Overhead;
+use crate::{Overhead, Shaper};
 
 /// When a packet was put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// How long it waited in the queue.
     pub sojourn: Duration,
-    /// When its last bit leaves.
+    /// When it has left.
     pub done: Instant,
 }
 
@@ -24,9 +24,12 @@ pub struct Departure {
 pub struct Port {
     qdisc: Box<dyn Qdisc>,
     rate: BitRate,
+    shaper: Shaper,
+    /// How far behind the present `free` may lie, as credit for what is sent next.
+    credit: Duration,
     overhead: Overhead,
     rng: Rng,
-    /// When the link has finished with what it was last given.
+    /// When the link may send again.
     free: Instant,
     /// The last transmission time computed, and for which IP length: most packets are of one
     /// or two sizes, and a division costs more than a comparison.
@@ -41,7 +44,13 @@ impl Port {
         qdisc.link_rate(rate);
         let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
-        Self { qdisc, rate, overhead, rng, free: Instant::ZERO, last_tx, log }
+        let (shaper, credit) = (Shaper::Line, Duration::ZERO);
+        Self { qdisc, rate, shaper, credit, overhead, rng, free: Instant::ZERO, last_tx, log }
+    }
+
+    /// The same port with its rate limited by `shaper` instead of by the wire.
+    pub fn shaped_by(self, shaper: Shaper) -> Self {
+        Self { shaper, credit: shaper.credit(self.rate), ..self }
     }
 
     /// Gives the port a packet to send when it can.
@@ -78,11 +87,13 @@ impl Port {
         if packet.ip_len != self.last_tx.0 {
             self.time(packet.ip_len);
         }
-        self.free = now + self.last_tx.1;
+        let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
+        self.free = self.free.max(oldest) + self.last_tx.1;
         self.log.sent += 1;
         self.log.sent_bytes += u64::from(packet.ip_len);
         self.log.busy += self.last_tx.1;
-        Departure { sojourn: now.since(packet.enqueued), done: self.free }
+        let done = self.shaper.done(now, self.free);
+        Departure { sojourn: now.since(packet.enqueued), done }
     }
 
     /// Computes how long a packet of `ip_len` bytes takes.
@@ -92,7 +103,7 @@ impl Port {
         self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
-    /// When to poll next, if nothing is offered before then.
+    /// When to poll next, if nothing is offered before then; where credit is left, a time past.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.qdisc.backlog().packets > 0).then_some(self.free)
@@ -214,6 +225,27 @@ mod tests {
             let done = port.poll_transmit(Instant::ZERO).unwrap().1.done;
             assert_eq!(done.as_nanos().div_ceil(1_000).div_euclid(10) * 10, want_us);
         }
+    }
+
+    /// `htb_class_mode` and `htb_charge_class`: 1600 bytes of credit are two packets after a
+    /// pause, the second at the price of debt, and then each leaves when the last is paid for.
+    #[test]
+    fn htb_lets_a_packet_go_before_it_is_paid_for_and_one_more_after_a_pause() {
+        let mut port = port(12_000_000, Overhead::default()).shaped_by(Shaper::Htb);
+        let start = Instant::from_millis(10_000);
+        for id in 0..4 {
+            port.offer(Packet::plain(id, 0, 1_500), start);
+        }
+        let mut now = start;
+        let mut left_us = Vec::new();
+        while let Some(due) = port.poll_timeout() {
+            now = now.max(due);
+            let (_, departure) = port.poll_transmit(now).unwrap();
+            assert_eq!(departure.done, now);
+            left_us.push(now.since(start).as_micros());
+        }
+        // Credit of 1600 B is 1067 us; two packets cost 2000 us.
+        assert_eq!(left_us, [0, 0, 933, 1_933]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use aqmlab_apps::Carries;
 use aqmlab_core::{BitRate, Duration, Instant, Rng};
-use aqmlab_node::{Overhead, Port};
+use aqmlab_node::{Overhead, Port, Shaper};
 
 use crate::arguments::choose;
 use crate::error::SpecError;
@@ -13,7 +13,7 @@ use crate::network::{Actor, Network, RoutePlan};
 use crate::notes::Notes;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
-use crate::spec::{AppSpec, LinkSpec, RouteSpec, Spec};
+use crate::spec::{AppSpec, LinkSpec, RouteSpec, ShaperSpec, Spec};
 use crate::tcp_plan::TcpPlan;
 use crate::world::{AppSlot, Wake, World};
 
@@ -99,7 +99,12 @@ fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
     let over = link.overhead;
     let overhead =
         Overhead { bytes: over.bytes, minimum: over.minimum, atm: over.atm, counted: over.counted };
-    Ok(Port::new(qdisc, rate, overhead, Rng::stream(seed, &format!("qdisc.{}", link.name))))
+    let shaper = match link.shaper {
+        ShaperSpec::Line => Shaper::Line,
+        ShaperSpec::Htb => Shaper::Htb,
+    };
+    let rng = Rng::stream(seed, &format!("qdisc.{}", link.name));
+    Ok(Port::new(qdisc, rate, overhead, rng).shaped_by(shaper))
 }
 
 fn add_app<O: Observer>(

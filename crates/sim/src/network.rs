@@ -190,7 +190,7 @@ impl<O: Observer> Network<O> {
 
     /// Sends what a link can send now, and asks to be called when it can send more.
     pub(crate) fn pump(&mut self, index: usize) {
-        // One at most: what it sends keeps the link busy for a nanosecond at least.
+        // One at a time: a link that has credit for more asks to be called again at once.
         let port = &mut self.links[index].port;
         // The packet is read and changed where the discipline put it, and moved once.
         let mut taken = port.take(self.now);
@@ -206,8 +206,12 @@ impl<O: Observer> Network<O> {
         }
         let Link { port, slot, .. } = &self.links[index];
         match port.poll_timeout() {
-            Some(due) if self.agenda.due(*slot) != due => self.agenda.set(*slot, due),
-            Some(_) => {}
+            Some(due) => {
+                let due = due.max(self.now);
+                if self.agenda.due(*slot) != due {
+                    self.agenda.set(*slot, due);
+                }
+            }
             None => self.agenda.clear(*slot),
         }
     }

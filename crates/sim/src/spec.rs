@@ -62,6 +62,9 @@ pub struct LinkSpec {
     pub rate_bps: u64,
     /// The discipline.
     pub qdisc: KindSpec,
+    /// What limits the rate.
+    #[serde(default)]
+    pub shaper: ShaperSpec,
     /// What the link charges for a packet beyond its IP bytes.
     #[serde(default)]
     pub overhead: OverheadSpec,
@@ -69,6 +72,17 @@ pub struct LinkSpec {
     /// waits there and hold back (TCP small queues).
     #[serde(default)]
     pub own: bool,
+}
+
+/// What limits the rate of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ShaperSpec {
+    /// The wire: a packet has left when its last bit has.
+    #[default]
+    Line,
+    /// Linux's HTB before a faster wire, with the bucket that `tc` gives it.
+    Htb,
 }
 
 /// What a link charges for a packet, and what its discipline counts.

@@ -3,12 +3,12 @@
 Source: TEACUP v1.1 `routersetup.py` and `experiment.py`. On Linux a packet is marked by the
 last matching rule of iptables and goes through that one queue; on FreeBSD, with
 `net.inet.ip.fw.one_pass=0`, through every matching pipe in turn. Either way the queue comes
-first and the emulated delay after it. A Linux router counts Ethernet frames (IP + 14 bytes),
+first and the emulated delay after it. The rate of a Linux router is HTB's, with the bursts that
+`tc` chooses; dummynet sends as a wire does. A Linux router counts Ethernet frames (IP + 14 bytes),
 dummynet at layer 3 counts IP bytes.
 
 Differences: loss is applied after the last queue also for FreeBSD, where dummynet applies it
-before the pipe; with several routers in series all delay comes after the last of them; the
-packet that HTB holds beyond its queue is not modelled.
+before the pipe; with several routers in series all delay comes after the last of them.
 """
 
 from __future__ import annotations
@@ -232,7 +232,8 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
     overhead = {"bytes": frame, "minimum": 0, "atm": False, "counted": frame}
     if network.overhead is not None:
         overhead = disciplines.overhead(network.overhead)
-    network.links.append({"name": name, "rate_bps": rate_bps, "qdisc": qdisc, "overhead": overhead})
+    link = {"name": name, "rate_bps": rate_bps, "qdisc": qdisc, "overhead": overhead}
+    network.links.append(link | {"shaper": "htb" if linux else "line"})
     return len(network.links) - 1
 
 
