@@ -38,6 +38,9 @@ test: setup ## run every test
 	@$(BIN)/python tests/conformance_count.py
 	@$(BIN)/python -m pytest
 
+kernel: setup ## make what the kernel engine boots from, and say what it used
+	@$(BIN)/aqmlab kernel build
+
 test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
 	@$(BIN)/python -m pytest -m vm tests/kernel
 
@@ -61,4 +64,4 @@ golden: setup ## rewrite the golden digests; read the diff
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test test-kernel lint fmt bench golden clean
+.PHONY: help tools setup demo test kernel test-kernel lint fmt bench golden clean

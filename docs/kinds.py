@@ -16,8 +16,10 @@ def section(family: str) -> str:
 def _kind(kind: catalogue.Kind) -> str:
     lines = [f"### `{kind.name}`\n", f"{kind.summary}.\n", f"Source: {_escaped(kind.source)}.\n"]
     if kind.params:
-        rows = ((f"`{one.name}`", _default(one), _doc(one)) for one in kind.params.values())
-        lines.append(_table(("Parameter", "Default", "Meaning"), rows))
+        rows = (
+            (f"`{one.name}`", _default(one), one.allowed, _doc(one)) for one in kind.params.values()
+        )
+        lines.append(_table(("Parameter", "Default", "Allowed", "Meaning"), rows))
     return "\n".join(lines)
 
 
@@ -31,14 +33,14 @@ def profiles() -> str:
     head = _table(("Profile", "Which host", "Congestion control", "Source"), named)
     settings = dict.fromkeys(name for host in hosts.values() for name in host.params)
     rows = (_setting(name, list(hosts.values())) for name in settings)
-    columns = ("Setting", *(f"`{name}`" for name in hosts), "Meaning")
+    columns = ("Setting", *(f"`{name}`" for name in hosts), "Allowed", "Meaning")
     return f"{head}\n{_table(columns, rows)}"
 
 
 def _setting(name: str, hosts: list[catalogue.Kind]) -> tuple[str, ...]:
     values = (_default(host.params[name]) if name in host.params else "–" for host in hosts)
-    doc = next(_doc(host.params[name]) for host in hosts if name in host.params)
-    return (f"`{name}`", *values, doc)
+    one = next(host.params[name] for host in hosts if name in host.params)
+    return (f"`{name}`", *values, one.allowed, _doc(one))
 
 
 def _default(param: catalogue.Param) -> str:

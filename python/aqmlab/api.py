@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab import campaign as campaigns
 from aqmlab.campaign import Campaign, Progress, Report
+from aqmlab.engines import ENGINES, Say
 from aqmlab.failures import RequestError, TrialsError
 from aqmlab.labels import group_apps, links_of
 from aqmlab.results import Results, load
 from aqmlab.store import Trial
-from aqmlab.workers import ENGINES
 
 if TYPE_CHECKING:
     from aqmlab.plan import Plan
@@ -42,7 +42,9 @@ class Request:
         """Every trial that this stands for; raises `ScenarioError`."""
         from aqmlab import plan
 
-        return plan.load(self.scenario, self.sets, self.vary, self.seeds, self.duration)
+        return plan.load(
+            self.scenario, self.sets, self.vary, self.seeds, self.duration, self.engine
+        )
 
     def command(self) -> str:
         """The command that asks for the same again."""
@@ -64,6 +66,7 @@ def run(
     duration: str | None = None,
     jobs: int | None = None,
     out: Path | str | None = None,
+    engine: str = "sim",
     progress: Progress | None = None,
     **changes: Any,
 ) -> Results:
@@ -72,10 +75,11 @@ def run(
     `scenario` is a file, the name of a built-in one, a TEACUP config or a `Scenario`. A change
     names what it changes with dots or, as a keyword, with double underscores; a list varies:
     `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out` the
-    results live in a temporary folder for as long as they are used. Raises `ScenarioError` for
-    what cannot be run and `TrialsError` if trials have no result.
+    results live in a temporary folder for as long as they are used. `engine` is "sim", "kernel",
+    or "sim,kernel" to run every trial on both. Raises `ScenarioError` for what cannot be run,
+    `MissingError` for what must be installed, and `TrialsError` if trials have no result.
     """
-    request = Request(scenario, *_changes(changes), seeds=seeds, duration=duration)
+    request = Request(scenario, *_changes(changes), seeds=seeds, duration=duration, engine=engine)
     owned = None if out is not None else tempfile.TemporaryDirectory(prefix="aqmlab-")
     folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
     report = campaigns.run(
@@ -97,18 +101,31 @@ def complete(report: Report) -> None:
     )
 
 
-def campaign_for(request: Request, plan: Plan) -> Campaign:
-    """The campaign that runs `plan`."""
-    if request.engine not in ENGINES:
-        known = ", ".join(ENGINES)
-        raise RequestError(f"--engine: unknown engine `{request.engine}`", f"there is {known}")
+def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campaign:
+    """The campaign that runs `plan`; `say` is told if making an engine ready takes long."""
     if not plan.trials:
         raise RequestError(f"{plan.name}: there is no trial to run")
     trials = [
-        Trial(index, one.id, one.seed, one.conditions, json.dumps(one.spec, separators=(",", ":")))
+        Trial(
+            index,
+            one.id,
+            one.seed,
+            one.conditions,
+            json.dumps(one.spec, separators=(",", ":")),
+            one.engine,
+        )
         for index, one in enumerate(plan.trials)
     ]
-    return Campaign(trials, _about(request, plan), request.engine)
+    names = list(dict.fromkeys(one.engine for one in plan.trials))
+    prepared = {
+        name: ENGINES[name].prepare([one.spec for one in plan.trials if one.engine == name], say)
+        for name in names
+    }
+    about = _about(request, plan)
+    for engine in prepared.values():
+        about["versions"] |= engine.versions
+    options = {name: engine.options for name, engine in prepared.items()}
+    return Campaign(trials, about, ",".join(names), options=options)
 
 
 def default_folder(campaign: Campaign) -> Path:

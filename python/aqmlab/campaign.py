@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from aqmlab.engines import ENGINES, made_by
 from aqmlab.failures import DiskError, LabError, RequestError
 from aqmlab.parts import is_whole
 from aqmlab.store import Folder, Trial, campaign_key, digest_of
 from aqmlab.tables import Finished, digests_in_order
-from aqmlab.workers import ENGINES, Answer, Pool
+from aqmlab.workers import Answer, Order, Pool
 
 _AHEAD = 2
 """Trials handed out per worker, so that none waits for the next."""
@@ -30,6 +32,9 @@ class Progress(Protocol):
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
         """The campaign is about to run the `missing` ones of its trials."""
+
+    def moved(self, trial: Trial, seconds: float) -> None:
+        """So much of a running trial has passed; any thread may say so, and few engines do."""
 
     def done(self, trial: Trial, problem: str | None) -> None:
         """A trial has ended, well or with a problem."""
@@ -42,6 +47,9 @@ class Silence:
     """Nobody wants to know."""
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
+        """Says nothing."""
+
+    def moved(self, trial: Trial, seconds: float) -> None:
         """Says nothing."""
 
     def done(self, trial: Trial, problem: str | None) -> None:
@@ -59,13 +67,22 @@ class Campaign:
     about: dict[str, Any]
     """What the manifest says besides: scenario, versions, how it was asked for."""
     engine: str = "sim"
+    """What runs the trials; several engines are separated by commas."""
     runner: str | None = None
     """The function that runs a trial, as "module:name"; the engine's own if absent."""
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What the runner of each engine is given besides the trial."""
 
     @property
     def key(self) -> str:
         """What identifies it."""
         return campaign_key(self.trials, self.engine, self.about["versions"])
+
+    def order(self, trial: Trial, path: Path) -> Order:
+        """How a worker is told to run `trial`."""
+        engine = ENGINES[trial.engine]
+        options = self.options.get(engine.name, {})
+        return Order(self.runner or engine.runner, trial.spec, path, options, engine.tells)
 
 
 @dataclass(slots=True)
@@ -131,17 +148,12 @@ def _refuse_other(campaign: Campaign, folder: Folder) -> None:
     manifest = folder.manifest()
     if manifest["campaign"] == campaign.key:
         return
-    name = manifest.get("name", "?")
+    name, engine = manifest.get("name", "?"), str(manifest.get("engine", "sim"))
     raise RequestError(
         f"{folder.path}: holds another campaign: {name}, {len(manifest['trials'])} trials,"
-        f" made by `{manifest.get('command', '?')}` with core {_core_of(manifest)}",
+        f" made by `{manifest.get('command', '?')}` with {made_by(engine, manifest['versions'])}",
         "give another folder with `--out DIR`, or remove this one",
     )
-
-
-def _core_of(manifest: dict[str, Any]) -> str:
-    versions = manifest["versions"]
-    return " ".join(versions[name] for name in ("core", "build") if name in versions)
 
 
 def _run_missing(
@@ -149,13 +161,13 @@ def _run_missing(
 ) -> Report:
     report = Report()
     started = time.monotonic()
-    with _threads(campaign, min(jobs, len(missing) or 1)) as (threads, pool, ahead):
+    with _threads(min(jobs, len(missing) or 1)) as (threads, pool, ahead):
         waiting = iter(missing)
         running: dict[Future[Answer], Trial] = {}
         while True:
             for trial in _take(waiting, ahead - len(running)):
-                path = folder.part_path(trial.index)
-                running[threads.submit(pool.run, trial.spec, path)] = trial
+                order = campaign.order(trial, folder.part_path(trial.index))
+                running[threads.submit(pool.run, order, partial(progress.moved, trial))] = trial
             if not running:
                 break
             ended, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -166,9 +178,9 @@ def _run_missing(
 
 
 @contextmanager
-def _threads(campaign: Campaign, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Pool, int]]:
+def _threads(jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Pool, int]]:
     """Threads that each drive one worker; leaving ends them all, also in the middle of a trial."""
-    pool = Pool(campaign.runner or ENGINES[campaign.engine])
+    pool = Pool()
     threads = ThreadPoolExecutor(jobs, thread_name_prefix="aqmlab")
     try:
         yield threads, pool, jobs * _AHEAD
@@ -188,9 +200,11 @@ def _note(trial: Trial, answer: Answer, report: Report, progress: Progress) -> N
         raise DiskError(answer.problem, answer.hint)
     if answer.failed == "stopped":
         raise LabError(answer.problem)
+    if answer.failed == "request":
+        raise RequestError(f"trial `{trial.id}`: {answer.problem}", answer.hint)
     report.run += 1
     if answer.failed is not None:
-        report.failed[trial.id] = answer.problem
+        report.failed[trial.id] = "\n".join(filter(None, (answer.problem, answer.hint)))
     progress.done(trial, report.failed.get(trial.id))
 
 

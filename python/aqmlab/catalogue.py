@@ -34,18 +34,43 @@ class Param:
     text: str
     doc: str
     choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    """The ends of what is allowed, in base units; absent for switches and words."""
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed, as people write it; empty for switches and words."""
+        if self.least is None or self.most is None:
+            return ""
+        return f"{self.show(self.least)} to {self.show(self.most)}"
 
     def read(self, value: object) -> object:
         """`value`, as people write it, in base units.
 
-        Raises `BadValueError` if it is of another type or not among the choices.
+        Raises `BadValueError` if it is of another type, out of bounds or not among the choices.
         """
         if self.type != "word":
-            return units.READERS[self.type](value)
+            number = units.READERS[self.type](value)
+            self._check(number, value)
+            return number
         word = str(value) if isinstance(value, (str, int, float)) else shown(value)
         if word not in self.choices:
             raise BadValueError.unknown("word", shown(word), self.choices)
         return word
+
+    def _check(self, number: Any, said: object) -> None:
+        if number is None or self.least is None or self.most is None:
+            return
+        if not self.least <= number <= self.most:
+            hint = None
+            if self.type == "duration or off" and number == 0:
+                hint = 'write "off" for none'
+            elif (self.least, self.most) == (0, 1) and 1 < number <= 100:
+                hint = f'for {shown(said)} in a hundred write "{shown(said)} %"'
+            raise BadValueError(
+                f"`{shown(said)}` is out of bounds: {self.name} goes from {self.allowed}", hint
+            )
 
     def show(self, value: object) -> object:
         """`value`, in base units, as people write it."""
@@ -102,6 +127,8 @@ def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
             text=param["text"],
             doc=param["doc"],
             choices=tuple(param.get("choices") or ()),
+            least=param.get("least"),
+            most=param.get("most"),
         )
         for param in entry["params"]
     }

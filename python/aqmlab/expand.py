@@ -151,6 +151,8 @@ def _rates(value: Any, layer: Layer) -> tuple[Any, Any]:
     place = layer.where(("path", "rate"))
     hint = 'write down and up and a unit, such as "12/1 Mbit/s"'
     if not isinstance(value, str):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            hint = f'write the unit, too: "{value} Mbit/s", or down before up: "12/1 Mbit/s"'
         raise ScenarioError(place, f"`{shown(value)}` is not a rate", hint)
     try:
         return rate_pair(value)
@@ -165,6 +167,10 @@ def rate_pair(text: str) -> tuple[str, str]:
     ('1.5 Mbit/s', '500 kbit/s')
     """
     pair = _PAIR.fullmatch(text.strip())
+    if pair is None and re.fullmatch(r"[\d.]{1,20}\s*/\s*[\d.]{1,20}", text.strip()):
+        raise BadValueError(
+            f"`{shown(text)}` has no unit", f'write it, too: "{text.strip()} Mbit/s"'
+        )
     if pair is None:
         both = units.show_rate(units.rate(text))
         return both, both
@@ -184,8 +190,10 @@ def kind_table(text: str) -> dict[str, Any]:
     for word in words[1:]:
         name, equals, value = word.partition("=")
         if not equals or not name or name in table:
+            meant = "" if equals else f'"{shown(words[0])} {shown(word)}=…", as in '
             raise BadValueError(
-                f"`{shown(word)}` is not a parameter", 'write "fq_codel limit=1000 target=5ms"'
+                f"`{shown(word)}` is not a parameter",
+                f'write {meant}"fq_codel limit=1000 target=5ms"',
             )
         table[name] = parse_text(value)
     return table

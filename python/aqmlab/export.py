@@ -6,6 +6,9 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from aqmlab import overview
+from aqmlab.labels import Label
+
 if TYPE_CHECKING:
     from aqmlab.results import Results
 
@@ -16,6 +19,7 @@ _RTT = ("p5", "p25", "p50", "p75", "p95", "p99")
 def trials_as_json(results: Results) -> list[dict[str, Any]]:
     """One object per finished trial, in the campaign's order."""
     flows = _rows_by_trial(results, "flows")
+    spreads = _spreads(results)
     apps = _apps(results)
     trials = results.table("trials")
     digests = dict(zip(trials["trial"], trials["digest"], strict=True))
@@ -25,11 +29,32 @@ def trials_as_json(results: Results) -> list[dict[str, Any]]:
             "conditions": trial["conditions"],
             "seed": trial["seed"],
             "digest": digests[trial["id"]],
-            "flows": [_flow(row, apps[trial["id"]]) for row in flows[trial["id"]]],
+            "flows": [
+                _flow(row, apps[trial["id"]])
+                | spreads.get((results.labels[trial["id"]], row["flow"], row["direction"]), {})
+                for row in flows[trial["id"]]
+            ],
         }
         for trial in results.manifest["trials"]
         if trial["id"] in digests
     ]
+
+
+def _spreads(results: Results) -> dict[tuple[Label, str, str], dict[str, Any]]:
+    """Median and range over the seeds of a condition, for flows that carry data."""
+    return {
+        (line.label, line.app, line.direction): {
+            "over_seeds": {
+                "seeds": line.seeds,
+                **{
+                    name: {"median": getattr(line, name), "least": least, "most": most}
+                    for name, (least, most) in line.ranges.items()
+                },
+            }
+        }
+        for line in overview.lines(results)
+        if line.seeds > 1
+    }
 
 
 def _rows_by_trial(results: Results, name: str) -> dict[str, list[dict[str, Any]]]:

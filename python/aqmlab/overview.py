@@ -1,11 +1,15 @@
-"""One line per condition, application and direction: the median over seeds of each number."""
+"""One line per condition, application and direction: the median over seeds of each number.
+
+Beside the median stands the range: the least and the most that any seed has given. With a
+handful of seeds it says more than a quartile would.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from aqmlab.labels import Label
 
@@ -22,6 +26,10 @@ _NUMBERS = {
 }
 
 
+Range = tuple[float, float]
+"""The least and the most that any seed has given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """What one flow that carries data experienced in one condition."""
@@ -36,6 +44,8 @@ class Line:
     rtt_p50_ms: float | None
     rtt_p95_ms: float | None
     loss_percent: float | None
+    ranges: dict[str, Range] = field(default_factory=dict)
+    """The range of each number over the seeds, where there is more than one."""
 
 
 def lines(results: Results) -> Iterator[Line]:
@@ -52,12 +62,22 @@ def lines(results: Results) -> Iterator[Line]:
         .agg(
             pl.len().alias("seeds"),
             *(pl.col(column).median().alias(name) for name, column in _NUMBERS.items()),
+            *(pl.col(column).min().alias(f"least {name}") for name, column in _NUMBERS.items()),
+            *(pl.col(column).max().alias(f"most {name}") for name, column in _NUMBERS.items()),
         )
     )
     for row in frame.iter_rows(named=True):
         label = Label(row["queue_label"], row["rate_label"], row["rtt_label"])
         numbers = {name: _known(row[name]) for name in _NUMBERS}
-        yield Line(label, row["flow"], row["direction"], row["seeds"], **numbers)
+        ranges = dict(_ranges(row)) if row["seeds"] > 1 else {}
+        yield Line(label, row["flow"], row["direction"], row["seeds"], **numbers, ranges=ranges)
+
+
+def _ranges(row: dict[str, Any]) -> Iterator[tuple[str, Range]]:
+    for name in _NUMBERS:
+        least, most = _known(row[f"least {name}"]), _known(row[f"most {name}"])
+        if least is not None and most is not None:
+            yield name, (least, most)
 
 
 def _known(value: float | None) -> float | None:

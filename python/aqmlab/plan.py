@@ -8,13 +8,14 @@ found before the first trial runs.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from aqmlab import layers
+from aqmlab import engines, layers, places
 from aqmlab import seeds as seed_numbers
 from aqmlab import vary as variation
 from aqmlab.errors import BadValueError, ScenarioError, shown
@@ -75,6 +76,7 @@ class Trial:
     conditions: dict[str, variation.Condition]
     seed: int
     spec: dict[str, Any]
+    engine: str = "sim"
 
     @property
     def rtt_base_ms(self) -> dict[str, float]:
@@ -122,6 +124,7 @@ class Plan:
                     "conditions": trial.conditions,
                     "seed": trial.seed,
                     "spec_digest": spec_digest(trial.spec),
+                    "engine": trial.engine,
                 }
                 for trial in self.trials
             ],
@@ -140,24 +143,78 @@ def load(
     vary: Iterable[str] = (),
     seeds: Any = None,
     duration: str | None = None,
+    engine: str = "sim",
 ) -> Plan:
     """The plan for `source`, with the changes of a command line.
 
     `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms";
-    `seeds` is how many, or which ("3-7"). Raises `ScenarioError`.
+    `seeds` is how many, or which ("3-7"). Several engines ("sim,kernel") each run every trial,
+    and are one more condition. Raises `ScenarioError`.
     """
+    names = engines.named(engine)
     fixed = [_assignment(text, "--set") for text in sets]
     varied = [_assignment(text, "--vary") for text in vary]
-    if isinstance(source, Scenario):
-        layer = layers.expand(Layer(source.to_dict()))
-        return _from_layer(layer, _slug(source.title), "", fixed, varied, seeds, duration)
-    path = Path(source)
-    if path.suffix == ".py":
+    asked = _Asked(fixed, varied, seeds, duration, names)
+    if not isinstance(source, Scenario) and Path(source).suffix == ".py":
         from aqmlab import teacup
 
-        return teacup.load(path, fixed, varied, seeds, duration)
-    layer, name, place = find(source)
-    return _from_layer(layer, name, place, fixed, varied, seeds, duration)
+        plan = teacup.load(Path(source), fixed, varied, seeds, duration)
+        _refuse_config(plan, names)
+    elif isinstance(source, Scenario):
+        layer = layers.expand(Layer(source.to_dict()))
+        plan = _from_layer(layer, _slug(source.title), "", asked)
+    else:
+        plan = _from_layer(*find(source), asked)
+    return _on_engines(plan, names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The changes of a command line."""
+
+    sets: list[tuple[str, str]]
+    vary: list[tuple[str, str]]
+    seeds: Any
+    duration: str | None
+    engines: tuple[str, ...]
+
+
+# --- Engines ---------------------------------------------------------------------------------
+
+
+def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
+    """`plan` on its engines: on several, each runs every trial."""
+    if len(names) == 1:
+        return replace(plan, trials=tuple(replace(one, engine=names[0]) for one in plan.trials))
+    if "engine" in plan.conditions:
+        raise ScenarioError("--engine", "the scenario has a condition `engine` of its own")
+    trials = []
+    taken: set[str] = set()
+    # The engines of one condition stand side by side, each with all its seeds.
+    for _, group in itertools.groupby(plan.trials, key=lambda one: one.conditions):
+        for name, one in itertools.product(names, list(group)):
+            conditions = {**one.conditions, "engine": name}
+            own_id = _free_id(variation.trial_id(conditions, one.seed), taken)
+            trials.append(Trial(own_id, conditions, one.seed, one.spec, name))
+    return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
+
+
+def _refuse(scenario: Scenario, spec: dict[str, Any], layer: Layer, names: Iterable[str]) -> None:
+    """Raises `ScenarioError` where a trial asks for what one of the engines cannot do."""
+    for name in names:
+        refusal = engines.ENGINES[name].refusal(spec)
+        if refusal is not None:
+            where = layer.where(places.in_scenario(scenario, spec, refusal.at))
+            raise ScenarioError(where, refusal.problem, refusal.hint)
+
+
+def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
+    """The same for the trials of a TEACUP config, which are named instead of a line."""
+    for name, trial in itertools.product(names, plan.trials):
+        refusal = engines.ENGINES[name].refusal(trial.spec)
+        if refusal is not None:
+            where = f"{plan.source}: trial {trial.id}: {'.'.join(map(str, refusal.at))}"
+            raise ScenarioError(where, refusal.problem, refusal.hint)
 
 
 # --- Changes from the command line -----------------------------------------------------------
@@ -210,32 +267,25 @@ def _with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
     return layers.merge(layer, Layer({"vary": loops}, origins, layer.source))
 
 
-def _from_layer(
-    layer: Layer,
-    name: str,
-    source: str,
-    sets: list[tuple[str, str]],
-    vary: list[tuple[str, str]],
-    seeds: Any,
-    duration: str | None,
-) -> Plan:
-    if duration is not None:
-        sets = [*sets, ("duration", duration)]
+def _from_layer(layer: Layer, name: str, source: str, asked: _Asked) -> Plan:
+    sets = asked.sets
+    if asked.duration is not None:
+        sets = [*sets, ("duration", asked.duration)]
     fixed = []
     for address, text in sets:
-        place = "--duration" if (address, text) == ("duration", duration) else "--set"
+        place = "--duration" if (address, text) == ("duration", asked.duration) else "--set"
         value = text if address == "duration" else layers.parse_text(text)
         fixed.append(layers.from_address(address, value, place))
         _refuse_unknown_app(layer, address, place)
-    for address, _ in vary:
+    for address, _ in asked.vary:
         _refuse_unknown_app(layer, address, "--vary")
         if any(address == other for other, _ in sets):
             raise ScenarioError("--vary", f"`{address}` is both set and varied", "choose one")
     over = layers.combine(fixed)
-    layer = _with_vary(layers.merge(layer, over), vary)
-    if seeds is not None:
-        layer = layers.merge(layer, Layer({"seeds": _checked_seeds(seeds)}))
-    return _plan(layer, name, source, over)
+    layer = _with_vary(layers.merge(layer, over), asked.vary)
+    if asked.seeds is not None:
+        layer = layers.merge(layer, Layer({"seeds": _checked_seeds(asked.seeds)}))
+    return _plan(layer, name, source, over, asked.engines)
 
 
 def _checked_seeds(seeds: Any) -> int | str:
@@ -253,7 +303,7 @@ def _refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
         raise ScenarioError.unknown(f"{place}: {address}", "application", shown(keys[1]), apps)
 
 
-def _plan(layer: Layer, name: str, source: str, fixed: Layer) -> Plan:
+def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[str]) -> Plan:
     scenario = _check_whole(layer)
     loops = variation.loops(scenario.vary)
     for loop in loops:
@@ -265,7 +315,7 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer) -> Plan:
     warnings: dict[str, None] = {}
     taken: set[str] = set()
     for point in variation.points(loops):
-        resolved = _resolve_point(layer, point, fixed)
+        resolved = _resolve_point(layer, point, fixed, names)
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seed_numbers.numbers(scenario.seeds):
             own_id = _free_id(variation.trial_id(point.conditions, seed), taken)
@@ -303,7 +353,9 @@ def _check_whole(layer: Layer) -> Scenario:
             raise error from None
 
 
-def _resolve_point(layer: Layer, point: variation.Point, fixed: Layer) -> Resolved:
+def _resolve_point(
+    layer: Layer, point: variation.Point, fixed: Layer, names: Sequence[str]
+) -> Resolved:
     """The trial of one combination: the scenario, its loops' values, then what was set."""
     for address, value in point.changes:
         place = layer.where(("vary", address)).partition(": ")[0]
@@ -312,9 +364,11 @@ def _resolve_point(layer: Layer, point: variation.Point, fixed: Layer) -> Resolv
     layer.data["vary"] = {}
     scenario = build(layer)
     try:
-        return resolve(scenario)
+        resolved = resolve(scenario)
     except ScenarioError as error:
         raise error.at(layer.where(tuple(error.where.split(".")))) from None
+    _refuse(scenario, resolved.spec, layer, names)
+    return resolved
 
 
 def _free_id(wanted: str, taken: set[str]) -> str:

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aqmlab import engines
 from aqmlab.failures import RequestError
 from aqmlab.labels import Label, label_trials
 from aqmlab.store import Folder, Trial
@@ -47,6 +48,16 @@ class Results:
     def name(self) -> str:
         """The scenario's name."""
         return str(self.manifest["name"])
+
+    @property
+    def engine(self) -> str:
+        """What ran the trials; several engines are separated by commas."""
+        return str(self.manifest.get("engine", "sim"))
+
+    @property
+    def made_by(self) -> str:
+        """The engine in words, with the versions that the results depend on."""
+        return engines.made_by(self.engine, self.manifest["versions"])
 
     @property
     def digest(self) -> str | None:

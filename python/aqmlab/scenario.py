@@ -174,12 +174,15 @@ class App(Timing):
             if isinstance(value, App):
                 return value.model_dump(exclude_none=True)
             raise BadValueError(f"`{shown(value)}` is not a table", 'write { kind = "bulk", … }')
+        if "kind" not in value and "type" in value:
+            raise BadMemberError("type", "unknown key `type`", "did you mean `kind`?")
         if "kind" not in value:
             raise BadMemberError("kind", "is missing", _kinds_hint())
         try:
             kind = catalogue.load().find("apps", value["kind"])
         except BadValueError as problem:
-            raise BadMemberError("kind", problem.problem, problem.hint) from None
+            hint = _TRANSFERS.get(str(value["kind"]).lower(), problem.hint)
+            raise BadMemberError("kind", problem.problem, hint) from None
         own = {
             key: part
             for key, part in value.items()
@@ -215,6 +218,16 @@ class App(Timing):
             if plain and value is not None and value != info.default:
                 table[name] = list(value) if isinstance(value, tuple) else value
         return table
+
+
+_TRANSFERS = {
+    "download": 'did you mean `bulk` with direction = "down"?',
+    "upload": 'did you mean `bulk` with direction = "up"?',
+    **dict.fromkeys(("tcp", "iperf", "iperf3", "ftp", "netperf"), "did you mean `bulk`?"),
+    **dict.fromkeys(("udp",), "did you mean `cbr`?"),
+    **dict.fromkeys(("video", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
+}
+"""What applications are called elsewhere."""
 
 
 def _kinds_hint() -> str:
@@ -379,7 +392,10 @@ def first_problem(
     error: ValidationError, model: type[Value]
 ) -> tuple[tuple[str, ...], BadValueError]:
     """The first thing that is wrong with a `model`: at which keys, and in words for people."""
-    first = error.errors(include_url=False)[0]
+    found = error.errors(include_url=False)
+    first = found[0]
+    if first["type"] == "missing":  # what is there under another name is probably what is meant
+        first = next((one for one in found if one["type"] == "extra_forbidden"), first)
     keys = tuple(str(key) for key in first["loc"] if str(key) not in _TAGS)
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, BadMemberError):
@@ -389,10 +405,29 @@ def first_problem(
     if isinstance(cause, ScenarioError):  # from a part that was written in the short form
         return keys or tuple(cause.where.split(".")), BadValueError(cause.problem, cause.hint)
     if first["type"] == "extra_forbidden":
-        return keys, BadValueError.unknown("key", keys[-1], _fields_beside(keys, model))
+        return keys, _unknown_key(keys, _fields_beside(keys, model))
     if first["type"] == "missing":
         return keys, BadValueError("is missing", _MISSING.get(keys[-1]))
     return keys, BadValueError(f"`{shown(first.get('input'))}` is wrong: {first['msg'].lower()}")
+
+
+_MEANT = {
+    "bandwidth": "rate", "bw": "rate", "speed": "rate", "delay": "rtt", "latency": "rtt",
+    "aqm": "qdisc", "discipline": "qdisc", "type": "kind", "time": "duration",
+    "runtime": "duration", "length": "duration", "seed": "seeds",
+}  # fmt: skip
+"""What is said in other places for keys of a scenario."""
+
+
+def _unknown_key(keys: tuple[str, ...], known: list[str]) -> BadValueError:
+    meant = _MEANT.get(keys[-1].lower(), keys[-1])
+    if meant in known:
+        return BadValueError(f"unknown key `{shown(keys[-1])}`", f"did you mean `{meant}`?")
+    if len(keys) == 1 and meant in (*Path.model_fields, *layers.BOTH_WAYS, "queue"):
+        return BadValueError(
+            f"unknown key `{shown(keys[-1])}`", f"did you mean `path.{meant}`, in the table [path]?"
+        )
+    return BadValueError.unknown("key", keys[-1], known)
 
 
 _TAGS = ("str", "tuple[str, ...]", "Host", "[key]")

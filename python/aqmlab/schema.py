@@ -160,7 +160,12 @@ def _param(param: catalogue.Param) -> Schema:
     about = f"{param.doc} Default: {param.text}."
     if param.type == "word":
         return {"enum": list(param.choices), "description": about}
-    return {"allOf": [_REF[param.type]], "description": about}
+    bounds: Schema = {}
+    if param.allowed:
+        about += f" From {param.allowed}."
+        if param.type in ("count", "number"):  # the others are text, with a unit
+            bounds = {"minimum": param.least, "maximum": param.most}
+    return {"allOf": [_REF[param.type]], **bounds, "description": about}
 
 
 def _params(kind: catalogue.Kind) -> dict[str, Schema]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab import parts
+from aqmlab import engines, parts
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.labels import condition_text
 
@@ -50,6 +50,8 @@ class Trial:
     conditions: Mapping[str, Any]
     spec: str
     """The resolved trial, as JSON in one spelling."""
+    engine: str = "sim"
+    """What runs it."""
 
     def key(self) -> str:
         """What identifies the trial: its name and everything that the run depends on."""
@@ -154,8 +156,8 @@ class Folder:
 
 def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, str]) -> str:
     """What identifies a campaign: its trials, and what runs them."""
-    build = f"{versions['core']} {versions.get('build')}"
-    folded = hashlib.sha256(f"{FORMAT} {engine} {build}\n".encode())
+    made_by = engines.identity(engine, versions)
+    folded = hashlib.sha256(f"{FORMAT} {engine} {made_by}\n".encode())
     for trial in trials:
         folded.update(trial.key().encode())
     return folded.hexdigest()[:16]

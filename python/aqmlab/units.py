@@ -31,6 +31,7 @@ _DURATIONS = {
 }  # fmt: skip
 _RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _RATE_UNIT = re.compile(r"([kmg]?)(?:bits?/s|bits?|bps)", re.I)
+_TWO_RATES = re.compile(r"([\d.]{1,20})[^/]{0,10}/\s*[\d.]{1,20}\s*(\S{0,9})")
 _SIZES = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
     "byte": 1, "bytes": 1,
@@ -75,11 +76,13 @@ def _whole(number: Decimal, value: object, what: str) -> int:
     return int(number.to_integral_value())
 
 
-def _wrong(value: object, what: str, example: str) -> BadValueError:
-    return BadValueError(
-        f"`{shown(value)}` is not a {what}",
-        f'write a number and a unit, such as "{example}"',
-    )
+def _wrong(value: object, what: str, example: str, units: tuple[str, ...] = ()) -> BadValueError:
+    """The refusal of `value`; a number without a unit is shown with the `units` it may mean."""
+    hint = f'write a number and a unit, such as "{example}"'
+    if units and _plain(value) is not None:
+        meant = [f'"{shown(value)} {unit}"' for unit in units]
+        hint = f"write the unit, too: {' or '.join(meant)}"
+    return BadValueError(f"`{shown(value)}` is not a {what}", hint)
 
 
 def duration(value: object) -> int:
@@ -93,7 +96,7 @@ def duration(value: object) -> int:
     split = _split(value)
     scale = _DURATIONS.get(split[1]) if split else None
     if split is None or scale is None:
-        raise _wrong(value, "duration", "40 ms")
+        raise _wrong(value, "duration", "40 ms", ("ms", "s"))
     return _whole(split[0] * scale, value, "duration")
 
 
@@ -105,7 +108,7 @@ def duration_or_off(value: object) -> int | None:
         return duration(value)
     except BadValueError as problem:
         if problem.problem.endswith("is not a duration"):
-            raise _wrong(value, 'duration, nor "off"', "40 ms") from None
+            raise _wrong(value, 'duration, nor "off"', "40 ms", ("ms", "s")) from None
         raise
 
 
@@ -120,7 +123,7 @@ def rate(value: object) -> int:
     if split is None or unit is None:
         if split and re.fullmatch(r"[kKmMgG]i?B(/s|ps)?", split[1]):
             raise BadValueError(f"`{shown(value)}` counts bytes", 'rates are in bits: "12 Mbit/s"')
-        raise _wrong(value, "rate", "12 Mbit/s")
+        raise _no_rate(value, split)
     bits = _whole(split[0] * _RATES[unit[1].lower()], value, "rate")
     if bits == 0:
         raise BadValueError(
@@ -128,6 +131,20 @@ def rate(value: object) -> int:
             'write a rate above zero, such as "64 kbit/s"',
         )
     return bits
+
+
+def _no_rate(value: object, split: tuple[Decimal, str] | None) -> BadValueError:
+    if isinstance(value, str) and (pair := _TWO_RATES.fullmatch(value.strip())):
+        down, unit = pair.groups()
+        return BadValueError(
+            f"`{shown(value)}` is two rates where one is wanted",
+            f'write one, such as "{down} {unit or "Mbit/s"}"; '
+            f"two, down before up, belong in path.rate",
+        )
+    if split and split[1].lower() in ("k", "m", "g", "kb", "mb", "gb", "kbs", "mbs", "gbs"):
+        meant = f"{_trim(split[0])} {split[1][0].replace('K', 'k').replace('m', 'M')}bit/s"
+        return BadValueError(f"`{shown(value)}` is not a rate", f'did you mean "{meant}"?')
+    return _wrong(value, "rate", "12 Mbit/s", ("Mbit/s", "kbit/s"))
 
 
 def size(value: object) -> int:
@@ -139,8 +156,8 @@ def size(value: object) -> int:
     if _plain(value) == 0:
         return 0
     split = _split(value)
-    if split is None:
-        raise _wrong(value, "size", "300 kB")
+    if split is None or not split[1]:
+        raise _wrong(value, "size", "300 kB", ("B", "kB"))
     scale = _SIZES.get(split[1]) or _SIZES.get(
         {"kb": "kB", "KB": "kB", "K": "KiB"}.get(split[1], "")
     )

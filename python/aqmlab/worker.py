@@ -8,10 +8,10 @@ with it, threads of the caller do no harm, and scripts need no `if __name__ == "
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import queue
+import shutil
 import signal
 import sys
 import threading
@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from aqmlab import parts
-from aqmlab.failures import DiskError, describe
+from aqmlab.engines import load
+from aqmlab.failures import DiskError, LabError, describe
 
-Runner = Callable[[str], dict[str, Any]]
-"""What runs a trial: from its JSON to its digest and tables."""
+Runner = Callable[..., dict[str, Any]]
+"""What runs a trial: from its JSON to its digest and tables. Options are keyword arguments."""
 
 
 def main() -> None:
@@ -32,17 +33,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's to answer
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        run = _load(sys.argv[1])
-        for line in iter(_listen().get, None):
-            answer = _serve(run, json.loads(line))
+
+        def say(answer: dict[str, Any]) -> None:
             answers.write(json.dumps(answer) + "\n")
             answers.flush()
 
-
-def _load(name: str) -> Runner:
-    module, _, function = name.partition(":")
-    run: Runner = getattr(importlib.import_module(module), function)
-    return run
+        for line in iter(_listen().get, None):
+            say(_serve(json.loads(line), lambda seconds: say({"passed": seconds})))
 
 
 def _listen() -> queue.SimpleQueue[str | None]:
@@ -52,20 +49,33 @@ def _listen() -> queue.SimpleQueue[str | None]:
     def read(source: TextIO) -> None:
         for line in source:
             lines.put(line)
-        os._exit(0)
+        _end(sys.argv[1])
 
     threading.Thread(target=read, args=(sys.stdin,), daemon=True).start()
     return lines
 
 
-def _serve(run: Runner, order: dict[str, str]) -> dict[str, Any]:
+def _end(scratch: str) -> None:
+    """Ends this process and what it has started; removes what it would leave behind."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(0)
+
+
+def _serve(order: dict[str, Any], passed: Callable[[float], None]) -> dict[str, Any]:
     started = time.perf_counter()
+    told = {"progress": passed} if order["tells"] else {}
     try:
-        outcome = run(order["spec"])
+        run: Runner = load(order["runner"])
+        outcome = run(order["spec"], **order["options"], **told)
         data = parts.encode(outcome)
         parts.write_atomically(Path(order["path"]), data)
     except DiskError as error:
         return {"failed": "disk", "problem": error.problem, "hint": error.hint}
+    except LabError as error:
+        failed = "request" if error.status == 2 else "trial"
+        return {"failed": failed, "problem": error.problem, "hint": error.hint}
     except ValueError as error:
         return {"failed": "trial", "problem": str(error)}
     except MemoryError:

@@ -10,13 +10,31 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-ENGINES = {"sim": "aqmlab._core:run"}
-"""Engines by name, and the function that runs one of their trials."""
+Moved = Callable[[float], None]
+"""Is told how many seconds of a trial have passed."""
 
 _CRASH_NOTE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A trial to run: what runs it, what that is given besides, and where the result goes."""
+
+    runner: str
+    spec: str
+    path: Path
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tells: bool = False
+    """Whether the runner tells how far it is."""
+
+    def line(self) -> str:
+        """What the worker reads."""
+        return json.dumps({**asdict(self), "path": str(self.path)}) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +55,38 @@ STOPPED = Answer(failed="stopped", problem="the campaign was stopped")
 class Worker:
     """A process that runs trials, one at a time; a new one is started whenever it has died."""
 
-    def __init__(self, runner: str) -> None:
-        self._runner = runner
+    def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
         self._lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+        # What a worker that is killed leaves behind is ours to remove.
+        self._scratch = tempfile.TemporaryDirectory(prefix="aqmlab-", ignore_cleanup_errors=True)
 
-    def run(self, spec: str, path: Path) -> Answer:
-        """Runs the trial `spec` and leaves it at `path`."""
+    def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
+        """Runs a trial and leaves it where the order says."""
         process = self._running()
         if process is None:
             return STOPPED
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(json.dumps({"spec": spec, "path": str(path)}) + "\n")
+            process.stdin.write(order.line())
             process.stdin.flush()
-            line = process.stdout.readline()
+            for line in process.stdout:
+                said = json.loads(line)
+                if "passed" not in said:
+                    return Answer(**said)
+                moved(said["passed"])
         except OSError:
-            line = ""
-        return Answer(**json.loads(line)) if line else self._died(process)
+            pass
+        return self._died(process)
 
     def kill(self) -> None:
-        """Ends the process at once, and starts no other."""
+        """Ends the process and what it has started at once, and starts no other."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
-                self._process.kill()
+                _kill(self._process)
 
     def close(self) -> None:
         """Lets go of everything; only after `kill`, and when nobody waits in `run`."""
@@ -71,16 +94,18 @@ class Worker:
             self._process.wait()
             _close_pipes(self._process)
         self._errors.close()
+        self._scratch.cleanup()
 
     def _running(self) -> subprocess.Popen[str] | None:
         with self._lock:
             if self._process is None and not self._stopped:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "aqmlab.worker", self._runner],
+                    [sys.executable, "-m", "aqmlab.worker", self._scratch.name],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._errors,
-                    env=_environment(),
+                    env=_environment(self._scratch.name),
+                    process_group=0,  # so that a virtual machine ends with its worker
                     text=True,
                     encoding="utf-8",
                 )
@@ -109,23 +134,22 @@ class Worker:
 class Pool:
     """One worker for each thread that asks."""
 
-    def __init__(self, runner: str) -> None:
-        self._runner = runner
+    def __init__(self) -> None:
         self._own = threading.local()
         self._all: list[Worker] = []
         self._stopped = False
         self._lock = threading.Lock()
 
-    def run(self, spec: str, path: Path) -> Answer:
-        """Runs a trial in this thread's worker."""
+    def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
+        """Runs a trial in this thread's worker; `moved` is told how far it is."""
         with self._lock:
             if self._stopped:
                 return STOPPED
             if not hasattr(self._own, "worker"):
-                self._own.worker = Worker(self._runner)
+                self._own.worker = Worker()
                 self._all.append(self._own.worker)
             worker: Worker = self._own.worker
-        return worker.run(spec, path)
+        return worker.run(order, moved)
 
     def kill(self) -> None:
         """Ends all workers at once, also those in the middle of a trial."""
@@ -141,7 +165,7 @@ class Pool:
             worker.close()
 
 
-def _environment() -> dict[str, str]:
+def _environment(scratch: str) -> dict[str, str]:
     """This environment, with the very package that is running first on the path."""
     package = str(Path(__file__).resolve().parent.parent)
     others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
@@ -150,7 +174,18 @@ def _environment() -> dict[str, str]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([package, *others]),
         "OMP_NUM_THREADS": "1",
+        "TMPDIR": scratch,
     }
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    if process.poll() is not None:
+        return
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:  # Windows, where no worker starts others
+        process.kill()
 
 
 def _how(code: int) -> str:

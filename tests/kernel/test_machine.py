@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import os
 from pathlib import Path
 
@@ -52,6 +54,34 @@ def test_a_result_cut_short_is_no_result(qemu) -> None:
         run(qemu("printf '{' > $place/result; exit 1"))
 
 
+def test_a_result_that_is_not_text_is_damaged(qemu) -> None:
+    made = qemu("printf '\\377\\376{\\n' > $place/result; exit 1")
+    with pytest.raises(MachineError, match="the guest's result is damaged"):
+        machine.parse(run(made))
+
+
+@pytest.mark.parametrize("garbage", ["{]", "[1, 2]", "7", ""])
+def test_a_result_that_is_no_object_is_damaged(garbage: str) -> None:
+    with pytest.raises(MachineError, match="the guest's result is damaged"):
+        machine.parse(garbage)
+
+
+def test_an_option_that_qemu_does_not_know_is_quoted_and_the_version_needed_named(qemu) -> None:
+    made = qemu('echo "qemu-system-x86_64: -rtc clock=vm: invalid option" >&2; exit 1')
+    with pytest.raises(MachineError, match=r"QEMU 7\.2 or newer(.|\n)*-rtc clock=vm: invalid"):
+        run(made)
+
+
+def test_a_machine_that_is_killed_is_said_to_have_been(qemu) -> None:
+    with pytest.raises(MachineError, match="ended by signal 9, as it is when memory runs out"):
+        run(qemu("kill -9 $$"))
+
+
+def test_a_guest_that_starts_anew_without_a_word_is_reported(qemu) -> None:
+    with pytest.raises(MachineError, match=r"kernel died(.|\n)*its console is empty"):
+        run(qemu("exit 0"))
+
+
 def test_a_machine_that_hangs_is_ended(qemu) -> None:
     with pytest.raises(MachineError, match="was not done after"):
         run(qemu("exec sleep 60"), timeout_s=0.3)
@@ -71,6 +101,61 @@ def test_without_a_kernel_the_line_that_installs_it_is_named(
     monkeypatch.setattr(image, "_module_dir", lambda release: tmp_path / release)
     with pytest.raises(MissingError, match="linux-image-cloud-amd64"):
         image.find_kernel()
+
+
+@pytest.fixture
+def boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Puts kernels and their modules in the place of those that are installed."""
+    monkeypatch.setattr(image, "_BOOT", tmp_path)
+    monkeypatch.setattr(image, "_module_dir", lambda release: tmp_path / "modules" / release)
+    # Root can read whatever the mode says.
+    readable = lambda path, mode: bool(Path(path).stat().st_mode & 0o004)  # noqa: E731
+    monkeypatch.setattr(image.os, "access", readable)
+
+    def put(release: str, mode: int = 0o644) -> Path:
+        kernel = tmp_path / f"vmlinuz-{release}"
+        kernel.write_bytes(b"")
+        kernel.chmod(mode)
+        (tmp_path / "modules" / release).mkdir(parents=True)
+        (tmp_path / "modules" / release / "modules.dep").write_text("")
+        return kernel
+
+    return put
+
+
+def test_a_kernel_that_root_alone_can_read_says_what_to_do(boot) -> None:
+    kernel = boot("6.8.0-31-generic", 0o600)
+    with pytest.raises(MissingError, match=f"dpkg-statoverride .* 0644 {kernel}"):
+        image.find_kernel()
+
+
+def test_a_kernel_that_can_be_read_is_preferred_then_a_cloud_kernel_then_the_newest(boot) -> None:
+    boot("6.9.0-1-cloud-amd64", 0o600)
+    boot("6.8.0-1-amd64")
+    assert image.find_kernel()[1] == "6.8.0-1-amd64"
+    boot("6.1.0-9-cloud-amd64")
+    boot("6.1.0-10-cloud-amd64")
+    assert image.find_kernel()[1] == "6.1.0-10-cloud-amd64"
+
+
+def test_modules_are_unpacked_or_the_program_that_does_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for suffix, packed in ((".xz", lzma.compress(b"code")), (".gz", gzip.compress(b"code"))):
+        (tmp_path / f"a.ko{suffix}").write_bytes(packed)
+        assert image._unpacked(tmp_path / f"a.ko{suffix}") == b"code"
+    program = tmp_path / "zstd"
+    program.write_text("#!/bin/sh\nprintf code\n")
+    program.chmod(0o755)
+    (tmp_path / "a.ko.zst").write_bytes(b"packed")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert image._unpacked(tmp_path / "a.ko.zst") == b"code"
+    program.write_text("#!/bin/sh\necho 'unsupported format' >&2; exit 1\n")
+    with pytest.raises(MissingError, match="cannot be unpacked: unsupported format"):
+        image._unpacked(tmp_path / "a.ko.zst")
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with pytest.raises(MissingError, match="apt-get install zstd"):
+        image._unpacked(tmp_path / "a.ko.zst")
 
 
 def test_a_machine_that_dies_is_tried_once_more(monkeypatch: pytest.MonkeyPatch) -> None:

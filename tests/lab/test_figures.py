@@ -71,6 +71,16 @@ def test_the_scenario_chooses_the_figures_of_its_report(tmp_path):
     assert figures.wanted(load(tmp_path / "out")) == ["rtt_time"]
 
 
+def test_a_note_names_what_is_left_out():
+    import polars as pl
+    from aqmlab.figures import data
+
+    frame = pl.DataFrame({"app": [f"app-{n}" for n in range(16)]})
+    kept, notes = data.chosen(frame, "app", data.MOST_APPS, "applications")
+    gone = [name for name in frame["app"] if name not in kept]
+    assert notes == [f"12 of 16 applications are shown, not {', '.join(gone)}"] and len(gone) == 4
+
+
 def test_many_rates_are_shown_as_curves_and_chosen_elsewhere(tmp_path):
     rates = [(mbit, 1) for mbit in range(8, 28)]
     campaigns.run(campaign_of(grid(("pfifo", "pie"), rates, (1,))), tmp_path / "out", jobs=2)

@@ -40,6 +40,21 @@ def test_lines_are_medians_over_seeds(home_results):
     assert found[0].rtt_p95_ms == pytest.approx(expected)
 
 
+def test_the_range_over_seeds_is_told_beside_the_median(home_results, tmp_path):
+    first = next(lines(home_results))
+    own = home_results.flows.filter(pl.col("trial").is_in(["trial-0", "trial-1"]))
+    seen = own.filter((pl.col("flow") == first.app) & pl.col("primary"))["rtt_p95_ms"]
+    assert first.ranges["rtt_p95_ms"] == (seen.min(), seen.max())
+    assert seen.min() < seen.max()
+    flows = home_results.to_json()[0]["flows"]
+    told = next(one for one in flows if one["name"] == first.app and one["primary"])["over_seeds"]
+    assert told["seeds"] == 2
+    assert told["rtt_p95_ms"] == {
+        "median": first.rtt_p95_ms, "least": seen.min(), "most": seen.max()
+    }  # fmt: skip
+    assert all(one["primary"] == ("over_seeds" in one) for one in flows)
+
+
 def test_what_is_not_a_campaign_is_refused(tmp_path):
     with pytest.raises(RequestError, match="not the folder of a campaign"):
         load(tmp_path)

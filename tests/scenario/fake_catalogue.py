@@ -5,12 +5,12 @@ does not change the words they expect.
 """
 
 
-def _param(name, kind, default, choices=()):
+def _param(name, kind, default, choices=(), bounds=()):
     text = str(default)
     doc = f"The {name}."
     return {
         "name": name, "type": kind, "default": default, "text": text, "doc": doc,
-        "choices": list(choices),
+        "choices": list(choices), **dict(zip(("least", "most"), bounds, strict=False)),
     }  # fmt: skip
 
 
@@ -24,7 +24,7 @@ _ECN = _param("ecn", "flag", False)
 _TARGET = _param("target", "duration", 5 * MS)
 _INTERVAL = _param("interval", "duration", 100 * MS)
 _AQM = (_LIMIT, _TARGET, _INTERVAL, _ECN, _param("ce_threshold", "duration or off", None))
-_FLOWS = (_param("flows", "count", 1_024), _param("quantum", "bytes", 1_514))
+_FLOWS = (_param("flows", "count", 1_024, bounds=(1, 65_536)), _param("quantum", "bytes", 1_514))
 _WAYS = ("up", "down", "both")
 _DIRECTION = _param("direction", "word", "up", _WAYS)
 
@@ -35,7 +35,7 @@ RAW = {
         _kind("codel", *_AQM),
         _kind("fq_codel", *_AQM, *_FLOWS),
         _kind("fq_codel_freebsd", *_AQM, *_FLOWS),
-        _kind("pie", _LIMIT, _TARGET, _ECN, _param("alpha", "number", 0.125)),
+        _kind("pie", _LIMIT, _TARGET, _ECN, _param("alpha", "number", 0.125, bounds=(0, 1))),
     ],
     "apps": [
         _kind("bulk", _DIRECTION, _param("size", "bytes", 0)),

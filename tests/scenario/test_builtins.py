@@ -27,6 +27,7 @@ def real_catalogue(monkeypatch):
         ("household", 6, ("qdisc",)),
         ("kua2017", 4 * 4 * 12, ("rate", "qdisc", "rtt")),
         ("kua2017-demo", 4 * 3, ("qdisc",)),
+        ("kua2017-linux", 4, ("qdisc",)),
         ("rrul", 1, ()),
         ("voip-under-load", 12, ("qdisc",)),
         ("web-under-load", 12, ("qdisc",)),
@@ -42,7 +43,7 @@ def test_built_in_scenarios_are_complete(name, trials, conditions):
 
 
 def test_the_table_above_names_them_all():
-    assert len(plan.builtin_names()) == 14
+    assert len(plan.builtin_names()) == 15
     assert set(plan.builtins()) == set(plan.builtin_names())
 
 

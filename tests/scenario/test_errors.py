@@ -38,6 +38,7 @@ def third(line):
 
 
 UNIT = "\n\nhint: write a number and a unit, such as"
+TOO = "\n\nhint: write the unit, too:"
 
 
 @pytest.mark.parametrize(
@@ -55,9 +56,61 @@ UNIT = "\n\nhint: write a number and a unit, such as"
         ),
         (
             third('up.qdisc = { kind = "codel", target = 5 }'),
-            f'home.toml:3: path.up.qdisc.target: `5` is not a duration{UNIT} "40 ms"',
+            f'home.toml:3: path.up.qdisc.target: `5` is not a duration{TOO} "5 ms" or "5 s"',
         ),
-        (third("rtt = 40"), f'home.toml:3: path.rtt: `40` is not a duration{UNIT} "40 ms"'),
+        (
+            third('bandwidth = "12/1 Mbit/s"').replace('rate = "12/1 Mbit/s"\n', ""),
+            "home.toml:2: path.bandwidth: unknown key `bandwidth`\n\nhint: did you mean `rate`?",
+        ),
+        (
+            third('delay = "40 ms"'),
+            "home.toml:3: path.delay: unknown key `delay`\n\nhint: did you mean `rtt`?",
+        ),
+        (
+            'rate = "12/1 Mbit/s"\n' + HOME,
+            "home.toml:1: rate: unknown key `rate`\n\n"
+            "hint: did you mean `path.rate`, in the table [path]?",
+        ),
+        (
+            HOME.replace('"12/1 Mbit/s"', '"12/1"'),
+            'home.toml:2: path.rate: `12/1` has no unit\n\nhint: write it, too: "12/1 Mbit/s"',
+        ),
+        (
+            HOME.replace('"12/1 Mbit/s"', "12"),
+            "home.toml:2: path.rate: `12` is not a rate\n\n"
+            'hint: write the unit, too: "12 Mbit/s", or down before up: "12/1 Mbit/s"',
+        ),
+        (
+            HOME.replace('kind = "bulk"', 'type = "bulk"'),
+            "home.toml:6: apps.up.type: unknown key `type`\n\nhint: did you mean `kind`?",
+        ),
+        (
+            HOME.replace('kind = "bulk"', 'kind = "upload"'),
+            "home.toml:6: apps.up.kind: unknown application `upload`\n\n"
+            'hint: did you mean `bulk` with direction = "up"?',
+        ),
+        (
+            third('qdisc = "codel limit 5"'),
+            "home.toml:3: path.qdisc: `limit` is not a parameter\n\n"
+            'hint: write "codel limit=…", as in "fq_codel limit=1000 target=5ms"',
+        ),
+        (
+            third('qdisc = "pie alpha=-1"'),
+            "home.toml:3: path.qdisc.alpha: `-1` is out of bounds: alpha goes from 0 to 1",
+        ),
+        (
+            third('qdisc = "pie alpha=5"'),
+            "home.toml:3: path.qdisc.alpha: `5` is out of bounds: alpha goes from 0 to 1\n\n"
+            'hint: for 5 in a hundred write "5 %"',
+        ),
+        (
+            third('up.qdisc = "fq_codel flows=0"'),
+            "home.toml:3: path.up.qdisc.flows: `0` is out of bounds: flows goes from 1 to 65536",
+        ),
+        (
+            third("rtt = 40"),
+            f'home.toml:3: path.rtt: `40` is not a duration{TOO} "40 ms" or "40 s"',
+        ),
         (
             third('rtt = "-40 ms"'),
             "home.toml:3: path.rtt: `-40 ms` is negative\n\nhint: a duration cannot be below zero",
@@ -202,7 +255,10 @@ def test_files(refusal, text, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sets": ["path.rtt=20"]}, f'--set: path.rtt: `20` is not a duration{UNIT} "40 ms"'),
+        (
+            {"sets": ["path.rtt=20"]},
+            f'--set: path.rtt: `20` is not a duration{TOO} "20 ms" or "20 s"',
+        ),
         (
             {"sets": ["pth.rtt=20 ms"]},
             "--set: unknown parameter `pth.rtt`\n\nhint: did you mean `path.rtt`?",
@@ -225,14 +281,14 @@ def test_files(refusal, text, message):
         ),
         (
             {"vary": ["path.rtt=1 ms,2"]},
-            f'--vary: path.rtt: `2` is not a duration{UNIT} "40 ms"',
+            f'--vary: path.rtt: `2` is not a duration{TOO} "2 ms" or "2 s"',
         ),
         (
             {"seeds": "x"},
             "--seeds: `x` is not a number of seeds\n\n"
             'hint: write how many, such as 5, or which, such as "3-7" or "1,4,9"',
         ),
-        ({"duration": "5"}, f'--duration: duration: `5` is not a duration{UNIT} "40 ms"'),
+        ({"duration": "5"}, f'--duration: duration: `5` is not a duration{TOO} "5 ms" or "5 s"'),
     ],
 )
 def test_command_lines(refusal, changes, message):

@@ -112,7 +112,8 @@ def plan_of(text, **changes):
     layer.data.pop("extends", None)
     fixed = [plan._assignment(one, "--set") for one in changes.get("sets", ())]
     varied = [plan._assignment(one, "--vary") for one in changes.get("vary", ())]
-    return plan._from_layer(layer, "home", "home.toml", fixed, varied, None, None)
+    asked = plan._Asked(fixed, varied, None, None, ("sim",))
+    return plan._from_layer(layer, "home", "home.toml", asked)
 
 
 @settings(max_examples=300, deadline=None)

@@ -69,7 +69,13 @@ def test_numbers(text, number):
 @pytest.mark.parametrize(
     ("read", "value", "problem", "hint"),
     [
-        (units.duration, 5, "`5` is not a duration", 'write a number and a unit, such as "40 ms"'),
+        (units.duration, 5, "`5` is not a duration", 'write the unit, too: "5 ms" or "5 s"'),
+        (
+            units.duration_or_off,
+            "5",
+            '`5` is not a duration, nor "off"',
+            'write the unit, too: "5 ms" or "5 s"',
+        ),
         (
             units.duration,
             "5 parsecs",
@@ -90,7 +96,26 @@ def test_numbers(text, number):
             '`of` is not a duration, nor "off"',
             'write a number and a unit, such as "40 ms"',
         ),
-        (units.rate, 12, "`12` is not a rate", 'write a number and a unit, such as "12 Mbit/s"'),
+        (
+            units.rate,
+            12,
+            "`12` is not a rate",
+            'write the unit, too: "12 Mbit/s" or "12 kbit/s"',
+        ),
+        (units.rate, "25 Mb", "`25 Mb` is not a rate", 'did you mean "25 Mbit/s"?'),
+        (units.rate, "500k", "`500k` is not a rate", 'did you mean "500 kbit/s"?'),
+        (
+            units.rate,
+            "25/5 Mbit/s",
+            "`25/5 Mbit/s` is two rates where one is wanted",
+            'write one, such as "25 Mbit/s"; two, down before up, belong in path.rate',
+        ),
+        (
+            units.rate,
+            "25/5",
+            "`25/5` is two rates where one is wanted",
+            'write one, such as "25 Mbit/s"; two, down before up, belong in path.rate',
+        ),
         (
             units.rate,
             "0 Mbit/s",
@@ -98,7 +123,7 @@ def test_numbers(text, number):
             'write a rate above zero, such as "64 kbit/s"',
         ),
         (units.rate, "1 MB/s", "`1 MB/s` counts bytes", 'rates are in bits: "12 Mbit/s"'),
-        (units.size, 300, "`300` is not a size", 'write a number and a unit, such as "300 kB"'),
+        (units.size, 300, "`300` is not a size", 'write the unit, too: "300 B" or "300 kB"'),
         (
             units.count,
             "300 kB",

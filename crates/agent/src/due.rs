@@ -3,7 +3,8 @@
 use aqmlab_sim::Spec;
 
 /// How often the taps are emptied; their buffers hold far more than passes in that time.
-pub(crate) const DRAIN_NS: u64 = 20_000_000;
+/// So short that emptying them never keeps an application from reading for long.
+pub(crate) const DRAIN_NS: u64 = 2_000_000;
 /// One second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
@@ -13,8 +14,9 @@ pub(crate) struct Due {
     pub(crate) sample: u64,
     pub(crate) every: u64,
     pub(crate) second: u64,
-    pub(crate) marks: [u64; 2],
-    /// How many of the marks have passed.
+    /// When to note what an application has read: time, which of its two marks, application.
+    pub(crate) marks: Vec<(u64, usize, usize)>,
+    /// How many of them have passed.
     pub(crate) mark: usize,
     pub(crate) end: u64,
 }
@@ -24,13 +26,18 @@ impl Due {
     pub(crate) fn new(spec: &Spec) -> Self {
         let (measure, end) = (&spec.measure, spec.duration_ns);
         let every = if measure.sample_ns > 0 { measure.sample_ns } else { u64::MAX };
-        let marks = [measure.from_ns, measure.to_ns.unwrap_or(end)];
+        let of = |app| {
+            let told = spec.told(app);
+            [(told.start.as_nanos(), 0, app), (told.end.as_nanos(), 1, app)]
+        };
+        let mut marks: Vec<_> = (0..spec.apps.len()).flat_map(of).collect();
+        marks.sort_unstable();
         Self { drain: DRAIN_NS, sample: every, every, second: SECOND_NS, marks, mark: 0, end }
     }
 
     /// The first of them.
     pub(crate) fn next(&self) -> u64 {
-        let mark = self.marks.get(self.mark).copied().unwrap_or(u64::MAX);
+        let mark = self.marks.get(self.mark).map_or(u64::MAX, |(at, ..)| *at);
         self.end.min(self.drain).min(self.sample).min(self.second).min(mark)
     }
 }

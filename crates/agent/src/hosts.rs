@@ -1,19 +1,113 @@
-//! What the scenario says of a TCP endpoint, as socket options.
+//! What the scenario says of a TCP endpoint: socket options for its connections, attributes of
+//! its route, and settings that all applications of a host have in common.
+//!
+//! Sources: Linux 6.1 Documentation/networking/ip-sysctl.rst, tcp(7), ip-route(8).
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use aqmlab_sim::spec::TcpSpec;
+use aqmlab_core::{Args, Side, Value};
+use aqmlab_sim::Spec;
+use aqmlab_sim::arguments::arguments;
+use aqmlab_sim::spec::{AppSpec, TcpSpec};
+use aqmlab_tcp::Profile;
 
+use crate::lab::tcp_of;
+use crate::run::sysctl;
 use crate::sys;
 
-/// The kernel's names for the congestion controllers that it has, by ours.
-const CONTROLLERS: &[(&str, &str)] =
-    &[("cubic", "cubic"), ("reno", "reno"), ("newreno", "reno"), ("bbr", "bbr")];
+/// The kernel's congestion controllers that are ours too.
+const OURS: &[&str] = &["cubic", "reno", "bbr"];
+/// Those that it has besides, and that the simulator lacks.
+const THEIRS: &[&str] = &[
+    "bic",
+    "cdg",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "nv",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+/// Parameters of CUBIC that are parameters of its module.
+const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
+/// What cables and the routers' interfaces carry.
+const MOST_MTU: u32 = 1_500;
+/// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
+const LEAST_MTU: u32 = 296;
+
+/// How the kernel is told of a setting of a profile.
+enum How {
+    /// A switch below `/proc/sys/net/ipv4`: its values for off and on.
+    Switch(&'static str, [u64; 2]),
+    /// A number there, in nanoseconds over this one if it is a time.
+    Number(&'static str, u64),
+    /// The middle and the last of three numbers there.
+    Triple(&'static str, usize),
+    /// An attribute of the route.
+    Route,
+}
+
+use How::{Number, Route, Switch, Triple};
+
+const SETTINGS: &[(&str, How)] = &[
+    ("sack", Switch("tcp_sack", [0, 1])),
+    ("dsack", Switch("tcp_dsack", [0, 1])),
+    ("timestamps", Switch("tcp_timestamps", [0, 1])),
+    ("window_scale", Switch("tcp_window_scaling", [0, 1])),
+    ("ecn_fallback", Switch("tcp_ecn_fallback", [0, 1])),
+    ("frto", Switch("tcp_frto", [0, 2])),
+    ("tlp", Switch("tcp_early_retrans", [0, 3])),
+    ("rack", Switch("tcp_recovery", [0, 1])),
+    ("slow_start_after_idle", Switch("tcp_slow_start_after_idle", [0, 1])),
+    ("receive_tuning", Switch("tcp_moderate_rcvbuf", [0, 1])),
+    ("reordering", Number("tcp_reordering", 1)),
+    ("reordering_max", Number("tcp_max_reordering", 1)),
+    ("syn_retries", Number("tcp_syn_retries", 1)),
+    ("synack_retries", Number("tcp_synack_retries", 1)),
+    ("retries", Number("tcp_retries2", 1)),
+    ("adv_win_scale", Number("tcp_adv_win_scale", 1)),
+    ("small_queue", Number("tcp_limit_output_bytes", 1)),
+    ("ack_compression", Number("tcp_comp_sack_nr", 1)),
+    ("ack_compression_delay", Number("tcp_comp_sack_delay_ns", 1)),
+    ("ack_compression_slack", Number("tcp_comp_sack_slack_ns", 1)),
+    ("min_rtt_window", Number("tcp_min_rtt_wlen", 1_000_000_000)),
+    ("challenge_interval", Number("tcp_invalid_ratelimit", 1_000_000)),
+    ("receive_buffer", Triple("tcp_rmem", 1)),
+    ("receive_buffer_max", Triple("tcp_rmem", 2)),
+    ("send_buffer", Triple("tcp_wmem", 1)),
+    ("send_buffer_max", Triple("tcp_wmem", 2)),
+    ("initial_window", Route),
+    ("rto_min", Route),
+];
+
+/// Kinds of applications that have no TCP, for which settings of TCP do not matter.
+const WITHOUT_TCP: &[&str] =
+    &["cbr", "coap", "game", "irtt", "ping", "video_call", "voip", "voip_g729"];
 
 /// The kernel's name for the congestion controller of an endpoint.
-pub(crate) fn controller(tcp: &TcpSpec) -> Option<&'static str> {
-    let wanted = tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.as_str());
-    CONTROLLERS.iter().find(|(ours, _)| *ours == wanted).map(|(_, theirs)| *theirs)
+fn controller(tcp: &TcpSpec) -> &str {
+    tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.as_str())
+}
+
+/// Takes from an application the controllers that the simulator lacks.
+pub(crate) fn forget_controllers(app: &mut AppSpec) {
+    for tcp in [&mut app.home, &mut app.wan] {
+        if THEIRS.contains(&controller(tcp)) {
+            tcp.cc = None;
+        }
+    }
+}
+
+/// The settings of an endpoint, Linux's where it says nothing.
+fn settings(at: &str, tcp: &TcpSpec) -> Result<Args, String> {
+    arguments(&format!("{at}.settings"), Profile::settings(), &tcp.settings)
+        .map_err(|error| error.to_string())
 }
 
 /// Says why the kernel cannot be such an endpoint, if it cannot.
@@ -22,24 +116,235 @@ pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
         let problem = "a Linux kernel cannot be this host; the kernel engine has `linux`";
         return Err(format!("{at}.profile: `{}`: {problem}", tcp.profile));
     }
-    if controller(tcp).is_none() {
-        let wanted = tcp.cc.as_ref().map_or("", |cc| cc.kind.as_str());
-        let known: Vec<_> = CONTROLLERS.iter().map(|(ours, _)| *ours).collect();
-        return Err(format!("{at}.cc: `{wanted}`: the kernel engine has {}", known.join(", ")));
+    check_controller(at, tcp)?;
+    if !(LEAST_MTU..=MOST_MTU).contains(&tcp.mtu) {
+        let range = format!("{LEAST_MTU} to {MOST_MTU}");
+        return Err(format!("{at}.mtu: {} B: the kernel engine has {range}", tcp.mtu));
     }
-    if let Some(name) = tcp.cc.iter().flat_map(|cc| cc.params.keys()).next() {
-        return Err(format!("{at}.cc.{name}: the kernel engine runs controllers as they come"));
+    let args = settings(at, tcp)?;
+    for param in Profile::settings() {
+        let (name, at) = (param.name, format!("{at}.settings.{}", param.name));
+        let value = value_of(&args, name, param.default);
+        let known = SETTINGS.iter().find(|(ours, _)| *ours == name);
+        match known {
+            // The kernel restarts with the window that it began with.
+            None if name == "restart_window" && same_window(&args) => {}
+            None if value != param.default => {
+                return Err(format!(
+                    "{at}: {value}: the kernel cannot be told; it has {}",
+                    param.default
+                ));
+            }
+            Some((_, Number(_, unit))) if number(value) % unit > 0 => {
+                return Err(format!("{at}: {value}: the kernel counts in coarser units"));
+            }
+            _ => {}
+        }
     }
-    if let Some(name) = tcp.settings.keys().next() {
-        return Err(format!("{at}.settings.{name}: the kernel engine runs Linux as it comes"));
+    if !same_window(&args) {
+        let (first, again) = (args.count("initial_window"), args.count("restart_window"));
+        return Err(format!(
+            "{at}.settings.restart_window: {again}: the kernel restarts with its initial window, \
+             {first}"
+        ));
     }
     Ok(())
 }
 
+fn same_window(args: &Args) -> bool {
+    args.count("initial_window") == args.count("restart_window")
+}
+
+fn check_controller(at: &str, tcp: &TcpSpec) -> Result<(), String> {
+    let name = controller(tcp);
+    let params = tcp.cc.as_ref().map(|cc| &cc.params);
+    if THEIRS.contains(&name) {
+        return match params.and_then(|params| params.keys().next()) {
+            Some(param) => {
+                Err(format!("{at}.cc.{param}: the kernel engine runs `{name}` as it is"))
+            }
+            None => Ok(()),
+        };
+    }
+    if !OURS.contains(&name) {
+        let near = match name {
+            "newreno" => "; its own is `reno`",
+            "cubic_rfc" | "cubic_freebsd" => "; its own is `cubic`",
+            _ => "",
+        };
+        let known = [OURS, THEIRS].concat().join(", ");
+        return Err(format!(
+            "{at}.cc: `{name}`: the kernel does not have it{near}; it has {known}"
+        ));
+    }
+    let cc = cubic(at, tcp)?;
+    for (param, value, default) in cc {
+        let told = OF_CUBIC.contains(&param) && !matches!(value, Value::Word("plusplus", _));
+        if value != default && !(name == "cubic" && told) {
+            return Err(format!(
+                "{at}.cc.{param}: {value}: the kernel cannot be told; for what it does stands \
+                 {default}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The parameters of an endpoint's controller: name, value, default.
+fn cubic(at: &str, tcp: &TcpSpec) -> Result<Vec<(&'static str, Value, Value)>, String> {
+    let Some(kind) = aqmlab_tcp::cc::kinds::find(controller(tcp)) else { return Ok(Vec::new()) };
+    let nothing = BTreeMap::new();
+    let given = tcp.cc.as_ref().map_or(&nothing, |cc| &cc.params);
+    let args = arguments(&format!("{at}.cc"), kind.params, given);
+    let args = args.map_err(|error| error.to_string())?;
+    let of = |name, default| (name, value_of(&args, name, default), default);
+    Ok(kind.params.iter().map(|param| of(param.name, param.default)).collect())
+}
+
+fn value_of(args: &Args, name: &str, like: Value) -> Value {
+    match like {
+        Value::Duration(_) => Value::Duration(args.duration(name)),
+        Value::MaybeDuration(_) => Value::MaybeDuration(args.maybe_duration(name)),
+        Value::Count(_) => Value::Count(args.count(name)),
+        Value::Bytes(_) => Value::Bytes(args.bytes(name)),
+        Value::Rate(_) => Value::Rate(args.rate(name)),
+        Value::Number(_) => Value::Number(args.number(name)),
+        Value::Flag(_) => Value::Flag(args.flag(name)),
+        Value::Word(_, all) => Value::Word(args.word(name), all),
+    }
+}
+
+/// A value in base units.
+fn number(value: Value) -> u64 {
+    match value {
+        Value::Duration(span) | Value::MaybeDuration(Some(span)) => span.as_nanos(),
+        Value::Count(count) => count,
+        Value::Bytes(size) => size.0,
+        Value::Flag(flag) => flag.into(),
+        Value::Rate(rate) => rate.as_bps(),
+        Value::Number(_) | Value::MaybeDuration(None) | Value::Word(..) => 0,
+    }
+}
+
+/// Says why the applications of a trial cannot share their hosts, if they cannot: settings hold
+/// for a whole host, and CUBIC's for a whole kernel.
+pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
+    for side in [Side::Home, Side::Wan] {
+        sysctls(spec, side)?;
+    }
+    cubic_module(spec).map(drop)
+}
+
+/// Every endpoint that has a TCP, with its place in the trial.
+fn endpoints(spec: &Spec, side: Side) -> impl Iterator<Item = (String, &TcpSpec)> {
+    let name = if side == Side::Home { "home" } else { "wan" };
+    let apps = spec.apps.iter().enumerate();
+    apps.filter(|(_, app)| !WITHOUT_TCP.contains(&app.app.kind.as_str()))
+        .map(move |(index, app)| (format!("apps[{index}].{name}"), tcp_of(app, side)))
+}
+
+/// The settings of a host, by path below `/proc/sys/net/ipv4`.
+fn sysctls(spec: &Spec, side: Side) -> Result<BTreeMap<&'static str, String>, String> {
+    let mut all: BTreeMap<&'static str, (String, String)> = BTreeMap::new();
+    for (at, tcp) in endpoints(spec, side) {
+        let args = settings(&at, tcp)?;
+        for (name, text) in of_host(&args) {
+            let (first, known) = all.entry(name).or_insert_with(|| (at.clone(), text.clone()));
+            if *known != text {
+                return Err(format!(
+                    "{at}.settings: {name} would be {text}, but {known} for {first}; the kernel \
+                     engine has one host for all applications of a side"
+                ));
+            }
+        }
+    }
+    Ok(all.into_iter().map(|(name, (_, text))| (name, text)).collect())
+}
+
+fn of_host(args: &Args) -> Vec<(&'static str, String)> {
+    let value = |name: &str| {
+        let param = Profile::settings().iter().find(|param| param.name == name);
+        param.map_or(0, |param| number(value_of(args, name, param.default)))
+    };
+    let mut all = Vec::new();
+    for (ours, how) in SETTINGS {
+        match how {
+            Switch(path, values) => {
+                all.push((*path, values[usize::from(value(ours) > 0)].to_string()));
+            }
+            Number(path, unit) => all.push((*path, (value(ours) / unit).to_string())),
+            Triple(path, 1) => {
+                all.push((
+                    *path,
+                    format!("4096\t{}\t{}", value(ours), value(&format!("{ours}_max"))),
+                ));
+            }
+            Triple(..) | Route => {}
+        }
+    }
+    all
+}
+
+/// What CUBIC's module is told, by parameter.
+fn cubic_module(spec: &Spec) -> Result<BTreeMap<&'static str, bool>, String> {
+    let mut all: BTreeMap<&'static str, (String, bool)> = BTreeMap::new();
+    for side in [Side::Home, Side::Wan] {
+        for (at, tcp) in endpoints(spec, side).filter(|(_, tcp)| controller(tcp) == "cubic") {
+            for (name, value, _) in cubic(&at, tcp)? {
+                let Some(name) = OF_CUBIC.iter().find(|known| **known == name) else { continue };
+                let on = matches!(value, Value::Flag(true) | Value::Word("on", _));
+                let (first, known) = all.entry(name).or_insert_with(|| (at.clone(), on));
+                if *known != on {
+                    return Err(format!(
+                        "{at}.cc.{name}: differs from that of {first}; the kernel has one CUBIC \
+                         for all"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(all.into_iter().map(|(name, (_, on))| (name, on)).collect())
+}
+
+/// Applies what holds for a whole host, in whose namespace this process is.
+pub(crate) fn prepare(spec: &Spec, side: Side) -> Result<(), String> {
+    for (name, value) in sysctls(spec, side)? {
+        sysctl(&format!("net/ipv4/{name}"), &value)?;
+    }
+    for (name, on) in cubic_module(spec)? {
+        let path = format!("/sys/module/tcp_cubic/parameters/{name}");
+        let value = if on { "1" } else { "0" };
+        std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The attributes of the route by which an endpoint sends.
+pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
+    let args = settings("", tcp)?;
+    let mut text = String::new();
+    if tcp.ecn {
+        text += " features ecn";
+    }
+    if tcp.quickack == Some(true) {
+        text += " quickack 1";
+    }
+    if tcp.mtu != MOST_MTU {
+        text = format!("{text} mtu lock {}", tcp.mtu);
+    }
+    let linux = Args::defaults(Profile::settings());
+    if args.count("initial_window") != linux.count("initial_window") {
+        text = format!("{text} initcwnd {}", args.count("initial_window"));
+    }
+    if args.duration("rto_min") != linux.duration("rto_min") {
+        text = format!("{text} rto_min {}us", args.duration("rto_min").as_micros());
+    }
+    Ok(text)
+}
+
 /// Applies an endpoint's settings to a socket that is not yet connected, or listens.
 pub(crate) fn apply(fd: &OwnedFd, tcp: &TcpSpec) -> std::io::Result<()> {
-    let name = controller(tcp).unwrap_or("cubic");
-    sys::set_bytes(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())?;
+    sys::set_bytes(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, controller(tcp).as_bytes())?;
     // The kernel doubles both numbers: half of a buffer is for its own bookkeeping. A receive
     // buffer of twice the window is what offers that window (tcp_adv_win_scale 1).
     if let Some(bytes) = tcp.send_buffer {
@@ -49,4 +354,104 @@ pub(crate) fn apply(fd: &OwnedFd, tcp: &TcpSpec) -> std::io::Result<()> {
         sys::set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes as i32)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    fn tcp(json: Json) -> TcpSpec {
+        serde_json::from_value(json).expect("it is an endpoint")
+    }
+
+    fn spec(homes: &[Json]) -> Spec {
+        let apps: Vec<_> = homes
+            .iter()
+            .enumerate()
+            .map(|(index, home)| {
+                let way = json!({"links": [], "delay_ns": 0});
+                json!({
+                    "name": index.to_string(), "app": {"kind": "bulk"}, "start_ns": 0, "up": way,
+                    "down": way, "home": home,
+                })
+            })
+            .collect();
+        let whole = json!({"seed": 1, "duration_ns": 1, "links": [], "apps": apps});
+        serde_json::from_value(whole).expect("it is a trial")
+    }
+
+    #[test]
+    fn what_the_kernel_can_be_told_is_let_through() {
+        for settings in [
+            json!({}),
+            json!({"sack": false, "timestamps": false, "tlp": false}),
+            json!({"initial_window": 3, "restart_window": 3, "rto_min": 50_000_000}),
+            json!({"receive_buffer_max": 1_000_000, "min_rtt_window": 10_000_000_000_u64}),
+        ] {
+            assert_eq!(check("apps[0].home", &tcp(json!({"settings": settings}))), Ok(()));
+        }
+        let cc = json!({"kind": "cubic", "params": {"hystart": "off"}});
+        assert_eq!(check("apps[0].home", &tcp(json!({"cc": cc, "mtu": 576}))), Ok(()));
+        assert_eq!(check("apps[0].home", &tcp(json!({"cc": {"kind": "vegas"}}))), Ok(()));
+    }
+
+    #[test]
+    fn what_it_cannot_be_told_is_refused_by_name() {
+        let cubic = |params: Json| json!({"cc": {"kind": "cubic", "params": params}});
+        for (endpoint, said) in [
+            (json!({"profile": "windows"}), "at.profile: `windows`"),
+            (json!({"mtu": 9_000}), "at.mtu: 9000 B"),
+            (json!({"cc": {"kind": "newreno"}}), "at.cc: `newreno`"),
+            (json!({"cc": {"kind": "bbr", "params": {"seed": 2}}}), "at.cc.seed: 2"),
+            (cubic(json!({"hystart": "plusplus"})), "at.cc.hystart: plusplus"),
+            (cubic(json!({"hz": 1_000})), "at.cc.hz"),
+            (json!({"cc": {"kind": "vegas", "params": {"alpha": 1}}}), "at.cc.alpha"),
+            (json!({"settings": {"prr": false}}), "at.settings.prr: false"),
+            (json!({"settings": {"initial_window": 3}}), "at.settings.restart_window: 10"),
+            (json!({"settings": {"min_rtt_window": 1_500_000_000}}), "at.settings.min_rtt_window"),
+            (json!({"settings": {"sakc": true}}), "at.settings.sakc"),
+        ] {
+            let problem = check("at", &tcp(endpoint)).expect_err("it cannot be");
+            assert!(problem.starts_with(said), "{problem}");
+        }
+    }
+
+    #[test]
+    fn settings_hold_for_a_whole_host() {
+        let home = |sack: bool| json!({"settings": {"sack": sack, "receive_buffer": 90_000}});
+        let same = spec(&[home(false), home(false)]);
+        assert_eq!(check_together(&same), Ok(()));
+        let all = sysctls(&same, Side::Home).expect("they agree");
+        assert_eq!(all["tcp_sack"], "0");
+        assert_eq!(all["tcp_rmem"], "4096\t90000\t6291456");
+        assert_eq!(all["tcp_early_retrans"], "3");
+        let problem = check_together(&spec(&[home(true), home(false)])).expect_err("they differ");
+        assert!(problem.starts_with("apps[1].home.settings: tcp_sack would be 0"), "{problem}");
+        let cc = |hystart: &str| json!({"cc": {"kind": "cubic", "params": {"hystart": hystart}}});
+        let problem = check_together(&spec(&[cc("on"), cc("off")])).expect_err("they differ");
+        assert!(
+            problem.starts_with("apps[0].wan.cc.hystart")
+                || problem.starts_with("apps[1].home.cc.hystart"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn a_route_carries_what_is_for_one_application() {
+        let told = tcp(json!({
+            "ecn": true, "quickack": true, "mtu": 576,
+            "settings": {"initial_window": 3, "restart_window": 3, "rto_min": 50_000_000},
+        }));
+        let want = " features ecn quickack 1 mtu lock 576 initcwnd 3 rto_min 50000us";
+        assert_eq!(route(&told).as_deref(), Ok(want));
+        assert_eq!(route(&tcp(json!({}))).as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn every_way_of_telling_is_of_a_setting_that_exists() {
+        for (name, _) in SETTINGS {
+            assert!(Profile::settings().iter().any(|param| param.name == *name), "{name}");
+        }
+    }
 }

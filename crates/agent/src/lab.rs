@@ -9,7 +9,7 @@
 //! HTB makes the bottleneck, and the discipline waits, where packets leave the gateway for the
 //! provider and the provider for the gateway; netem delays each application's packets by its
 //! share of the base RTT where they then leave for the hosts. So the delay follows the bottleneck
-//! in both directions, as in the simulator, and netem never queues behind a rate.
+//! in both directions, as in the simulator.
 //!
 //! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's
 //! IP input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). Were the bottleneck
@@ -27,14 +27,13 @@ use aqmlab_core::{Direction, Side};
 use aqmlab_sim::Spec;
 use aqmlab_sim::spec::{AppSpec, RouteSpec, TcpSpec};
 
+use crate::hosts;
 use crate::qdiscs::{self, Installed};
-use crate::run::{run_all, sysctl};
-use crate::sys;
+use crate::run::{run, run_all, sysctl};
+use crate::{sys, ways};
 
 /// Most applications: a host's number is one byte of an address.
 const MOST_APPS: usize = 250;
-/// Most different ways in one direction: the bands that `prio` has.
-const MOST_WAYS: usize = 16;
 
 /// The namespaces.
 pub(crate) struct Lab {
@@ -77,10 +76,13 @@ impl Lab {
             enter(lab.before(direction))?;
             let device = if direction == Direction::Up { "g1" } else { "p1" };
             lab.installed.push(qdiscs::install(device, link, direction)?);
+            priorities(device, spec, direction)?;
         }
         for direction in Direction::BOTH {
             enter(lab.before(direction.reverse()))?;
-            delays(spec, direction)?;
+            let link = used(spec, direction).first().map(|&link| &spec.links[link]);
+            let exit = if direction == Direction::Up { "p0" } else { "g0" };
+            ways::install(exit, spec, direction, link)?;
         }
         for side in [Side::Home, Side::Wan] {
             lab.enter(side)?;
@@ -168,7 +170,7 @@ fn namespace() -> Result<File, String> {
         sysctl(&format!("net/ipv4/conf/{name}/rp_filter"), "0")?;
         sysctl(&format!("net/ipv4/conf/{name}/send_redirects"), "0")?;
     }
-    crate::run::run("ip link set lo up")?;
+    run("ip link set lo up")?;
     File::open("/proc/self/ns/net").map_err(|error| format!("/proc/self/ns/net: {error}"))
 }
 
@@ -208,18 +210,9 @@ fn host(spec: &Spec, side: Side) -> Result<(), String> {
     ];
     for (index, app) in spec.apps.iter().enumerate() {
         let (here, there) = (address(index, side), address(index, side.peer()));
-        let tcp = tcp_of(app, side);
         lines.push(format!("ip addr add {here}/32 dev {name}"));
-        let mut route = format!("ip route add {there}/32 via {hop} dev {name} src {here}");
-        if tcp.ecn {
-            route += " features ecn";
-        }
-        if tcp.quickack == Some(true) {
-            route += " quickack 1";
-        }
-        if tcp.mtu != 1_500 {
-            route = format!("{route} mtu lock {}", tcp.mtu);
-        }
+        let how = hosts::route(tcp_of(app, side))?;
+        let route = format!("ip route add {there}/32 via {hop} dev {name} src {here}{how}");
         lines.push(route);
     }
     run_all(&lines)?;
@@ -228,9 +221,6 @@ fn host(spec: &Spec, side: Side) -> Result<(), String> {
         ("net/ipv4/tcp_ecn", "0"),
         // What one connection learnt must not enter the next.
         ("net/ipv4/tcp_no_metrics_save", "1"),
-        // The bounds of a host with memory, whatever memory the guest has.
-        ("net/ipv4/tcp_rmem", "4096 131072 6291456"),
-        ("net/ipv4/tcp_wmem", "4096 16384 4194304"),
         // A flow keeps its hash, and so its queue, after a timeout: the hash of a real gateway
         // is made from addresses and ports, but a veth pair hands on the sender's.
         ("net/core/txrehash", "0"),
@@ -238,7 +228,7 @@ fn host(spec: &Spec, side: Side) -> Result<(), String> {
     ] {
         sysctl(setting, value)?;
     }
-    Ok(())
+    hosts::prepare(spec, side)
 }
 
 /// The settings of one end of an application.
@@ -266,49 +256,38 @@ fn used(spec: &Spec, direction: Direction) -> Vec<usize> {
     links
 }
 
-/// The delays after a direction's bottleneck.
-fn delays(spec: &Spec, direction: Direction) -> Result<(), String> {
-    let exit = if direction == Direction::Up { "p0" } else { "g0" };
-    let netem = |app: &AppSpec| {
-        let way = way(app, direction);
-        // tc knows no nanoseconds here, but fractions of microseconds.
-        let us = |ns: u64| format!("{}.{:03}us", ns / 1_000, ns % 1_000);
-        let delay = us(way.delay_ns + way.jitter_ns / 2);
-        let mut text = format!("netem limit 1000000 delay {delay}");
-        if way.jitter_ns > 0 {
-            text = format!("{text} {}", us(way.jitter_ns / 2));
-        }
-        if way.loss > 0.0 {
-            text = format!("{text} loss {}%", 100.0 * way.loss);
-        }
-        text
+/// Gives packets the priority of their application where they come to a bottleneck: a cable and a
+/// router both forget what the sender's socket gave them (`____dev_forward_skb`, `ip_forward`).
+fn priorities(device: &str, spec: &Spec, direction: Direction) -> Result<(), String> {
+    let sender = direction.receiver().peer();
+    let set = |(index, app): (usize, &AppSpec)| {
+        let (from, priority) = (address(index, sender), app.priority.filter(|&it| it > 0)?);
+        Some(format!(
+            "tc filter add dev {device} egress protocol ip prio 1 u32 match ip src {from}/32 \
+             action skbedit priority 0:{priority:x}"
+        ))
     };
-    let mut kinds: Vec<String> = spec.apps.iter().map(netem).collect();
-    kinds.sort();
-    kinds.dedup();
-    if let [one] = &kinds[..] {
-        return run_all(&[format!("tc qdisc add dev {exit} root {one}")]);
+    let filters: Vec<_> = spec.apps.iter().enumerate().filter_map(set).collect();
+    if filters.is_empty() {
+        return Ok(());
     }
-    let bands = kinds.len().max(2);
-    let zeros = ["0"; 16].join(" ");
-    let mut lines =
-        vec![format!("tc qdisc add dev {exit} root handle 1: prio bands {bands} priomap {zeros}")];
-    for (band, kind) in kinds.iter().enumerate() {
-        lines.push(format!("tc qdisc add dev {exit} parent 1:{:x} {kind}", band + 1));
+    run_all(&[format!("tc qdisc add dev {device} clsact")])?;
+    run_all(&filters)?;
+    let shown = run(&format!("tc -j filter show dev {device} egress"))?;
+    let there = shown.matches("\"skbedit\"").count();
+    if there != filters.len() {
+        let wanted = filters.len();
+        return Err(format!("{device}: {wanted} priorities were asked for, but there is {shown}"));
     }
-    for (index, app) in spec.apps.iter().enumerate() {
-        let band = kinds.iter().position(|kind| *kind == netem(app)).unwrap_or(0) + 1;
-        let from = address(index, if direction == Direction::Up { Side::Home } else { Side::Wan });
-        lines.push(format!(
-            "tc filter add dev {exit} parent 1: protocol ip prio 1 u32 \
-             match ip src {from}/32 flowid 1:{band:x}"
-        ));
-    }
-    run_all(&lines)
+    Ok(())
 }
 
 /// Says why the kernel cannot run a trial, if it cannot.
 pub(crate) fn check(spec: &Spec) -> Result<(), String> {
+    // What the simulator refuses, whoever its own TCPs are.
+    let mut general = spec.clone();
+    general.apps.iter_mut().for_each(hosts::forget_controllers);
+    aqmlab_sim::check(&general).map_err(|error| error.to_string())?;
     if spec.apps.len() > MOST_APPS {
         return Err(format!(
             "apps: {}; the kernel engine has room for {MOST_APPS}",
@@ -338,20 +317,8 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
     for (index, app) in spec.apps.iter().enumerate() {
         check_app(&format!("apps[{index}]"), app, [&up, &down])?;
     }
-    for direction in Direction::BOTH {
-        let mut ways: Vec<_> = spec.apps.iter().map(|app| key(way(app, direction))).collect();
-        ways.sort_unstable();
-        ways.dedup();
-        if ways.len() > MOST_WAYS {
-            let problem = "different delays, jitters and losses; the kernel engine has";
-            return Err(format!("apps.{}: {} {problem} {MOST_WAYS}", direction.name(), ways.len()));
-        }
-    }
-    Ok(())
-}
-
-fn key(way: &RouteSpec) -> (u64, u64, u64) {
-    (way.delay_ns, way.jitter_ns, way.loss.to_bits())
+    hosts::check_together(spec)?;
+    ways::check(spec)
 }
 
 fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String> {
@@ -362,13 +329,10 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
                 "{at}.links: all applications must share the kernel's one bottleneck"
             ));
         }
-        if way.jitter_ns > 0 && !way.reorder {
-            return Err(format!("{at}.jitter_ns: netem reorders what it jitters; set reorder"));
-        }
     }
     for side in [Side::Home, Side::Wan] {
         let at = format!("{at}.{}", if side == Side::Home { "home" } else { "wan" });
-        crate::hosts::check(&at, tcp_of(app, side))?;
+        hosts::check(&at, tcp_of(app, side))?;
     }
     Ok(())
 }
@@ -407,11 +371,32 @@ mod tests {
             (r#"{"links": [0, 1], "delay_ns": 0}"#, "links: 2 bottlenecks up"),
             (r#"{"links": [1], "delay_ns": 0}"#, "links: one link is used in both"),
             (r#"{"links": [], "delay_ns": 0}"#, "links[0]: no application uses it"),
-            (r#"{"links": [0], "delay_ns": 0, "jitter_ns": 5}"#, "apps[0].up.jitter_ns"),
+            (r#"{"links": [0], "delay_ns": 0, "jitter_ns": 5000000000}"#, "apps[0].up.jitter_ns"),
         ] {
             let problem = check(&spec(up, plain)).expect_err("it cannot be built");
             assert!(problem.starts_with(said), "{problem}");
         }
+    }
+
+    #[test]
+    fn datagrams_that_would_be_fragmented_are_refused() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
+        let mut spec = spec(&way(0), &way(1));
+        spec.apps[0].app.kind = "cbr".into();
+        spec.apps[0].app.params.insert("payload".into(), 1_472.into());
+        assert_eq!(check(&spec), Ok(()));
+        spec.apps[0].app.params.insert("payload".into(), 1_473.into());
+        let problem = check(&spec).expect_err("it does not fit");
+        assert!(problem.starts_with("apps[0].app.payload: 1473 B"), "{problem}");
+    }
+
+    #[test]
+    fn what_the_simulator_refuses_is_refused() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
+        let mut wrong = spec(&way(0), &way(1));
+        wrong.apps[0].up.links = vec![7];
+        let problem = check(&wrong).expect_err("there is no such link");
+        assert!(problem.contains("apps[0].up.links"), "{problem}");
     }
 
     #[test]

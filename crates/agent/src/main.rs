@@ -10,16 +10,21 @@
 //! | `guest`    | what the first process of a machine has to do                     |
 //! | `lab`      | namespaces, cables, delays; which trials the kernel can run       |
 //! | `qdiscs`   | bottlenecks, installed and read back                              |
+//! | `disciplines` | our disciplines and parameters in the kernel's words           |
+//! | `ways`     | what follows a bottleneck: wire, delay, jitter, loss              |
 //! | `hosts`    | a TCP endpoint as socket options                                  |
 //! | `sockets`  | connections and datagrams                                         |
 //! | `world`    | applications and the loop that calls them; `due` is its calendar  |
 //! | `hand`     | the world as an application sees it                               |
-//! | `tap`      | what passes the two ends                                          |
+//! | `tap`      | what passes the two ends; `ring` brings it from the kernel        |
+//! | `waits`    | how long packets waited in the disciplines                        |
 //! | `stats`    | the counters of disciplines                                       |
 //! | `tables`   | what comes out, in `rows`; `output` writes it                     |
+//! | `trace`    | what disciplines do, packet by packet, instead of a trial         |
 //! | `run`      | programs and kernel settings                                      |
-//! | `sys`      | system calls: the only unsafe code                                |
+//! | `sys`      | system calls: the only unsafe code but `ring`'s                   |
 
+mod disciplines;
 mod due;
 mod guest;
 mod hand;
@@ -27,6 +32,7 @@ mod hosts;
 mod lab;
 mod output;
 mod qdiscs;
+mod ring;
 mod rows;
 mod run;
 mod sockets;
@@ -34,9 +40,14 @@ mod stats;
 mod sys;
 mod tables;
 mod tap;
+mod trace;
+mod waits;
+mod ways;
 mod world;
 
 use std::process::ExitCode;
+
+use aqmlab_sim::Spec;
 
 use crate::lab::Lab;
 use crate::tables::View;
@@ -44,11 +55,7 @@ use crate::world::World;
 
 fn main() -> ExitCode {
     if std::process::id() != 1 {
-        eprintln!(
-            "aqmlab-agent is the first process of a virtual machine; \
-             `aqmlab run --engine kernel` starts one"
-        );
-        return ExitCode::from(2);
+        return elsewhere();
     }
     // The console is all that is left if this fails.
     if let Err(problem) = guest::set_up() {
@@ -60,12 +67,47 @@ fn main() -> ExitCode {
     guest::end();
 }
 
+/// What it does outside of a machine: `aqmlab-agent check` says why the kernel cannot run the
+/// trial on standard input, if it cannot, and ends with 1.
+fn elsewhere() -> ExitCode {
+    if std::env::args().nth(1).as_deref() != Some("check") {
+        eprintln!(
+            "aqmlab-agent is the first process of a virtual machine; \
+             `aqmlab run --engine kernel` starts one"
+        );
+        return ExitCode::from(2);
+    }
+    match std::io::read_to_string(std::io::stdin()) {
+        Ok(json) => checked(&json).map_or_else(
+            |problem| {
+                println!("{problem}");
+                ExitCode::from(1)
+            },
+            |_| ExitCode::SUCCESS,
+        ),
+        Err(error) => {
+            eprintln!("standard input: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A trial that the kernel can run.
+fn checked(json: &str) -> Result<Spec, String> {
+    let spec = aqmlab_sim::parse(json).map_err(|error| error.to_string())?;
+    lab::check(&spec)?;
+    Ok(spec)
+}
+
 /// Runs the trial; an error says whether it was refused as it is, and why.
 fn trial() -> Result<String, (bool, String)> {
     let json = std::fs::read_to_string(guest::SPEC)
         .map_err(|error| (false, format!("{}: {error}", guest::SPEC)))?;
-    let spec = aqmlab_sim::parse(&json).map_err(|error| (true, error.to_string()))?;
-    lab::check(&spec).map_err(|problem| (true, problem))?;
+    if let Some(traces) = trace::wanted(&json) {
+        let traces = traces.map_err(|problem| (true, problem))?;
+        return trace::record(&traces, guest::tick).map_err(|problem| (false, problem));
+    }
+    let spec = checked(&json).map_err(|problem| (true, problem))?;
     let failed = |problem| (false, problem);
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let lab = Lab::build(&spec).map_err(failed)?;

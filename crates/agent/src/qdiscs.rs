@@ -1,21 +1,37 @@
 //! Bottlenecks: HTB and a discipline, installed with `tc` and read back.
 //!
 //! **Sizes.** The kernel counts a packet with its Ethernet header, 14 bytes more than IP. A size
-//! table (`stab`) at HTB takes them off and adds the link's overhead, so that a rate means what it
-//! means in the simulator. HTB's child counts the same: a discipline there counts what the link
-//! charges, where the simulator's adds [`OverheadSpec::counted`] of its own.
+//! table (`stab`) at HTB's root makes that the IP length and [`OverheadSpec::counted`], which is
+//! what the discipline counts; HTB's class adds the rest of what the link charges. So a rate, and
+//! a limit in bytes, mean what they mean in the simulator. HTB cannot charge less than its
+//! discipline counts, so such links are refused.
 //!
-//! **Where it differs from an ideal link.** HTB lets a packet go when its bucket is not in debt
-//! and pays afterwards: the packet leaves at the beginning of its time on the wire, not at the
-//! end; and after a pause there is credit for one packet more.
+//! **Bursts.** HTB lets a packet go whenever its bucket is not in debt, and pays afterwards. A link
+//! that is said to be shaped by HTB has the bucket that tc gives it, [`BURST`]. For a line, with
+//! a bucket of [`SLACK_NS`] of the link's time it is never more than that ahead of an ideal link
+//! (one with room for a packet would send two at once after a pause), yet makes up for a timer
+//! that rings late, so that a busy link carries its whole rate. A packet leaves at the beginning
+//! of its time on the wire; for a line, [`crate::ways`] adds that time.
 //!
 //! [`OverheadSpec::counted`]: aqmlab_sim::spec::OverheadSpec::counted
 
-use aqmlab_core::{Args, Direction, Param, Value};
-use aqmlab_sim::spec::LinkSpec;
+use aqmlab_core::Direction;
+use aqmlab_sim::spec::{LinkSpec, ShaperSpec};
 use serde_json::Value as Json;
 
+use crate::disciplines::{self, Wanted};
 use crate::run::{run, run_all};
+use crate::stats::Asker;
+
+/// By how much a link may be ahead of an ideal one, and how late HTB's timer may ring without a
+/// loss of rate: several times the jitter of timers in a guest.
+const SLACK_NS: u64 = 100_000;
+/// Bytes of the bucket that tc gives HTB on Ethernet, as in the simulator.
+const BURST: u64 = 1_600;
+/// The highest rate: HTB and netem keep rates in bytes per second in 32 bits without an extension.
+const MOST_BPS: u64 = 10_000_000_000;
+/// The lowest: below it a packet's time leaves HTB's range of a minute.
+const LEAST_BPS: u64 = 8_000;
 
 /// A discipline that was installed and read back.
 pub(crate) struct Installed {
@@ -27,290 +43,256 @@ pub(crate) struct Installed {
     pub(crate) direction: Direction,
 }
 
-/// A parameter: ours, tc's, and the name in tc's JSON if it can be read back.
-struct Known {
-    ours: &'static str,
-    tc: &'static str,
-    json: Option<&'static str>,
-}
-
-const fn known(ours: &'static str, tc: &'static str, json: &'static str) -> Known {
-    Known { ours, tc, json: Some(json) }
-}
-
-/// Our names of the disciplines that the kernel has, and their parameters in the order in which
-/// tc takes them.
-const KINDS: &[(&str, &[Known])] = &[
-    ("pfifo", &[known("limit", "limit", "limit")]),
-    ("bfifo", &[known("limit", "limit", "limit")]),
-    (
-        "codel",
-        &[
-            known("limit", "limit", "limit"),
-            known("target", "target", "target"),
-            known("interval", "interval", "interval"),
-            known("ecn", "ecn", "ecn"),
-            known("ce_threshold", "ce_threshold", "ce_threshold"),
-        ],
-    ),
-    (
-        "fq_codel",
-        &[
-            known("limit", "limit", "limit"),
-            known("flows", "flows", "flows"),
-            known("quantum", "quantum", "quantum"),
-            known("target", "target", "target"),
-            known("interval", "interval", "interval"),
-            known("memory_limit", "memory_limit", "memory_limit"),
-            known("ecn", "ecn", "ecn"),
-            known("ce_threshold", "ce_threshold", "ce_threshold"),
-            known("drop_batch", "drop_batch", "drop_batch"),
-        ],
-    ),
-    (
-        "pie",
-        &[
-            known("limit", "limit", "limit"),
-            known("target", "target", "target"),
-            known("tupdate", "tupdate", "tupdate"),
-            known("alpha", "alpha", "alpha"),
-            known("beta", "beta", "beta"),
-            known("ecn", "ecn", "ecn"),
-            known("bytemode", "bytemode", "bytemode"),
-        ],
-    ),
-    (
-        "fq_pie",
-        &[
-            known("limit", "limit", "limit"),
-            known("flows", "flows", "flows"),
-            known("target", "target", "target"),
-            known("tupdate", "tupdate", "tupdate"),
-            known("alpha", "alpha", "alpha"),
-            known("beta", "beta", "beta"),
-            known("quantum", "quantum", "quantum"),
-            known("memory_limit", "memory_limit", "memory_limit"),
-            known("ecn_prob", "ecn_prob", "ecn_prob"),
-            known("ecn", "ecn", "ecn"),
-            known("bytemode", "bytemode", "bytemode"),
-        ],
-    ),
-];
-
-fn find(kind: &str) -> Option<&'static (&'static str, &'static [Known])> {
-    KINDS.iter().find(|(name, _)| *name == kind)
-}
-
 /// Says why the kernel cannot make a link, if it cannot.
 pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
-    let (_, parameters) = find(&link.qdisc.kind).ok_or_else(|| {
-        let known: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
-        let problem = format!("the kernel engine has {}", known.join(", "));
-        format!("{at}.qdisc: `{}`: {problem}", link.qdisc.kind)
-    })?;
-    let args = arguments(link)?;
-    for name in link.qdisc.params.keys() {
-        let unknown = parameters.iter().all(|known| known.ours != name);
-        if unknown && args.differs(name) {
-            return Err(format!("{at}.qdisc.{name}: the kernel has no such parameter"));
-        }
+    disciplines::wanted(at, link)?;
+    let over = link.overhead;
+    if !(LEAST_BPS..=MOST_BPS).contains(&link.rate_bps) {
+        let range = format!("{LEAST_BPS} to {MOST_BPS}");
+        return Err(format!(
+            "{at}.rate_bps: {}: the kernel engine has {range} bit/s",
+            link.rate_bps
+        ));
+    }
+    if over.counted > over.bytes {
+        return Err(format!(
+            "{at}.overhead.counted: {} B, but the link charges {} B: HTB cannot charge less than \
+             its discipline counts; `ip` and `ethernet` charge as much",
+            over.counted, over.bytes
+        ));
+    }
+    // The kernel keeps both in 16 bits.
+    if over.bytes.max(over.minimum) > 1_500 {
+        return Err(format!("{at}.overhead: more than 1500 B; the kernel engine has less"));
+    }
+    if link.own {
+        return Err(format!(
+            "{at}.own: a host's own link (path.lan): the kernel engine has only the bottleneck of \
+             the gateway; leave path.lan out"
+        ));
     }
     Ok(())
 }
 
-/// The arguments of a link's discipline, defaults of the simulator included, so that both engines
-/// run with the same ones whatever the kernel's defaults are.
-struct Chosen {
-    params: &'static [Param],
-    args: Args,
+/// What a link charges for an IP packet.
+pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
+    let framed = u64::from((ip_len + link.overhead.bytes).max(link.overhead.minimum));
+    if link.overhead.atm { framed.div_ceil(48) * 53 } else { framed }
 }
 
-impl Chosen {
-    fn value(&self, name: &str) -> Option<Value> {
-        let param = self.params.iter().find(|param| param.name == name)?;
-        Some(match param.default {
-            Value::Duration(_) => Value::Duration(self.args.duration(name)),
-            Value::MaybeDuration(_) => Value::MaybeDuration(self.args.maybe_duration(name)),
-            Value::Count(_) => Value::Count(self.args.count(name)),
-            Value::Bytes(_) => Value::Bytes(self.args.bytes(name)),
-            Value::Rate(_) => Value::Rate(self.args.rate(name)),
-            Value::Number(_) => Value::Number(self.args.number(name)),
-            Value::Flag(_) => Value::Flag(self.args.flag(name)),
-            Value::Word(_, all) => Value::Word(self.args.word(name), all),
-        })
-    }
-
-    fn differs(&self, name: &str) -> bool {
-        let param = self.params.iter().find(|param| param.name == name);
-        param.is_some_and(|param| self.value(name) != Some(param.default))
-    }
-}
-
-fn arguments(link: &LinkSpec) -> Result<Chosen, String> {
-    let kind = aqmlab_qdisc::kinds::find(&link.qdisc.kind)
-        .ok_or_else(|| format!("there is no discipline called `{}`", link.qdisc.kind))?;
-    let args = aqmlab_sim::arguments::arguments("qdisc", kind.params, &link.qdisc.params)
-        .map_err(|error| error.to_string())?;
-    Ok(Chosen { params: kind.params, args })
-}
-
-/// Makes a link where packets leave through `device`.
+/// Makes a link where packets leave through `device`, in whose namespace this process is.
 pub(crate) fn install(
     device: &str,
     link: &LinkSpec,
     direction: Direction,
 ) -> Result<Installed, String> {
-    let (kind, _) = find(&link.qdisc.kind).ok_or("the trial was not checked")?;
-    let parameters = parameters(link)?;
-    let options: Vec<_> = parameters.iter().map(|given| given.text.as_str()).collect();
-    let rate = link.rate_bps;
-    let burst = link.overhead.bytes + 1_600;
-    run_all(&[
-        format!("tc qdisc add dev {device} root handle 1: {} htb default 1", size_table(link)),
+    let wanted = disciplines::wanted(&link.name, link)?;
+    let htb = Htb::of(link);
+    let mut lines = vec![
+        format!("tc qdisc add dev {device} root handle 1: {} htb default 1", htb.table()),
+        format!("tc class add dev {device} parent 1: classid 1:1 htb {}", htb.class()),
         format!(
-            "tc class add dev {device} parent 1: classid 1:1 htb \
-             rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum 1514"
+            "tc qdisc add dev {device} parent 1:1 handle 10: {} {}",
+            wanted.kind, wanted.options
         ),
-        format!("tc qdisc add dev {device} parent 1:1 handle 10: {kind} {}", options.join(" ")),
-    ])?;
-    read_back(device, kind, &parameters)?;
-    let device = crate::sys::interface(device).map_err(|error| format!("{device}: {error}"))?;
-    Ok(Installed { device, kind, direction })
-}
-
-fn size_table(link: &LinkSpec) -> String {
-    let overhead = i64::from(link.overhead.bytes) - 14;
-    let mut text = format!("stab overhead {overhead}");
-    if link.overhead.minimum > 0 {
-        text = format!("{text} mpu {}", link.overhead.minimum);
+    ];
+    if let Some(packets) = wanted.device_queue {
+        lines.insert(0, format!("ip link set dev {device} txqueuelen {packets}"));
     }
-    if link.overhead.atm {
-        text += " linklayer atm";
+    run_all(&lines)?;
+    let index = crate::sys::interface(device).map_err(|error| format!("{device}: {error}"))?;
+    htb.read_back(index).map_err(|problem| format!("{device}: {problem}"))?;
+    read_back(device, &wanted, &htb).map_err(|problem| format!("{device}: {problem}"))?;
+    Ok(Installed { device: index, kind: wanted.kind, direction })
+}
+
+/// What the shaper is to be.
+#[derive(Debug, PartialEq, Eq)]
+struct Htb {
+    rate_bps: u64,
+    /// Bytes of the bucket.
+    burst: u64,
+    /// What the size table adds to the length of a frame.
+    counted: i64,
+    /// What the class adds to that.
+    overhead: u32,
+    minimum: u32,
+    atm: bool,
+}
+
+impl Htb {
+    fn of(link: &LinkSpec) -> Self {
+        let over = link.overhead;
+        Self {
+            rate_bps: link.rate_bps,
+            burst: match link.shaper {
+                // tc takes a bucket of nothing for one that it should choose.
+                ShaperSpec::Line => (link.rate_bps / 8 * SLACK_NS / 1_000_000_000).max(1),
+                ShaperSpec::Htb => BURST,
+            },
+            counted: i64::from(over.counted) - 14,
+            overhead: over.bytes - over.counted,
+            minimum: over.minimum,
+            atm: over.atm,
+        }
     }
-    text
-}
 
-/// A parameter as tc takes it, and what its JSON should say.
-struct Given {
-    text: String,
-    want: Option<(&'static str, Json)>,
-}
+    /// The size table; tc takes no empty one.
+    fn table(&self) -> String {
+        if self.counted == 0 { String::new() } else { format!("stab overhead {}", self.counted) }
+    }
 
-fn parameters(link: &LinkSpec) -> Result<Vec<Given>, String> {
-    let chosen = arguments(link)?;
-    let (_, known) = find(&link.qdisc.kind).ok_or("the trial was not checked")?;
-    let mut given = Vec::new();
-    for known in *known {
-        let Some(value) = chosen.value(known.ours) else { continue };
-        let (text, json) = match value {
-            Value::Duration(span) | Value::MaybeDuration(Some(span)) => {
-                let us = span.as_micros();
-                (format!("{} {us}us", known.tc), Json::from(us))
+    fn class(&self) -> String {
+        let Self { rate_bps, burst, overhead, minimum, .. } = self;
+        let layer = if self.atm { "atm" } else { "ethernet" };
+        format!(
+            "rate {rate_bps}bit ceil {rate_bps}bit burst {burst} cburst {burst} quantum 1514 \
+             overhead {overhead} mpu {minimum} linklayer {layer}"
+        )
+    }
+
+    /// Compares with the class that the kernel has.
+    fn read_back(&self, device: u32) -> Result<(), String> {
+        let options = Asker::new()?.class(device)?;
+        self.compare(&options)
+    }
+
+    /// Compares with a `tc_htb_opt` of `linux/pkt_sched.h`.
+    fn compare(&self, options: &[u8]) -> Result<(), String> {
+        let byte = |at: usize| u64::from(options.get(at).copied().unwrap_or_default());
+        let half = |at: usize| byte(at) | byte(at + 1) << 8;
+        let word = |at: usize| half(at) | half(at + 2) << 16;
+        // Times are in ticks of 64 ns.
+        let bucket_ns = self.burst * 8_000_000_000 / self.rate_bps;
+        for (name, got, want) in [
+            ("linklayer", byte(1) & 0xf, if self.atm { 2 } else { 1 }),
+            ("overhead", half(2), self.overhead.into()),
+            ("mpu", half(6), self.minimum.into()),
+            ("rate", word(8), self.rate_bps / 8),
+            ("ceil", word(20), self.rate_bps / 8),
+            ("burst", word(24), bucket_ns / 64),
+            ("cburst", word(28), bucket_ns / 64),
+        ] {
+            let near = name.ends_with("burst") && got.abs_diff(want) <= 1 + want / 100;
+            if got != want && !near {
+                let problem = format!("{name} {want} was asked for, but the kernel has {got}");
+                return Err(format!("htb: {problem}"));
             }
-            Value::MaybeDuration(None) => continue,
-            Value::Count(count) => (format!("{} {count}", known.tc), Json::from(count)),
-            Value::Bytes(size) => (format!("{} {}", known.tc, size.0), Json::from(size.0)),
-            Value::Number(number) => (format!("{} {number}", known.tc), Json::from(number)),
-            Value::Flag(true) => (known.tc.into(), Json::from(true)),
-            Value::Flag(false) if known.tc == "ecn" => ("noecn".into(), Json::from(false)),
-            Value::Flag(false) => (String::new(), Json::from(false)),
-            Value::Rate(rate) => (format!("{} {}bit", known.tc, rate.as_bps()), Json::Null),
-            Value::Word(word, _) => (format!("{} {word}", known.tc), Json::from(word)),
-        };
-        given.push(Given { text, want: known.json.map(|name| (name, json)) });
+        }
+        Ok(())
     }
-    Ok(given)
 }
 
 /// Reads back what is installed: a discipline that the kernel did not take silently leaves a
 /// FIFO of a thousand packets.
-fn read_back(device: &str, kind: &str, parameters: &[Given]) -> Result<(), String> {
-    let shown = run(&format!("tc -j qdisc show dev {device}"))?;
-    let all: Vec<Json> = serde_json::from_str(&shown)
-        .map_err(|error| format!("tc's answer for {device}: {error}: {shown}"))?;
-    let child = all.iter().find(|qdisc| qdisc["handle"] == "10:");
-    let found = child.map_or("nothing", |qdisc| qdisc["kind"].as_str().unwrap_or("nothing"));
-    if found != kind {
-        return Err(format!("{device}: {kind} was asked for, but the kernel has {found}"));
+fn read_back(device: &str, wanted: &Wanted, htb: &Htb) -> Result<(), String> {
+    let all = show(device)?;
+    let of = |handle: &str| all.iter().find(|qdisc| qdisc["handle"] == handle);
+    let root = of("1:").ok_or("no htb")?;
+    let counted = root["stab"]["overhead"].as_i64().unwrap_or(0);
+    if root["kind"] != "htb" || counted != htb.counted {
+        let want = htb.counted;
+        return Err(format!("htb with a size table of {want} was asked for, but there is {root}"));
     }
-    let options = &child.ok_or("no child")?["options"];
-    for (name, want) in parameters.iter().filter_map(|given| given.want.as_ref()) {
-        let got = &options[name];
-        let unit = if *name == "tupdate" { TICK_US } else { 1.0 };
-        // A switch that is off is not shown.
-        let same = got == want
-            || (got.is_null() && want.as_bool() == Some(false))
-            || near(got, want, unit);
-        if !same {
-            let problem = format!("{name} {want} was asked for, but the kernel has {got}");
-            return Err(format!("{device}: {kind}: {problem}: {shown}"));
+    disciplines::compare(wanted, of("10:").unwrap_or(&Json::Null))?;
+    if let Some(packets) = wanted.device_queue {
+        let shown = json(&run(&format!("ip -j link show dev {device}"))?)?;
+        let got = &shown[0]["txqlen"];
+        if *got != packets {
+            return Err(format!("a queue of {packets} was asked for, but the device has {got}"));
         }
     }
     Ok(())
 }
 
-/// The jiffies of kernels built with `CONFIG_HZ=250`, the coarsest that distributions have but
-/// for 100; PIE's timer runs by them, and `tc` shows what it was rounded up to.
-const TICK_US: f64 = 4_000.0;
+/// The disciplines of a device, as tc shows them.
+pub(crate) fn show(device: &str) -> Result<Vec<Json>, String> {
+    let all = json(&run(&format!("tc -d -j qdisc show dev {device}"))?)?;
+    Ok(all.as_array().cloned().unwrap_or_default())
+}
 
-/// Whether two times are the same to the kernel: it keeps them in units of 1.024 µs, so tc shows
-/// one microsecond less at times, and some in jiffies.
-fn near(got: &Json, want: &Json, unit: f64) -> bool {
-    match (got.as_f64(), want.as_f64()) {
-        (Some(got), Some(want)) => (got - want).abs() <= unit && want > 100.0,
-        _ => false,
-    }
+fn json(text: &str) -> Result<Json, String> {
+    serde_json::from_str(text).map_err(|error| format!("what tc or ip said: {error}: {text}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    fn link(json: &str) -> LinkSpec {
-        let whole = format!(r#"{{"name": "up", "rate_bps": 1000000, "qdisc": {json}}}"#);
-        serde_json::from_str(&whole).expect("it is a link")
+    fn link(overhead: &Json) -> LinkSpec {
+        let whole = json!({
+            "name": "up", "rate_bps": 12_000_000, "qdisc": {"kind": "pfifo"}, "overhead": overhead,
+        });
+        serde_json::from_value(whole).expect("it is a link")
+    }
+
+    /// Length of a frame after the size table, and what HTB charges for it.
+    fn by_htb(htb: &Htb, ip_len: i64) -> (i64, i64) {
+        let counted = ip_len + 14 + htb.counted;
+        let framed = (counted + i64::from(htb.overhead)).max(htb.minimum.into());
+        (counted, if htb.atm { (framed + 47) / 48 * 53 } else { framed })
     }
 
     #[test]
-    fn defaults_are_given_too_so_that_both_engines_have_the_same() {
-        let link = link(r#"{"kind": "fq_codel", "params": {"target": 7000000, "ecn": false}}"#);
-        let given = parameters(&link).expect("the kernel has it");
-        let texts: Vec<_> = given.iter().map(|given| given.text.as_str()).collect();
-        for text in ["limit 10240", "target 7000us", "interval 100000us", "noecn"] {
-            assert!(texts.contains(&text), "{text} is not in {texts:?}");
-        }
-    }
-
-    #[test]
-    fn what_the_kernel_does_not_have_is_refused_by_name() {
-        for (json, said) in [
-            (r#"{"kind": "fq_codel_freebsd"}"#, "links[0].qdisc: `fq_codel_freebsd`"),
-            (r#"{"kind": "codel", "params": {"mtu": 300}}"#, "links[0].qdisc.mtu"),
+    fn the_discipline_counts_and_the_link_charges_what_the_simulator_does() {
+        for (overhead, want) in [
+            (json!({}), (1_500, 1_500)),
+            (json!({"bytes": 14, "counted": 14}), (1_514, 1_514)),
+            (json!({"bytes": 38, "minimum": 84, "counted": 14}), (1_514, 1_538)),
+            (json!({"bytes": 40, "atm": true, "counted": 14}), (1_514, 33 * 53)),
         ] {
-            let problem = check("links[0]", &link(json)).expect_err("it cannot be made");
-            assert!(problem.starts_with(said), "{problem}");
+            let link = link(&overhead);
+            assert_eq!(check("links[0]", &link), Ok(()));
+            assert_eq!(by_htb(&Htb::of(&link), 1_500), want, "{overhead}");
+            assert_eq!(charged(&link, 1_500), want.1 as u64);
         }
-        assert_eq!(
-            check("links[0]", &link(r#"{"kind": "codel", "params": {"mtu": 1514}}"#)),
-            Ok(())
-        );
+        let small = link(&json!({"bytes": 38, "minimum": 84}));
+        assert_eq!(by_htb(&Htb::of(&small), 40).1, 84);
+        assert_eq!(charged(&small, 40), 84);
     }
 
     #[test]
-    fn a_link_charges_ip_bytes_and_its_overhead() {
-        let mut link = link(r#"{"kind": "pfifo"}"#);
-        assert_eq!(size_table(&link), "stab overhead -14");
-        link.overhead.bytes = 24;
-        link.overhead.atm = true;
-        assert_eq!(size_table(&link), "stab overhead 10 linklayer atm");
+    fn links_that_htb_cannot_be_are_refused_by_name() {
+        let change = |change: fn(&mut LinkSpec)| {
+            let mut link = link(&json!({}));
+            change(&mut link);
+            check("links[0]", &link).expect_err("it cannot be made")
+        };
+        for (said, at) in [
+            (change(|link| link.overhead.counted = 14), "links[0].overhead.counted: 14 B"),
+            (change(|link| link.rate_bps = 1_000), "links[0].rate_bps: 1000"),
+            (change(|link| link.overhead.minimum = 9_000), "links[0].overhead"),
+            (change(|link| link.own = true), "links[0].own"),
+            (change(|link| link.qdisc.kind = "pie_freebsd".into()), "links[0].qdisc"),
+        ] {
+            assert!(said.starts_with(at), "{said}");
+        }
     }
 
     #[test]
-    fn a_time_that_the_kernel_rounded_is_the_same_and_another_is_not() {
-        assert!(near(&Json::from(4_999), &Json::from(5_000), 1.0));
-        assert!(!near(&Json::from(4_990), &Json::from(5_000), 1.0));
-        assert!(near(&Json::from(16_000), &Json::from(15_000), TICK_US));
-        assert!(!near(&Json::from(99), &Json::from(100), 1.0));
-        assert!(!near(&Json::Null, &Json::from(5_000), 1.0));
+    fn the_bucket_is_a_tenth_of_a_millisecond_or_what_tc_gives() {
+        let mut link = link(&json!({}));
+        assert_eq!(Htb::of(&link).burst, 150);
+        link.rate_bps = 64_000;
+        assert_eq!(Htb::of(&link).burst, 1);
+        link.shaper = ShaperSpec::Htb;
+        assert_eq!(Htb::of(&link).burst, 1_600);
+    }
+
+    #[test]
+    fn a_class_that_differs_is_found_out() {
+        let htb = Htb::of(&link(&json!({"bytes": 38, "minimum": 84, "counted": 14})));
+        let mut options = vec![0; 44];
+        for (at, value) in [(8, 1_500_000_u32), (20, 1_500_000), (24, 1_562), (28, 1_562)] {
+            options[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        options[1] = 1;
+        options[2..4].copy_from_slice(&24_u16.to_le_bytes());
+        options[6..8].copy_from_slice(&84_u16.to_le_bytes());
+        assert_eq!(htb.compare(&options), Ok(()));
+        options[6] = 0;
+        let problem = htb.compare(&options).expect_err("the minimum differs");
+        assert!(problem.contains("mpu 84 was asked for, but the kernel has 0"), "{problem}");
     }
 }

@@ -60,6 +60,13 @@ impl Rows {
         }
     }
 
+    /// The table with its columns in this order.
+    pub(crate) fn in_order(self, names: &[&str]) -> Table {
+        let mut columns = self.table().columns;
+        columns.sort_by_key(|(name, _)| names.iter().position(|known| known == name));
+        Table::new(columns)
+    }
+
     pub(crate) fn table(self) -> Table {
         let words = self.words.into_iter().map(|(name, at, words)| (name, Column::Word(at, words)));
         let flags = self.flags.into_iter().map(|(name, values)| (name, Column::Flag(values)));

@@ -27,8 +27,14 @@ pub(crate) fn run_all(lines: &[String]) -> Result<(), String> {
     lines.iter().try_for_each(|line| run(line).map(drop))
 }
 
-/// Writes a kernel setting, a path below `/proc/sys`.
+/// Writes a kernel setting, a path below `/proc/sys`, and reads it back.
 pub(crate) fn sysctl(name: &str, value: &str) -> Result<(), String> {
     let path = format!("/proc/sys/{name}");
-    std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))
+    let failed = |error| format!("{path} = {value}: {error}");
+    std::fs::write(&path, value).map_err(failed)?;
+    let got = std::fs::read_to_string(&path).map_err(failed)?;
+    if got.split_whitespace().eq(value.split_whitespace()) {
+        return Ok(());
+    }
+    Err(format!("{path}: {value} was asked for, but the kernel has {}", got.trim()))
 }

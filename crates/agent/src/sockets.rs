@@ -215,7 +215,7 @@ impl Info {
 
 /// The port of the end that did not open, as in the simulator.
 pub(crate) const fn service(app: usize) -> u16 {
-    5_000 + (app % 1_000) as u16
+    61_000 + (app % 1_000) as u16
 }
 
 /// A listening socket for an application, in the namespace in which this process is.

@@ -28,8 +28,11 @@ const HEADER: usize = 16;
 const TC_MESSAGE: usize = 20;
 /// The handle of the disciplines under HTB, `10:`.
 const CHILD: u32 = 0x10_0000;
+/// That of HTB's class, `1:1`.
+const CLASS: u32 = 0x1_0001;
 // Attributes of linux/rtnetlink.h and linux/gen_stats.h.
 const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
@@ -44,28 +47,50 @@ impl Asker {
 
     /// The counters of the discipline below HTB on a device.
     pub(crate) fn ask(&mut self, device: u32) -> Result<Counters, String> {
+        let mut found = None;
+        self.dump(libc::RTM_GETQDISC, [device, CHILD], |body| found = Some(counters(body)))?;
+        found.ok_or_else(|| format!("the discipline of device {device} is gone"))
+    }
+
+    /// The `tc_htb_opt` of HTB's class on a device.
+    pub(crate) fn class(&mut self, device: u32) -> Result<Vec<u8>, String> {
+        let mut found = None;
+        self.dump(libc::RTM_GETTCLASS, [device, CLASS], |body| {
+            let options = attributes(body).find(|(name, _)| *name == TCA_OPTIONS);
+            let inner = options.and_then(|(_, inner)| attributes(inner).next());
+            found = inner.map(|(_, parameters)| parameters.to_vec());
+        })?;
+        found.ok_or_else(|| format!("there is no class on device {device}"))
+    }
+
+    /// Has the kernel list all of a kind, and hands on the attributes of the one with a handle.
+    fn dump(
+        &mut self,
+        kind: u16,
+        [device, handle]: [u32; 2],
+        mut found: impl FnMut(&[u8]),
+    ) -> Result<(), String> {
         let mut request = Vec::with_capacity(HEADER + TC_MESSAGE);
         let dump = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
         request.extend(((HEADER + TC_MESSAGE) as u32).to_ne_bytes());
-        request.extend(libc::RTM_GETQDISC.to_ne_bytes());
+        request.extend(kind.to_ne_bytes());
         request.extend(dump.to_ne_bytes());
         request.extend([0; 8]);
         request.extend([0; 4]);
         request.extend(device.to_ne_bytes());
         request.extend([0; 12]);
         sys::send(&self.socket, &request).map_err(|error| format!("netlink: {error}"))?;
-        let mut found = None;
         // The kernel answers a dump while it is asked and while its parts are read.
         while let Ok(len) = sys::receive(&self.socket, &mut self.buffer) {
-            if self.scan(len, device, &mut found) {
+            if self.scan(len, [device, handle], &mut found) {
                 break;
             }
         }
-        found.ok_or_else(|| format!("the discipline of device {device} is gone"))
+        Ok(())
     }
 
     /// Looks through one part of the answer; returns whether it was the last.
-    fn scan(&self, len: usize, device: u32, found: &mut Option<Counters>) -> bool {
+    fn scan(&self, len: usize, which: [u32; 2], found: &mut impl FnMut(&[u8])) -> bool {
         let mut rest = &self.buffer[..len];
         while rest.len() >= HEADER {
             let size = (word(rest, 0) as usize).clamp(HEADER, rest.len());
@@ -74,8 +99,8 @@ impl Asker {
                 return true;
             }
             let body = &rest[HEADER..size];
-            if body.len() >= TC_MESSAGE && word(body, 4) == device && word(body, 8) == CHILD {
-                *found = Some(counters(&body[TC_MESSAGE..]));
+            if body.len() >= TC_MESSAGE && [word(body, 4), word(body, 8)] == which {
+                found(&body[TC_MESSAGE..]);
             }
             rest = &rest[size.next_multiple_of(4).min(rest.len())..];
         }
@@ -136,7 +161,8 @@ fn counters(bytes: &[u8]) -> Counters {
             }
         }
     }
-    if kind.ends_with("fifo") {
+    // These drop for want of room only.
+    if kind.starts_with("pfifo") || kind == "bfifo" || kind == "sfq" {
         result.overlimit = result.drops;
     }
     result
@@ -151,6 +177,8 @@ fn own(kind: &str, value: &[u8]) -> (u64, u64) {
         // After a 64-bit probability: delay, rate, whether it is estimated, packets, dropped.
         "pie" => (at(7), at(9)),
         "fq_pie" => (at(2) + at(3), at(4)),
+        // Early and forced drops are in one number before these.
+        "red" => (at(1), at(3)),
         _ => (0, 0),
     }
 }

@@ -1,4 +1,4 @@
-//! System calls: the only module with unsafe code, each call behind a safe function.
+//! System calls, each behind a safe function: the only module with unsafe code but `ring`.
 //!
 //! Values are passed by reference to live locals and their sizes are taken from their types;
 //! descriptors come from [`OwnedFd`] and so are open.
@@ -232,7 +232,6 @@ pub(crate) fn interface(name: &str) -> io::Result<u32> {
 pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
     let protocol = (libc::ETH_P_ALL as u16).to_be();
     let fd = socket(libc::AF_PACKET, libc::SOCK_DGRAM, 0)?;
-    set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 64 << 20)?;
     set(&fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
     // SAFETY: a `sockaddr_ll` may be all zeros.
     let mut link: libc::sockaddr_ll = unsafe { zeroed() };
@@ -243,50 +242,6 @@ pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
     // SAFETY: `link` lives until the call returns, and `size` is its size.
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const link).cast(), size) })?;
     Ok(fd)
-}
-
-/// A packet that a tap saw.
-pub(crate) struct Seen {
-    /// Bytes of it that fitted into the buffer.
-    pub(crate) len: usize,
-    /// Whether it was leaving.
-    pub(crate) outgoing: bool,
-    /// When the kernel saw it, in nanoseconds since 1970.
-    pub(crate) at_ns: u64,
-}
-
-/// Room for one control message with a `timespec`, aligned as control messages are.
-#[repr(align(8))]
-struct Control([u8; 64]);
-
-/// The next packet that a tap saw, its beginning in `buffer`.
-pub(crate) fn next_packet(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<Seen> {
-    let mut control = Control([0; 64]);
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: both structures may be all zeros. Every pointer in `message` leads to a live local
-    // or to `buffer`, with its true length; the control message is read only if the kernel says
-    // that it is there and of the kind that holds a `timespec`.
-    unsafe {
-        let mut link: libc::sockaddr_ll = zeroed();
-        let mut message: libc::msghdr = zeroed();
-        message.msg_name = (&raw mut link).cast();
-        message.msg_namelen = size_of::<libc::sockaddr_ll>() as u32;
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = (&raw mut control.0).cast();
-        message.msg_controllen = 64;
-        let len = check_len(libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT))?;
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        if header.is_null() || (*header).cmsg_type != libc::SCM_TIMESTAMPNS {
-            return Err(io::Error::other("a packet came without the time when it passed"));
-        }
-        let time: libc::timespec = std::ptr::read_unaligned(libc::CMSG_DATA(header).cast());
-        Ok(Seen {
-            len,
-            outgoing: link.sll_pkttype == libc::PACKET_OUTGOING,
-            at_ns: time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
-        })
-    }
 }
 
 /// Waits for events of many descriptors.

@@ -1,7 +1,6 @@
 //! What comes out: the tables of the simulator, from what the taps and the kernel tell.
 //!
-//! What only a queue itself can tell is derived: how long packets waited is their delay from tap
-//! to tap less the propagation, for HTB takes no time of its own. What nobody can tell is `NaN`.
+//! What nobody can tell is `NaN`.
 
 use std::ops::Range;
 
@@ -12,11 +11,11 @@ use aqmlab_measure::{
 };
 use aqmlab_sim::{Column, Spec, Table};
 
-use crate::lab;
-use crate::qdiscs::Installed;
+use crate::qdiscs::{self, Installed};
 use crate::rows::Rows;
 use crate::stats::Counters;
-use crate::tap::{self, Frame, Measured};
+use crate::tap::{self, Measured};
+use crate::waits::{Frame, Waits, waits};
 use crate::world::World;
 
 fn ms(span: Option<Duration>) -> f64 {
@@ -30,6 +29,8 @@ pub(crate) struct View<'a> {
     installed: &'a [Installed],
     counters: Vec<Counters>,
     reports: Vec<FlowReport>,
+    /// By direction.
+    waits: [Waits; 2],
     pub(crate) measured: Measured,
 }
 
@@ -55,10 +56,15 @@ impl<'a> View<'a> {
         };
         let mut meter = Meter::new(settings, spec.apps.len());
         let frame = Frame { from: settings.from, to, step_ns: measure.step_ns };
-        let measured = tap::measure(records, &mut meter, frame, |flow, direction| {
-            Duration::from_nanos(lab::way(&spec.apps[flow as usize], direction).delay_ns)
+        let links = Direction::BOTH.map(|direction| {
+            installed.iter().position(|one| one.direction == direction).map(|at| &spec.links[at])
         });
-        Ok(Self { spec, world, installed, counters, reports: meter.finish(), measured })
+        let charge = |direction: Direction, ip_len| {
+            links[direction.index()].map_or(0, |link| qdiscs::charged(link, ip_len))
+        };
+        let waits = waits(&records, &std::mem::take(&mut world.passed), frame, charge);
+        let measured = tap::measure(records, &mut meter);
+        Ok(Self { spec, world, installed, counters, reports: meter.finish(), waits, measured })
     }
 
     /// All tables, under the names that the simulator gives them.
@@ -102,13 +108,9 @@ impl<'a> View<'a> {
     }
 
     fn active(&self, flow: usize) -> Range<Instant> {
-        let (spec, app) = (self.spec, &self.spec.apps[flow]);
-        let to_ns = spec.measure.to_ns.unwrap_or(spec.duration_ns);
-        let start = app.start_ns.max(spec.measure.from_ns).min(to_ns);
-        let stop = app.stop_ns.unwrap_or(to_ns).clamp(start, to_ns);
-        let (start, stop) = (Instant::from_nanos(start), Instant::from_nanos(stop));
+        let told = self.spec.told(flow);
         let ended = self.world.apps[flow].app.as_ref().and_then(|app| app.ended());
-        start..ended.map_or(stop, |at| at.clamp(start, stop))
+        told.start..ended.map_or(told.end, |at| at.clamp(told.start, told.end))
     }
 
     fn series_windows(&self, empty: Empty) -> Windows {
@@ -172,9 +174,9 @@ impl<'a> View<'a> {
             .map_or([f64::NAN; 5], |rates| rates.map(|bps| bps / 1e6));
         let filled = self.series_windows(Empty::Skipped).series(&report.steps, active.clone());
         let filled_mean = filled.iter().map(|sample| sample.bps).sum::<f64>() / filled.len() as f64;
-        let [before, after] = &self.world.read_marks;
+        let [before, after] = self.world.read_marks[flow].map(Option::unwrap_or_default);
         let at = direction.receiver().index();
-        let read = after[flow][at] - before[flow][at];
+        let read = after[at].saturating_sub(before[at]);
         let sender = tap::sender(direction).index();
         let conns = self.world.conns.iter().filter(|conn| conn.app == flow);
         let retransmissions: u64 = conns.map(|conn| conn.ends[sender].info.total_retrans).sum();
@@ -281,7 +283,7 @@ impl<'a> View<'a> {
                 rows.floats([("t_s", at.as_secs_f64()), ("value", *value)]);
             }
         }
-        rows.table()
+        rows.in_order(&["flow", "t_s", "metric", "value"])
     }
 
     fn queues(&self) -> Table {
@@ -291,20 +293,21 @@ impl<'a> View<'a> {
         let seconds = (to_ns - measure.from_ns) as f64 / 1e9;
         for (index, link) in self.spec.links.iter().enumerate() {
             let (way, counters) = (self.installed[index].direction.index(), self.counters[index]);
-            let (waited, _, bytes) = self.measured.waited[way];
+            let waits = &self.waits[way];
+            let bytes = waits.bytes;
             let sampled = self.world.queues.iter().filter(|sample| sample.link == index);
             let most = sampled.map(|sample| sample.counters.backlog_packets).max();
             rows.word("link", &link.name);
             let kind = self.installed[index].kind;
             let offered = counters.packets + counters.drops + counters.backlog_packets;
-            // What HTB took, in the bytes that the link charges, is the time that it was busy.
-            let charged = 8.0 * counters.bytes as f64;
+            // What the link charged is the time that it was busy.
+            let charged = 8.0 * waits.charged as f64;
             let rest = (counters.drops - counters.overlimit.min(counters.drops)) as f64;
-            let early = kind.ends_with("pie");
+            let early = kind.ends_with("pie") || kind == "red";
             rows.floats([
                 ("packets_offered", offered as f64),
                 ("packets_out", counters.packets as f64),
-                ("bytes_out", bytes as f64),
+                ("bytes_out", waits.all_bytes as f64),
                 (
                     "utilisation",
                     charged / link.rate_bps as f64 / (self.spec.duration_ns as f64 / 1e9),
@@ -316,9 +319,9 @@ impl<'a> View<'a> {
                 ("drops_forced", 0.0),
                 ("marks", counters.marks as f64),
             ]);
-            Self::sojourns(&mut rows, &self.measured.waits[way]);
+            Self::sojourns(&mut rows, &waits.sojourns);
             rows.floats([
-                ("backlog_mean_packets", waited as f64 / 1e9 / seconds),
+                ("backlog_mean_packets", waits.waited.as_secs_f64() / seconds),
                 ("backlog_max_packets", most.map_or(f64::NAN, |most| most as f64)),
             ]);
         }
@@ -348,13 +351,14 @@ impl<'a> View<'a> {
 
     /// Nor does it show what its control laws hold.
     fn queue_gauges() -> Table {
-        Rows::new(&["link", "gauge"], &["t_s", "value"]).table()
+        Rows::new(&["link", "gauge"], &["t_s", "value"])
+            .in_order(&["link", "t_s", "gauge", "value"])
     }
 
     fn queue_series(&self) -> Table {
         let mut rows = Rows::default();
         for sample in &self.world.queues {
-            let worst = &self.measured.worst[self.installed[sample.link].direction.index()];
+            let worst = &self.waits[self.installed[sample.link].direction.index()].worst;
             let step = sample.at.as_nanos().saturating_sub(1) / self.spec.measure.step_ns;
             let worst = worst.get(step as usize).copied().unwrap_or(Duration::ZERO);
             rows.word("link", &self.spec.links[sample.link].name);
@@ -430,6 +434,6 @@ impl<'a> View<'a> {
         }
         rows.count("events", 0);
         rows.count("packets", self.measured.packets);
-        rows.table()
+        rows.in_order(&["jain_up", "jain_down", "events", "packets"])
     }
 }

@@ -1,12 +1,12 @@
 //! Taps: what passes the interfaces of the two ends, with the kernel's time.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 use std::os::fd::OwnedFd;
 
-use aqmlab_core::{Digest, Direction, Duration, Instant, Side};
-use aqmlab_measure::{Histogram, Meter};
+use aqmlab_core::{Digest, Direction, Instant, Side};
+use aqmlab_measure::Meter;
 
+use crate::ring::Ring;
 use crate::sys;
 
 /// As much of a packet as is looked at: the IP header, and the longest TCP header.
@@ -15,40 +15,36 @@ const SNAP: usize = 80;
 /// A packet at a tap.
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
-    at: Instant,
+    pub(crate) at: Instant,
     /// A hash of all that stays the same on the way.
-    key: u64,
+    pub(crate) key: u64,
     flow: u32,
-    ip_len: u32,
-    direction: Direction,
-    sent: bool,
+    pub(crate) ip_len: u32,
+    pub(crate) direction: Direction,
+    pub(crate) sent: bool,
 }
 
 /// The tap of one end.
 pub(crate) struct Tap {
+    ring: Ring,
     socket: OwnedFd,
 }
 
 impl Tap {
     /// Taps `interface`, in the namespace in which this process is.
     pub(crate) fn new(interface: &str) -> Result<Self, String> {
-        let socket = sys::tap(interface).map_err(|error| format!("tap of {interface}: {error}"))?;
-        Ok(Self { socket })
+        let problem = |error| format!("tap of {interface}: {error}");
+        let socket = sys::tap(interface).map_err(problem)?;
+        Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
     /// Takes all that it has seen; times count from `origin_ns`.
-    pub(crate) fn drain(&self, origin_ns: u64, records: &mut Vec<Record>) -> Result<(), String> {
-        let mut buffer = [0; SNAP];
-        loop {
-            match sys::next_packet(&self.socket, &mut buffer) {
-                Ok(seen) => {
-                    let at = Instant::from_nanos(seen.at_ns.saturating_sub(origin_ns));
-                    records.extend(record(&buffer[..seen.len], seen.outgoing, at));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(format!("tap: {error}")),
-            }
-        }
+    pub(crate) fn drain(&mut self, origin_ns: u64, records: &mut Vec<Record>) {
+        while self.ring.take(|seen| {
+            let at = Instant::from_nanos(seen.at_ns.saturating_sub(origin_ns));
+            let packet = &seen.bytes[..seen.bytes.len().min(SNAP)];
+            records.extend(record(packet, seen.outgoing, at));
+        }) {}
     }
 
     /// Packets that it missed for want of room.
@@ -91,40 +87,14 @@ pub(crate) struct Measured {
     pub(crate) digest: Digest,
     /// Packets sent.
     pub(crate) packets: u64,
-    /// By [`Direction::index`]: delay beyond propagation, of packets within the interval.
-    pub(crate) waits: [Histogram; 2],
-    /// The longest such delay in each step.
-    pub(crate) worst: [Vec<Duration>; 2],
-    /// Sums of the delays, in nanoseconds, and packets and IP bytes that they are of.
-    pub(crate) waited: [(u64, u64, u64); 2],
 }
 
-/// The interval of the statistics and the width of a step.
-#[derive(Clone, Copy)]
-pub(crate) struct Frame {
-    pub(crate) from: Instant,
-    pub(crate) to: Instant,
-    pub(crate) step_ns: u64,
-}
-
-/// Matches what was sent with what arrived, and lets the meter measure it. `delay` is the
-/// propagation of a flow in a direction.
-pub(crate) fn measure(
-    mut records: Vec<Record>,
-    meter: &mut Meter,
-    frame: Frame,
-    delay: impl Fn(u32, Direction) -> Duration,
-) -> Measured {
+/// Matches what was sent with what arrived, and lets the meter measure it.
+pub(crate) fn measure(mut records: Vec<Record>, meter: &mut Meter) -> Measured {
     // Each tap is in order; what leaves one end at a time comes before what arrives then.
     records.sort_by_key(|record| (record.at, !record.sent));
-    let mut under_way: BTreeMap<u64, VecDeque<(u64, Instant)>> = BTreeMap::new();
-    let mut measured = Measured {
-        digest: Digest::default(),
-        packets: 0,
-        waits: Default::default(),
-        worst: Default::default(),
-        waited: Default::default(),
-    };
+    let mut under_way: BTreeMap<u64, VecDeque<u64>> = BTreeMap::new();
+    let mut measured = Measured { digest: Digest::default(), packets: 0 };
     for record in records {
         let Record { at, key, flow, ip_len, direction, sent } = record;
         let what = u64::from(flow) << 40 | u64::from(ip_len) << 8 | (direction as u64) << 1;
@@ -133,20 +103,17 @@ pub(crate) fn measure(
         if sent {
             let id = measured.packets;
             measured.packets += 1;
-            under_way.entry(key).or_default().push_back((id, at));
+            under_way.entry(key).or_default().push_back(id);
             meter.sent(flow, direction, id, ip_len, at);
-        } else if let Some((id, since)) = take(&mut under_way, key) {
+        } else if let Some(id) = take(&mut under_way, key) {
             meter.received(flow, direction, id, ip_len, at);
-            measured.wait(direction, at, at.since(since + delay(flow, direction)), ip_len, frame);
         }
     }
     measured
 }
 
-fn take(
-    under_way: &mut BTreeMap<u64, VecDeque<(u64, Instant)>>,
-    key: u64,
-) -> Option<(u64, Instant)> {
+/// Takes the first of what has that key.
+pub(crate) fn take<T>(under_way: &mut BTreeMap<u64, VecDeque<T>>, key: u64) -> Option<T> {
     let queue = under_way.get_mut(&key)?;
     let first = queue.pop_front();
     if queue.is_empty() {
@@ -155,32 +122,19 @@ fn take(
     first
 }
 
-impl Measured {
-    fn wait(&mut self, way: Direction, at: Instant, wait: Duration, ip_len: u32, frame: Frame) {
-        let index = way.index();
-        let (worst, step) = (&mut self.worst[index], (at.as_nanos() / frame.step_ns) as usize);
-        if worst.len() <= step {
-            worst.resize(step + 1, Duration::ZERO);
-        }
-        worst[step] = worst[step].max(wait);
-        if frame.from <= at && at < frame.to {
-            self.waits[index].record(wait);
-            let (sum, packets, bytes) = &mut self.waited[index];
-            *sum += wait.as_nanos();
-            *packets += 1;
-            *bytes += u64::from(ip_len);
-        }
-    }
-}
-
 /// The end at which a direction is sent.
 pub(crate) const fn sender(direction: Direction) -> Side {
     direction.receiver().peer()
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A packet on its way up that its sender's tap saw.
+    pub(crate) fn record_at(at: Instant, key: u64) -> Record {
+        Record { at, key, flow: 0, ip_len: 100, direction: Direction::Up, sent: true }
+    }
 
     fn packet(ttl: u8, tos: u8, id: u8) -> Vec<u8> {
         let mut bytes = vec![0x45, tos, 0, 84, 0, id, 0x40, 0, ttl, 1, ttl, tos];

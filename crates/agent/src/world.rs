@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use aqmlab_apps::{App, ConnId, Notice, Open, Transport};
-use aqmlab_core::{Instant, Rng, Side};
+use aqmlab_core::{Direction, Instant, Rng, Side};
 use aqmlab_sim::Spec;
 
 use crate::due::{DRAIN_NS, Due, SECOND_NS};
@@ -71,14 +71,18 @@ pub(crate) struct World<'a> {
     notices: VecDeque<(usize, Notice)>,
     pub(crate) buffer: Vec<u8>,
     taps: [Tap; 2],
+    /// The tap behind the disciplines of both directions, between the routers.
+    between: Tap,
     /// One for each link, in its namespace.
     askers: Vec<Asker>,
     pub(crate) records: Vec<Record>,
+    /// What passed between the routers.
+    pub(crate) passed: Vec<Record>,
     pub(crate) tcp: Vec<TcpSample>,
     pub(crate) queues: Vec<QueueSample>,
-    /// Bytes that each application had read at each end when the interval of the statistics
-    /// began and when it ended.
-    pub(crate) read_marks: [Vec<[u64; 2]>; 2],
+    /// Bytes that each application had read, at home and on the internet, when its part of the
+    /// interval of the statistics began and when it ended.
+    pub(crate) read_marks: Vec<[Option<[u64; 2]>; 2]>,
     pub(crate) failure: Option<String>,
 }
 
@@ -89,6 +93,8 @@ impl<'a> World<'a> {
         let home = Tap::new(lab::interface(Side::Home))?;
         lab.enter(Side::Wan)?;
         let wan = Tap::new(lab::interface(Side::Wan))?;
+        lab.enter_bottleneck(Direction::Up)?;
+        let between = Tap::new("g1")?;
         let mut askers = Vec::new();
         for installed in &lab.installed {
             lab.enter_bottleneck(installed.direction)?;
@@ -109,11 +115,13 @@ impl<'a> World<'a> {
             notices: VecDeque::new(),
             buffer: Vec::new(),
             taps: [home, wan],
+            between,
             askers,
             records: Vec::new(),
+            passed: Vec::new(),
             tcp: Vec::new(),
             queues: Vec::new(),
-            read_marks: Default::default(),
+            read_marks: vec![Default::default(); spec.apps.len()],
             failure: None,
         };
         world.poll.watch(world.timer.fd(), TIMER).map_err(text)?;
@@ -177,7 +185,7 @@ impl<'a> World<'a> {
                 self.event(token);
             }
         }
-        match self.taps.iter().map(Tap::missed).sum::<u64>() {
+        match self.taps.iter().chain([&self.between]).map(Tap::missed).sum::<u64>() {
             0 => Ok(()),
             missed => Err(format!("the taps missed {missed} packets for want of room")),
         }
@@ -190,12 +198,12 @@ impl<'a> World<'a> {
     /// Does what is to be done at regular times.
     fn do_chores(&mut self, due: &mut Due, tick: &mut impl FnMut()) -> Result<(), String> {
         let now = self.now.as_nanos();
-        while due.mark < 2 && now >= due.marks[due.mark] {
-            self.read_marks[due.mark] = self.read_so_far();
+        while let Some(&(_, mark, app)) = due.marks.get(due.mark).filter(|(at, ..)| now >= *at) {
+            self.mark_read(app, mark);
             due.mark += 1;
         }
         if now >= due.drain.min(due.end) {
-            self.empty_taps()?;
+            self.empty_taps();
             due.drain = now + DRAIN_NS;
         }
         if now >= due.second {
@@ -218,19 +226,19 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn empty_taps(&mut self) -> Result<(), String> {
-        self.taps.iter().try_for_each(|tap| tap.drain(self.origin_ns, &mut self.records))
+    fn empty_taps(&mut self) {
+        for tap in &mut self.taps {
+            tap.drain(self.origin_ns, &mut self.records);
+        }
+        self.between.drain(self.origin_ns, &mut self.passed);
     }
 
-    /// Bytes that each application has read so far at each end.
-    fn read_so_far(&self) -> Vec<[u64; 2]> {
-        let mut read = vec![[0; 2]; self.apps.len()];
-        for conn in &self.conns {
-            for (sum, end) in read[conn.app].iter_mut().zip(&conn.ends) {
-                *sum += end.read;
-            }
-        }
-        read
+    /// Notes what an application has read so far as its mark number `mark`, unless that is set.
+    fn mark_read(&mut self, app: usize, mark: usize) {
+        let conns = self.apps[app].conns.iter().map(|&conn| &self.conns[conn]);
+        let read = conns
+            .fold([0; 2], |[home, wan], conn| [home + conn.ends[0].read, wan + conn.ends[1].read]);
+        self.read_marks[app][mark].get_or_insert(read);
     }
 
     fn sample(&mut self) -> Result<(), String> {
@@ -286,8 +294,14 @@ impl<'a> World<'a> {
             let Some(mut app) = self.apps[index].app.take() else {
                 unreachable!("an application is never called while it is being called")
             };
+            // What ends an application while data are under way is time, or who tells it.
+            let may_end = matches!(notice, Notice::Wake(_) | Notice::Stop);
             app.handle(notice, &mut Hand { world: self, app: index });
+            let ended = may_end && app.ended().is_some();
             self.apps[index].app = Some(app);
+            if ended {
+                self.mark_read(index, 1);
+            }
         }
     }
 
@@ -408,7 +422,7 @@ impl<'a> World<'a> {
         let index = self.conns.len();
         let id = ConnId(self.apps[app].conns.len() as u32);
         self.apps[app].conns.push(index);
-        let port = 10_000 + (index % 50_000) as u16;
+        let port = 10_000 + (index % 30_000) as u16;
         self.conns.push(Conn {
             app,
             id,

@@ -39,6 +39,7 @@ fn declarations_are_complete() {
             let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             assert!(param.name.chars().all(snake), "{name}.{}", param.name);
             assert!(param.doc.ends_with('.'), "{name}.{}: a sentence", param.name);
+            assert!(param.bounds.admit(param.default), "{name}.{}: out of bounds", param.name);
         }
     }
 }
@@ -192,7 +193,10 @@ fn extremes(value: Value) -> Vec<Value> {
 fn no_value_of_a_parameter_brings_a_kind_down() {
     for kind in all() {
         for param in kind.params {
-            for value in extremes(param.default) {
+            let ends = param.bounds.ends(param.default).map(|(least, most)| [least, most]);
+            let mut values = extremes(param.default);
+            values.extend(ends.into_iter().flatten());
+            for value in values.into_iter().filter(|value| param.bounds.admit(*value)) {
                 let args = Args::defaults(kind.params).with(param.name, value);
                 let mut app = (kind.build)(&args);
                 let (stop, end) = (Duration::from_millis(90), Duration::from_millis(150));

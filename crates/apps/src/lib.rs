@@ -9,6 +9,7 @@
 //! **Invariant:** this crate does not know TCP, packets or queues. Payload has length but no
 //! content; applications frame their messages by counting bytes.
 
+mod bounds;
 #[cfg(test)]
 mod contract;
 pub mod datagrams;
@@ -45,10 +46,34 @@ pub trait App: Send {
         None
     }
 
+    /// The largest of its datagrams; `None` if it sends none. They are not cut into fragments,
+    /// so the driver refuses an application whose datagrams do not fit its hosts' packets.
+    fn datagram(&self) -> Option<Datagram> {
+        None
+    }
+
     /// What it measured, at the end of the run: names with their unit last, and values.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
         let _ = now;
         Vec::new()
+    }
+}
+
+/// The largest datagram of an application, and why it is so large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its payload, what the application adds included.
+    pub bytes: u32,
+    /// The part of it that the application adds: headers of protocols above UDP.
+    pub headers: u32,
+    /// The parameter that decides its size.
+    pub set_by: &'static str,
+}
+
+impl Datagram {
+    /// A datagram that is as large as the parameter called `payload` says.
+    pub(crate) const fn of_payload(bytes: u32) -> Self {
+        Self { bytes, headers: 0, set_by: "payload" }
     }
 }
 

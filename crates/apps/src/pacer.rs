@@ -5,7 +5,7 @@ use aqmlab_core::{Direction, Duration, Instant, Side};
 use crate::datagrams::{self, Arrivals};
 use crate::params::sends_in;
 use crate::quantiles::Summary;
-use crate::{ConnId, Io, Open};
+use crate::{ConnId, Datagram, Io, Open};
 
 /// One direction of the flow.
 #[derive(Debug)]
@@ -36,6 +36,11 @@ impl Pacer {
         };
         let legs = directions.iter().map(leg).collect();
         Self { payload, interval, legs, conn: None, running: false }
+    }
+
+    /// The datagrams that it sends.
+    pub(crate) const fn datagram(&self) -> Datagram {
+        Datagram::of_payload(self.payload)
     }
 
     /// Opens the socket and starts every direction. The second starts somewhere in the first

@@ -1,15 +1,15 @@
 //! Parameters that several kinds share, and what is made of them.
 
-use aqmlab_core::{Args, BitRate, Bytes, Direction, Duration, Param, Side, Value};
+use aqmlab_core::{Args, BitRate, Bounds, Bytes, Direction, Duration, Param, Side, Value};
 
-/// No schedule is finer than this; it also keeps an interval of zero from standing still.
-const FINEST: Duration = Duration::from_micros(1);
+use crate::bounds::{FINEST, MOST_DATAGRAM};
 
 /// Which way data flows: `up`, `down`.
 pub(crate) const fn direction(default: &'static str) -> Param {
     Param {
         name: "direction",
         default: Value::Word(default, &["up", "down"]),
+        bounds: Bounds::Any,
         doc: "Which way the data flows.",
     }
 }
@@ -27,25 +27,14 @@ pub(crate) const fn sends_in(direction: Direction) -> Side {
     }
 }
 
-/// The duration called `name`, at least a microsecond.
-pub(crate) fn interval(args: &Args, name: &str) -> Duration {
-    args.duration(name).max(FINEST)
-}
-
-/// The duration called `name`, at least a microsecond; `None` if it is off or zero.
-pub(crate) fn maybe_interval(args: &Args, name: &str) -> Option<Duration> {
-    let span = args.maybe_duration(name).filter(|span| *span > Duration::ZERO);
-    span.map(|span| span.max(FINEST))
-}
-
 /// How often `size` must be sent to make `rate`.
 pub(crate) fn interval_for(rate: BitRate, size: u32) -> Duration {
     rate.transmit_time(Bytes(u64::from(size.max(1)))).max(FINEST)
 }
 
-/// The size called `name` as the payload of a datagram, cut to what UDP over IPv4 can carry.
+/// The size called `name` as the payload of a datagram.
 pub(crate) fn payload(args: &Args, name: &str) -> u32 {
-    args.bytes(name).0.min(65_507) as u32
+    args.bytes(name).0.min(MOST_DATAGRAM) as u32
 }
 
 /// A duration given in milliseconds, for tables of parameters.

@@ -2,7 +2,7 @@
 
 use aqmlab_core::{Duration, Instant, Side};
 
-use crate::{ConnId, Io, Open, datagrams};
+use crate::{ConnId, Datagram, Io, Open, datagrams};
 
 /// Sends requests from the home over one socket. They go out on a grid that begins with the
 /// first, so that they keep their number per second whatever comes back.
@@ -52,6 +52,11 @@ impl Prober {
     /// Bytes of payload in a request.
     pub(crate) const fn payload(&self) -> u32 {
         self.payload
+    }
+
+    /// The datagrams that it sends.
+    pub(crate) const fn datagram(&self) -> Datagram {
+        Datagram::of_payload(self.payload)
     }
 
     /// How many requests were sent.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{BitRate, Bytes, Duration};
+use crate::{BitRate, Bounds, Bytes, Duration};
 
 /// One way of being a `T`.
 pub struct Kind<T: ?Sized> {
@@ -29,6 +29,8 @@ pub struct Param {
     pub name: &'static str,
     /// What is used when the user writes nothing; it also fixes the parameter's type.
     pub default: Value,
+    /// What it may be.
+    pub bounds: Bounds,
     /// What it means, in one sentence.
     pub doc: &'static str,
 }
@@ -85,9 +87,9 @@ impl fmt::Display for Value {
     }
 }
 
-/// A full set of arguments for one kind.
+/// A full set of arguments for one kind: what each is, and what it may be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Args(BTreeMap<&'static str, Value>);
+pub struct Args(BTreeMap<&'static str, (Value, Bounds)>);
 
 /// An argument that a kind does not take, or not like this.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +98,8 @@ pub enum BadArgument {
     Unknown(String),
     /// The parameter is of another type, given here.
     Type(String, &'static str),
+    /// The value, and what the parameter may be instead.
+    Bounds(String, String),
 }
 
 impl fmt::Display for BadArgument {
@@ -103,6 +107,7 @@ impl fmt::Display for BadArgument {
         match self {
             Self::Unknown(name) => write!(f, "unknown parameter `{name}`"),
             Self::Type(name, want) => write!(f, "`{name}` is not a {want}"),
+            Self::Bounds(value, want) => write!(f, "`{value}` is not {want}"),
         }
     }
 }
@@ -112,16 +117,16 @@ impl std::error::Error for BadArgument {}
 impl Args {
     /// Every parameter at its default.
     pub fn defaults(params: &'static [Param]) -> Self {
-        Self(params.iter().map(|param| (param.name, param.default)).collect())
+        Self(params.iter().map(|param| (param.name, (param.default, param.bounds))).collect())
     }
 
     /// Sets one argument.
     ///
     /// # Errors
     ///
-    /// If there is no such parameter, or it is of another type.
+    /// If there is no such parameter, it is of another type, or out of bounds.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
-        let Some(slot) = self.0.get_mut(name) else {
+        let Some((slot, bounds)) = self.0.get_mut(name) else {
             return Err(BadArgument::Unknown(name.to_owned()));
         };
         let value = match (*slot, value) {
@@ -135,6 +140,7 @@ impl Args {
         if std::mem::discriminant(slot) != std::mem::discriminant(&value) {
             return Err(BadArgument::Type(name.to_owned(), slot.type_name()));
         }
+        bounds.check(value)?;
         *slot = value;
         Ok(())
     }
@@ -143,7 +149,7 @@ impl Args {
     ///
     /// # Panics
     ///
-    /// If there is no such parameter, or it is of another type.
+    /// If there is no such parameter, it is of another type, or out of bounds.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
         self.set(name, value).unwrap_or_else(|error| panic!("{error}"));
@@ -151,7 +157,7 @@ impl Args {
     }
 
     fn get(&self, name: &str) -> Value {
-        *self.0.get(name).unwrap_or_else(|| panic!("the kind does not declare `{name}`"))
+        self.0.get(name).unwrap_or_else(|| panic!("the kind does not declare `{name}`")).0
     }
 }
 
@@ -219,9 +225,24 @@ mod tests {
     use super::*;
 
     const PARAMS: &[Param] = &[
-        Param { name: "limit", default: Value::Count(10), doc: "Packets that may wait." },
-        Param { name: "ce_threshold", default: Value::MaybeDuration(None), doc: "Marks above." },
-        Param { name: "mode", default: Value::Word("a", &["a", "b"]), doc: "Which." },
+        Param {
+            name: "limit",
+            default: Value::Count(10),
+            bounds: Bounds::Whole(1, 100),
+            doc: "Packets that may wait.",
+        },
+        Param {
+            name: "ce_threshold",
+            default: Value::MaybeDuration(None),
+            bounds: Bounds::span(Duration::ZERO, Duration::from_secs(1)),
+            doc: "Marks above.",
+        },
+        Param {
+            name: "mode",
+            default: Value::Word("a", &["a", "b"]),
+            bounds: Bounds::Any,
+            doc: "Which.",
+        },
     ];
 
     #[test]
@@ -234,6 +255,11 @@ mod tests {
         assert_eq!(args.set("lmit", ms), Err(BadArgument::Unknown("lmit".into())));
         assert_eq!(args.set("limit", ms), Err(BadArgument::Type("limit".into(), "count")));
         assert!(args.set("mode", Value::Word("c", &[])).is_err());
+        let told = args.set("limit", Value::Count(101)).unwrap_err().to_string();
+        assert_eq!(told, "`101` is not between 1 and 100");
+        assert!(args.set("ce_threshold", Value::Duration(Duration::from_secs(2))).is_err());
+        assert_eq!(args.set("ce_threshold", Value::MaybeDuration(None)), Ok(()));
+        assert_eq!(args.set("ce_threshold", ms), Ok(()));
         assert_eq!(args.count("limit"), 5);
         assert_eq!(args.maybe_duration("ce_threshold"), Some(Duration::from_millis(1)));
         assert_eq!(args.word("mode"), "b");

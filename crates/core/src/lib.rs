@@ -3,6 +3,7 @@
 //! **Invariant:** nothing here, nor in `qdisc`, `tcp`, `apps`, `node` or `measure`, reads a
 //! clock, draws entropy or touches a file. Time, chance and I/O are arguments.
 
+mod bounds;
 mod cx;
 mod digest;
 mod kind;
@@ -13,6 +14,7 @@ mod rng;
 mod time;
 mod units;
 
+pub use bounds::Bounds;
 pub use cx::Cx;
 pub use digest::Digest;
 pub use kind::{Args, BadArgument, Kind, Param, Value};

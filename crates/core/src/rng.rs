@@ -12,8 +12,11 @@ use rand_pcg::Pcg64Mcg;
 use crate::math;
 
 /// A stream of pseudo-random numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng(Pcg64Mcg);
+
+/// By what PCG64-MCG multiplies its state (O'Neill 2014).
+const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
 impl Rng {
     /// The stream called `name` of the run seeded with `seed`.
@@ -28,6 +31,15 @@ impl Rng {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             });
         Self(Pcg64Mcg::seed_from_u64(hash))
+    }
+
+    /// A stream whose first 64 bits are `draw`; for doing again what was drawn elsewhere.
+    pub fn saying(draw: u64) -> Self {
+        // The output is the two halves of the state, one laid over the other and turned by the
+        // upper six bits. Those are zero here, and the lowest bit is one as it always is.
+        let low = draw & (0x3f << 58) | 1;
+        let state = u128::from(draw ^ low) << 64 | u128::from(low);
+        Self(Pcg64Mcg::new(state.wrapping_mul(inverse(MULTIPLIER))))
     }
 
     /// The next 64 bits.
@@ -85,9 +97,28 @@ impl Rng {
     }
 }
 
+/// The number that `odd` must be multiplied by to give one, in 128 bits (Newton's method, which
+/// doubles the bits that are right with each step).
+const fn inverse(odd: u128) -> u128 {
+    let mut result = odd; // right in its lowest three bits
+    let mut bits = 3;
+    while bits < 128 {
+        result = result.wrapping_mul(2_u128.wrapping_sub(odd.wrapping_mul(result)));
+        bits *= 2;
+    }
+    result
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_says_what_it_is_told_to() {
+        for draw in [0, 1, u64::MAX, 0xdead_beef_0123_4567, 1 << 63, 6 << 32] {
+            assert_eq!(Rng::saying(draw).next_u64(), draw);
+        }
+    }
 
     #[test]
     fn a_stream_is_fixed_for_ever() {

@@ -63,6 +63,10 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     entry.set_item("text", param.default.to_string())?;
     entry.set_item("doc", param.doc)?;
     entry.set_item("choices", Vec::<&str>::new())?;
+    if let Some((least, most)) = param.bounds.ends(param.default) {
+        entry.set_item("least", base_units(least))?;
+        entry.set_item("most", base_units(most))?;
+    }
     match param.default {
         Value::Duration(span) | Value::MaybeDuration(Some(span)) => {
             entry.set_item("default", span.as_nanos())?;
@@ -79,4 +83,22 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
         }
     }
     Ok(entry)
+}
+
+/// The number of an end of a parameter's bounds.
+#[derive(IntoPyObject)]
+enum End {
+    Whole(u64),
+    Real(f64),
+}
+
+fn base_units(value: Value) -> Option<End> {
+    match value {
+        Value::Duration(span) => Some(End::Whole(span.as_nanos())),
+        Value::Count(count) => Some(End::Whole(count)),
+        Value::Bytes(size) => Some(End::Whole(size.0)),
+        Value::Rate(rate) => Some(End::Whole(rate.as_bps())),
+        Value::Number(number) => Some(End::Real(number)),
+        Value::MaybeDuration(_) | Value::Flag(_) | Value::Word(..) => None,
+    }
 }

@@ -4,6 +4,7 @@
 
 mod columns;
 mod kinds;
+mod replay;
 mod spp;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -46,6 +47,15 @@ fn run<'py>(
     Ok(result)
 }
 
+/// Checks a trial without running it: `None`, or where it is wrong and what the matter is.
+///
+/// `spec_json` is a resolved trial. What `run` refuses is found here in microseconds.
+#[pyfunction]
+fn check(spec_json: &str) -> Option<(String, String)> {
+    let wrong = aqmlab_sim::parse(spec_json).and_then(|spec| aqmlab_sim::check(&spec)).err()?;
+    Some((wrong.at, wrong.problem))
+}
+
 fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {
     let create = |path: &str| {
         std::fs::File::create(path)
@@ -74,7 +84,9 @@ fn version() -> &'static str {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())
 }

@@ -368,6 +368,14 @@ pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
+/// The tuple hash that a discipline with this salt spreads to `hash`; for packets whose hash is
+/// known from elsewhere.
+pub const fn tuple_hash_for(hash: u32, salt: u32) -> u32 {
+    let x = (hash ^ (hash >> 16)).wrapping_mul(0x7ed1_b41d);
+    let x = (x ^ (x >> 13) ^ (x >> 26)).wrapping_mul(0xa5cb_9243);
+    (x ^ (x >> 16)) ^ salt
+}
+
 const NOBODY: u32 = u32::MAX;
 
 const fn named(index: u32) -> Option<usize> {
@@ -411,5 +419,19 @@ impl List {
             self.tail = NOBODY;
         }
         self.len -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_can_be_given_the_hash_that_it_had_elsewhere() {
+        for salt in [0, 1, 0xffff_ffff] {
+            for hash in (0..1_000_u32).map(|n| n.wrapping_mul(0x9e37_79b9)) {
+                assert_eq!(spread(tuple_hash_for(hash, salt) ^ salt), hash);
+            }
+        }
     }
 }

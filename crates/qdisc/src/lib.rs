@@ -11,6 +11,7 @@
 //! has bytes.
 
 pub mod aqm;
+mod bounds;
 pub mod flows;
 pub mod kinds;
 pub mod queue;

@@ -152,6 +152,7 @@ fn settings(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     for limit in [1, 7] {
         let mut args = Args::defaults(kind.params);
         let set = args.set("limit", Value::Count(limit)).is_ok()
+            || args.set("limit", Value::Count(limit + 1)).is_ok() // SFQ takes no fewer than two
             || args.set("limit", Value::Bytes(Bytes(limit * 1_000))).is_ok();
         assert!(set, "{}: every discipline has a limit", kind.name);
         all.push(args);
@@ -186,8 +187,16 @@ fn seeded() -> proptest::test_runner::TestRng {
     proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha)
 }
 
-/// Values that a user might write, sensible or not, of the parameter's own type.
+/// Values that a user might write, sensible or not, and the ends of what is allowed.
 fn others(param: &Param) -> Vec<Value> {
+    let ends = param.bounds.ends(param.default).map(|(least, most)| [least, most]);
+    let mut all = of_its_type(param);
+    all.extend(ends.into_iter().flatten());
+    all.retain(|value| param.bounds.admit(*value));
+    all
+}
+
+fn of_its_type(param: &Param) -> Vec<Value> {
     let spans = [0, 1, 1_000, 20_000_000, 3_000_000_000].map(Duration::from_nanos);
     match param.default {
         Value::Duration(_) => spans.map(Value::Duration).to_vec(),
@@ -234,7 +243,8 @@ fn declarations_are_complete() {
         assert!(kind.summary.len() <= 90, "{name}: a summary is one line");
         let mut params = BTreeSet::new();
         for param in kind.params {
-            let Param { name: word, doc, .. } = param;
+            let Param { name: word, doc, default, bounds } = param;
+            assert!(bounds.admit(*default), "{name}.{word}: the default is out of bounds");
             assert!(params.insert(*word), "{name}: two parameters are called {word}");
             assert!(is_word(word), "{name}.{word}: lower case, digits and underscores");
             assert!(doc.ends_with('.') && doc.len() > 10, "{name}.{word}: a sentence");

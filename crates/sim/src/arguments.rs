@@ -42,7 +42,7 @@ pub(crate) fn choose<T: ?Sized>(
 ///
 /// # Errors
 ///
-/// If there is no such parameter, or it is of another type; `at` says where.
+/// If there is no such parameter, it is of another type or out of bounds; `at` says where.
 pub fn arguments(
     at: &str,
     params: &'static [Param],
@@ -68,6 +68,7 @@ pub(crate) fn set_all(
         })?;
         let value = convert(param.default, json)
             .ok_or_else(|| SpecError::new(&at, format!("{json} is not {}", wanted(param))))?;
+        param.bounds.check(value).map_err(|error| SpecError::new(&at, error.to_string()))?;
         set(name, value).map_err(|error| SpecError::new(&at, error.to_string()))?;
     }
     Ok(())

@@ -131,9 +131,11 @@ fn add_app<O: Observer>(
         return Err(SpecError::new(format!("{at}.priority"), format!("{priority} is not 0 to 15")));
     }
     let slot = world.network.enrol(Actor::App(index as u32));
+    let built = chosen.build();
+    crate::datagrams::check(&format!("{at}.app"), app, &*built)?;
     world.apps.push(AppSlot {
         name: app.name.clone(),
-        app: Some(chosen.build()),
+        app: Some(built),
         slot,
         wakes: BinaryHeap::new(),
         asked: 0,

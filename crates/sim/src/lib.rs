@@ -7,11 +7,13 @@
 //! | `agenda`     | who is next                                                            |
 //! | `world`      | applications, connections, and the loop                                |
 //! | `conn`       | connections and the packets they send                                  |
+//! | `datagrams`  | whether an application's datagrams fit its hosts' packets              |
 //! | `network`    | links, lines, and a packet's way through them                          |
 //! | `own_links`  | what waits in hosts' own links: TCP small queues                       |
 //! | `app_io`     | the world as an application sees it                                    |
 //! | `observer`   | who watches; `taps` is the one that measures                           |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
+//! | [`replay`]   | a discipline alone, asked to do what another was seen to do            |
 //! | `outcome`    | what comes out: a digest and tables                                    |
 //!
 //! A run is a function of its spec, seed included. Its digest folds every delivery, drop and
@@ -23,6 +25,7 @@ pub mod arguments;
 mod build;
 mod captures;
 mod conn;
+mod datagrams;
 mod error;
 mod grain;
 mod line;
@@ -31,6 +34,7 @@ mod notes;
 mod observer;
 mod outcome;
 mod own_links;
+pub mod replay;
 mod sampler;
 pub mod spec;
 mod table;
@@ -61,6 +65,16 @@ pub fn parse(json: &str) -> Result<Spec, SpecError> {
         let at = format!("line {}, column {}", error.line(), error.column());
         SpecError::new(at, error.to_string())
     })
+}
+
+/// Checks all of a trial that can be known without running it.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    build::check_whole(spec)?;
+    build::build(spec, Nobody).map(drop)
 }
 
 /// Runs a trial.

@@ -43,7 +43,11 @@ impl Spec {
 
     /// From when on and until when application number `app` is told to run, within the interval
     /// of the statistics.
-    pub(crate) fn told(&self, app: usize) -> Range<Instant> {
+    ///
+    /// # Panics
+    ///
+    /// If there is no such application.
+    pub fn told(&self, app: usize) -> Range<Instant> {
         let app = &self.apps[app];
         let to_ns = self.measure.to_ns.unwrap_or(self.duration_ns);
         let start = app.start_ns.max(self.measure.from_ns).min(to_ns);

@@ -49,6 +49,8 @@ pub struct Ack {
     pub in_flight: u64,
     /// Outstanding when the newest segment it acknowledges was sent.
     pub prior_in_flight: u64,
+    /// How far in the future pacing has put the next departure.
+    pub until_departure: Duration,
     /// The round-trip sample it gave, if any.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, once there is one.
@@ -173,6 +175,12 @@ pub trait CongestionControl: Send {
     /// The rate at which to spread the window over a round trip, for those that pace.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
+    }
+
+    /// The segments that are handed down at once at least, if there are as many (Linux
+    /// `tcp_min_tso_segs` and `min_tso_segs`).
+    fn least_burst(&self) -> u64 {
+        2
     }
 
     /// Its name and the state worth plotting beside `cwnd`, if any.

@@ -18,6 +18,8 @@ const UNCOMPRESSED: u32 = 3;
 #[derive(Debug)]
 pub(crate) struct DelayedAck {
     adaptive: bool,
+    /// A full-sized segment that asks for a push counts as the end of a write.
+    heeds_push: bool,
     /// Every segment is acknowledged at once, by the user's wish.
     always: bool,
     /// Shortest delay, longest delay, and the bounds of Linux's in ticks.
@@ -50,6 +52,7 @@ impl DelayedAck {
     pub(crate) fn new(profile: &Profile, always: bool) -> Self {
         Self {
             adaptive: profile.delayed_ack_rule == "adaptive",
+            heeds_push: profile.push_acks,
             always,
             least: profile.delayed_ack,
             most: profile.delayed_ack_max.max(profile.delayed_ack),
@@ -134,6 +137,8 @@ impl Connection {
         let last = std::mem::take(&mut ack.last_size);
         if header.payload >= ack.rcv_mss {
             ack.rcv_mss = header.payload.min(self.wire.advmss).max(1);
+            // Probably the end of a write, for whose acknowledgement the sender may be waiting.
+            ack.pushed |= ack.heeds_push && header.flags.has(TcpFlags::PSH);
             return;
         }
         let options = u32::from(header.options_len);
@@ -289,7 +294,8 @@ impl Connection {
             ack.compressed = 0;
             self.timers.compressed_ack = Instant::NEVER;
         }
-        if ack.quick > 0 {
+        // Only what answers data counts.
+        if ack.quick > 0 && ack.scheduled {
             ack.quick -= 1;
             if ack.quick == 0 {
                 ack.ato = Some(ack.least);

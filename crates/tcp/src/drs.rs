@@ -1,6 +1,7 @@
 //! Dynamic right-sizing: the receive buffer follows what arrives in a round trip.
 //!
-//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`);
+//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`;
+//! `tcp_rcv_rtt_update` as of 6.1.142, which takes a lower sample at once);
 //! FreeBSD 10.0 to 10.3 `tcp_input.c` (automatic sizing of the receive socket buffer, in steps,
 //! each of a round trip by the echoed timestamp; 10.4 compares the time that has passed with the
 //! receiver's `t_srtt` instead, which stays at the handshake's on a path that fills up).
@@ -40,15 +41,14 @@ impl RightSizing {
         (self.rtt8 != 0).then(|| Duration::from_nanos(self.rtt8 / 8))
     }
 
-    /// Takes a sample: smoothed if it is from a timestamp, else only lowering the estimate.
+    /// Takes a sample: a lower one at once; a higher one smoothed if it is from a timestamp, else
+    /// not at all.
     fn sample(&mut self, rtt: Duration, smoothed: bool) {
         let rtt = rtt.as_nanos().max(1_000);
-        if self.rtt8 == 0 {
+        if self.rtt8 == 0 || rtt * 8 < self.rtt8 {
             self.rtt8 = rtt * 8;
         } else if smoothed {
             self.rtt8 = self.rtt8 - self.rtt8 / 8 + rtt;
-        } else {
-            self.rtt8 = self.rtt8.min(rtt * 8);
         }
     }
 }
@@ -154,6 +154,26 @@ impl Connection {
     pub(crate) fn start_receive_steps(&mut self) {
         if self.rwin.is_bsd && self.rwin.sizing.step_from.is_none() {
             self.rwin.sizing.step_from = Some(self.clock.timestamp());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_round_trip_counts_at_once_and_a_higher_one_by_an_eighth_or_not_at_all() {
+        let mut sizing = RightSizing::default();
+        for (ms, by_echo, want_us) in [
+            (100, true, 100_000),
+            (180, true, 110_000),
+            (180, false, 110_000),
+            (40, true, 40_000),
+            (30, false, 30_000),
+        ] {
+            sizing.sample(Duration::from_millis(ms), by_echo);
+            assert_eq!(sizing.rtt(), Some(Duration::from_micros(want_us)), "after {ms} ms");
         }
     }
 }

@@ -3,9 +3,9 @@
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
 //!
-//! Differences: segments are never larger than the MTU (offloads are off), and the queue below
-//! the connection is taken to be empty; whoever drives it sees to TCP small queues.
+//! What is handed down at once, and when Linux waits for more of it, is `burst.rs`' business.
 
+use crate::burst::Burst;
 use crate::connection::{Alarm, Connection};
 use crate::scoreboard::{FIN, PUSH, Sent};
 use crate::state::State;
@@ -33,7 +33,7 @@ impl Connection {
     }
 
     #[inline]
-    fn fits_window(&self, unsent: u64) -> bool {
+    pub(crate) fn fits_window(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
         let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
@@ -73,32 +73,18 @@ impl Connection {
     /// Linux `tcp_write_xmit`. Returns whether something waits although nothing is out.
     pub(crate) fn write_transmit(&mut self, nagle_off: bool, push: Push) -> bool {
         let mss = self.current_mss();
-        let mut sent = 0;
-        loop {
-            let unsent = self.snd.unsent();
-            if (unsent == 0 && !self.snd.fin_pending()) || self.must_wait() {
+        let most = self.burst_goal(mss);
+        let (mut sent, mut limited) = (0, false);
+        while !self.must_wait() {
+            let Some(burst) = self.next_burst((mss, most), nagle_off, push, &mut limited) else {
                 break;
-            }
-            let payload = unsent.min(u64::from(mss)) as u32;
-            let fin = self.snd.fin_pending() && u64::from(payload) == unsent;
-            // The last segment of all is let through.
-            let full = u64::from(self.board.in_flight()) >= self.cwnd_segments();
-            if (full && !fin && push == Push::All) || !self.fits_window(unsent) {
-                break;
-            }
-            if payload < mss && !fin && !nagle_off && self.nagle_holds() {
-                break;
-            }
-            self.transmit_new(payload, fin);
-            if payload < mss {
-                self.snd.small_end = self.snd.nxt;
-            }
-            sent += 1;
+            };
+            sent += self.transmit_burst(burst, mss);
             if push == Push::Probe {
                 break;
             }
         }
-        let limited = u64::from(self.board.in_flight()) >= self.cwnd_segments();
+        limited |= u64::from(self.board.in_flight()) >= self.cwnd_segments();
         if sent > 0 || limited {
             self.validate_cwnd(limited);
         }
@@ -112,8 +98,42 @@ impl Connection {
         false
     }
 
+    /// Sends what `burst` says in segments of up to `mss` bytes; returns how many.
+    fn transmit_burst(&mut self, burst: Burst, mss: u32) -> u64 {
+        let mut left = burst.bytes;
+        let mut sent = 0;
+        self.pace(burst.bytes);
+        loop {
+            let payload = left.min(u64::from(mss)) as u32;
+            left -= u64::from(payload);
+            let last = left == 0;
+            // Linux asks for a push at the end of what it hands down as one.
+            let tags = if last && sent > 0 { PUSH } else { self.habitual_push(payload) };
+            self.transmit(payload, burst.fin && last, tags);
+            sent += 1;
+            if last {
+                break;
+            }
+        }
+        if burst.bytes < sent * u64::from(mss) {
+            self.snd.small_end = self.snd.nxt;
+        }
+        sent
+    }
+
+    /// The end of what was written, and every half a window, asks the receiver to push.
+    fn habitual_push(&mut self, payload: u32) -> u8 {
+        let last = u64::from(payload) == self.snd.unsent();
+        let end = self.snd.nxt + u64::from(payload);
+        if payload == 0 || !(last || end - self.snd.pushed > self.snd.max_window / 2) {
+            return 0;
+        }
+        self.snd.pushed = end;
+        PUSH
+    }
+
     /// Minshall's rule: a small segment waits while another small one is unacknowledged.
-    fn nagle_holds(&self) -> bool {
+    pub(crate) fn nagle_holds(&self) -> bool {
         !self.board.is_empty()
             && self.snd.small_end > self.snd.una
             && self.snd.small_end <= self.snd.nxt
@@ -121,22 +141,17 @@ impl Connection {
 
     /// Sends the next `payload` bytes for the first time, and the FIN with them if `fin`.
     pub(crate) fn transmit_new(&mut self, payload: u32, fin: bool) {
+        let tags = self.habitual_push(payload);
+        self.pace(u64::from(payload));
+        self.transmit(payload, fin, tags);
+    }
+
+    fn transmit(&mut self, payload: u32, fin: bool, tags: u8) {
         let nothing_out = self.board.is_empty();
         let seq = self.snd.nxt;
-        let mut tags = 0;
-        let last = u64::from(payload) == self.snd.unsent();
-        let end = seq + u64::from(payload);
-        // The end of what was written, and every half a window, asks the receiver to push.
-        if payload > 0 && (last || end - self.snd.pushed > self.snd.max_window / 2) {
-            tags |= PUSH;
-            self.snd.pushed = end;
-        }
-        if fin {
-            tags |= FIN;
-            self.snd.fin_sent = true;
-        }
+        let tags = if fin { tags | FIN } else { tags };
+        self.snd.fin_sent |= fin;
         self.on_data_sent();
-        self.pace(payload);
         self.below.add();
         let mut sent = Sent::new(seq, payload, tags);
         self.emit(seq, payload, sent.control(), false);

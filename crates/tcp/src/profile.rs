@@ -5,7 +5,7 @@
 //! for Windows, whose source is not public, the values that `Get-NetTCPSetting` of Windows
 //! Server 2012 documents for the template *Internet*.
 
-use aqmlab_core::{BadArgument, Bytes, Duration, Param, Value};
+use aqmlab_core::{BadArgument, Bounds, Bytes, Duration, Param, Value};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -15,6 +15,13 @@ const fn ms(ms: u64) -> Duration {
 const STACKS: &[&str] = &["linux", "freebsd"];
 const RTO_RULES: &[&str] = &["linux", "rfc6298", "freebsd"];
 const DELAYED_ACK_RULES: &[&str] = &["adaptive", "fixed"];
+
+/// A timeout: no shorter than a tick of the fastest clock, and at most a day.
+const TIMEOUT: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(86_400));
+/// `tcp_retries2` and its like are of eight bits (Linux `sysctl_net_ipv4.c`).
+const RETRIES: Bounds = Bounds::Whole(0, 255);
+/// A socket buffer that holds something; signed and of 32 bits in every kernel.
+const BUFFER: Bounds = Bounds::Whole(1, i32::MAX as u64);
 
 macro_rules! field {
     (duration) => { Duration };
@@ -64,8 +71,29 @@ macro_rules! from_value {
     };
 }
 
+/// What a setting may be unless its declaration says more.
+macro_rules! bounds {
+    ($kind:ident: $bounds:expr) => {
+        $bounds
+    };
+    (duration:) => {
+        Bounds::span(Duration::ZERO, Duration::from_secs(86_400))
+    };
+    (count:) => {
+        Bounds::Whole(0, u32::MAX as u64)
+    };
+    // Socket buffers and windows are signed and of 32 bits in every kernel.
+    (bytes:) => {
+        Bounds::Whole(0, i32::MAX as u64)
+    };
+    ($kind:ident:) => {
+        Bounds::Any
+    };
+}
+
 macro_rules! profile {
-    ($($(#[doc = $doc:literal])+ $name:ident ($kind:ident $($list:ident)?) = $linux:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident
+       ($kind:ident $($list:ident)?) = $linux:expr $(, $bounds:expr)?;)+) => {
         /// The constants and habits of a host.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Profile {
@@ -87,6 +115,7 @@ macro_rules! profile {
                 const SETTINGS: &[Param] = &[$(Param {
                     name: stringify!($name),
                     default: to_value!($linux, $kind $($list)?),
+                    bounds: bounds!($kind: $($bounds)?),
                     doc: concat!($($doc),+).trim_ascii(),
                 },)+];
                 SETTINGS
@@ -139,9 +168,9 @@ profile! {
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     limited_transmit (flag) = true;
     /// Duplicates, or segments, that a segment may be overtaken by before it counts as lost.
-    reordering (count) = 3;
+    reordering (count) = 3, Bounds::Whole(1, 65_535);
     /// The most that `reordering` adapts to.
-    reordering_max (count) = 300;
+    reordering_max (count) = 300, Bounds::Whole(1, 65_535);
     /// Whether SACK is offered.
     sack (flag) = true;
     /// Whether duplicates are reported by SACK (RFC 2883).
@@ -153,11 +182,11 @@ profile! {
     /// Whether a retransmitted SYN no longer asks for ECN (RFC 3168 §6.1.1.1).
     ecn_fallback (flag) = true;
     /// Segments of the initial window.
-    initial_window (count) = 10;
+    initial_window (count) = 10, Bounds::Whole(1, 65_535);
     /// Bytes that the initial window may not exceed beyond two segments; zero for no such limit.
     initial_window_bytes (bytes) = 0;
     /// Segments of the window after an idle period.
-    restart_window (count) = 10;
+    restart_window (count) = 10, Bounds::Whole(1, 65_535);
     /// Bytes that the restart window may not exceed beyond two segments; zero for no limit.
     restart_window_bytes (bytes) = 0;
     /// Whether an idle period longer than the retransmission timeout shrinks the window.
@@ -167,23 +196,23 @@ profile! {
     /// How the retransmission timeout is computed.
     rto_rule (word RTO_RULES) = "linux";
     /// The timeout before anything is measured.
-    rto_initial (duration) = ms(1_000);
+    rto_initial (duration) = ms(1_000), TIMEOUT;
     /// The timeout after a handshake in which nothing could be measured.
-    rto_fallback (duration) = ms(3_000);
+    rto_fallback (duration) = ms(3_000), TIMEOUT;
     /// Its minimum; Linux applies it to the variance.
-    rto_min (duration) = ms(200);
+    rto_min (duration) = ms(200), TIMEOUT;
     /// Its maximum.
-    rto_max (duration) = ms(120_000);
+    rto_max (duration) = ms(120_000), TIMEOUT;
     /// What FreeBSD adds to every timeout.
     rto_slop (duration) = ms(0);
     /// Retransmissions of a SYN before giving up.
-    syn_retries (count) = 6;
+    syn_retries (count) = 6, RETRIES;
     /// Retransmissions of a SYN-ACK before giving up.
-    synack_retries (count) = 5;
+    synack_retries (count) = 5, RETRIES;
     /// Retransmissions of data before giving up.
-    retries (count) = 15;
+    retries (count) = 15, RETRIES;
     /// The granularity of timers.
-    tick (duration) = ms(4);
+    tick (duration) = ms(4), Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
     /// Whether timers far in the future are coarser, as in Linux's timer wheel.
     timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
@@ -194,6 +223,8 @@ profile! {
     delayed_ack_max (duration) = ms(200);
     /// Acknowledgements sent at once at the start and after disturbances, at most.
     quick_acks (count) = 16;
+    /// Whether a full-sized segment that asks for a push is acknowledged as soon as it is read.
+    push_acks (flag) = true;
     /// Duplicate acknowledgements that may be compressed into one; zero for none.
     ack_compression (count) = 44;
     /// The longest that a compressed acknowledgement waits.
@@ -205,19 +236,19 @@ profile! {
     /// Whether the receive buffer grows.
     receive_tuning (flag) = true;
     /// The receive buffer at the start; half of it is window on Linux (`tcp_rmem[1]`).
-    receive_buffer (bytes) = 131_072;
+    receive_buffer (bytes) = 131_072, BUFFER;
     /// The most that it grows to (`tcp_rmem[2]`).
-    receive_buffer_max (bytes) = 6_291_456;
+    receive_buffer_max (bytes) = 6_291_456, BUFFER;
     /// By how much FreeBSD's grows at a time.
     receive_buffer_step (bytes) = 16_384;
     /// The share of the buffer that is window: all but one in two to this power.
-    adv_win_scale (count) = 1;
+    adv_win_scale (count) = 1, Bounds::Whole(1, 31);
     /// Whether the send buffer grows.
     send_tuning (flag) = true;
     /// The send buffer at the start (`tcp_wmem[1]`).
-    send_buffer (bytes) = 16_384;
+    send_buffer (bytes) = 16_384, BUFFER;
     /// The most that it grows to (`tcp_wmem[2]`).
-    send_buffer_max (bytes) = 4_194_304;
+    send_buffer_max (bytes) = 4_194_304, BUFFER;
     /// By how much FreeBSD's grows at a time.
     send_buffer_step (bytes) = 8_192;
     /// Memory that a buffered segment costs beyond its payload.
@@ -228,6 +259,8 @@ profile! {
     challenge_interval (duration) = ms(500);
     /// How long a closed connection answers stray segments.
     time_wait (duration) = ms(60_000);
+    /// Whether new data is handed down in bursts of several segments, as for offloads.
+    bursts (flag) = true;
     /// The most that may wait in the host's own queue (`tcp_limit_output_bytes`); zero for a
     /// host that puts no bound on it.
     small_queue (bytes) = 1_048_576;
@@ -236,12 +269,17 @@ profile! {
 impl Profile {
     /// Linux 3.17: no RACK, larger initial buffer share, as the papers of 2014 to 2016 used.
     ///
+    /// Linux hands down bursts since 4.17 even where the interface's offloads are off, as they
+    /// were in those testbeds; before, it then sent segment by segment.
+    ///
     /// Of its forward acknowledgement (FACK) only the counting rule of RFC 6675 is modelled.
     pub fn linux_3_17() -> Self {
         Self {
             name: "linux-3.17",
             rack: false,
             ack_compression: 0,
+            push_acks: false,
+            bursts: false,
             receive_buffer: 87_380,
             ..Self::linux()
         }
@@ -252,6 +290,8 @@ impl Profile {
         Self {
             name: "freebsd",
             small_queue: 0,
+            push_acks: false,
+            bursts: false,
             default_cc: "newreno",
             recovery: "freebsd",
             rack: false,
@@ -297,6 +337,8 @@ impl Profile {
         Self {
             name: "windows",
             small_queue: 0,
+            push_acks: false,
+            bursts: false,
             default_cc: "compound",
             rack: false,
             tlp: false,
@@ -370,6 +412,16 @@ mod tests {
             assert!(!setting.doc.starts_with(' '), "{}", setting.name);
         }
         assert_eq!(profile, Profile::linux());
+    }
+
+    #[test]
+    fn every_profile_is_within_the_bounds_of_its_settings() {
+        for profile in Profile::all() {
+            for setting in Profile::settings() {
+                let value = profile.get(setting.name).unwrap();
+                assert!(setting.bounds.admit(value), "{}.{}", profile.name, setting.name);
+            }
+        }
     }
 
     #[test]

@@ -37,8 +37,6 @@ pub(crate) struct Rtt {
     round_end: u64,
     /// The retransmission timeout, backed off.
     pub(crate) rto: Duration,
-    /// Twice the smoothed time, rounded up to ticks, for tail loss probes.
-    pub(crate) two_srtt: Duration,
     min: WindowedMin,
 }
 
@@ -60,7 +58,6 @@ impl Rtt {
             rttvar4: 0,
             round_end: 0,
             rto: profile.rto_initial,
-            two_srtt: Duration::ZERO,
             min: WindowedMin::new(profile.min_rtt_window),
         }
     }
@@ -69,6 +66,12 @@ impl Rtt {
     #[inline]
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt8 != 0).then(|| Duration::from_nanos(self.srtt8 / 8))
+    }
+
+    /// Twice the smoothed time, for tail loss probes.
+    #[inline]
+    pub(crate) fn two_srtt(&self) -> Duration {
+        Duration::from_nanos(self.srtt8 / 4)
     }
 
     /// The variation that the timeout is computed from, a fourth of it.
@@ -161,7 +164,6 @@ impl Rtt {
             Rule::FreeBsd => estimate.max(Duration::from_nanos(self.minimum)) + self.slop,
         };
         self.rto = rto.min(self.maximum);
-        self.two_srtt = clock.round(Duration::from_nanos(self.srtt8 / 4));
     }
 
     /// Doubles the timeout (RFC 6298 §5.5).

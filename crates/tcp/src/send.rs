@@ -33,6 +33,8 @@ pub(crate) struct Send {
     pub(crate) capacity: u64,
     /// The window for which `capacity` was computed.
     sized_for: u64,
+    /// The end of the buffer (Linux: of the `skb`) that is next to be sent.
+    pub(crate) buffer_end: u64,
     /// Up to where the receiver has been asked to push.
     pub(crate) pushed: u64,
 }

@@ -1,7 +1,7 @@
 //! TCP small queues: how much of a connection may wait in the host's own queue.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
-//! (`tcp_update_pacing_rate`): two segments or a millisecond of the rate at which the window is
+//! (`tcp_update_pacing_rate`): two bursts or a millisecond of the rate at which the window is
 //! being spread over the round trip, twice that rate in slow start and 1.2 times later, and
 //! never more than `tcp_limit_output_bytes` unless the connection paces.
 
@@ -64,9 +64,10 @@ impl Connection {
         self.is_paced()
     }
 
+    /// What is out alone, or nothing, never waits for what is out (6.1.60).
     fn is_held_back(&self) -> bool {
         let waiting = self.below.memory.unwrap_or(0);
-        self.small_queue().is_some_and(|bound| waiting > bound) && !self.board.is_empty()
+        self.small_queue().is_some_and(|bound| waiting >= bound) && self.board.packets_out() > 1
     }
 
     /// Memory that may wait below, or `None` for a host that sets no bound.
@@ -75,20 +76,26 @@ impl Connection {
         if most == 0 {
             return None;
         }
+        let burst = self.burst_goal(self.window.mss);
+        let wanted = (2 * burst * SEGMENT_MEMORY).max(self.rate_below() >> 10);
+        Some(if self.cc.pacing_rate().is_some() { wanted } else { wanted.min(most) })
+    }
+
+    /// Bytes a second at which the connection is taken to send (`sk_pacing_rate`).
+    pub(crate) fn rate_below(&self) -> u64 {
         let paced = self.cc.pacing_rate().map(|rate| rate.as_bps() / 8);
-        let per_second = paced.unwrap_or_else(|| self.spreading_rate());
-        let wanted = (2 * SEGMENT_MEMORY).max(per_second >> 10);
-        Some(if paced.is_some() { wanted } else { wanted.min(most) })
+        paced.unwrap_or_else(|| self.spreading_rate())
     }
 
     /// Bytes a second at which the window would be spread over a round trip.
     fn spreading_rate(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt() else { return 0 };
-        let window = self.window.cwnd / self.window.segment.max(1) * u64::from(self.window.mss);
+        let segments = self.cwnd_segments().max(u64::from(self.board.packets_out()));
+        let window = segments.saturating_mul(u64::from(self.window.mss));
         // Still in slow start by a margin: below half of the threshold (sk_pacing_ss_ratio).
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
-        let nanos = u128::from(srtt.as_nanos().max(1));
-        (u128::from(window) * percent * 10_000_000 / nanos) as u64
+        // In 64 bits up to windows of 4 GB.
+        window.saturating_mul(percent * 10_000_000) / srtt.as_nanos().max(1)
     }
 }
 
@@ -105,17 +112,18 @@ mod tests {
     }
 
     #[test]
-    fn two_segments_may_always_wait_and_a_millisecond_of_a_fast_flow() {
+    fn two_bursts_may_always_wait_and_a_millisecond_of_a_fast_flow() {
         let mut tcp = connection(Profile::linux());
-        assert_eq!(tcp.small_queue(), Some(4_608));
+        assert_eq!(tcp.small_queue(), Some(2 * 2 * 2_304));
         let clock = tcp.clock;
         tcp.rtt.sample(Duration::from_millis(10), 0, 1, &clock);
         tcp.window.mss = 1_448;
         tcp.window.segment = 1;
         tcp.window.cwnd = 1_000;
         tcp.window.ssthresh = 1_000;
-        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s, of which a 1024th may wait.
-        assert_eq!(tcp.small_queue(), Some(173_760_000 >> 10));
+        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s, of which a 1024th may wait, but two
+        // bursts of 45 segments are more.
+        assert_eq!(tcp.small_queue(), Some(2 * 45 * 2_304));
         tcp.window.ssthresh = u64::MAX;
         assert_eq!(tcp.small_queue(), Some(289_600_000 >> 10));
         tcp.window.cwnd = 1_000_000;

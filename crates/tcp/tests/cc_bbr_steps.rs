@@ -64,6 +64,7 @@ impl Script {
             bytes: acked * self.bytes,
             in_flight: (self.window.cwnd / 2).min(90),
             prior_in_flight: self.window.cwnd,
+            until_departure: Duration::ZERO,
             rtt,
             srtt: rtt,
             min_rtt: rtt,

@@ -153,6 +153,7 @@ impl Connection {
             bytes: segments * u64::from(MSS),
             in_flight: self.window.cwnd.saturating_sub(segments * unit),
             prior_in_flight: self.window.cwnd,
+            until_departure: Duration::ZERO,
             rtt,
             srtt: self.srtt,
             min_rtt: self.min_rtt,

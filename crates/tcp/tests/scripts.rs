@@ -42,7 +42,7 @@ macro_rules! folders {
 }
 
 folders! {
-    autotune, close, delack, ecn, frto, handshake, idle, nagle, persist, prr, rack, recovery,
+    autotune, burst, close, delack, ecn, frto, handshake, idle, nagle, persist, prr, rack, recovery,
     rto, slow_start, tlp, window,
 }
 

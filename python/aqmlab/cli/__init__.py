@@ -16,7 +16,7 @@ import typer
 
 from aqmlab import __version__
 
-COMMANDS = ("run", "list", "show", "report", "pcap", "spp", "schema", "demo")
+COMMANDS = ("run", "list", "show", "report", "pcap", "spp", "schema", "demo", "kernel", "validate")
 """Every command; each is a function `command` in the module of its name."""
 
 _MODULES = {"list": "listing"}

@@ -43,9 +43,20 @@ def _entries(topic: str) -> list[dict[str, Any]]:
         from aqmlab import plan
 
         return [{"name": name, "title": title} for name, title in plan.builtins().items()]
-    from aqmlab import catalogue
+    from aqmlab import catalogue, engines
 
-    return list(catalogue.raw()[topic])
+    kinds = catalogue.load()[topic]
+    return [
+        {
+            **entry,
+            "engines": list(engines.that_have(topic, entry["name"])),
+            "params": [
+                {**param, "allowed": kinds[entry["name"]].params[param["name"]].allowed}
+                for param in entry["params"]
+            ],
+        }
+        for entry in catalogue.raw()[topic]
+    ]
 
 
 def _text(entry: dict[str, Any]) -> list[str]:
@@ -53,11 +64,15 @@ def _text(entry: dict[str, Any]) -> list[str]:
     lines = [f"  {entry['name']:<18} {entry.get('summary') or entry.get('title', '')}"]
     if "source" in entry:
         lines.append(f"      source: {entry['source']}")
+    if "engines" in entry:
+        lines.append(f"      engines: {', '.join(entry['engines'])}")
     if entry.get("default_cc"):
         lines.append(f"      congestion control: {entry['default_cc']}")
     width = max((len(param["name"]) for param in entry.get("params", ())), default=0)
     for param in entry.get("params", ()):
         choices = f" One of {', '.join(param['choices'])}." if param.get("choices") else ""
+        if allowed := param.get("allowed"):
+            choices = f" From {allowed}."
         lines.append(
             f"      {param['name']:<{width}} = {param['text']:<10} {param['doc']}{choices}"
         )

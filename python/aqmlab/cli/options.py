@@ -38,6 +38,9 @@ Out = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="DIR", help="Where results go; results/NAME-HASH if absent."),
 ]
-Engine = Annotated[str, typer.Option(metavar="ENGINE", help="What runs the trials: sim.")]
+Engine = Annotated[
+    str,
+    typer.Option(metavar="ENGINE", help="What runs the trials: sim, kernel, or sim,kernel."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]

@@ -73,10 +73,18 @@ def _planned(request: Request, trial: str | None) -> tuple[str, dict[str, Any]]:
 
 
 def _from_folder(folder: Path, trial: str | None) -> tuple[str, dict[str, Any]]:
+    from aqmlab.failures import RequestError
     from aqmlab.results import load
 
     results = load(folder)
-    chosen, _ = _choose({one["id"]: {} for one in results.manifest["trials"]}, trial)
+    trials = results.manifest["trials"]
+    chosen, _ = _choose({one["id"]: {} for one in trials}, trial)
+    engine = {one["id"]: one.get("engine", "sim") for one in trials}[chosen]
+    if engine != "sim":
+        raise RequestError(
+            f"{folder}: trial `{chosen}` was run by the engine {engine}",
+            "only packets of the simulator can be captured: name the scenario instead",
+        )
     return chosen, results.spec(chosen)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from aqmlab.cli import console
 from aqmlab.store import Trial
@@ -17,7 +19,8 @@ class Bar:
     """A bar with an estimate on a terminal, and otherwise a line now and then.
 
     Trials differ in cost: a minute of 100 Mbit/s takes longer than one of 8. The bar moves by
-    what a trial is expected to cost, so its estimate holds from the start.
+    what a trial is expected to cost, so its estimate holds from the start. Where an engine tells
+    how far a trial is, the bar moves with it and says the seconds that have passed.
     """
 
     def __init__(self) -> None:
@@ -27,6 +30,8 @@ class Bar:
         self._done = self._trials = 0
         self._told = 0.0
         self._cost = self._spent = 0.0
+        self._running: dict[int, tuple[Trial, float]] = {}
+        self._lock = threading.Lock()  # trials move in their own threads
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
         """Starts the bar."""
@@ -40,17 +45,29 @@ class Bar:
             self._task = self._progress.add_task("trials", total=self._cost, done=self._count())
             self._progress.start()
 
+    def moved(self, trial: Trial, seconds: float) -> None:
+        """Moves the bar by a part of a trial."""
+        with self._lock:
+            self._running[trial.index] = (trial, seconds)
+            self._show()
+
     def done(self, trial: Trial, problem: str | None) -> None:
         """Moves the bar."""
-        self._done += 1
-        self._spent += cost(trial)
-        if problem is not None:
-            self._say(f"failed: {trial.id}: {problem}")
+        with self._lock:
+            self._running.pop(trial.index, None)
+            self._done += 1
+            self._spent += cost(trial)
+            if problem is not None:
+                self._say(f"failed: {trial.id}: {problem}")
+            self._show()
+
+    def _show(self) -> None:
+        passed = self._spent + sum(cost(*one) for one in self._running.values())
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, advance=cost(trial), done=self._count())
-        elif self._spent >= self._told + self._cost / 10:
-            self._told = self._spent
-            console.talk(f"{self._count()} trials")
+            self._progress.update(self._task, completed=passed, done=self._count())
+        elif passed >= self._told + self._cost / 10:
+            self._told = passed
+            console.talk(self._count())
 
     def tables(self) -> None:
         """Ends the bar."""
@@ -63,7 +80,14 @@ class Bar:
             self._progress = None
 
     def _count(self) -> str:
-        return f"{self._done}/{self._trials}"
+        """How many trials are done, and how many seconds of those that run have passed."""
+        running = ", ".join(
+            f"{seconds:.0f} of {_seconds(trial):.0f} s" for trial, seconds in self._parts()
+        )
+        return f"{self._done}/{self._trials} trials" + (f" ({running})" if running else "")
+
+    def _parts(self) -> list[tuple[Trial, float]]:
+        return [self._running[index] for index in sorted(self._running)]
 
     def _say(self, text: str) -> None:
         if self._progress is not None:
@@ -72,11 +96,24 @@ class Bar:
             console.talk(text)
 
 
-def cost(trial: Trial) -> float:
-    """About what a trial costs to run: seconds of each link's traffic, and of the rest."""
-    spec = json.loads(trial.spec)
-    mbit: float = sum(link["rate_bps"] for link in spec["links"]) / 1e6
-    return float(spec["duration_ns"]) / 1e9 * (1 + mbit)
+@lru_cache(maxsize=10_000)
+def _spec(text: str) -> dict[str, Any]:
+    spec: dict[str, Any] = json.loads(text)
+    return spec
+
+
+def _seconds(trial: Trial) -> float:
+    return float(_spec(trial.spec)["duration_ns"]) / 1e9
+
+
+def cost(trial: Trial, seconds: float | None = None) -> float:
+    """About what so many seconds of a trial, or all, cost: each link's traffic, and the rest."""
+    bps: float = sum(link["rate_bps"] for link in _spec(trial.spec)["links"])
+    return (_seconds(trial) if seconds is None else seconds) * (1 + _WEIGHTS[trial.engine] * bps)
+
+
+_WEIGHTS = {"sim": 1e-6, "kernel": 1e-7}
+"""What a bit per second costs, where a second without traffic costs one."""
 
 
 def _bar(target: object) -> Progress:
@@ -90,7 +127,7 @@ def _bar(target: object) -> Progress:
     )
 
     return Progress(
-        TextColumn("{task.fields[done]} trials"),
+        TextColumn("{task.fields[done]}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),

@@ -51,9 +51,10 @@ def command(
 def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
     """The campaign that is asked for, and what to warn of."""
     from aqmlab.api import campaign_for
+    from aqmlab.cli import console
 
     plan = request.plan()
-    return campaign_for(request, plan), plan.warnings
+    return campaign_for(request, plan, console.talk), plan.warnings
 
 
 def execute(campaign: Campaign, folder: object, jobs: int | None) -> tuple[Report, Results]:

@@ -58,10 +58,14 @@ def close(results: Results, report: Report | None = None) -> None:
     trials = results.manifest["trials"]
     seeds = len({trial["seed"] for trial in trials})
     console.talk(f"folder: {results.path}")
+    if results.engine != "sim":
+        console.talk(f"engine: {results.made_by}")
     console.talk(f"trials: {len(trials)} ({seeds} seed{'s' * (seeds != 1)})")
     if report is not None and report.run:
         console.talk(f"time: {report.seconds:.1f} s for {report.run} trials")
     console.talk(f"digest: {results.digest or 'none yet: trials are missing'}")
+    if seeds > 1:
+        console.talk("numbers: median over seeds, and below it the least and the most")
     if seeds == 1:
         console.talk("note: one seed is not a result; --seeds 5 says how much it varies")
 
@@ -88,11 +92,20 @@ def _cells(line: Line) -> Iterator[str]:
 
     yield escape(line.app)
     yield line.direction
-    yield number(line.throughput_mbit)
+    yield _with_range(line, "throughput_mbit")
     yield f"{number(line.throughput_p5_mbit)}…{number(line.throughput_p95_mbit)}"
-    yield number(line.rtt_p50_ms)
-    yield number(line.rtt_p95_ms)
-    yield number(line.loss_percent)
+    yield _with_range(line, "rtt_p50_ms")
+    yield _with_range(line, "rtt_p95_ms")
+    yield _with_range(line, "loss_percent")
+
+
+def _with_range(line: Line, name: str) -> str:
+    """The median, and below it the range over seeds unless all gave what prints alike."""
+    median = number(getattr(line, name))
+    if name not in line.ranges:
+        return median
+    least, most = map(number, line.ranges[name])
+    return median if least == most == median else f"{median}\n[dim]{least}…{most}[/]"
 
 
 def _verdict(verdict: Verdict | None) -> tuple[str, str]:

@@ -17,6 +17,7 @@ MOST_RATES = 4
 MOST_RTTS = 4
 MOST_APPS = 12
 MOST_QUEUES = 8
+_MOST_NAMES = 12
 
 
 def spread(values: Sequence[T], most: int) -> list[T]:
@@ -38,11 +39,14 @@ def ordered(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list[str], list[str]]:
-    """At most `most` values of a column, and a note if some are left out."""
+    """At most `most` values of a column, and a note that names what is left out, if that is few."""
     values = ordered(frame, column)
     kept = spread(values, most)
-    note = [] if len(kept) == len(values) else [f"{len(kept)} of {len(values)} {what} are shown"]
-    return kept, note
+    gone = [value for value in values if value not in kept]
+    if not gone:
+        return kept, []
+    names = f", not {', '.join(gone)}" if len(gone) <= _MOST_NAMES else ""
+    return kept, [f"{len(kept)} of {len(values)} {what} are shown{names}"]
 
 
 def carrying(results: Results, name: str) -> pl.DataFrame:

@@ -22,7 +22,8 @@ from aqmlab.kernel import cpio
 from aqmlab.kernel.errors import APT_LINE, MissingError
 
 TOOLS = ("ip", "tc", "ethtool")
-_DEVICES = ("veth", "cls_u32")
+_BOOT = Path("/boot")
+_DEVICES = ("veth", "cls_u32", "sch_ingress", "act_skbedit")
 _DISCIPLINES = (
     "sch_htb", "sch_netem", "sch_prio", "sch_codel", "sch_fq_codel", "sch_pie", "sch_fq_pie",
     "sch_sfq", "sch_red", "sch_cake",
@@ -62,24 +63,28 @@ def build(agent: Path) -> Image:
     entries |= _modules(release)
     data = cpio.archive(entries)
     key = hashlib.sha256(data + release.encode()).hexdigest()[:16]
-    path = cache_dir() / f"initramfs-{release}-{key}.gz"
+    # Not compressed: emulated instructions are dearer than the disk.
+    path = cache_dir() / f"initramfs-{release}-{key}.cpio"
     if not path.exists():
-        _keep(path, gzip.compress(data, compresslevel=6, mtime=0))
+        _keep(path, data)
     return Image(kernel, release, path)
 
 
 def find_kernel() -> tuple[Path, str]:
     """The newest installed kernel whose modules are there too, a cloud kernel if there is one."""
     found = []
-    for path in Path("/boot").glob("vmlinuz-*"):
+    for path in _BOOT.glob("vmlinuz-*"):
         release = path.name.removeprefix("vmlinuz-")
         if (_module_dir(release) / "modules.dep").exists():
-            found.append(("cloud" in release, _version(release), path, release))
+            cloud = "cloud" in release
+            found.append((os.access(path, os.R_OK), cloud, _version(release), path, release))
     if not found:
-        raise MissingError("there is no Linux kernel image in /boot with its modules", APT_LINE)
-    _, _, path, release = max(found)
-    if not os.access(path, os.R_OK):
-        raise MissingError(f"{path}: cannot be read", f"sudo chmod a+r {path}")
+        raise MissingError(f"there is no Linux kernel image in {_BOOT} with its modules", APT_LINE)
+    readable, _, _, path, release = max(found)
+    if not readable:
+        # Ubuntu lets root alone read its images. A plain chmod is undone by the next update.
+        hint = f"sudo dpkg-statoverride --update --add root root 0644 {path}"
+        raise MissingError(f"{path}: only root can read it", hint)
     return path, release
 
 
@@ -151,6 +156,21 @@ def _unpacked(path: Path) -> bytes:
         return lzma.decompress(data)
     if path.suffix == ".gz":
         return gzip.decompress(data)
+    if path.suffix == ".zst":
+        return _unpacked_by("zstd", path)
     if path.suffix != ".ko":
-        raise MissingError(f"{path}: modules packed like this cannot be unpacked", APT_LINE)
+        hint = "modules may be plain, .xz, .gz or .zst"
+        raise MissingError(f"{path}: a module packed like this cannot be unpacked", hint)
     return data
+
+
+def _unpacked_by(program: str, path: Path) -> bytes:
+    found = shutil.which(program)
+    if found is None:
+        hint = f"sudo apt-get install {program}"
+        raise MissingError(f"`{program}`, which unpacks {path}, is not installed", hint)
+    done = subprocess.run([found, "-dcq", str(path)], capture_output=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise MissingError(f"{path}: it cannot be unpacked: {said}", "install the kernel again")
+    return done.stdout

@@ -33,7 +33,7 @@ def write(results: Results, path: Path, names: Sequence[str] | None = None) -> P
     for name in names if names is not None else figures.wanted(results):
         drawings = figures.draw(results, name)
         figures.save(drawings, path.parent / "figures")
-        shown.append({"title": figures.figure(name).title, "drawings": list(map(_image, drawings))})
+        shown.append({"title": figures.figure(name).title, "drawings": list(map(image, drawings))})
     write_atomically(path, page(results, shown).encode())
     return path
 
@@ -68,7 +68,8 @@ def page(results: Results, shown: list[dict[str, Any]]) -> str:
     )
 
 
-def _image(drawing: Drawing) -> dict[str, str]:
+def image(drawing: Drawing) -> dict[str, str]:
+    """A drawing as a page shows it: `source` (a data URL), `caption` and `name`."""
     kind, mime = "svg", "image/svg+xml"
     if len(drawing.rendered("svg")) > _LARGEST_SVG:
         kind, mime = "png", "image/png"

@@ -142,7 +142,7 @@ def how_made(results: Results) -> list[tuple[str, str]]:
         ("Trials", f"{len(manifest['trials'])} of {end:g} s, statistics from {start:g} s"),
         ("Varied", ", ".join(manifest.get("conditions", ())) or "nothing"),
         ("Seeds", ", ".join(map(str, seeds[:50])) + (" …" if len(seeds) > 50 else "")),
-        ("Engine", manifest["engine"]),
+        ("Engine", results.made_by),
         ("Versions", versions),
         ("Digest", results.digest or "none: trials are missing"),
         ("Packets", f"{manifest.get('packets', 0):,}".replace(",", " ")),

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aqmlab import resolve, scenario, units, values
+from aqmlab import resolve, scenario, structure, units, values
 from aqmlab import seeds as seed_numbers
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.plan import Plan, Trial, file_text, split_values, tolerances
@@ -245,7 +245,7 @@ def _spec(
     for app in apps:
         if app["stop_ns"] is not None and app["stop_ns"] >= duration_ns:
             app["stop_ns"] = None
-    return {
+    spec = {
         "seed": experiment.seed,
         "duration_ns": duration_ns,
         "links": net.links,
@@ -253,6 +253,23 @@ def _spec(
         "measure": _measure(asked.measure, duration_ns),
         **asked.jitters,
     }
+    _refuse_impossible(config, found, spec)
+    return spec
+
+
+def _refuse_impossible(config: Config, found: traffic.Traffic, spec: Mapping[str, Any]) -> None:
+    """Says of what nothing could run where the config asks for it."""
+    wrong = structure.refusal(spec)
+    if wrong is None:
+        return
+    family, *keys = wrong.at
+    if family == "apps" and keys and isinstance(keys[0], int):
+        place = ": ".join((found.places[keys[0]], *map(str, keys[2:])))
+    elif family == "links":
+        place = f"{config.where('router_queues')}: {keys[-1]}"
+    else:
+        place = f"{config.source}: {'.'.join(map(str, wrong.at))}"
+    raise ScenarioError(place, wrong.problem, wrong.hint)
 
 
 def _length(config: Config, variables: Mapping[str, Any], found: traffic.Traffic) -> int:

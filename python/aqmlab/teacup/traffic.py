@@ -36,6 +36,8 @@ class Traffic:
     apps: list[dict[str, Any]] = field(default_factory=list)
     ends_ns: dict[str, int] = field(default_factory=dict)
     """When each application that has an end comes to it."""
+    places: list[str] = field(default_factory=list)
+    """Where each application is asked for."""
 
     def ends(self, args: Arguments, first: str, second: str) -> tuple[str, str]:
         """The addresses of two hosts that `args` name."""
@@ -83,6 +85,7 @@ class Traffic:
         if not app["up"]["links"] and not app["down"]["links"]:
             self.config.warn(f"{args.where}: {args.task}: no queue of the router takes its packets")
         self.apps.append(app)
+        self.places.append(f"{args.where}: {args.task}")
         if stop_ns is not None:
             self.ends_ns[app["name"]] = stop_ns
         return app
@@ -191,7 +194,7 @@ def _iperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
 def _set_socket(args: Arguments, tcp: dict[str, Any]) -> None:
     if args.text("buf_size", ""):
         tcp["send_buffer"] = tcp["receive_buffer"] = max(_size(args, "buf_size"), 1)
-    if args.text("mss", ""):
+    if args.text("mss", "") and args.text("proto", "tcp").lower() != "udp":
         tcp["mtu"] = min(max(args.whole("mss") + 40, 68), 65_535)
 
 

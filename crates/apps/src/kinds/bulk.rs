@@ -4,8 +4,9 @@
 //! time or for a number of bytes, over one connection or several at once (`-P`), each of which
 //! carries the whole number of bytes. The sender opens the connection.
 
-use aqmlab_core::{Args, Duration, Instant, Kind, Param, Side, Value};
+use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
+use crate::bounds;
 use crate::params::{self, bytes};
 use crate::quantiles::Summary;
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -20,18 +21,25 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param {
             name: "size",
             default: bytes(0),
+            bounds: bounds::TRANSFER_OR_NONE,
             doc: "Bytes to transfer on each connection; 0 goes on until the end.",
         },
         Param {
             name: "duration",
             default: Value::MaybeDuration(None),
+            bounds: bounds::SPAN,
             doc: "How long to send; off goes on until the application is told to stop.",
         },
-        Param { name: "parallel", default: Value::Count(1), doc: "Connections at the same time." },
+        Param {
+            name: "parallel",
+            default: Value::Count(1),
+            bounds: Bounds::Whole(1, 1_000),
+            doc: "Connections at the same time.",
+        },
     ],
     build: |args: &Args| {
         let size = args.bytes("size").0;
-        let parallel = args.count("parallel").clamp(1, 1_000) as usize;
+        let parallel = args.count("parallel") as usize;
         Box::new(Bulk {
             sender: params::sender(args),
             size,

@@ -5,35 +5,48 @@
 //! Armitage et al. (2017, §VI), with their times to complete. How often a notification or an
 //! upload comes is not in the source; once a minute is our choice.
 
-use aqmlab_core::{Args, Duration, Instant, Kind, Param, Side, Value};
+use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
+use crate::bounds;
 use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Io, Notice, Open};
 
 const DIRECTION: Param = params::direction("down");
-const FIRST: Param =
-    Param { name: "first", default: ms(0), doc: "When the first transfer starts, after ours." };
-const PERIOD: Param =
-    Param { name: "period", default: ms(15_000), doc: "Time between the starts of transfers." };
+const FIRST: Param = Param {
+    name: "first",
+    default: ms(0),
+    bounds: bounds::WAIT,
+    doc: "When the first transfer starts, after ours.",
+};
+const PERIOD: Param = Param {
+    name: "period",
+    default: ms(15_000),
+    bounds: PERIODS,
+    doc: "Time between the starts of transfers.",
+};
 const COUNT: Param = Param {
     name: "count",
     default: Value::Count(0),
+    bounds: bounds::TIMES_OR_ENDLESS,
     doc: "How many transfers; 0 goes on until the end.",
 };
 const SIZE: Param = Param {
     name: "size",
     default: bytes(0),
+    bounds: bounds::TRANSFER_OR_NONE,
     doc: "Bytes of a transfer; 0 sends as much as it can for the duration.",
 };
 const DURATION: Param = Param {
     name: "duration",
     default: ms(1_000),
+    bounds: bounds::WAIT,
     doc: "How long a transfer without a size lasts.",
 };
 const DEADLINE: Param = Param {
     name: "deadline",
     default: Value::MaybeDuration(None),
+    bounds: bounds::SPAN,
     doc: "Time in which a transfer of a size should complete.",
 };
 const MINUTE: Param = Param { default: ms(60_000), ..PERIOD };
@@ -56,7 +69,12 @@ pub const KINDS: &[Kind<dyn App>] = &[
             FIRST,
             MINUTE,
             COUNT,
-            Param { default: bytes(100_000), doc: "Bytes of a notification.", ..SIZE },
+            Param {
+                default: bytes(100_000),
+                bounds: bounds::TRANSFER,
+                doc: "Bytes of a notification.",
+                ..SIZE
+            },
             Param { default: seconds(4), ..DEADLINE },
         ],
         build: |args: &Args| Box::new(Bursts::new(Duration::ZERO, args)),
@@ -70,7 +88,12 @@ pub const KINDS: &[Kind<dyn App>] = &[
             FIRST,
             MINUTE,
             COUNT,
-            Param { default: bytes(2_000_000), doc: "Bytes of a photo.", ..SIZE },
+            Param {
+                default: bytes(2_000_000),
+                bounds: bounds::TRANSFER,
+                doc: "Bytes of a photo.",
+                ..SIZE
+            },
             Param { default: seconds(30), ..DEADLINE },
         ],
         build: |args: &Args| Box::new(Bursts::new(Duration::ZERO, args)),
@@ -81,8 +104,8 @@ const fn seconds(s: u64) -> Value {
     Value::MaybeDuration(Some(Duration::from_secs(s)))
 }
 
-/// Connections are not opened faster than this.
-const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+/// Connections are not opened faster than one a millisecond.
+const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
 
 /// The wake that starts a transfer; other tokens name the connection whose time is over.
 const NEXT: u64 = u64::MAX;
@@ -116,7 +139,7 @@ impl Bursts {
         Self {
             sender: params::sender(args),
             first: args.duration("first"),
-            period: args.duration("period").max(SHORTEST_PERIOD),
+            period: args.duration("period"),
             count: args.count("count"),
             size: args.bytes("size").0,
             span,

@@ -8,16 +8,18 @@
 //! Differences: nttcp's control connection is left out, and the schedule is kept exactly where
 //! nttcp sleeps between datagrams.
 
-use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Value};
+use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Value};
 
+use crate::bounds;
 use crate::pacer::Pacer;
 use crate::params::{self, bytes, ms, rate};
 use crate::quantiles::Summary;
-use crate::{App, Carries, Io, Notice};
+use crate::{App, Carries, Datagram, Io, Notice};
 
 const WAYS: Param = Param {
     name: "direction",
     default: Value::Word("both", &["up", "down", "both"]),
+    bounds: Bounds::Any,
     doc: "Which way the datagrams flow.",
 };
 
@@ -31,16 +33,19 @@ pub const KINDS: &[Kind<dyn App>] = &[
             Param {
                 name: "payload",
                 default: bytes(1_470),
+                bounds: bounds::DATAGRAM,
                 doc: "Bytes of UDP payload in a datagram.",
             },
             Param {
                 name: "rate",
                 default: rate(1_050_000),
+                bounds: bounds::RATE,
                 doc: "Rate of the payload; sets the interval where that is off.",
             },
             Param {
                 name: "interval",
                 default: Value::MaybeDuration(None),
+                bounds: bounds::SCHEDULE,
                 doc: "Time between datagrams; off derives it from the rate.",
             },
             Param {
@@ -51,7 +56,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
         ],
         build: |args: &Args| {
             let payload = params::payload(args, "payload");
-            let interval = params::maybe_interval(args, "interval");
+            let interval = args.maybe_duration("interval");
             let interval = interval.unwrap_or(params::interval_for(args.rate("rate"), payload));
             Box::new(Cbr::new(payload, interval, args))
         },
@@ -64,14 +69,20 @@ pub const KINDS: &[Kind<dyn App>] = &[
             Param {
                 name: "payload",
                 default: bytes(700),
+                bounds: bounds::DATAGRAM,
                 doc: "Bytes of UDP payload in a packet.",
             },
-            Param { name: "interval", default: ms(20), doc: "Time between packets each way." },
+            Param {
+                name: "interval",
+                default: ms(20),
+                bounds: bounds::SCHEDULE,
+                doc: "Time between packets each way.",
+            },
             WAYS,
         ],
         build: |args: &Args| {
             let payload = params::payload(args, "payload");
-            Box::new(Cbr::new(payload, params::interval(args, "interval"), args))
+            Box::new(Cbr::new(payload, args.duration("interval"), args))
         },
     },
 ];
@@ -103,6 +114,10 @@ impl App for Cbr {
             }
             _ => {}
         }
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        Some(self.pacer.datagram())
     }
 
     fn carries(&self) -> Carries {
@@ -139,7 +154,7 @@ mod tests {
         for (changes, packets) in [
             (vec![("rate", rate(2_352_000))], 2_000),
             (vec![("interval", ms(100))], 100),
-            (vec![("interval", Value::MaybeDuration(Some(Duration::ZERO)))], 893),
+            (vec![("interval", Value::MaybeDuration(None))], 893),
         ] {
             let mut net = Net::new(1);
             net.run_secs(&mut *build("cbr", &changes), 10);

@@ -9,17 +9,21 @@
 //! A retransmission was spurious if an answer to an earlier copy arrives after it. A real
 //! acknowledgement does not tell copies apart; the tag does, for this measure alone.
 
-use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side, Value};
+use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
+use crate::bounds;
 use crate::datagrams;
 use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
 /// The fixed header, a token of 4 bytes, one path option of 8, and the payload marker.
 const REQUEST_HEADER: u32 = 4 + 4 + 9 + 1;
 /// The fixed header and the token.
 const RESPONSE_HEADER: u32 = 4 + 4;
+
+/// What fits a datagram beside the headers.
+const COAP: Bounds = Bounds::Whole(0, bounds::MOST_DATAGRAM - REQUEST_HEADER as u64);
 
 const COPY_BITS: u32 = 8;
 
@@ -29,33 +33,51 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     summary: "Confirmable CoAP requests, repeated until they are answered",
     source: "RFC 7252 §4.2, §4.7, §4.8",
     params: &[
-        Param { name: "payload", default: bytes(100), doc: "Bytes of payload in a request." },
-        Param { name: "response", default: bytes(0), doc: "Bytes of payload in a response." },
-        Param { name: "interval", default: ms(1_000), doc: "Time between requests." },
+        Param {
+            name: "payload",
+            default: bytes(100),
+            bounds: COAP,
+            doc: "Bytes of payload in a request.",
+        },
+        Param {
+            name: "response",
+            default: bytes(0),
+            bounds: COAP,
+            doc: "Bytes of payload in a response.",
+        },
+        Param {
+            name: "interval",
+            default: ms(1_000),
+            bounds: bounds::SCHEDULE,
+            doc: "Time between requests.",
+        },
         Param {
             name: "ack_timeout",
             default: ms(2_000),
+            bounds: bounds::SCHEDULE,
             doc: "Shortest time before the first retransmission (ACK_TIMEOUT).",
         },
         Param {
             name: "ack_random_factor",
             default: Value::Number(1.5),
+            bounds: Bounds::Real(1.0, 1_000.0),
             doc: "Longest such time as a multiple of the shortest (ACK_RANDOM_FACTOR).",
         },
         Param {
             name: "max_retransmit",
             default: Value::Count(4),
+            bounds: Bounds::Whole(0, 20),
             doc: "Retransmissions before giving up (MAX_RETRANSMIT).",
         },
     ],
     build: |args: &Args| {
         Box::new(Coap {
-            request: params::payload(args, "payload").min(65_000) + REQUEST_HEADER,
-            response: params::payload(args, "response").min(65_000) + RESPONSE_HEADER,
-            interval: params::interval(args, "interval"),
-            ack_timeout: params::interval(args, "ack_timeout"),
-            random_factor: args.number("ack_random_factor").clamp(1.0, 1e3),
-            max_retransmit: args.count("max_retransmit").min(20),
+            request: params::payload(args, "payload") + REQUEST_HEADER,
+            response: params::payload(args, "response") + RESPONSE_HEADER,
+            interval: args.duration("interval"),
+            ack_timeout: args.duration("ack_timeout"),
+            random_factor: args.number("ack_random_factor"),
+            max_retransmit: args.count("max_retransmit"),
             conn: None,
             running: false,
             started: Instant::ZERO,
@@ -191,6 +213,15 @@ impl App for Coap {
             Notice::Datagram { at: Side::Home, tag, .. } => self.answer(tag, io),
             _ => {}
         }
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        let (bytes, headers, set_by) = if self.request >= self.response {
+            (self.request, REQUEST_HEADER, "payload")
+        } else {
+            (self.response, RESPONSE_HEADER, "response")
+        };
+        Some(Datagram { bytes, headers, set_by })
     }
 
     fn carries(&self) -> Carries {

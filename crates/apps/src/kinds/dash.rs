@@ -10,8 +10,9 @@
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body.
 
-use aqmlab_core::{Args, BitRate, Duration, Instant, Kind, Param, Side, Value};
+use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
+use crate::bounds;
 use crate::params::{self, bytes, rate};
 use crate::quantiles::Summary;
 use crate::{App, Carries, Notice};
@@ -31,10 +32,20 @@ const DIRECTION: Param = Param {
     doc: "Which way the video flows; up is a camera watched from the internet.",
     ..params::direction("down")
 };
-const REQUEST: Param =
-    Param { name: "request", default: bytes(400), doc: "Bytes of an HTTP request." };
-const HEADER: Param =
-    Param { name: "header", default: bytes(300), doc: "Bytes of an HTTP response's header." };
+/// A player that asks more often than twice a second streams no chunks.
+const CHUNKS: Bounds = Bounds::span(Duration::from_millis(500), Duration::from_secs(3_600));
+const REQUEST: Param = Param {
+    name: "request",
+    default: bytes(400),
+    bounds: bounds::MESSAGE,
+    doc: "Bytes of an HTTP request.",
+};
+const HEADER: Param = Param {
+    name: "header",
+    default: bytes(300),
+    bounds: bounds::MESSAGE,
+    doc: "Bytes of an HTTP response's header.",
+};
 
 /// Registers `dash` and `audio_stream`.
 pub const KINDS: &[Kind<dyn App>] = &[
@@ -47,31 +58,37 @@ pub const KINDS: &[Kind<dyn App>] = &[
             Param {
                 name: "abr",
                 default: Value::Word("dashjs", &["dashjs", "bola", "fixed"]),
+                bounds: Bounds::Any,
                 doc: "How the rate is chosen.",
             },
             Param {
                 name: "segment",
                 default: Value::Word("2s", ladder::LENGTHS),
+                bounds: Bounds::Any,
                 doc: "How long a segment plays.",
             },
             Param {
                 name: "max_rate",
                 default: rate(1_000_000_000),
+                bounds: bounds::RATE,
                 doc: "The highest rate on offer; rates above it are taken off the ladder.",
             },
             Param {
                 name: "quality",
                 default: Value::Count(0),
+                bounds: Bounds::Whole(0, 1_000),
                 doc: "Which rate `fixed` plays, counted from 1; 0 is the highest.",
             },
             Param {
                 name: "length",
                 default: Value::MaybeDuration(Some(Duration::from_millis(596_460))),
+                bounds: bounds::SPAN,
                 doc: "How long the video is; off never ends.",
             },
             Param {
                 name: "vbr",
                 default: Value::Flag(true),
+                bounds: Bounds::Any,
                 doc: "Whether segments of one rate differ in size.",
             },
             REQUEST,
@@ -85,8 +102,18 @@ pub const KINDS: &[Kind<dyn App>] = &[
         source: "Armitage et al. 2017, §VI (320 kbit/s)",
         params: &[
             DIRECTION,
-            Param { name: "rate", default: rate(320_000), doc: "The rate of the music." },
-            Param { name: "chunk", default: params::ms(10_000), doc: "How long a chunk plays." },
+            Param {
+                name: "rate",
+                default: rate(320_000),
+                bounds: bounds::RATE,
+                doc: "The rate of the music.",
+            },
+            Param {
+                name: "chunk",
+                default: params::ms(10_000),
+                bounds: CHUNKS,
+                doc: "How long a chunk plays.",
+            },
             REQUEST,
             HEADER,
         ],
@@ -119,7 +146,7 @@ fn build_video(args: &Args) -> Box<dyn App> {
 }
 
 fn build_audio(args: &Args) -> Box<dyn App> {
-    let chunk = args.duration("chunk").max(Duration::from_millis(500));
+    let chunk = args.duration("chunk");
     let rate: BitRate = args.rate("rate");
     Box::new(Dash::new(config(args, chunk, Abr::Fixed(0), vec![(rate.as_bps(), Spread::NONE)])))
 }

@@ -13,16 +13,23 @@
 //!   server, Ext(80, 5.7) every 40 ms from the client, taken as bytes of UDP payload.
 //!
 //! Differences: pktgen sleeps between packets, where the schedule here is exact; sizes that are
-//! negative even after the shift count as zero.
+//! negative even after the shift count as zero, and an update of many players that would be drawn
+//! larger than an Ethernet's packet holds is cut to it (the engines split such updates themselves).
 
-use aqmlab_core::{Args, Duration, Instant, Kind, Param, Rng, Side, Value};
+use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Rng, Side, Value};
 
+use crate::bounds;
 use crate::datagrams::{self, Arrivals};
-use crate::params::{self, bytes, ms};
+use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
 const TITLES: &[&str] = &["q3", "hl2cs", "hl2dm", "hlcs", "hldm", "et2pro", "q4"];
+
+/// The largest update: an IP packet of 1500 bytes.
+const MOST_UPDATE: f64 = 1_472.0;
+/// The most that is drawn on top of a client's least packet: 3 and seven deviations.
+const MOST_EXTRA: u32 = 10;
 
 /// Server starts are spread over this much (TEACUP: `random() / 25` seconds).
 const SPREAD: Duration = Duration::from_millis(40);
@@ -36,29 +43,49 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param {
             name: "model",
             default: Value::Word("pktgen", &["pktgen", "faerber"]),
+            bounds: Bounds::Any,
             doc: "Whose traffic model.",
         },
         Param {
             name: "title",
             default: Value::Word("q3", TITLES),
+            bounds: Bounds::Any,
             doc: "The game that pktgen plays: Quake 3, Half-Life 2 Counter-Strike, and so on.",
         },
         Param {
             name: "players",
             default: Value::Count(4),
+            bounds: Bounds::Whole(1, 1_000),
             doc: "Players in the game, which sets the size of the server's updates.",
         },
-        Param { name: "clients", default: Value::Count(1), doc: "Players in the home." },
+        Param {
+            name: "clients",
+            default: Value::Count(1),
+            bounds: Bounds::Whole(1, 64),
+            doc: "Players in the home.",
+        },
         Param {
             name: "s2c_interval",
             default: Value::MaybeDuration(None),
+            bounds: bounds::SCHEDULE,
             doc: "Time between the server's updates; off takes the game's own.",
         },
-        Param { name: "c2s_interval", default: ms(10), doc: "Time between a client's packets." },
-        Param { name: "c2s_payload", default: bytes(60), doc: "Least bytes of a client's packet." },
+        Param {
+            name: "c2s_interval",
+            default: ms(10),
+            bounds: bounds::SCHEDULE,
+            doc: "Time between a client's packets.",
+        },
+        Param {
+            name: "c2s_payload",
+            default: bytes(60),
+            bounds: bounds::DATAGRAM,
+            doc: "Least bytes of a client's packet.",
+        },
         Param {
             name: "client_delay",
             default: ms(3_000),
+            bounds: bounds::WAIT,
             doc: "Time from the server's start to that of its clients.",
         },
     ],
@@ -67,10 +94,10 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 
 fn build(args: &Args) -> Box<dyn App> {
     let title = args.word("title");
-    let players = args.count("players").clamp(1, 1_000) as f64;
+    let players = args.count("players") as f64;
     let faerber = args.word("model") == "faerber";
     let own = Duration::from_millis(if matches!(title, "hl2cs" | "hl2dm") { 30 } else { 50 });
-    let s2c = params::maybe_interval(args, "s2c_interval");
+    let s2c = args.maybe_duration("s2c_interval");
     Box::new(Game {
         model: if faerber {
             Model::Faerber
@@ -79,13 +106,13 @@ fn build(args: &Args) -> Box<dyn App> {
                 growth: growth(title),
                 players,
                 s2c: s2c.unwrap_or(own),
-                c2s: params::interval(args, "c2s_interval"),
-                least: args.bytes("c2s_payload").0.min(60_000) as f64,
+                c2s: args.duration("c2s_interval"),
+                least: args.bytes("c2s_payload").0 as f64,
             }
         },
         delay: args.duration("client_delay"),
         clients: Vec::new(),
-        wanted: args.count("clients").clamp(1, 64) as usize,
+        wanted: args.count("clients") as usize,
         running: false,
         arrivals: [Arrivals::default(), Arrivals::default()],
         sent: [0; 2],
@@ -105,6 +132,16 @@ fn growth(title: &str) -> f64 {
     }
 }
 
+/// What an update is drawn around.
+fn mean(players: f64, growth: f64) -> f64 {
+    (players + 0.65) * growth - 2.0 * players - 10.0
+}
+
+/// What pktgen makes of a negative size.
+fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
+    if bytes < 0.0 { -bytes + players * growth } else { bytes }
+}
+
 #[derive(Debug)]
 enum Model {
     Pktgen { growth: f64, players: f64, s2c: Duration, c2s: Duration, least: f64 },
@@ -116,15 +153,29 @@ impl Model {
     fn size(&self, side: Side, rng: &mut Rng) -> u32 {
         let drawn = match (self, side) {
             (Self::Pktgen { growth, players, .. }, Side::Wan) => {
-                let mean = (players + 0.65) * growth - 2.0 * players - 10.0;
-                let bytes = rng.normal(mean, 6.0 * players + 3.0).trunc();
-                if bytes < 0.0 { -bytes + players * growth } else { bytes }
+                let bytes = rng.normal(mean(*players, *growth), 6.0 * players + 3.0).trunc();
+                unfolded(bytes, *players, *growth).min(MOST_UPDATE)
             }
             (Self::Pktgen { least, .. }, Side::Home) => least + rng.normal(3.0, 1.0).trunc(),
-            (Self::Faerber, Side::Wan) => rng.extreme(120.0, 36.0).floor(),
+            (Self::Faerber, Side::Wan) => rng.extreme(120.0, 36.0).floor().min(MOST_UPDATE),
             (Self::Faerber, Side::Home) => rng.extreme(80.0, 5.7).floor(),
         };
-        drawn.clamp(0.0, 65_507.0) as u32
+        drawn.max(0.0) as u32
+    }
+
+    /// The largest packet that a server or a client sends, seven deviations being enough.
+    fn largest(&self) -> Datagram {
+        let Self::Pktgen { growth, players, least, .. } = self else {
+            return Datagram { bytes: MOST_UPDATE as u32, headers: 0, set_by: "model" };
+        };
+        let usual = unfolded(mean(*players, *growth), *players, *growth);
+        let update = (usual + 7.0 * (6.0 * players + 3.0)).min(MOST_UPDATE.max(usual)) as u32;
+        let client = *least as u32 + MOST_EXTRA;
+        if update >= client {
+            Datagram { bytes: update, headers: 0, set_by: "players" }
+        } else {
+            Datagram { bytes: client, headers: MOST_EXTRA, set_by: "c2s_payload" }
+        }
     }
 
     /// Time from a packet of `side` to its next.
@@ -218,6 +269,10 @@ impl App for Game {
             Notice::Datagram { conn, at, tag, .. } => self.hear(conn, at, tag, io),
             _ => {}
         }
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        Some(self.model.largest())
     }
 
     fn carries(&self) -> Carries {

@@ -10,11 +10,12 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side};
 
+use crate::bounds;
 use crate::datagrams::{self, Arrivals};
 use crate::params::{self, bytes, ms};
 use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, ConnId, Io, Notice, Open};
+use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
 /// Requests whose answers are waited for; one that takes longer counts as lost.
 const REMEMBERED: usize = 16_384;
@@ -25,13 +26,23 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     summary: "A round-trip probe of UDP datagrams at a fixed interval",
     source: "irtt 0.9; Flent 2.3.0 voip test",
     params: &[
-        Param { name: "payload", default: bytes(172), doc: "Bytes of UDP payload, both ways." },
-        Param { name: "interval", default: ms(20), doc: "Time between requests." },
+        Param {
+            name: "payload",
+            default: bytes(172),
+            bounds: bounds::DATAGRAM,
+            doc: "Bytes of UDP payload, both ways.",
+        },
+        Param {
+            name: "interval",
+            default: ms(20),
+            bounds: bounds::SCHEDULE,
+            doc: "Time between requests.",
+        },
     ],
     build: |args: &Args| {
         Box::new(Irtt::new(Prober::new(
             params::payload(args, "payload"),
-            params::interval(args, "interval"),
+            args.duration("interval"),
         )))
     },
 }];
@@ -103,6 +114,10 @@ impl App for Irtt {
             Notice::Datagram { at: Side::Home, tag, .. } => self.hear(tag, io.now()),
             _ => {}
         }
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        Some(self.prober.datagram())
     }
 
     fn carries(&self) -> Carries {

@@ -8,9 +8,10 @@
 //! Differences: no subscriber reads the messages, a connection that is lost is not opened again,
 //! and DISCONNECT is left out, since nothing is sent once the application has to stop.
 
-use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Side, Value};
+use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
-use crate::params::{self, bytes, ms};
+use crate::bounds;
+use crate::params::{bytes, ms};
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Io, Notice, Open};
@@ -18,6 +19,11 @@ use crate::{App, Carries, ConnId, Io, Notice, Open};
 const CONNACK: u64 = 4;
 const ACK: u64 = 4;
 const PING: u64 = 2;
+
+/// What a control packet can announce (§2.2.3), less the longest topic and the identifiers.
+const PAYLOADS: Bounds = Bounds::Whole(0, 268_435_455 - 65_535 - 4);
+/// Whole seconds in 16 bits (§3.1.2.10).
+const KEEPALIVE: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(65_535));
 
 const PUBLISH_DUE: u64 = 0;
 const KEEPALIVE_DUE: u64 = 1;
@@ -28,28 +34,52 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     summary: "A sensor that publishes to an MQTT broker",
     source: "MQTT 3.1.1 §2.2, §3.1-3.13, §4.3",
     params: &[
-        Param { name: "payload", default: bytes(100), doc: "Bytes of payload in a message." },
-        Param { name: "interval", default: ms(1_000), doc: "Time between messages." },
+        Param {
+            name: "payload",
+            default: bytes(100),
+            bounds: PAYLOADS,
+            doc: "Bytes of payload in a message.",
+        },
+        Param {
+            name: "interval",
+            default: ms(1_000),
+            bounds: bounds::SCHEDULE,
+            doc: "Time between messages.",
+        },
         Param {
             name: "qos",
             default: Value::Word("1", &["0", "1", "2"]),
+            bounds: Bounds::Any,
             doc: "Quality of service: at most once, at least once, exactly once.",
         },
-        Param { name: "topic", default: bytes(20), doc: "Bytes of the topic's name." },
-        Param { name: "client_id", default: bytes(16), doc: "Bytes of the client's identifier." },
+        Param {
+            name: "topic",
+            default: bytes(20),
+            bounds: Bounds::Whole(1, 65_535),
+            doc: "Bytes of the topic's name.",
+        },
+        Param {
+            name: "client_id",
+            default: bytes(16),
+            bounds: Bounds::Whole(0, 65_535),
+            doc: "Bytes of the client's identifier.",
+        },
         Param {
             name: "keepalive",
             default: ms(60_000),
+            bounds: KEEPALIVE,
             doc: "Idle time after which the client pings; zero turns it off.",
         },
         Param {
             name: "inflight",
             default: Value::Count(20),
+            bounds: Bounds::Whole(1, 65_535),
             doc: "Messages that may await their acknowledgement.",
         },
         Param {
             name: "nodelay",
             default: Value::Flag(true),
+            bounds: Bounds::Any,
             doc: "Whether both ends turn Nagle's rule off.",
         },
     ],
@@ -59,9 +89,9 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             qos,
             connect: packet(10 + 2 + args.bytes("client_id").0),
             publish: publish(args.bytes("topic").0, args.bytes("payload").0, qos),
-            interval: params::interval(args, "interval"),
+            interval: args.duration("interval"),
             keepalive: args.duration("keepalive"),
-            inflight: args.count("inflight").max(1),
+            inflight: args.count("inflight"),
             nodelay: args.flag("nodelay"),
             running: false,
             accepted: false,

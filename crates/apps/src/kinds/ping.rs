@@ -8,11 +8,12 @@
 
 use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 
+use crate::bounds;
 use crate::datagrams;
 use crate::params::{self, bytes, ms};
 use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
-use crate::{App, Carries, Io, Notice, Open};
+use crate::{App, Carries, Datagram, Io, Notice, Open};
 
 /// Registers `ping`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
@@ -20,15 +21,22 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     summary: "An ICMP echo request every second",
     source: "RFC 792; iputils ping(8); TEACUP v1.1 start_ping",
     params: &[
-        Param { name: "payload", default: bytes(56), doc: "Bytes of data in a request." },
-        Param { name: "interval", default: ms(1_000), doc: "Time between requests." },
+        Param {
+            name: "payload",
+            default: bytes(56),
+            bounds: bounds::DATAGRAM,
+            doc: "Bytes of data in a request.",
+        },
+        Param {
+            name: "interval",
+            default: ms(1_000),
+            bounds: bounds::SCHEDULE,
+            doc: "Time between requests.",
+        },
     ],
     build: |args: &Args| {
         Box::new(Ping {
-            prober: Prober::new(
-                params::payload(args, "payload"),
-                params::interval(args, "interval"),
-            ),
+            prober: Prober::new(params::payload(args, "payload"), args.duration("interval")),
             received: 0,
             settled: 0,
             rtt: Quantiles::default(),
@@ -69,6 +77,10 @@ impl App for Ping {
             Notice::Datagram { at: Side::Home, tag, .. } => self.hear(tag, io),
             _ => {}
         }
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        Some(self.prober.datagram())
     }
 
     fn carries(&self) -> Carries {

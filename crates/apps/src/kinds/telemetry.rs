@@ -14,8 +14,9 @@
 //! Differences: without blocking the schedule is exact, where nttcp sleeps between writes. A
 //! rate below one sample a second sends one sample at a time, where the sources are silent.
 
-use aqmlab_core::{Args, Duration, Instant, Kind, Param, Side, Value};
+use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
+use crate::bounds;
 use crate::params::{self, bytes, ms, rate};
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
@@ -24,17 +25,32 @@ use crate::{App, Carries, ConnId, Io, Notice, Open};
 const SAMPLE: u64 = 2;
 const SAMPLES_PER_MESSAGE: u64 = 50;
 
-const MESSAGE: Param = Param { name: "message", default: bytes(100), doc: "Bytes of a message." };
-const INTERVAL: Param = Param { name: "interval", default: ms(400), doc: "Time between messages." };
+/// As fast as a message a microsecond.
+const RATES: Bounds = Bounds::Whole(1, 8 * SAMPLE * SAMPLES_PER_MESSAGE * 1_000_000);
+
+const MESSAGE: Param = Param {
+    name: "message",
+    default: bytes(100),
+    bounds: bounds::MESSAGE,
+    doc: "Bytes of a message.",
+};
+const INTERVAL: Param = Param {
+    name: "interval",
+    default: ms(400),
+    bounds: bounds::SCHEDULE,
+    doc: "Time between messages.",
+};
 const DIRECTION: Param = params::direction("up");
 const NODELAY: Param = Param {
     name: "nodelay",
     default: Value::Flag(true),
+    bounds: Bounds::Any,
     doc: "Whether the sender turns Nagle's rule off.",
 };
 const QUICKACK: Param = Param {
     name: "quickack",
     default: Value::Flag(true),
+    bounds: Bounds::Any,
     doc: "Whether the receiver acknowledges every segment at once.",
 };
 
@@ -46,8 +62,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
         source: "Kua, Nguyen, Armitage and Branch 2017, Table I (IoT_low)",
         params: &[MESSAGE, INTERVAL, DIRECTION, NODELAY, QUICKACK],
         build: |args: &Args| {
-            let interval = params::interval(args, "interval");
-            Box::new(Telemetry::new(args.bytes("message").0.max(1), interval, args))
+            let interval = args.duration("interval");
+            Box::new(Telemetry::new(args.bytes("message").0, interval, args))
         },
     },
     Kind {
@@ -56,8 +72,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
         source: "Kua, Nguyen, Armitage and Branch 2017, Table I (IoT_high)",
         params: &[MESSAGE, Param { default: ms(8), ..INTERVAL }, DIRECTION, NODELAY, QUICKACK],
         build: |args: &Args| {
-            let interval = params::interval(args, "interval");
-            Box::new(Telemetry::new(args.bytes("message").0.max(1), interval, args))
+            let interval = args.duration("interval");
+            Box::new(Telemetry::new(args.bytes("message").0, interval, args))
         },
     },
     Kind {
@@ -65,7 +81,12 @@ pub const KINDS: &[Kind<dyn App>] = &[
         summary: "A sensor of any rate over TCP",
         source: "Armitage et al. 2017, §III (16-bit samples, 50 to a message)",
         params: &[
-            Param { name: "rate", default: rate(10_000), doc: "Rate of the samples." },
+            Param {
+                name: "rate",
+                default: rate(10_000),
+                bounds: RATES,
+                doc: "Rate of the samples.",
+            },
             DIRECTION,
             NODELAY,
             QUICKACK,
@@ -82,7 +103,7 @@ fn pace(bps: u64) -> (u64, Duration) {
     let samples = (bps / (8 * SAMPLE)).clamp(1, SAMPLES_PER_MESSAGE);
     // From 50 samples a second this is the time of 50; below it, of a second's worth.
     let nanos = u128::from(samples * 8 * SAMPLE) * 1_000_000_000 / u128::from(bps);
-    (samples * SAMPLE, Duration::from_nanos(nanos as u64).max(Duration::from_micros(1)))
+    (samples * SAMPLE, Duration::from_nanos(nanos as u64))
 }
 
 struct Telemetry {

@@ -8,50 +8,71 @@
 //! Differences: there is no silence suppression, and the adaptive playout moves with every
 //! packet instead of between talk spurts, as receivers that stretch time do.
 
-use aqmlab_core::{Args, Direction, Duration, Instant, Kind, Param, Value};
+use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Value};
 
+use crate::bounds;
 use crate::emodel::{self, Codec};
 use crate::pacer::Pacer;
 use crate::params::{self, bytes, ms};
 use crate::quantiles::Summary;
-use crate::{App, Carries, Io, Notice};
+use crate::{App, Carries, Datagram, Io, Notice};
 
 const RTP_HEADER: u32 = 12;
 
 /// Weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
 const MEMORY: f64 = 0.998_002;
 
+/// Some voice, and what fits a datagram beside the header.
+const PAYLOADS: Bounds = Bounds::Whole(1, bounds::MOST_DATAGRAM - RTP_HEADER as u64);
+
 const DEJITTER: Param = Param {
     name: "dejitter",
     default: Value::Word("adaptive", &["adaptive", "fixed"]),
+    bounds: Bounds::Any,
     doc: "Whether the playout delay follows the delays seen or stays as the first packet set it.",
 };
 const PLAYOUT: Param = Param {
     name: "playout",
     default: ms(60),
+    bounds: bounds::WAIT,
     doc: "How long the first packet waits in the de-jitter buffer.",
 };
 const EMODEL: Param = Param {
     name: "emodel",
     default: Value::Word("simple", &["simple", "full"]),
+    bounds: Bounds::Any,
     doc: "The form of the E-model: the simple one, or all delay terms of G.107 as in Flent.",
 };
 const IMPAIRMENT: Param = Param {
     name: "ie",
     default: Value::Number(Codec::G711.impairment),
+    bounds: Bounds::Real(0.0, 95.0),
     doc: "The codec's impairment without loss (Ie).",
 };
 const ROBUSTNESS: Param = Param {
     name: "bpl",
     default: Value::Number(Codec::G711.robustness),
+    bounds: Bounds::Real(0.1, 1_000.0),
     doc: "The codec's robustness against loss (Bpl); 4.3 is G.711 without concealment.",
 };
-const PAYLOAD: Param =
-    Param { name: "payload", default: bytes(160), doc: "Bytes of voice in a packet." };
-const INTERVAL: Param =
-    Param { name: "interval", default: ms(20), doc: "Milliseconds of voice in a packet." };
-const LOOKAHEAD: Param =
-    Param { name: "lookahead", default: ms(0), doc: "Delay of the codec beyond its packet." };
+const PAYLOAD: Param = Param {
+    name: "payload",
+    default: bytes(160),
+    bounds: PAYLOADS,
+    doc: "Bytes of voice in a packet.",
+};
+const INTERVAL: Param = Param {
+    name: "interval",
+    default: ms(20),
+    bounds: bounds::SCHEDULE,
+    doc: "Milliseconds of voice in a packet.",
+};
+const LOOKAHEAD: Param = Param {
+    name: "lookahead",
+    default: ms(0),
+    bounds: bounds::WAIT,
+    doc: "Delay of the codec beyond its packet.",
+};
 
 /// Registers `voip` and `voip_g729`.
 pub const KINDS: &[Kind<dyn App>] = &[
@@ -81,7 +102,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
 ];
 
 fn build(args: &Args) -> Box<dyn App> {
-    let interval = params::interval(args, "interval");
+    let interval = args.duration("interval");
     let payload = params::payload(args, "payload") + RTP_HEADER;
     let adaptive = args.word("dejitter") == "adaptive";
     let playout = Playout::new(args.duration("playout"), adaptive);
@@ -89,7 +110,7 @@ fn build(args: &Args) -> Box<dyn App> {
         pacer: Pacer::new(payload, interval, &Direction::BOTH),
         playouts: [playout.clone(), playout],
         coding_ms: (interval + args.duration("lookahead")).as_secs_f64() * 1e3,
-        codec: Codec { impairment: args.number("ie"), robustness: args.number("bpl").max(0.1) },
+        codec: Codec { impairment: args.number("ie"), robustness: args.number("bpl") },
         full: args.word("emodel") == "full",
     })
 }
@@ -198,6 +219,10 @@ impl App for Voip {
             }
             _ => {}
         }
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        Some(Datagram { headers: RTP_HEADER, ..self.pacer.datagram() })
     }
 
     fn carries(&self) -> Carries {

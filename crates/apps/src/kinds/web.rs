@@ -10,8 +10,9 @@
 //! control does not hold it back; a lookup that is not answered is repeated every 5 s, the
 //! default of resolv.conf(5); the sizes of TLS messages are typical ones, our choice.
 
-use aqmlab_core::{Args, Direction, Instant, Kind, Param, Value};
+use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
+use crate::bounds;
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
 use crate::{App, Carries, Io, Notice};
@@ -31,47 +32,85 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param {
             name: "page",
             default: Value::Word("archive2016", page::PAGES),
+            bounds: Bounds::Any,
             doc: "What a page is made of.",
         },
         Param {
             name: "protocol",
             default: Value::Word("http1", &["http1", "http2"]),
+            bounds: Bounds::Any,
             doc: "Several connections to each host, or one.",
         },
-        Param { name: "hosts", default: Value::Count(6), doc: "Hosts that have a page's objects." },
+        Param {
+            name: "hosts",
+            default: Value::Count(6),
+            bounds: Bounds::Whole(1, 1_000),
+            doc: "Hosts that have a page's objects.",
+        },
         Param {
             name: "connections",
             default: Value::Count(6),
+            bounds: Bounds::Whole(1, 1_000),
             doc: "Most connections to one host in HTTP/1.1.",
         },
         Param {
             name: "depth",
             default: Value::Count(3),
+            bounds: Bounds::Whole(1, 1_000),
             doc: "Steps in which a page's objects are found, the page itself included.",
         },
         Param {
             name: "objects",
             default: Value::Count(30),
+            bounds: Bounds::Whole(1, 10_000),
             doc: "Objects of a `custom` page, the page itself included.",
         },
-        Param { name: "size", default: bytes(1_000_000), doc: "Bytes of a `custom` page." },
-        Param { name: "request", default: bytes(400), doc: "Bytes of a request." },
-        Param { name: "header", default: bytes(300), doc: "Bytes of a response's header." },
+        Param {
+            name: "size",
+            default: bytes(1_000_000),
+            bounds: bounds::TRANSFER,
+            doc: "Bytes of a `custom` page.",
+        },
+        Param {
+            name: "request",
+            default: bytes(400),
+            bounds: bounds::MESSAGE,
+            doc: "Bytes of a request.",
+        },
+        Param {
+            name: "header",
+            default: bytes(300),
+            bounds: bounds::MESSAGE,
+            doc: "Bytes of a response's header.",
+        },
         Param {
             name: "tls_rtts",
             default: Value::Count(1),
+            bounds: Bounds::Whole(0, 10),
             doc: "Round trips of the TLS handshake: 1 for TLS 1.3, 2 for TLS 1.2, 0 for none.",
         },
-        Param { name: "dns", default: Value::Flag(true), doc: "Whether each host is looked up." },
+        Param {
+            name: "dns",
+            default: Value::Flag(true),
+            bounds: Bounds::Any,
+            doc: "Whether each host is looked up.",
+        },
         Param {
             name: "server_time",
             default: ms(0),
+            bounds: bounds::WAIT,
             doc: "Time that a server takes over a request.",
         },
-        Param { name: "think", default: ms(30_000), doc: "Mean time between pages." },
+        Param {
+            name: "think",
+            default: ms(30_000),
+            bounds: bounds::WAIT,
+            doc: "Mean time between pages.",
+        },
         Param {
             name: "pages",
             default: Value::Count(0),
+            bounds: bounds::TIMES_OR_ENDLESS,
             doc: "How many pages; 0 goes on until the end.",
         },
     ],
@@ -83,16 +122,12 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             browser: Browser::new(Config {
                 model,
                 http2,
-                hosts: args.count("hosts").clamp(1, 1_000) as usize,
-                connections: if http2 {
-                    1
-                } else {
-                    args.count("connections").clamp(1, 1_000) as usize
-                },
-                depth: args.count("depth").clamp(1, 1_000) as usize,
+                hosts: args.count("hosts") as usize,
+                connections: if http2 { 1 } else { args.count("connections") as usize },
+                depth: args.count("depth") as usize,
                 request: args.bytes("request").0,
                 header: args.bytes("header").0,
-                tls_rtts: args.count("tls_rtts").min(10) as u32,
+                tls_rtts: args.count("tls_rtts") as u32,
                 dns: args.flag("dns"),
                 server_time: args.duration("server_time"),
                 think: args.duration("think"),

@@ -21,8 +21,9 @@
 //!   here the burst is raised and the weight lowered until they fit;
 //! - the idle table is made for the rate of the link that the discipline is told of, where `tc`
 //!   wants to be told `bandwidth`; until then it is 10 Mbit/s as in `tc`;
-//! - idleness begins when the last packet leaves. In the kernel it begins when a packet is asked
-//!   for in vain, which is the same under a network card, while HTB never asks.
+//! - idleness begins when the last packet leaves, unless `idle_from=request`. In the kernel it
+//!   begins when a packet is asked for in vain, which is the same under a network card, while HTB
+//!   never asks: there the average stands still over an idle time, however long.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 

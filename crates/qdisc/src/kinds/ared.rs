@@ -3,11 +3,12 @@
 //! Sources: Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-3. The law is
 //! [`crate::aqm::floyd`]; the queue is counted in packets.
 
-use aqmlab_core::{Args, BitRate, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, BitRate, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
 use super::codel::ecn;
 use crate::aqm::floyd::{Floyd, Settings, Tuning};
 use crate::aqm::red::Action;
+use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
 /// Registers `ared` and `red_floyd`.
@@ -21,11 +22,13 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             Param {
                 name: "target_delay",
                 default: Value::Duration(Duration::from_millis(5)),
+                bounds: bounds::MICROS,
                 doc: "Average queue delay wanted.",
             },
             Param {
                 name: "interval",
                 default: Value::Duration(Duration::from_millis(500)),
+                bounds: bounds::MICROS,
                 doc: "Time for which a change of the probability is left to work.",
             },
             MAX_P,
@@ -52,16 +55,19 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             Param {
                 name: "min",
                 default: Value::Number(5.0),
+                bounds: AVERAGES,
                 doc: "Average queue in packets from which arrivals are signalled by chance.",
             },
             Param {
                 name: "max",
                 default: Value::Number(15.0),
+                bounds: AVERAGES,
                 doc: "Average queue in packets from which all are or, if gentle, ever more.",
             },
             Param {
                 name: "weight",
                 default: Value::Number(0.002),
+                bounds: WEIGHTS,
                 doc: "Weight of the queue now in the average.",
             },
             MAX_P,
@@ -86,37 +92,48 @@ const fn limit(packets: u64) -> Param {
     Param {
         name: "limit",
         default: Value::Count(packets),
+        bounds: bounds::ROOM,
         doc: "Packets that may wait; an arrival beyond them is dropped.",
     }
 }
 
+/// Average queues in packets.
+const AVERAGES: Bounds = Bounds::Real(0.0, 4_294_967_295.0);
+/// An average that weighs the queue now by less would not move within a trial.
+const WEIGHTS: Bounds = Bounds::Real(1e-9, 1.0);
+
 const MAX_P: Param = Param {
     name: "max_p",
     default: Value::Number(0.02),
+    bounds: bounds::PROBABILITY,
     doc: "Probability of a signal when the average is at max, to begin with.",
 };
 
 const MEAN_PACKET: Param = Param {
     name: "mean_packet",
     default: Value::Bytes(Bytes(500)),
+    bounds: bounds::PACKET_BYTES,
     doc: "Size of an average packet, for idle times and automatic thresholds.",
 };
 
 const GENTLE: Param = Param {
     name: "gentle",
     default: Value::Flag(true),
+    bounds: Bounds::Any,
     doc: "Whether the probability rises on to 1 at twice max, and does not jump there at max.",
 };
 
 const WAIT: Param = Param {
     name: "wait",
     default: Value::Flag(true),
+    bounds: Bounds::Any,
     doc: "Whether signals are kept from following each other closely.",
 };
 
 const HARDDROP: Param = Param {
     name: "harddrop",
     default: Value::Flag(true),
+    bounds: Bounds::Any,
     doc: "Whether packets are dropped and not marked when the average is above all thresholds.",
 };
 

@@ -6,9 +6,10 @@
 //! In all three an arrival that finds the queue full is dropped without the law's hearing of it
 //! (RFC 8289 §5.4).
 
-use aqmlab_core::{Args, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
 use crate::aqm::codel::{Codel, Dialect, Settings, State};
+use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
 /// Registers `codel`, `codel_rfc` and `codel_freebsd`.
@@ -31,7 +32,13 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         name: "codel_freebsd",
         summary: "One queue kept short by CoDel, as FreeBSD's dummynet has it",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_aqm_codel.c; ipfw(8)",
-        params: &[limit(50), TARGET, INTERVAL, ecn(false), TICK],
+        params: &[
+            limit(50),
+            Param { bounds: bounds::FIVE_SECONDS, ..TARGET },
+            Param { bounds: bounds::FIVE_SECONDS, ..INTERVAL },
+            ecn(false),
+            TICK,
+        ],
         build: |args: &Args| CodelQueue::boxed(freebsd(args), args),
     },
 ];
@@ -40,6 +47,7 @@ const fn limit(packets: u64) -> Param {
     Param {
         name: "limit",
         default: Value::Count(packets),
+        bounds: bounds::ROOM,
         doc: "Packets that may wait; an arrival beyond them is dropped.",
     }
 }
@@ -48,6 +56,7 @@ const fn limit(packets: u64) -> Param {
 pub(super) const TARGET: Param = Param {
     name: "target",
     default: Value::Duration(Duration::from_millis(5)),
+    bounds: bounds::MICROS,
     doc: "Standing sojourn time that is acceptable.",
 };
 
@@ -55,6 +64,7 @@ pub(super) const TARGET: Param = Param {
 pub(super) const INTERVAL: Param = Param {
     name: "interval",
     default: Value::Duration(Duration::from_millis(100)),
+    bounds: bounds::MICROS,
     doc: "How long the target may be exceeded before the first signal; a worst-case RTT.",
 };
 
@@ -63,6 +73,7 @@ pub(super) const fn ecn(on: bool) -> Param {
     Param {
         name: "ecn",
         default: Value::Flag(on),
+        bounds: Bounds::Any,
         doc: "Whether ECN-capable packets are marked instead of dropped.",
     }
 }
@@ -71,6 +82,7 @@ pub(super) const fn ecn(on: bool) -> Param {
 pub(super) const MTU: Param = Param {
     name: "mtu",
     default: Value::Bytes(Bytes(1_514)),
+    bounds: bounds::ROOM_OR_NONE,
     doc: "A backlog of no more than this is never signalled; the link's largest packet.",
 };
 
@@ -78,6 +90,7 @@ pub(super) const MTU: Param = Param {
 pub(super) const CE_THRESHOLD: Param = Param {
     name: "ce_threshold",
     default: Value::MaybeDuration(None),
+    bounds: bounds::MICROS_OR_NONE,
     doc: "Sojourn time beyond which every ECN-capable packet is marked as it leaves.",
 };
 
@@ -85,6 +98,7 @@ pub(super) const CE_THRESHOLD: Param = Param {
 pub(super) const TICK: Param = Param {
     name: "tick",
     default: Value::Duration(Duration::from_millis(1)),
+    bounds: bounds::TICK,
     doc: "The timer tick by which the law tells the time; 1/HZ of the kernel.",
 };
 
@@ -100,13 +114,10 @@ pub(super) fn rfc(args: &Args) -> Settings {
 
 /// FreeBSD's law with the arguments of a kind that declares its parameters.
 pub(super) fn freebsd(args: &Args) -> Settings {
-    let second = Duration::from_secs(1);
-    let bound = |span: Duration, most| span.clamp(Duration::from_micros(1), most);
     Settings {
         dialect: Dialect::FreeBsd { tick: args.duration("tick") },
-        target: bound(args.duration("target"), second * 5),
-        // dn_aqm_codel.c allows five seconds, dn_sched_fq_codel.c a hundred; neither is of use.
-        interval: bound(args.duration("interval"), second * 100),
+        target: args.duration("target"),
+        interval: args.duration("interval"),
         mtu: Bytes(0),
         ecn: args.flag("ecn"),
         ce_threshold: None,

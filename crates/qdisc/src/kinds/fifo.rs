@@ -6,6 +6,7 @@
 
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet, Param, Reason, Value};
 
+use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
 /// Registers `pfifo`, `bfifo`, `pfifo_head_drop`, `pfifo_freebsd` and `bfifo_freebsd`.
@@ -24,6 +25,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         params: &[Param {
             name: "limit",
             default: Value::Bytes(Bytes(1_514_000)),
+            bounds: bounds::ROOM,
             doc: "Bytes that may wait; an arrival that would exceed them is dropped.",
         }],
         build: |args: &Args| Fifo::boxed(Room::Bytes(args.bytes("limit")), Victim::Arrival),
@@ -35,6 +37,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         params: &[Param {
             name: "limit",
             default: Value::Count(1_000),
+            bounds: bounds::ROOM_OR_NONE, // `pfifo_tail_enqueue` minds a limit of 0
             doc: "Packets that may wait; an arrival beyond them pushes out the oldest.",
         }],
         build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Oldest),
@@ -53,6 +56,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         params: &[Param {
             name: "limit",
             default: Value::Bytes(Bytes(16_384)),
+            bounds: bounds::ROOM,
             doc: "Bytes that may wait; an arrival that finds more than these is dropped.",
         }],
         build: |args: &Args| Fifo::boxed(Room::BytesBefore(args.bytes("limit")), Victim::Arrival),
@@ -63,6 +67,7 @@ const fn packets(default: u64) -> Param {
     Param {
         name: "limit",
         default: Value::Count(default),
+        bounds: bounds::ROOM,
         doc: "Packets that may wait; an arrival beyond them is dropped.",
     }
 }

@@ -18,10 +18,11 @@
 
 use std::marker::PhantomData;
 
-use aqmlab_core::{Args, Bytes, Cx, Instant, Kind, Packet, Param, Value};
+use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Value};
 
 use super::codel::{self, CE_THRESHOLD, INTERVAL, MTU, TARGET, TICK, ecn};
 use crate::aqm::codel::{Codel, State, Supply};
+use crate::bounds;
 use crate::flows::{Flows, Rules, Settings, Turn};
 use crate::{Backlog, Qdisc};
 
@@ -47,10 +48,10 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         build: |args: &Args| {
             Box::new(FqCodel::<Linux> {
                 codel: Codel::new(codel::linux(args)),
-                flows: flows(args, Rules::Linux, quantum_of_linux(args)),
+                flows: flows(args, Rules::Linux),
                 limit: args.count("limit"),
                 extra: Linux {
-                    batch: args.count("drop_batch").max(1),
+                    batch: args.count("drop_batch"),
                     memory_limit: args.bytes("memory_limit"),
                 },
             })
@@ -60,11 +61,11 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         name: "fq_codel_rfc",
         summary: "A queue per flow served in turn, each under CoDel, to the letter of the RFC",
         source: "RFC 8290 section 4; RFC 8289 section 5",
-        params: &[LIMIT, FLOWS, QUANTUM, TARGET, INTERVAL, ecn(true), MTU, SALT],
+        params: &[LIMIT, FLOWS, ANY_QUANTUM, TARGET, INTERVAL, ecn(true), MTU, SALT],
         build: |args: &Args| {
             Box::new(FqCodel::<Rfc> {
                 codel: Codel::new(codel::rfc(args)),
-                flows: flows(args, Rules::Rfc8290, args.bytes("quantum")),
+                flows: flows(args, Rules::Rfc8290),
                 limit: args.count("limit"),
                 extra: Rfc,
             })
@@ -74,14 +75,21 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         name: "fq_codel_freebsd",
         summary: "A queue per flow served in turn, each under CoDel, as FreeBSD's dummynet has it",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_codel.c; ipfw(8)",
-        params: &[LIMIT, FLOWS, QUANTUM, TARGET, INTERVAL, ecn(true), TICK, SALT],
+        params: &[
+            Param { bounds: DUMMYNET_LIMIT, ..LIMIT },
+            FLOWS,
+            Param { bounds: DUMMYNET_QUANTUM, ..QUANTUM },
+            Param { bounds: bounds::FIVE_SECONDS, ..TARGET },
+            Param { bounds: HUNDRED_SECONDS, ..INTERVAL },
+            ecn(true),
+            TICK,
+            SALT,
+        ],
         build: |args: &Args| {
-            // Bounds of dn_sched_fq_codel.c.
-            let quantum = Bytes(args.bytes("quantum").0.clamp(1, 9_000));
             Box::new(FqCodel::<FreeBsd> {
                 codel: Codel::new(codel::freebsd(args)),
-                flows: flows(args, Rules::FreeBsd, quantum),
-                limit: args.count("limit").clamp(1, 20_480),
+                flows: flows(args, Rules::FreeBsd),
+                limit: args.count("limit"),
                 extra: FreeBsd,
             })
         },
@@ -92,6 +100,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
 pub(super) const LIMIT: Param = Param {
     name: "limit",
     default: Value::Count(10_240),
+    bounds: bounds::ROOM,
     doc: "Packets that may wait in all queues together; beyond them the fattest queue loses some.",
 };
 
@@ -99,20 +108,32 @@ pub(super) const LIMIT: Param = Param {
 pub(super) const FLOWS: Param = Param {
     name: "flows",
     default: Value::Count(1_024),
-    doc: "Queues into which flows are hashed, from 1 to 65536.",
+    bounds: Bounds::Whole(1, 65_536),
+    doc: "Queues into which flows are hashed.",
 };
 
-/// What a flow may send in a round.
+/// What a flow may send in a round; the bounds are those of Linux's `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",
     default: Value::Bytes(Bytes(1_514)),
-    doc: "Bytes that a flow may send in a round; Linux takes no fewer than 256.",
+    bounds: Bounds::Whole(256, 1 << 20),
+    doc: "Bytes that a flow may send in a round.",
 };
+
+const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
+
+/// What dummynet's flow queues hold together (FreeBSD 10.4 `dn_sched_fq_codel.c`, `fq_pie`).
+pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
+/// What they may send in a round.
+pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
+/// `dn_aqm_codel.c` allows five, `dn_sched_fq_codel.c` so many.
+const HUNDRED_SECONDS: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(100));
 
 /// Linux's bound on work when a queue overflows.
 pub(super) const DROP_BATCH: Param = Param {
     name: "drop_batch",
     default: Value::Count(64),
+    bounds: bounds::ROOM,
     doc: "Most packets dropped at once when there is no room.",
 };
 
@@ -120,6 +141,7 @@ pub(super) const DROP_BATCH: Param = Param {
 pub(super) const MEMORY_LIMIT: Param = Param {
     name: "memory_limit",
     default: Value::Bytes(Bytes(32 << 20)),
+    bounds: Bounds::Whole(1, 1 << 31),
     doc: "Memory that all queues may occupy, buffers and descriptors included.",
 };
 
@@ -127,23 +149,19 @@ pub(super) const MEMORY_LIMIT: Param = Param {
 pub(super) const SALT: Param = Param {
     name: "salt",
     default: Value::Count(0),
+    bounds: bounds::SALT,
     doc: "Decides which flows collide in a queue; 0 draws it from the run's seed.",
 };
 
 /// Flows with the arguments of a kind that declares these parameters.
-pub(super) fn flows<S: Default>(args: &Args, rules: Rules, quantum: Bytes) -> Flows<S> {
+pub(super) fn flows<S: Default>(args: &Args, rules: Rules) -> Flows<S> {
     let settings = Settings {
-        flows: args.count("flows").clamp(1, 65_536),
-        quantum,
+        flows: args.count("flows"),
+        quantum: args.bytes("quantum"),
         salt: args.count("salt"),
         rules,
     };
     Flows::new(settings, S::default)
-}
-
-/// Linux takes a quantum between 256 bytes and a mebibyte.
-pub(super) fn quantum_of_linux(args: &Args) -> Bytes {
-    Bytes(args.bytes("quantum").0.clamp(256, 1 << 20))
 }
 
 struct FqCodel<V> {

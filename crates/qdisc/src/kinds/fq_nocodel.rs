@@ -6,7 +6,7 @@
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet};
 
 use super::fq_codel::{
-    DROP_BATCH, FLOWS, LIMIT, MEMORY_LIMIT, QUANTUM, SALT, flows, quantum_of_linux, shed_as_linux,
+    DROP_BATCH, FLOWS, LIMIT, MEMORY_LIMIT, QUANTUM, SALT, flows, shed_as_linux,
 };
 use crate::flows::{Flows, Rules};
 use crate::{Backlog, Qdisc};
@@ -20,9 +20,9 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     params: &[LIMIT, FLOWS, QUANTUM, DROP_BATCH, MEMORY_LIMIT, SALT],
     build: |args: &Args| {
         Box::new(FqNoCodel {
-            flows: flows(args, Rules::Linux, quantum_of_linux(args)),
+            flows: flows(args, Rules::Linux),
             limit: args.count("limit"),
-            batch: args.count("drop_batch").max(1),
+            batch: args.count("drop_batch"),
             memory_limit: args.bytes("memory_limit"),
         })
     },

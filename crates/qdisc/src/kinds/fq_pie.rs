@@ -20,17 +20,17 @@
 //! all are updated together as in the first ones; and the kernel counts but does not enforce a
 //! memory limit, which is left out.
 
-use aqmlab_core::{Args, Bytes, Cx, Instant, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};
 
 use super::codel::{TICK, ecn};
-use super::fq_codel::{FLOWS, QUANTUM, SALT};
+use super::fq_codel::{DUMMYNET_LIMIT, DUMMYNET_QUANTUM, FLOWS, QUANTUM, SALT};
 use super::pie;
-use super::pie::params::{ALPHA, ALPHA_PER_SECOND, BETA, BETA_PER_SECOND, BYTEMODE, CAPDROP};
-use super::pie::params::{DERAND, DQ_RATE_ESTIMATOR, MAX_BURST, MAX_ECNTH, MTU};
-use super::pie::params::{delay_from, target, tick, tupdate};
+use super::pie::params::{ALPHA, BETA, BYTEMODE, CAPDROP, DERAND, DQ_RATE_ESTIMATOR, MAX_ECNTH};
+use super::pie::params::{MTU, delay_from, dummynet, target, tick, tupdate};
 use crate::aqm::pie::freebsd::{DelayFrom, FreeBsd, Switch};
 use crate::aqm::pie::linux::{Linux, MAX_PROB};
 use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
+use crate::bounds;
 use crate::flows::{Flows, Rules, Settings};
 use crate::{Backlog, Qdisc};
 
@@ -43,7 +43,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         params: &[
             limit("Packets that may wait in all queues together; an arrival beyond is dropped."),
             FLOWS,
-            QUANTUM,
+            Param { bounds: LINUX_QUANTUM, ..QUANTUM },
             target(15),
             tupdate(15),
             ALPHA,
@@ -57,7 +57,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             SALT,
         ],
         build: |args: &Args| {
-            let percent = args.count("ecn_prob").min(100);
+            let percent = args.count("ecn_prob");
             let mark_up_to = args.flag("ecn").then_some(MAX_PROB / 100 * percent);
             let law = Linux::new(&pie::linux(args, mark_up_to));
             Box::new(FqPie {
@@ -71,16 +71,19 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         summary: "A queue per flow served in turn, each under PIE, as FreeBSD's dummynet has it",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_pie.c; ipfw(8)",
         params: &[
-            limit(
-                "Packets that may wait in all queues together; beyond, the longest loses its head.",
-            ),
+            Param {
+                bounds: DUMMYNET_LIMIT,
+                ..limit(
+                    "Packets that may wait in all queues together; beyond, the longest loses its head.",
+                )
+            },
             FLOWS,
-            QUANTUM,
-            target(15),
-            tupdate(15),
-            MAX_BURST,
-            ALPHA_PER_SECOND,
-            BETA_PER_SECOND,
+            Param { bounds: DUMMYNET_QUANTUM, ..QUANTUM },
+            dummynet::TARGET,
+            dummynet::TUPDATE,
+            dummynet::MAX_BURST,
+            dummynet::ALPHA,
+            dummynet::BETA,
             ecn(false),
             MAX_ECNTH,
             CAPDROP,
@@ -97,26 +100,30 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             let law = FreeBsd::new(&pie::freebsd(args, delay_from, Switch::ByScheduler));
             Box::new(FqPie {
                 flows: Flows::new(settings(args, Rules::FreeBsd), || law),
-                limit: args.count("limit").clamp(1, 20_480),
+                limit: args.count("limit"),
             })
         },
     },
 ];
 
 const fn limit(doc: &'static str) -> Param {
-    Param { name: "limit", default: Value::Count(10_240), doc }
+    Param { name: "limit", default: Value::Count(10_240), bounds: bounds::ROOM, doc }
 }
+
+/// What `sch_fq_pie.c` takes (`fq_pie_q_range`); and it may be smaller than in `fq_codel`.
+const LINUX_QUANTUM: Bounds = Bounds::Whole(1, 1 << 20);
 
 const ECN_PROB: Param = Param {
     name: "ecn_prob",
     default: Value::Count(10),
+    bounds: Bounds::Whole(0, 100),
     doc: "Drop probability in percent above which ECN-capable packets are dropped too.",
 };
 
 fn settings(args: &Args, rules: Rules) -> Settings {
     Settings {
-        flows: args.count("flows").clamp(1, 65_536),
-        quantum: Bytes(args.bytes("quantum").0.max(1)),
+        flows: args.count("flows"),
+        quantum: args.bytes("quantum"),
         salt: args.count("salt"),
         rules,
     }

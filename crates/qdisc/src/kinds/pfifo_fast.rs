@@ -5,6 +5,7 @@
 
 use aqmlab_core::{Args, Cx, Kind, Packet, Param, Reason, Value};
 
+use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
 /// Registers `pfifo_fast`.
@@ -15,6 +16,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     params: &[Param {
         name: "limit",
         default: Value::Count(1_000),
+        bounds: bounds::ROOM,
         doc: "Packets that may wait in each band; the interface's queue length.",
     }],
     build: |args: &Args| {

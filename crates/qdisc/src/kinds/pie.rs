@@ -6,11 +6,11 @@
 
 pub(super) mod params;
 
-use aqmlab_core::{Args, Bytes, Cx, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, Bounds, Bytes, Cx, Kind, Packet, Param, Reason, Value};
 
 use self::params::{ALPHA, ALPHA_PER_SECOND, BETA, BETA_PER_SECOND, BYTEMODE, CAPDROP, DERAND};
 use self::params::{DQ_RATE_ESTIMATOR, LIMIT_BYTES, MAX_BURST, MAX_ECNTH, MTU, ON_OFF};
-use self::params::{delay_from, limit, target, tick, tupdate};
+use self::params::{delay_from, dummynet, limit, target, tick, tupdate};
 use super::codel::{TICK, ecn};
 use crate::aqm::pie::freebsd::{self, FreeBsd};
 use crate::aqm::pie::linux::{self, Linux, MAX_PROB};
@@ -18,6 +18,7 @@ use crate::aqm::pie::linux_3_14::{self, Linux314};
 use crate::aqm::pie::rfc8033::{self, Rfc8033};
 use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
 use crate::aqm::timer::Clock;
+use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
 /// Registers `pie`, `pie_rfc8033`, `pie_linux_3_14` and `pie_freebsd`.
@@ -51,6 +52,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             Param {
                 name: "limit",
                 default: Value::Bytes(Bytes(150_000)),
+                bounds: bounds::ROOM,
                 doc: "Bytes that may wait; the RFC leaves them to the operator.",
             },
             target(15),
@@ -63,6 +65,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
             Param {
                 name: "appendix",
                 default: Value::Word("b", &["a", "b"]),
+                bounds: Bounds::Any,
                 doc: "The basic design (a) or the one with all extras (b); only b marks.",
             },
             delay_from("timestamps"),
@@ -97,11 +100,11 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         params: &[
             limit(50),
             LIMIT_BYTES,
-            target(15),
-            tupdate(15),
-            MAX_BURST,
-            ALPHA_PER_SECOND,
-            BETA_PER_SECOND,
+            dummynet::TARGET,
+            dummynet::TUPDATE,
+            dummynet::MAX_BURST,
+            dummynet::ALPHA,
+            dummynet::BETA,
             ecn(false),
             MAX_ECNTH,
             CAPDROP,

@@ -4,11 +4,12 @@
 //! room for `limit` bytes. With `ecn`, packets that can be are marked where others are dropped;
 //! `harddrop` drops them too once the average is above `max`; `nodrop` lets the others pass.
 
-use aqmlab_core::{Args, BitRate, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, BitRate, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
 use super::codel::ecn;
 use crate::aqm::red::{Action, Red, Settings};
 use crate::aqm::timer::Clock;
+use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
 /// Registers `red`.
@@ -20,52 +21,68 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
         Param {
             name: "limit",
             default: Value::Bytes(Bytes(400_000)),
+            bounds: bounds::ROOM,
             doc: "Bytes that may wait; tc-red(8) wants it well above max.",
         },
         Param {
             name: "min",
             default: Value::Bytes(Bytes(0)),
+            bounds: THRESHOLD,
             doc: "Average queue from which arrivals are signalled; 0 for a third of max.",
         },
         Param {
             name: "max",
             default: Value::Bytes(Bytes(0)),
+            bounds: THRESHOLD,
             doc: "Average queue from which all are signalled; 0 for a quarter of limit or 3 min.",
         },
         Param {
             name: "avpkt",
             default: Value::Bytes(Bytes(1_000)),
+            bounds: bounds::PACKET_BYTES,
             doc: "Size of an average packet, for bursts and idle times.",
         },
         Param {
             name: "burst",
             default: Value::Count(0),
+            bounds: bounds::ROOM_OR_NONE,
             doc: "Packets that may come at once and be let pass; 0 for (2 min + max) / (3 avpkt).",
         },
         Param {
             name: "probability",
             default: Value::Number(0.02),
+            bounds: bounds::PROBABILITY,
             doc: "Probability of a signal when the average is at max.",
         },
         ecn(false),
         Param {
             name: "harddrop",
             default: Value::Flag(false),
+            bounds: Bounds::Any,
             doc: "Whether packets are dropped and not marked when the average is above max.",
         },
         Param {
             name: "nodrop",
             default: Value::Flag(false),
+            bounds: Bounds::Any,
             doc: "Whether, with ecn, packets that cannot be marked are let pass.",
         },
         Param {
             name: "adaptive",
             default: Value::Flag(false),
+            bounds: Bounds::Any,
             doc: "Whether the probability adapts to keep the average half way.",
+        },
+        Param {
+            name: "idle_from",
+            default: Value::Word("departure", &["departure", "request"]),
+            bounds: Bounds::Any,
+            doc: "When idle time begins: when the last packet leaves, or when one is asked for in vain.",
         },
         Param {
             name: "tick",
             default: Value::Duration(Duration::from_millis(4)),
+            bounds: bounds::TICK_OR_IDEAL,
             doc: "Timer tick of the kernel, by which adapting comes late; 0 for an ideal timer.",
         },
     ],
@@ -83,6 +100,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
         Box::new(RedQueue {
             law,
             limit: args.bytes("limit"),
+            idle_from_request: args.word("idle_from") == "request",
             habits: Habits {
                 ecn: args.flag("ecn"),
                 harddrop: args.flag("harddrop"),
@@ -92,6 +110,9 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
         })
     },
 }];
+
+/// Thresholds of 0 are found from each other; the kernel scales others to 32 bits.
+const THRESHOLD: Bounds = Bounds::Whole(0, (1 << 30) - 1);
 
 /// How congestion is signalled.
 struct Habits {
@@ -123,6 +144,7 @@ struct RedQueue {
     law: Red,
     limit: Bytes,
     habits: Habits,
+    idle_from_request: bool,
     queue: PacketQueue,
 }
 
@@ -142,7 +164,7 @@ impl Qdisc for RedQueue {
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         self.law.catch_up(cx.now);
         let taken = self.queue.pop(cx.now);
-        if self.queue.is_empty() {
+        if self.queue.is_empty() && !(self.idle_from_request && taken.is_some()) {
             self.law.emptied(cx.now);
         }
         taken.map(|(packet, _sojourn)| packet)
@@ -161,5 +183,49 @@ impl Qdisc for RedQueue {
             ("average_queue_bytes", self.law.average().0 as f64),
             ("max_probability", self.law.max_p()),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::{Instant, NoLog, Rng};
+
+    use super::*;
+
+    /// The average after a busy time, ten idle seconds and one more packet; whether a packet is
+    /// asked for in vain in between.
+    fn average(idle_from: &str, in_vain: bool) -> f64 {
+        let mut args = Args::defaults(KINDS[0].params);
+        let words = &["departure", "request"];
+        let word = words.iter().find(|word| **word == idle_from).expect("it is one of the two");
+        args.set("idle_from", Value::Word(word, words)).expect("red has it");
+        let mut red = (KINDS[0].build)(&args);
+        let mut rng = Rng::stream(1, "red");
+        let mut at = |red: &mut Box<dyn Qdisc>, second: u64, packet: Option<Packet>| {
+            let now = Instant::from_millis(second * 1_000);
+            let mut cx = Cx { now, rng: &mut rng, log: &mut NoLog };
+            match packet {
+                Some(packet) => red.enqueue(packet, &mut cx),
+                None => drop(red.dequeue(&mut cx)),
+            }
+        };
+        for id in 0..40 {
+            at(&mut red, 1, Some(Packet::plain(id, 0, 1_500)));
+        }
+        for _ in 0..40 + u32::from(in_vain) {
+            at(&mut red, 1, None);
+        }
+        at(&mut red, 11, Some(Packet::plain(40, 0, 1_500)));
+        red.gauges()[0].1
+    }
+
+    #[test]
+    fn where_nobody_asks_in_vain_idle_time_may_count_or_not() {
+        let lately = average("request", false);
+        assert!(lately > 10_000.0, "HTB never asks, and the average stands still: {lately}");
+        for (idle_from, in_vain) in [("departure", false), ("request", true)] {
+            let rested = average(idle_from, in_vain);
+            assert!(rested < lately / 1.9, "{idle_from}: {rested}, {lately}");
+        }
     }
 }

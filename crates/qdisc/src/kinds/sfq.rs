@@ -11,8 +11,11 @@
 //! is left out; a limit of one packet, which the kernel refuses, counts as two. The kernel lowers
 //! the number of flows to an explicit limit only; here a limit of 127 counts as not given.
 
-use aqmlab_core::{Args, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Reason, Rng, Value};
+use aqmlab_core::{
+    Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Reason, Rng, Value,
+};
 
+use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
 /// Registers `sfq`.
@@ -24,47 +27,59 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
         Param {
             name: "limit",
             default: Value::Count(127),
+            bounds: LIMITS,
             doc: "Packets that may wait in all queues together; at most depth times flows.",
         },
         Param {
             name: "depth",
             default: Value::Count(127),
-            doc: "Packets that may wait in one queue, at most 127.",
+            bounds: Bounds::Whole(1, MAX_DEPTH),
+            doc: "Packets that may wait in one queue.",
         },
         Param {
             name: "flows",
             default: Value::Count(128),
+            bounds: Bounds::Whole(1, MAX_FLOWS),
             doc: "Queues that may hold packets at once; an arrival of yet another flow is dropped.",
         },
         Param {
             name: "divisor",
             default: Value::Count(1_024),
-            doc: "Buckets of the flow hash, a power of two up to 65536; others are rounded up.",
+            bounds: Bounds::Whole(1, 1 << 16),
+            doc: "Buckets of the flow hash, a power of two; others are rounded up.",
         },
         Param {
             name: "quantum",
             default: Value::Bytes(Bytes(1_514)),
-            doc: "Bytes that a flow may send in a round, at least 256.",
+            bounds: Bounds::Whole(256, 1 << 20),
+            doc: "Bytes that a flow may send in a round.",
         },
         Param {
             name: "perturb",
             default: Value::MaybeDuration(None),
-            doc: "How often the flow hash is changed and what waits hashed again; at least every second.",
+            bounds: PERTURB,
+            doc: "How often the flow hash is changed and what waits hashed again.",
         },
         Param {
             name: "headdrop",
             default: Value::Flag(false),
+            bounds: Bounds::Any,
             doc: "Whether the longest queue loses its oldest packet and not its newest.",
         },
         Param {
             name: "salt",
             default: Value::Count(0),
+            bounds: bounds::SALT,
             doc: "Decides which flows collide in a bucket; 0 draws it from the run's seed.",
         },
     ],
     build: |args: &Args| Box::new(Sfq::new(args)),
 }];
 
+/// A limit of one packet is refused (`sfq_change`: its bookkeeping needs two).
+const LIMITS: Bounds = Bounds::Whole(2, MAX_DEPTH * MAX_FLOWS);
+/// Whole seconds that a signed jiffies count holds at 250 ticks a second (`sfq_change`).
+const PERTURB: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs((1 << 31) / 250));
 const DEFAULT_LIMIT: u64 = 127;
 const MAX_DEPTH: u64 = 127;
 const MAX_FLOWS: u64 = 0x1_0000 - MAX_DEPTH - 1;
@@ -98,23 +113,19 @@ struct Slot {
 
 impl Sfq {
     fn new(args: &Args) -> Self {
-        let depth = args.count("depth").clamp(1, MAX_DEPTH);
-        let buckets = args.count("divisor").clamp(1, 1 << 16).next_power_of_two();
-        let mut flows = args.count("flows").clamp(1, MAX_FLOWS).min(buckets);
-        let limit = args.count("limit").max(2).min(depth * flows);
+        let depth = args.count("depth");
+        let buckets = args.count("divisor").next_power_of_two();
+        let mut flows = args.count("flows").min(buckets);
+        let limit = args.count("limit").min(depth * flows);
         if limit != DEFAULT_LIMIT {
             flows = flows.min(limit);
         }
-        // The kernel takes whole seconds, and none for never.
-        let perturb = args
-            .maybe_duration("perturb")
-            .filter(|period| *period > Duration::ZERO)
-            .map(|period| period.max(Duration::from_secs(1)));
+        let perturb = args.maybe_duration("perturb");
         Self {
             limit: limit as usize,
             depth: depth as usize,
             headdrop: args.flag("headdrop"),
-            quantum: args.bytes("quantum").0.clamp(256, 1 << 20) as u32,
+            quantum: args.bytes("quantum").0 as u32,
             perturb,
             perturb_due: perturb.map_or(Instant::NEVER, |period| Instant::ZERO + period),
             salt: Some(args.count("salt") as u32).filter(|salt| *salt != 0),

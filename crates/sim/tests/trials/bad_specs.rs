@@ -33,6 +33,69 @@ fn mistakes_are_named_where_they_are() {
 }
 
 #[test]
+fn values_out_of_bounds_are_refused_with_what_is_allowed() {
+    for (qdisc, params, want) in [
+        ("ared", json!({"max_p": -1.0}), "links[0].qdisc.max_p: `-1` is not between 0 and 1"),
+        ("fq_codel", json!({"flows": 1_u64 << 32}), "`4294967296` is not between 1 and 65536"),
+        ("codel", json!({"target": 0}), "`0s` is not between 1us and"),
+        ("fq_codel", json!({"quantum": 0}), "`0 B` is not between 256 B and 1048576 B"),
+        ("sfq", json!({"perturb": 1}), "nor off"),
+    ] {
+        let qdisc = json!({"kind": qdisc, "params": params});
+        let got = refusal(&home(1.0, 1.0, &qdisc, 10, &[]));
+        assert!(got.contains(want), "`{got}` does not contain `{want}`");
+    }
+    let mut spec = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "bulk", &json!({}))]);
+    spec["apps"][0]["home"] = json!({"settings": {"syn_retries": 256}});
+    assert!(refusal(&spec).contains("`256` is not between 0 and 255"), "{}", refusal(&spec));
+}
+
+#[test]
+fn datagrams_that_no_packet_holds_are_refused() {
+    for (kind, params, mtu, want) in [
+        ("ping", json!({"payload": 1_472}), 1_500, "ran"),
+        ("ping", json!({"payload": 1_473}), 1_500, "apps[0].app.payload: 1473 B do not fit"),
+        ("ping", json!({"payload": 8_000}), 9_000, "ran"),
+        ("irtt", json!({"payload": 1_473}), 1_500, "1472 B at most"),
+        ("cbr", json!({"payload": 1_473}), 1_500, "1472 B at most"),
+        ("video_call", json!({}), 700, "672 B at most"),
+        ("voip", json!({"payload": 1_461}), 1_500, "1460 B at most"),
+        ("coap", json!({"payload": 1_455}), 1_500, "app.payload: 1455 B do not fit"),
+        ("coap", json!({"response": 1_465}), 1_500, "app.response: 1465 B do not fit"),
+        ("game", json!({"players": 32, "title": "q4"}), 1_500, "ran"),
+        ("game", json!({"players": 90, "title": "q4"}), 1_500, "apps[0].app.players: makes"),
+        ("game", json!({"c2s_payload": 1_463}), 1_500, "1462 B at most"),
+        ("game", json!({"model": "faerber"}), 1_500, "ran"),
+        ("bulk", json!({}), 576, "ran"),
+    ] {
+        let mut spec = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", kind, &params)]);
+        spec["apps"][0]["wan"] = json!({"mtu": mtu});
+        spec["apps"][0]["home"] = json!({"mtu": 9_000});
+        spec["duration_ns"] = json!(1_000_000_000);
+        let got = refusal(&spec);
+        assert!(got.contains(want), "{kind} {params}: `{got}` does not contain `{want}`");
+    }
+}
+
+#[test]
+fn what_a_run_refuses_is_found_without_one() {
+    let good = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "bulk", &json!({}))]);
+    let checked = |spec: &Value| {
+        aqmlab_sim::parse(&spec.to_string()).and_then(|spec| aqmlab_sim::check(&spec))
+    };
+    assert_eq!(checked(&good), Ok(()));
+    for (pointer, value) in [
+        ("/duration_ns", json!(0)),
+        ("/links/1/qdisc/kind", json!("fifi")),
+        ("/apps/0/up/delay_ns", json!(1_u64 << 60)),
+    ] {
+        let mut spec = good.clone();
+        *spec.pointer_mut(pointer).unwrap() = value;
+        assert_eq!(checked(&spec).unwrap_err().to_string(), refusal(&spec), "{pointer}");
+    }
+}
+
+#[test]
 fn unknown_keys_and_parameters_are_refused() {
     let mut spec = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[]);
     spec["colour"] = json!("red");

@@ -267,6 +267,7 @@ impl Connection {
             bytes,
             in_flight: flight,
             prior_in_flight: flight + bytes,
+            until_departure: self.usage.departure.since(self.now()),
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt,

@@ -128,7 +128,7 @@ impl Connection {
         let sent = *self.board.get(id);
         let now = self.now();
         self.on_data_sent();
-        self.pace(sent.len);
+        self.pace(u64::from(sent.len));
         self.emit(sent.seq, sent.len, sent.control(), true);
         // Karn: a segment sent twice is not timed.
         self.bsd.timed = None;

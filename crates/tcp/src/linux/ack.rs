@@ -395,6 +395,7 @@ impl Connection {
             bytes: draft.acked_bytes,
             in_flight: self.units(u64::from(self.board.in_flight())),
             prior_in_flight: if sampled { self.units(since_sent) } else { 0 },
+            until_departure: self.usage.departure.since(self.clock.now),
             rtt: draft.cc_rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),

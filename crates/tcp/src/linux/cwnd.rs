@@ -3,8 +3,6 @@
 //! Sources: RFC 6937; RFC 2861; Linux 6.1 `tcp_cwnd_reduction`, `tcp_cwnd_validate`,
 //! `tcp_cwnd_restart`.
 
-use aqmlab_core::Duration;
-
 use crate::cc::CcEvent;
 use crate::connection::Connection;
 use crate::state::CaState;
@@ -138,14 +136,14 @@ impl Connection {
     /// Spreads segments over time for a controller that paces: the next may go when this one
     /// has had its time, less half of what it came too late.
     #[inline]
-    pub(crate) fn pace(&mut self, payload: u32) {
+    pub(crate) fn pace(&mut self, bytes: u64) {
         let Some(rate) = self.cc.pacing_rate() else { return };
         let now = self.clock.now;
         let late = now.since(self.usage.departure);
         self.usage.departure = self.usage.departure.max(now);
         // The first ten segments are not paced.
-        if self.usage.data_segments >= 10 {
-            let span = rate.transmit_time(aqmlab_core::Bytes(u64::from(payload)));
+        if self.usage.data_segments + bytes.div_ceil(u64::from(self.window.mss.max(1))) >= 10 {
+            let span = rate.transmit_time(aqmlab_core::Bytes(bytes));
             let credit = late.min(span / 2);
             self.usage.departure += span.saturating_sub(credit);
         }
@@ -185,10 +183,5 @@ impl Connection {
             let until = self.rate.delivered + u64::from(self.board.in_flight());
             self.rate.app_limited = until.max(1);
         }
-    }
-
-    /// The longest that a probe or timeout may be put off.
-    pub(crate) fn timer_floor(&self) -> Duration {
-        self.clock.span(2)
     }
 }

@@ -1,6 +1,7 @@
 //! Linux's sender: what an acknowledgement means, when something is lost, and what then.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_input.c`, `tcp_recovery.c`, `tcp_output.c`, `tcp_timer.c`.
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c`, `tcp_recovery.c`, `tcp_output.c`, `tcp_timer.c`, with
+//! the corrections of the stable series up to 6.1.192.
 //! Windows is run by the same machine with its newer parts switched off.
 
 mod ack;
@@ -14,12 +15,15 @@ mod sack;
 mod timer;
 mod undo;
 
-use aqmlab_core::Instant;
+use aqmlab_core::{Duration, Instant};
 
 use crate::state::CaState;
 
 pub(crate) use ack::Draft as AckDraft;
 pub(crate) use rack::Rack;
+
+/// What is added to the timers of probes and of reordering (`TCP_TIMEOUT_MIN_US`).
+pub(crate) const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
 /// What an acknowledgement did or carried (Linux's `FLAG_*`).
 pub(crate) mod flag {

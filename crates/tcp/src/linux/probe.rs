@@ -5,7 +5,7 @@
 
 use aqmlab_core::{Duration, TcpFlags};
 
-use super::flag;
+use super::{TIMEOUT_MIN, flag};
 use crate::cc::Signal;
 use crate::connection::{Alarm, Connection};
 use crate::output::Push;
@@ -26,8 +26,8 @@ impl Connection {
         }
         let mut span = if self.rtt.srtt().is_some() {
             // A lone segment's acknowledgement may be delayed.
-            let extra = if packets == 1 { self.profile.rto_min } else { self.timer_floor() };
-            self.rtt.two_srtt + extra
+            let extra = if packets == 1 { self.profile.rto_min } else { TIMEOUT_MIN };
+            self.rtt.two_srtt() + extra
         } else {
             self.profile.rto_initial
         };

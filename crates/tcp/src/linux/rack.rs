@@ -4,6 +4,7 @@
 
 use aqmlab_core::{Duration, Instant};
 
+use super::TIMEOUT_MIN;
 use crate::connection::{Alarm, Connection};
 use crate::rate::sent_after;
 use crate::scoreboard::{ANY_RETRANS, LOST, RETRANS};
@@ -120,8 +121,7 @@ impl Connection {
             return false;
         }
         let Some(wait) = self.rack_detect() else { return false };
-        let wait = self.clock.round(wait) + self.clock.span(2);
-        self.arm(Alarm::Reorder, wait, self.rtt.rto);
+        self.arm(Alarm::Reorder, wait + TIMEOUT_MIN, self.rtt.rto);
         true
     }
 

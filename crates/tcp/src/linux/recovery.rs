@@ -143,13 +143,14 @@ impl Connection {
 
     /// The acknowledgement stops where something begins that was acknowledged selectively: the
     /// receiver may have thrown it away. It gets a little time to explain itself.
-    fn check_reneging(&mut self, draft: &AckDraft) -> bool {
+    fn check_reneging(&mut self, draft: &mut AckDraft) -> bool {
         if !draft.has(flag::SACK_RENEGING) || !draft.has(flag::SND_UNA_ADVANCED) {
             return false;
         }
         let half = self.rtt.srtt().unwrap_or(Duration::ZERO) / 2;
         let wait = half.max(Duration::from_millis(10));
         self.arm(Alarm::Retransmit, wait, self.profile.rto_max);
+        draft.flags &= !flag::SET_XMIT_TIMER;
         true
     }
 
@@ -221,6 +222,7 @@ impl Connection {
 
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
         self.stats.fast_recoveries += 1;
+        self.forget_retrans_stamp();
         self.rec.prior_ssthresh = 0;
         self.init_undo();
         if !self.rec.ca.is_reducing() {
@@ -244,9 +246,7 @@ impl Connection {
     }
 
     fn try_to_open(&mut self, ece: bool) {
-        if !self.has_retransmitted() {
-            self.rec.retrans_stamp = None;
-        }
+        self.forget_retrans_stamp();
         if ece {
             self.enter_cwr();
         }

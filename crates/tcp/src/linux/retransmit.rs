@@ -88,7 +88,7 @@ impl Connection {
         let now = self.now();
         self.rec.total_retrans += 1;
         self.on_data_sent();
-        self.pace(sent.len);
+        self.pace(u64::from(sent.len));
         self.below.add();
         self.emit(sent.seq, sent.len, sent.control(), true);
         let entry = self.board.get_mut(id);

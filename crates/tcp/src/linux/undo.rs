@@ -13,14 +13,28 @@ use crate::state::CaState;
 impl Connection {
     pub(crate) fn init_undo(&mut self) {
         self.rec.undo_marker = self.snd.una;
-        let out = self.board.retrans_out;
+        // A probe in flight may be reported as a duplicate, too.
+        let probe = self.rec.tlp_high_seq != 0 && self.rec.tlp_retrans;
+        let out = self.board.retrans_out + u32::from(probe);
         self.rec.undo_retrans = (out > 0).then_some(out);
     }
 
-    /// Whether what is acknowledged now had been sent before the first retransmission.
+    /// Whether what is acknowledged now had been sent before the first retransmission, as it has
+    /// if there was none. Without SACK the state is kept after the end of recovery, when there is
+    /// no first retransmission any more.
     fn is_packet_delayed(&self, header: &TcpHeader) -> bool {
-        self.profile.undo
-            && self.rec.retrans_stamp.is_some_and(|stamp| Self::echo_before(header, stamp))
+        let delayed = match self.rec.retrans_stamp {
+            Some(stamp) => Self::echo_before(header, stamp),
+            None => self.wire.sack || self.snd.una < self.rec.high_seq,
+        };
+        self.profile.undo && delayed
+    }
+
+    /// A new recovery measures from its own first retransmission.
+    pub(crate) fn forget_retrans_stamp(&mut self) {
+        if !self.has_retransmitted() {
+            self.rec.retrans_stamp = None;
+        }
     }
 
     fn may_undo(&self, header: &TcpHeader) -> bool {
@@ -105,9 +119,7 @@ impl Connection {
         if self.board.retrans_out > 0 {
             return true;
         }
-        if !self.has_retransmitted() {
-            self.rec.retrans_stamp = None;
-        }
+        self.forget_retrans_stamp();
         self.undo_reduction(true);
         self.try_keep_open();
         false
@@ -121,5 +133,62 @@ impl Connection {
             self.rec.retrans_stamp = None;
         }
         stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Args;
+
+    use super::*;
+    use crate::{Config, Profile};
+
+    fn connection() -> Connection {
+        let kind = crate::cc::kinds::find("reno").unwrap();
+        let config = Config::new(Profile::linux(), (kind.build)(&Args::defaults(kind.params)));
+        let mut connection = Connection::passive(config);
+        connection.wire.sack = true;
+        connection
+    }
+
+    /// Linux 6.1.100 `tcp_init_undo`: the duplicate that a probe causes says nothing about the
+    /// retransmissions of a recovery that begins while it is out.
+    #[test]
+    fn a_probe_in_flight_counts_among_the_retransmissions() {
+        for (high, repeats, out, want) in [
+            (0, false, 0, None),
+            (0, false, 2, Some(2)),
+            (5_000, false, 0, None),
+            (5_000, true, 0, Some(1)),
+            (5_000, true, 2, Some(3)),
+        ] {
+            let mut connection = connection();
+            connection.rec.tlp_high_seq = high;
+            connection.rec.tlp_retrans = repeats;
+            connection.board.retrans_out = out;
+            connection.init_undo();
+            assert_eq!(connection.rec.undo_retrans, want, "{high} {repeats} {out}");
+        }
+    }
+
+    /// Linux 6.1.113 `tcp_packet_delayed`: without any retransmission there is nothing that
+    /// could have repaired a loss. Without SACK, `retrans_stamp` is forgotten early.
+    #[test]
+    fn where_nothing_was_retransmitted_all_that_arrives_is_an_original() {
+        let header = TcpHeader { timestamps: true, ts_ecr: 50, ..TcpHeader::default() };
+        for (stamp, sack, una, want) in [
+            (None, true, 10, true),
+            (None, false, 9, true),
+            (None, false, 10, false),
+            (Some(51), true, 10, true),
+            (Some(50), true, 10, false),
+        ] {
+            let mut connection = connection();
+            connection.rec.retrans_stamp = stamp;
+            connection.rec.high_seq = 10;
+            connection.wire.sack = sack;
+            connection.snd.una = una;
+            assert_eq!(connection.is_packet_delayed(&header), want, "{stamp:?} {sack} {una}");
+        }
     }
 }

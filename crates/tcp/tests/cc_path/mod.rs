@@ -237,6 +237,7 @@ impl Run {
             bytes: u64::from(MSS),
             in_flight: self.flight.len() as u64 * unit,
             prior_in_flight: sent.in_flight * unit,
+            until_departure: Duration::ZERO,
             rtt: Some(rtt),
             srtt: self.srtt,
             min_rtt: self.min_rtt,

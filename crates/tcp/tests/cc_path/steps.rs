@@ -23,6 +23,7 @@ pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duratio
         bytes: u64::from(MSS),
         in_flight: window.cwnd,
         prior_in_flight: window.cwnd,
+        until_departure: Duration::ZERO,
         rtt: Some(rtt),
         srtt: Some(rtt),
         min_rtt: Some(rtt),

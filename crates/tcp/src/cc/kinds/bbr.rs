@@ -12,9 +12,6 @@
 //! - samples taken while [`Mode::ProbeRtt`] held the window down are known by the `delivered`
 //!   count at which they were sent, instead of by a mark on the connection.
 //!
-//! And one that shows only with a queue of paced packets: what leaves the host next is taken to
-//! leave now (Linux subtracts what will have been delivered until its departure time).
-//!
 //! `bbr/model.rs` learns the path, `bbr/send.rs` turns the model into a rate and a window.
 
 mod aggregation;
@@ -23,7 +20,7 @@ mod model;
 mod policer;
 mod send;
 
-use aqmlab_core::{BitRate, Duration, Instant, Kind, Param, Rng, Value};
+use aqmlab_core::{BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
 
 use super::cubic::{Jiffies, LINUX_HZ};
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
@@ -40,6 +37,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
         Param {
             name: "seed",
             default: Value::Count(1),
+            bounds: Bounds::Whole(0, u32::MAX as u64),
             doc: "Distinguishes the phases at which connections enter the gain cycle.",
         },
         LINUX_HZ,
@@ -294,6 +292,10 @@ impl CongestionControl for Bbr {
 
     fn pacing_rate(&self) -> Option<BitRate> {
         BitRate::new(self.pacing_rate.max(1).saturating_mul(8))
+    }
+
+    fn least_burst(&self) -> u64 {
+        self.least_segments()
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

@@ -11,7 +11,7 @@
 //!
 //! The connection sees one window, the sum; this file keeps what part of it is the delay window.
 
-use aqmlab_core::{Duration, Instant, Kind, Param, Value, math};
+use aqmlab_core::{Bounds, Duration, Instant, Kind, Param, Value, math};
 
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
@@ -23,6 +23,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     params: &[Param {
         name: "gamma_tuning",
         default: Value::Flag(true),
+        bounds: Bounds::Any,
         doc: "Whether gamma adapts to the backlog that Reno alone would have, or stays at 30.",
     }],
     build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),

@@ -11,7 +11,7 @@ mod linux;
 mod rfc;
 mod root;
 
-use aqmlab_core::{Kind, Param, Value};
+use aqmlab_core::{Bounds, Kind, Param, Value};
 
 use crate::cc::CongestionControl;
 
@@ -20,12 +20,14 @@ pub(in crate::cc) use jiffies::{Jiffies, LINUX_HZ};
 const HYSTART: Param = Param {
     name: "hystart",
     default: Value::Word("on", &["on", "plusplus", "off"]),
+    bounds: Bounds::Any,
     doc: "How slow start ends before loss: HyStart, HyStart++ (RFC 9406), or not at all.",
 };
 
 const FAST_CONVERGENCE: Param = Param {
     name: "fast_convergence",
     default: Value::Flag(true),
+    bounds: Bounds::Any,
     doc: "Whether a second loss below the former maximum gives up more, for newcomers.",
 };
 
@@ -41,6 +43,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
             Param {
                 name: "tcp_friendliness",
                 default: Value::Flag(true),
+                bounds: Bounds::Any,
                 doc: "Whether to grow at least as fast as Reno would.",
             },
             LINUX_HZ,
@@ -55,6 +58,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
             Param {
                 name: "hystart",
                 default: Value::Word("plusplus", &["plusplus", "off"]),
+                bounds: Bounds::Any,
                 doc: "How slow start ends before loss: HyStart++ (RFC 9406), or not at all.",
             },
             FAST_CONVERGENCE,
@@ -68,6 +72,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
         params: &[Param {
             name: "hz",
             default: Value::Count(1_000),
+            bounds: Bounds::Whole(1, 1_000_000),
             doc: "Ticks of the host's clock per second.",
         }],
         build: |args| Box::new(freebsd::Cubic::new(args)),

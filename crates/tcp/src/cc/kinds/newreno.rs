@@ -102,6 +102,7 @@ mod tests {
             bytes,
             in_flight: 0,
             prior_in_flight: 0,
+            until_departure: aqmlab_core::Duration::ZERO,
             rtt: None,
             srtt: None,
             min_rtt: None,

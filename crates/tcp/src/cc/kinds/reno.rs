@@ -22,6 +22,24 @@ struct Reno {
     counted: u64,
 }
 
+impl Reno {
+    /// Segments by which a window of `cwnd` grows for `acked` (`tcp_cong_avoid_ai`).
+    fn additive_increase(&mut self, cwnd: u64, acked: u64) -> u64 {
+        let mut grown = 0;
+        // A window's worth gathered while the window was larger: the segment is due already.
+        if self.counted >= cwnd {
+            self.counted = 0;
+            grown = 1;
+        }
+        self.counted += acked;
+        if self.counted >= cwnd {
+            grown += self.counted / cwnd;
+            self.counted %= cwnd;
+        }
+        grown
+    }
+}
+
 impl CongestionControl for Reno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.cwnd_limited {
@@ -33,14 +51,27 @@ impl CongestionControl for Reno {
             acked -= grown - window.cwnd;
             window.cwnd = grown.min(window.clamp);
         }
-        self.counted += acked;
-        if self.counted >= window.cwnd {
-            self.counted -= window.cwnd;
-            window.cwnd = (window.cwnd + window.segment).min(window.clamp);
-        }
+        let grown = self.additive_increase(window.cwnd, acked);
+        window.cwnd = (window.cwnd + grown * window.segment).min(window.clamp);
     }
 
     fn ssthresh(&mut self, window: &Window, _congestion: &Congestion) -> u64 {
+        self.counted = 0;
         (window.cwnd / 2).max(2 * window.segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credit_gathered_under_a_larger_window_is_worth_one_segment() {
+        let mut reno = Reno::default();
+        assert_eq!(reno.additive_increase(20, 19), 0);
+        assert_eq!(reno.additive_increase(10, 1), 1, "19 credits at ten each are worth one");
+        assert_eq!(reno.counted, 1);
+        assert_eq!(reno.additive_increase(10, 25), 2, "a stretched acknowledgement counts whole");
+        assert_eq!(reno.counted, 6);
     }
 }

@@ -121,9 +121,12 @@ impl Bbr {
             // More than the path holds shows by loss, or by what is in flight.
             gain if gain > UNIT => {
                 let target = self.inflight(self.bw.get(), gain);
-                full_length && (ack.rate.losses > 0 || in_flight + self.burst() >= target)
+                full_length && (ack.rate.losses > 0 || self.at_departure(in_flight, ack) >= target)
             }
-            gain if gain < UNIT => full_length || in_flight <= self.inflight(self.bw.get(), UNIT),
+            gain if gain < UNIT => {
+                let target = self.inflight(self.bw.get(), UNIT);
+                full_length || self.at_departure(in_flight, ack) <= target
+            }
             _ => full_length,
         }
     }
@@ -150,10 +153,18 @@ impl Bbr {
         if self.mode != Mode::Drain {
             return;
         }
-        let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
-        if ack.in_flight + departing <= self.inflight(self.bw.get(), UNIT) {
+        if self.at_departure(ack.in_flight, ack) <= self.inflight(self.bw.get(), UNIT) {
             self.begin_cycle();
         }
+    }
+
+    /// What of `in_flight` will be in the network when the next burst departs, and that burst if
+    /// more and more is sent (`bbr_packets_in_net_at_edt`).
+    fn at_departure(&self, in_flight: u64, ack: &Ack) -> u64 {
+        let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
+        let micros = ack.until_departure.as_micros();
+        let delivered = self.bandwidth().saturating_mul(micros) / BW_UNIT;
+        (in_flight + departing).saturating_sub(delivered)
     }
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack) {
@@ -229,4 +240,42 @@ fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
     ack.bytes < u64::from(window.mss)
         && ack.rate.acked_sacked <= window.segment
         && ack.rate.prior_delivered + ack.rate.acked_sacked == ack.rate.total_delivered
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Duration;
+
+    use super::*;
+    use crate::cc::RateSample;
+
+    /// `bbr_packets_in_net_at_edt`, at a segment a millisecond: what will have been delivered by
+    /// then is no longer in the network, and when probing the burst that departs is.
+    #[test]
+    fn what_is_delivered_until_the_departure_is_not_in_the_network() {
+        let mut bbr = Bbr::new(1, 250);
+        (bbr.measure.mss, bbr.pacing_rate) = (1_448, 1_448_000);
+        bbr.bw.update(BW_ROUNDS, 0, BW_UNIT / 1_000 + 1);
+        for (gain, millis, want) in
+            [(UNIT, 0, 40), (UNIT, 3, 37), (UNIT * 5 / 4, 3, 39), (UNIT * 3 / 4, 50, 0)]
+        {
+            bbr.pacing_gain = gain;
+            let ack = Ack {
+                now: Instant::ZERO,
+                acked: 1,
+                bytes: 1_448,
+                in_flight: 40,
+                prior_in_flight: 40,
+                until_departure: Duration::from_millis(millis),
+                rtt: None,
+                srtt: None,
+                min_rtt: None,
+                cwnd_limited: true,
+                snd_una: 0,
+                snd_nxt: 0,
+                rate: RateSample::default(),
+            };
+            assert_eq!(bbr.at_departure(40, &ack), want, "gain {gain}, {millis} ms");
+        }
+    }
 }

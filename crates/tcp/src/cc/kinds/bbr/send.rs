@@ -65,8 +65,12 @@ impl Bbr {
     /// What the host hands to its interface at a time.
     pub(super) fn burst(&self) -> u64 {
         let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_MAX);
-        let least = if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 };
-        (bytes / self.measure.mss).max(least).min(127) * self.measure.segment
+        (bytes / self.measure.mss).max(self.least_segments()).min(127) * self.measure.segment
+    }
+
+    /// Slow flows send segment by segment (`bbr_min_tso_segs`).
+    pub(super) fn least_segments(&self) -> u64 {
+        if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
     }
 
     /// `amount` and three bursts, for what sender and receiver hold; then an even number of

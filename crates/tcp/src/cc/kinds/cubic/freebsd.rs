@@ -349,6 +349,7 @@ mod tests {
                 bytes: MSS,
                 in_flight: MSS,
                 prior_in_flight: MSS,
+                until_departure: Duration::ZERO,
                 rtt,
                 srtt: rtt,
                 min_rtt: rtt,

@@ -294,6 +294,7 @@ mod tests {
                 bytes: 1_448,
                 in_flight: 1,
                 prior_in_flight: 1,
+                until_departure: Duration::ZERO,
                 rtt: None,
                 srtt: Some(Duration::from_millis(rtt_ms)),
                 min_rtt: None,

@@ -1,11 +1,12 @@
 //! The kernel's coarse clock, which quantises what CUBIC and BBR see of time.
 
-use aqmlab_core::{Duration, Instant, Param, Value};
+use aqmlab_core::{Bounds, Duration, Instant, Param, Value};
 
 /// The parameter that sets the clock of a Linux host.
 pub(in crate::cc) const LINUX_HZ: Param = Param {
     name: "hz",
     default: Value::Count(250),
+    bounds: Bounds::Whole(1, 1_000_000),
     doc: "Ticks of the kernel's clock per second (Debian and Ubuntu build with 250).",
 };
 

@@ -1,0 +1,107 @@
+//! Records what the kernel's disciplines do, packet by packet.
+//!
+//! A job is a list of traces. For each, its packets are sent through HTB and the discipline, and
+//! everything that enters or leaves the discipline is written down in order, with the time that
+//! the discipline itself read. Another program then asks its own discipline to do the same.
+
+mod job;
+mod layout;
+mod probes;
+mod record;
+mod sender;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+pub(crate) use self::job::Trace;
+
+use self::layout::Types;
+use crate::run::{run, run_all, sysctl};
+use crate::sys;
+
+const DEVICE: &str = "trace";
+/// The receiver's card, which is not that of the other end: what arrives is thrown away.
+const ELSEWHERE: &str = "02:00:00:00:00:99";
+/// When the first trace begins, after boot. CoDel's clock starts at zero, and within sixteen
+/// intervals of it a time that was never set looks recent.
+const SETTLED: Duration = Duration::from_secs(20);
+/// How long a discipline may take to run empty after the last packet.
+const PATIENCE: u32 = 600;
+
+/// The traces that `json` asks for, or nothing if it is no such job.
+pub(crate) fn wanted(json: &str) -> Option<Result<Vec<Trace>, String>> {
+    job::parse(json)
+}
+
+/// Records all traces; the result is JSON on one line.
+pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
+    sys::mount("tracefs", "/sys/kernel/tracing")
+        .map_err(|error| format!("tracefs: cannot mount: {error}"))?;
+    let types = Types::read()?;
+    std::thread::sleep(SETTLED);
+    let mut results = Vec::new();
+    for (place, trace) in traces.iter().enumerate() {
+        let result = one(trace, &types).map_err(|problem| format!("traces[{place}]: {problem}"));
+        results.push(result?);
+        tick();
+    }
+    let release = std::fs::read_to_string("/proc/sys/kernel/version").unwrap_or_default();
+    let whole = json!({ "kernel": release.trim(), "traces": results });
+    Ok(format!("{whole}\n"))
+}
+
+fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
+    let doors = probes::find(&trace.kind)?;
+    lay_out(trace)?;
+    probes::set(doors, types)?;
+    sender::send(trace)?;
+    run_empty()?;
+    let text = probes::end()?;
+    let shown = run(&format!("tc -s qdisc show dev {DEVICE}"))?;
+    run(&format!("ip link del {DEVICE}"))?;
+    let mut result = record::read(&text, trace, doors)?;
+    result["statistics"] = json!(shown);
+    Ok(result)
+}
+
+/// A cable, and on its near end HTB with the discipline.
+fn lay_out(trace: &Trace) -> Result<(), String> {
+    sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
+    let [here, there] = sender::ADDRESSES;
+    let Trace { kind, options, rate_bps, .. } = trace;
+    // The kernel counts 14 bytes more than IP unless told otherwise, and tc takes no zero.
+    let sizes = match trace.overhead - 14 {
+        0 => String::new(),
+        extra => format!("stab overhead {extra}"),
+    };
+    run_all(&[
+        format!("ip link add {DEVICE} type veth peer name far"),
+        format!("ethtool -K {DEVICE} tso off gso off gro off"),
+        format!("ip addr add {here}/24 dev {DEVICE}"),
+        "ip link set far up".into(),
+        format!("ip link set {DEVICE} up"),
+        format!("ip neigh replace {there} lladdr {ELSEWHERE} dev {DEVICE} nud permanent"),
+        format!("tc qdisc add dev {DEVICE} root handle 1: {sizes} htb default 1"),
+        format!(
+            "tc class add dev {DEVICE} parent 1: classid 1:1 htb \
+             rate {rate_bps}bit ceil {rate_bps}bit burst 1600 cburst 1600 quantum 1514"
+        ),
+        format!("tc qdisc add dev {DEVICE} parent 1:1 handle 10: {kind} {options}"),
+    ])?;
+    let shown = run(&format!("tc qdisc show dev {DEVICE} parent 1:1"))?;
+    if shown.starts_with(&format!("qdisc {kind} 10:")) {
+        return Ok(());
+    }
+    Err(format!("{kind} was asked for, but the kernel has {}", shown.trim()))
+}
+
+fn run_empty() -> Result<(), String> {
+    for _ in 0..PATIENCE {
+        std::thread::sleep(Duration::from_millis(500));
+        if run(&format!("tc -s qdisc show dev {DEVICE} parent 1:1"))?.contains(" backlog 0b 0p") {
+            return Ok(());
+        }
+    }
+    Err(format!("{DEVICE}: the discipline does not run empty"))
+}

@@ -1,0 +1,86 @@
+//! What is to be recorded, as JSON.
+
+use serde_json::Value;
+
+/// One trace: a discipline, a rate, and packets with the times between them.
+pub(crate) struct Trace {
+    /// The discipline's kind, as tc calls it.
+    pub(crate) kind: String,
+    /// Its options, as tc takes them.
+    pub(crate) options: String,
+    /// The rate at which HTB asks it for packets, in bits per second of what it counts.
+    pub(crate) rate_bps: u64,
+    /// Bytes by which it counts a packet larger than IP does.
+    pub(crate) overhead: i64,
+    /// The ECN field that each flow sends with.
+    pub(crate) ecn: Vec<u8>,
+    /// What is sent, in order.
+    pub(crate) arrivals: Vec<Arrival>,
+}
+
+/// A packet to be sent.
+pub(crate) struct Arrival {
+    /// Nanoseconds after the one before.
+    pub(crate) gap_ns: u64,
+    /// Whose it is.
+    pub(crate) flow: u64,
+    /// Its length, IP header included.
+    pub(crate) len: u64,
+}
+
+/// The traces of a job, or nothing if `json` is not one.
+pub(crate) fn parse(json: &str) -> Option<Result<Vec<Trace>, String>> {
+    let whole: Value = serde_json::from_str(json).ok()?;
+    let traces = whole.get("traces")?.as_array()?;
+    let each = traces.iter().enumerate().map(|(place, one)| {
+        trace(one).ok_or_else(|| format!("traces[{place}]: a trace is not like this"))
+    });
+    Some(each.collect())
+}
+
+fn trace(json: &Value) -> Option<Trace> {
+    let list = |name: &str| json.get(name)?.as_array();
+    let ecn: Option<Vec<u8>> =
+        list("ecn")?.iter().map(|one| u8::try_from(one.as_u64()?).ok()).collect();
+    let ecn = ecn?;
+    let arrivals: Option<Vec<Arrival>> =
+        list("arrivals")?.iter().map(|one| arrival(one, ecn.len())).collect();
+    Some(Trace {
+        kind: json.get("kind")?.as_str()?.into(),
+        options: json.get("options")?.as_str()?.into(),
+        rate_bps: json.get("rate_bps")?.as_u64()?,
+        overhead: json.get("overhead")?.as_i64()?,
+        ecn,
+        arrivals: arrivals?,
+    })
+}
+
+/// A packet: the gap before it, its flow, its length, which a number and headers must fit into.
+fn arrival(json: &Value, flows: usize) -> Option<Arrival> {
+    let number = |place: usize| json.get(place)?.as_u64();
+    let (gap_ns, flow, len) = (number(0)?, number(1)?, number(2)?);
+    (flow < flows as u64 && (32..=1_500).contains(&len)).then_some(Arrival { gap_ns, flow, len })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_is_not_a_job() {
+        assert!(parse(r#"{"seed": 1, "links": []}"#).is_none());
+    }
+
+    #[test]
+    fn a_packet_of_a_flow_that_there_is_not_is_refused() {
+        let json = |flow: u32| {
+            format!(
+                r#"{{"traces": [{{"kind": "pfifo", "options": "limit 9", "rate_bps": 1000000,
+                    "overhead": 0, "ecn": [0, 2], "arrivals": [[0, {flow}, 64]]}}]}}"#
+            )
+        };
+        let traces = parse(&json(1)).expect("it is a job").expect("it is right");
+        assert_eq!((traces[0].arrivals[0].flow, traces[0].arrivals[0].len), (1, 64));
+        assert!(parse(&json(2)).expect("it is a job").is_err());
+    }
+}

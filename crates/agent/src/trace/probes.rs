@@ -1,0 +1,218 @@
+//! Probes in the kernel: what goes into a discipline, what comes out of it, what time it read.
+//!
+//! Source: Documentation/trace/kprobetrace.rst of the kernel. A probe at the entry of a
+//! discipline's two functions and one at their return tell the operations in their order. A
+//! probe at the return of `ktime_get` tells the very number that the discipline was given, to
+//! the nanosecond; the line names the caller. The kernel's own event tells which packets were
+//! destroyed.
+
+use std::fs;
+
+use super::layout::Types;
+
+const TRACING: &str = "/sys/kernel/tracing";
+/// Where a packet's number stands: behind the headers of Ethernet, IPv4 and UDP.
+const NUMBER: u32 = 14 + 20 + 8;
+/// Where IPv4 has its ECN field, counted from the Ethernet header.
+const TOS: u32 = 14 + 1;
+/// Room for what is recorded: some six lines of a hundred bytes a packet.
+const BUFFER_KB: &str = "163840";
+
+/// The functions by which the kernel enters a discipline.
+#[derive(Clone, Copy)]
+pub(crate) struct Doors {
+    /// Its kind, as tc calls it.
+    pub(crate) kind: &'static str,
+    enqueue: &'static str,
+    dequeue: &'static str,
+    /// How the names of its own functions begin, `fq_` apart.
+    pub(crate) own: &'static str,
+    /// Whether it reads the clock for every packet that it takes in or gives.
+    pub(crate) timed: bool,
+    /// Further probes that it needs.
+    extra: &'static [&'static str],
+}
+
+/// The hash of a discipline that has a key of its own.
+const HASH: &str = "r8:aqmlab/hash skb_get_hash_perturb hash=$retval:u32";
+/// A random number of 32 bits.
+const WORD: &str = "r8:aqmlab/word get_random_u32 value=$retval:u32";
+/// A random number of 64 bits, which the kernel writes to where it is asked to: on the stack of
+/// whoever asks. Both lines tell where the stack was.
+const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
+const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
+    w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \
+    w5=$stack5:x64 w6=$stack6:x64 w7=$stack7:x64";
+/// The timer of a law.
+const PIE_TIMER: &str = "p:aqmlab/update sch_pie:pie_timer";
+const FQ_PIE_TIMER: &str = "p:aqmlab/update sch_fq_pie:fq_pie_timer";
+
+impl Doors {
+    /// Whether packets leave through a function of HTB, which may also give none of its own accord.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.dequeue == HTB
+    }
+
+    /// Whether it hashes with a key of its own, so that a packet's own hash says nothing.
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.extra.contains(&HASH)
+    }
+}
+
+/// HTB's dequeue function.
+const HTB: &str = "sch_htb:htb_dequeue";
+
+const fn doors(
+    kind: &'static str,
+    enqueue: &'static str,
+    dequeue: &'static str,
+    own: &'static str,
+) -> Doors {
+    Doors { kind, enqueue, dequeue, own, timed: false, extra: &[] }
+}
+
+const fn timed(doors: Doors) -> Doors {
+    Doors { timed: true, ..doors }
+}
+
+const fn with(extra: &'static [&'static str], doors: Doors) -> Doors {
+    Doors { extra, ..doors }
+}
+
+/// Every discipline that can be recorded. The two FIFOs are left through a function that has
+/// copies elsewhere; HTB's, which returns what they gave, stands in for it.
+const DOORS: &[Doors] = &[
+    doors("pfifo", "pfifo_enqueue", HTB, "pfifo_"),
+    doors("bfifo", "bfifo_enqueue", HTB, "bfifo_"),
+    timed(doors(
+        "codel",
+        "sch_codel:codel_qdisc_enqueue",
+        "sch_codel:codel_qdisc_dequeue",
+        "codel_",
+    )),
+    timed(doors("fq_codel", "fq_codel_enqueue", "fq_codel_dequeue", "codel_")),
+    with(&[HASH], doors("sfq", "sch_sfq:sfq_enqueue", "sch_sfq:sfq_dequeue", "sfq_")),
+    with(&[WORD], doors("red", "sch_red:red_enqueue", "sch_red:red_dequeue", "red_")),
+    with(
+        &[ASK, FILL, PIE_TIMER],
+        timed(doors("pie", "sch_pie:pie_qdisc_enqueue", "sch_pie:pie_qdisc_dequeue", "pie_")),
+    ),
+    with(
+        &[ASK, FILL, FQ_PIE_TIMER],
+        timed(doors(
+            "fq_pie",
+            "sch_fq_pie:fq_pie_qdisc_enqueue",
+            "sch_fq_pie:fq_pie_qdisc_dequeue",
+            "pie_",
+        )),
+    ),
+];
+
+/// The doors of a kind.
+pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
+    DOORS.iter().find(|doors| doors.kind == kind).ok_or_else(|| {
+        let known: Vec<_> = DOORS.iter().map(|doors| doors.kind).collect();
+        format!("`{kind}` cannot be recorded; {} can", known.join(", "))
+    })
+}
+
+/// Sets the probes of a discipline, which must be loaded.
+pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
+    write("events/enable", "0")?;
+    write("kprobe_events", "")?;
+    write("buffer_size_kb", BUFFER_KB)?;
+    // Addresses of packets are told as they are, so that they can be recognised.
+    write("options/hash-ptr", "0")?;
+    write("options/overwrite", "0")?;
+    for line in lines(doors, types)? {
+        append("kprobe_events", &line)?;
+    }
+    write("trace", "")?;
+    write("events/skb/kfree_skb/enable", "1")?;
+    write("events/aqmlab/enable", "1")
+}
+
+/// Stops the recording, makes sure that nothing is missing, and returns it.
+pub(crate) fn end() -> Result<String, String> {
+    write("events/aqmlab/enable", "0")?;
+    write("events/skb/kfree_skb/enable", "0")?;
+    let lost = missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?);
+    if let Some(lost) = lost {
+        return Err(format!("the kernel's recording has gaps: {lost}"));
+    }
+    read("trace")
+}
+
+fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
+    let field = |name| types.offset("sk_buff", name);
+    let (data, counted) = (field("data")?, field("cb")?);
+    let (hash, memory) = (field("hash")?, field("truesize")?);
+    let Doors { enqueue, dequeue, .. } = doors;
+    let mut lines = vec![
+        format!(
+            "p:aqmlab/offer {enqueue} skb=%di:x64 len=+{counted}(%di):u32 \
+             id=+{NUMBER}(+{data}(%di)):u32 mem=+{memory}(%di):u32"
+        ),
+        format!("r8:aqmlab/offered {enqueue} code=$retval:u32"),
+        format!("p:aqmlab/take {dequeue}"),
+        format!(
+            "r8:aqmlab/taken {dequeue} skb=$retval:x64 \
+             hash=+{hash}($retval):u32 tos=+{TOS}(+{data}($retval)):u8"
+        ),
+        "r32:aqmlab/clock ktime_get ns=$retval:u64".into(),
+    ];
+    lines.extend(doors.extra.iter().map(|&line| line.into()));
+    Ok(lines)
+}
+
+/// What was lost, if anything: by the buffer for want of room, or by a probe. That of the clock
+/// stays out when somebody reads it within a probe; whoever reads the recording sees to it that
+/// the discipline's own readings are whole.
+fn missing(stats: &str, profile: &str) -> Option<String> {
+    let full = stats.lines().find(|line| {
+        let counts = ["overrun:", "dropped events:", "commit overrun:"];
+        counts.iter().any(|name| line.starts_with(name)) && !line.ends_with(": 0")
+    });
+    let whole = |line: &&str| line.trim_start().starts_with("clock ") || line.ends_with(" 0");
+    let missed = profile.lines().find(|line| !whole(line));
+    full.or(missed).map(Into::into)
+}
+
+fn path(name: &str) -> String {
+    format!("{TRACING}/{name}")
+}
+
+fn read(name: &str) -> Result<String, String> {
+    fs::read_to_string(path(name)).map_err(|error| format!("{}: {error}", path(name)))
+}
+
+fn write(name: &str, text: &str) -> Result<(), String> {
+    fs::write(path(name), text).map_err(|error| format!("{} = {text}: {error}", path(name)))
+}
+
+fn append(name: &str, text: &str) -> Result<(), String> {
+    let file = fs::OpenOptions::new().append(true).open(path(name));
+    file.and_then(|mut file| std::io::Write::write_all(&mut file, format!("{text}\n").as_bytes()))
+        .map_err(|error| format!("{} = {text}: {error}", path(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_found_in_the_buffer_and_at_the_probes() {
+        let stats = "entries: 9\noverrun: 0\ncommit overrun: 0\ndropped events: 0\n";
+        let profile = "  offer      300       0\n  clock     3267       2\n";
+        assert_eq!(missing(stats, profile), None);
+        let full = stats.replace("events: 0", "events: 7");
+        assert_eq!(missing(&full, profile), Some("dropped events: 7".into()));
+        let missed = profile.replace("300       0", "300       1");
+        assert!(missing(stats, &missed).is_some_and(|line| line.contains("offer")));
+    }
+
+    #[test]
+    fn what_cannot_be_recorded_is_named() {
+        assert!(find("cake").is_err_and(|said| said.contains("`cake`") && said.contains("sfq")));
+    }
+}

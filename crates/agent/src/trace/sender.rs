@@ -1,0 +1,46 @@
+//! Sends the packets of a trace when they are due.
+
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use super::job::Trace;
+use crate::sys;
+
+/// The sender's address and the receiver's, which nobody has.
+pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(172, 16, 10, 1), Ipv4Addr::new(172, 16, 10, 2)];
+const FIRST_PORT: u16 = 10_000;
+/// Headers of IPv4 and UDP.
+const HEADERS: usize = 28;
+/// A socket may have as much waiting in the discipline as the trace wants.
+const ROOM: libc::c_int = 1 << 29;
+
+/// Sends all packets of `trace`, each with its number.
+pub(crate) fn send(trace: &Trace) -> Result<(), String> {
+    let sockets = (0..trace.ecn.len()).map(|flow| open(trace, flow)).collect::<Result<Vec<_>, _>>();
+    let sockets = sockets.map_err(|error| format!("a flow's socket: {error}"))?;
+    let mut bytes = [0_u8; 1_500];
+    let mut due = sys::now_ns();
+    for (number, arrival) in trace.arrivals.iter().enumerate() {
+        due += arrival.gap_ns;
+        let early = due.saturating_sub(sys::now_ns());
+        if early > 0 {
+            std::thread::sleep(Duration::from_nanos(early));
+        }
+        bytes[..4].copy_from_slice(&(number as u32).to_ne_bytes());
+        let size = arrival.len as usize - HEADERS;
+        sys::send(&sockets[arrival.flow as usize], &bytes[..size])
+            .map_err(|error| format!("packet {number}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn open(trace: &Trace, flow: usize) -> std::io::Result<OwnedFd> {
+    let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    sys::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, ROOM)?;
+    sys::set(&fd, libc::IPPROTO_IP, libc::IP_TOS, trace.ecn[flow].into())?;
+    sys::bind(&fd, ADDRESSES[0], FIRST_PORT + flow as u16)?;
+    sys::connect(&fd, ADDRESSES[1], FIRST_PORT)?;
+    Ok(fd)
+}

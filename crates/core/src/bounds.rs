@@ -1,0 +1,116 @@
+//! What a parameter may be: the numbers that mean something, or that the original can be told.
+
+use crate::kind::BadArgument;
+use crate::{BitRate, Bytes, Duration, Value};
+
+/// The values that a parameter may take; both ends are among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bounds {
+    /// Whatever its type holds. For switches and words only: their values are listed.
+    Any,
+    /// Counts, bytes, bits per second and nanoseconds. A duration that is off passes.
+    Whole(u64, u64),
+    /// Plain numbers.
+    Real(f64, f64),
+}
+
+impl Bounds {
+    /// Bounds of a length of time.
+    pub const fn span(least: Duration, most: Duration) -> Self {
+        Self::Whole(least.as_nanos(), most.as_nanos())
+    }
+
+    /// Whether `value` lies within these bounds; never if they are of another type.
+    pub fn admit(self, value: Value) -> bool {
+        match (self, value) {
+            (Self::Any, Value::Flag(_) | Value::Word(..))
+            | (Self::Whole(..), Value::MaybeDuration(None)) => true,
+            (Self::Whole(least, most), _) => {
+                whole(value).is_some_and(|value| (least..=most).contains(&value))
+            }
+            (Self::Real(least, most), Value::Number(number)) => (least..=most).contains(&number),
+            _ => false,
+        }
+    }
+
+    /// The ends, as values of the type of `like`; none for what has no order.
+    pub fn ends(self, like: Value) -> Option<(Value, Value)> {
+        match self {
+            Self::Any => None,
+            Self::Whole(least, most) => Some((of_type(like, least)?, of_type(like, most)?)),
+            Self::Real(least, most) => Some((Value::Number(least), Value::Number(most))),
+        }
+    }
+
+    /// Refuses a value out of bounds.
+    ///
+    /// # Errors
+    ///
+    /// With the value and what is allowed, both as people write them.
+    pub fn check(self, value: Value) -> Result<(), BadArgument> {
+        if self.admit(value) {
+            return Ok(());
+        }
+        let off = if matches!(value, Value::MaybeDuration(_)) { ", nor off" } else { "" };
+        let wanted = self.ends(value).map_or_else(
+            || "what its type allows".to_owned(),
+            |(least, most)| format!("between {least} and {most}{off}"),
+        );
+        Err(BadArgument::Bounds(value.to_string(), wanted))
+    }
+}
+
+fn whole(value: Value) -> Option<u64> {
+    match value {
+        Value::Duration(span) | Value::MaybeDuration(Some(span)) => Some(span.as_nanos()),
+        Value::Count(count) => Some(count),
+        Value::Bytes(size) => Some(size.0),
+        Value::Rate(rate) => Some(rate.as_bps()),
+        _ => None,
+    }
+}
+
+fn of_type(like: Value, number: u64) -> Option<Value> {
+    match like {
+        Value::Duration(_) | Value::MaybeDuration(_) => {
+            Some(Value::Duration(Duration::from_nanos(number)))
+        }
+        Value::Count(_) => Some(Value::Count(number)),
+        Value::Bytes(_) => Some(Value::Bytes(Bytes(number))),
+        Value::Rate(_) => BitRate::new(number).map(Value::Rate),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_are_allowed_and_nothing_beyond_them() {
+        let spans = Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
+        let off = Value::MaybeDuration(None);
+        let just = |ns| Value::MaybeDuration(Some(Duration::from_nanos(ns)));
+        for (bounds, value, want) in [
+            (Bounds::Whole(1, 5), Value::Count(0), false),
+            (Bounds::Whole(1, 5), Value::Count(1), true),
+            (Bounds::Whole(1, 5), Value::Bytes(Bytes(5)), true),
+            (Bounds::Whole(1, 5), Value::Bytes(Bytes(6)), false),
+            (Bounds::Whole(1, 5), Value::Number(3.0), false),
+            (spans, off, true),
+            (spans, just(999), false),
+            (spans, just(1_000), true),
+            (spans, just(1_000_000_001), false),
+            (Bounds::Real(0.0, 1.0), Value::Number(-0.1), false),
+            (Bounds::Real(0.0, 1.0), Value::Number(1.0), true),
+            (Bounds::Real(0.0, 1.0), Value::Number(f64::NAN), false),
+            (Bounds::Any, Value::Flag(true), true),
+            (Bounds::Any, Value::Count(1), false),
+        ] {
+            assert_eq!(bounds.admit(value), want, "{bounds:?} {value:?}");
+            assert_eq!(bounds.check(value).is_ok(), want, "{bounds:?} {value:?}");
+        }
+        let told = spans.check(just(0)).unwrap_err().to_string();
+        assert_eq!(told, "`0s` is not between 1us and 1s, nor off");
+    }
+}

@@ -1,0 +1,33 @@
+//! A discipline of ours, asked to do what another was seen to do.
+
+use aqmlab_sim::replay::{self, Recording};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Compares a discipline with a recording, operation by operation: a dictionary of how many
+/// `operations` were the same, packets `offered`, `given`, `dropped` and `marked` in them, how
+/// many were `moved` before an update of a timer, and the first `difference` or None. Raises `ValueError` for a recording that is not whole.
+#[pyfunction]
+pub(crate) fn compare<'py>(py: Python<'py>, recording_json: &str) -> PyResult<Bound<'py, PyDict>> {
+    let found = py
+        .detach(|| {
+            let recording: Recording =
+                serde_json::from_str(recording_json).map_err(|error| error.to_string())?;
+            replay::replay(&recording).map_err(|error| error.to_string())
+        })
+        .map_err(PyValueError::new_err)?;
+    let result = PyDict::new(py);
+    for (name, value) in [
+        ("operations", found.operations),
+        ("offered", found.offered),
+        ("given", found.given),
+        ("dropped", found.dropped),
+        ("marked", found.marked),
+        ("moved", found.moved),
+    ] {
+        result.set_item(name, value)?;
+    }
+    result.set_item("difference", found.difference)?;
+    Ok(result)
+}

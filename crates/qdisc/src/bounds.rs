@@ -1,0 +1,50 @@
+//! Bounds that several disciplines share: what the fields of netlink and `ipfw` can carry, and
+//! what means something.
+
+use aqmlab_core::{Bounds, Duration};
+
+const U32: u64 = u32::MAX as u64;
+
+/// Room for packets or bytes: 32 bits in `tc` and in `ipfw`, and some, for a queue without room
+/// passes nothing.
+pub(crate) const ROOM: Bounds = Bounds::Whole(1, U32);
+
+/// Such a number, where none has a meaning of its own.
+pub(crate) const ROOM_OR_NONE: Bounds = Bounds::Whole(0, U32);
+
+/// A time that `tc` sends as microseconds in 32 bits, and that cannot be nothing.
+pub(crate) const MICROS: Bounds =
+    Bounds::span(Duration::from_micros(1), Duration::from_micros(U32));
+
+/// Such a time that may be nothing.
+pub(crate) const MICROS_OR_NONE: Bounds = Bounds::span(Duration::ZERO, Duration::from_micros(U32));
+
+/// What dummynet bounds to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
+pub(crate) const FIVE_SECONDS: Bounds =
+    Bounds::span(Duration::from_micros(1), Duration::from_secs(5));
+
+/// What dummynet bounds to ten seconds (FreeBSD 10.4 `dn_aqm_pie.c`).
+pub(crate) const TEN_SECONDS: Bounds =
+    Bounds::span(Duration::from_micros(1), Duration::from_secs(10));
+
+/// Such a time that may be nothing.
+pub(crate) const TEN_SECONDS_OR_NONE: Bounds =
+    Bounds::span(Duration::ZERO, Duration::from_secs(10));
+
+/// The tick of a kernel's clock: from a million to one a second.
+pub(crate) const TICK: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
+
+/// Such a tick, or nothing for an ideal timer.
+pub(crate) const TICK_OR_IDEAL: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(1));
+
+/// The perturbation of a flow hash, 32 bits in Linux.
+pub(crate) const SALT: Bounds = Bounds::Whole(0, U32);
+
+/// A probability.
+pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
+
+/// The gains of PIE in 1/s: from none to what makes a millisecond a certain drop.
+pub(crate) const GAIN: Bounds = Bounds::Real(0.0, 1_000.0);
+
+/// The size of an average packet: no packet is larger.
+pub(crate) const PACKET_BYTES: Bounds = Bounds::Whole(1, 65_535);

@@ -1,0 +1,404 @@
+//! Asks one of our disciplines to do what another was seen to do, and says where they part.
+//!
+//! A [`Recording`] holds the operations of a discipline in their order: packets offered, packets
+//! asked for, each with the time that the discipline read and what came of it. The kernel's are
+//! recorded by the agent, but nothing here knows of a kernel. What is not the discipline's own
+//! doing is taken from the recording: the flows' hashes, and the random numbers drawn. So a
+//! difference of one packet is a difference of the disciplines.
+//!
+//! A law with a timer (PIE) is told a time that is shifted, by a whole number of the law's units,
+//! so that its updates fall between the operations where they fell in the recording. The kernel's
+//! timers wait until whoever is sending has finished, so an operation may precede an update that
+//! was due some microseconds before. Such an operation is moved to just before the update, by
+//! [`LATE`] at most, and counted as `moved`.
+
+use std::collections::BTreeMap;
+
+use aqmlab_core::{Cx, Duration, Ecn, Event, Instant, Log, Packet, Reason, Rng};
+use aqmlab_qdisc::aqm::timer::{Clock, Timer};
+use aqmlab_qdisc::{Qdisc, flows, kinds};
+use serde::Deserialize;
+
+use crate::arguments;
+use crate::error::SpecError;
+use crate::spec::KindSpec;
+
+/// What a discipline did with a trace of packets.
+///
+/// Columns have an entry for each operation, or for each packet.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Recording {
+    /// Our discipline that shall do the same.
+    pub qdisc: KindSpec,
+    /// Whose each packet is.
+    pub flow: Vec<u32>,
+    /// The ECN field with which each flow sends.
+    pub flow_ecn: Vec<u8>,
+    /// Flows, and the hashes of their packets, where the discipline hashed.
+    #[serde(default)]
+    pub hashes: Vec<(u32, u32)>,
+    /// 1 for a packet offered, 0 for one asked for.
+    pub offer: Vec<u8>,
+    /// Nanoseconds since the operation before; for the first, since the clock's zero.
+    pub time: Vec<i64>,
+    /// The packet offered or given; −1 for none.
+    pub id: Vec<i64>,
+    /// What a packet offered is counted as, in bytes.
+    pub len: Vec<u32>,
+    /// The ECN field with which a packet was given.
+    pub ecn: Vec<u8>,
+    /// Operations, and packets destroyed in them.
+    pub drops: Vec<(usize, u64)>,
+    /// Operations, and random numbers drawn in them, in the upper bits of 64.
+    #[serde(default)]
+    pub draws: Vec<(usize, u64)>,
+    /// Operations before which a timer went off.
+    #[serde(default)]
+    pub updates: Vec<usize>,
+}
+
+/// How a comparison ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Operations that were the same.
+    pub operations: usize,
+    /// Packets offered in them.
+    pub offered: usize,
+    /// Packets given.
+    pub given: usize,
+    /// Packets destroyed.
+    pub dropped: usize,
+    /// Packets that were given marked and had come without.
+    pub marked: usize,
+    /// Operations of the whole recording that were moved before an update of a timer.
+    pub moved: usize,
+    /// The first operation that was not the same, and in what.
+    pub difference: Option<String>,
+}
+
+/// The most by which an operation is moved to keep its place before an update.
+pub const LATE: Duration = Duration::from_micros(20);
+/// The salt that a discipline is given, so that a flow's bucket can be chosen.
+const SALT: u32 = 1;
+/// PIE counts time in units of 64 ns; a shift by whole units leaves every difference as it is.
+const UNIT: i64 = 64;
+
+/// Compares our discipline with `recording`, operation by operation, up to the first difference.
+///
+/// # Errors
+///
+/// If the discipline or a parameter does not exist, or the recording is not whole.
+pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
+    recording.check()?;
+    let mut qdisc = recording.build()?;
+    let (times, moved) = recording.times()?;
+    let mut player = Player::new(recording);
+    player.result.moved = moved;
+    for (place, now) in times.into_iter().enumerate() {
+        let got = player.step(place, now, &mut *qdisc);
+        let want = player.expected(place);
+        if got != want {
+            let difference =
+                format!("operation {place} at {now}: it was {want}, and ours is {got}");
+            player.result.difference = Some(difference);
+            break;
+        }
+        player.result.count(&want);
+    }
+    Ok(player.result)
+}
+
+impl Recording {
+    fn check(&self) -> Result<(), SpecError> {
+        let all = self.offer.len();
+        let columns = [self.time.len(), self.id.len(), self.len.len(), self.ecn.len()];
+        let packets = self.flow.len() as u64;
+        let ids = self.id.iter().all(|&id| id == -1 || (id as u64) < packets);
+        let flows = self.flow.iter().all(|&flow| (flow as usize) < self.flow_ecn.len());
+        let lists = self.drops.iter().all(|&(place, id)| place < all && id < packets)
+            && self.draws.iter().all(|&(place, _)| place < all)
+            && self.updates.iter().all(|&place| place <= all);
+        if columns == [all; 4] && ids && flows && lists {
+            return Ok(());
+        }
+        Err(SpecError::new("recording", "its columns do not fit together"))
+    }
+
+    fn build(&self) -> Result<Box<dyn Qdisc>, SpecError> {
+        let mut spec = self.qdisc.clone();
+        let kind = kinds::find(&spec.kind).ok_or_else(|| {
+            SpecError::new("qdisc", format!("there is no kind called `{}`", spec.kind))
+        })?;
+        if kind.params.iter().any(|param| param.name == "salt") {
+            spec.params.insert("salt".into(), SALT.into());
+        }
+        let args = arguments::arguments("qdisc", kind.params, &spec.params)?;
+        Ok((kind.build)(&args))
+    }
+
+    /// When each operation took place, as our discipline shall believe, and how many were moved.
+    fn times(&self) -> Result<(Vec<Instant>, usize), SpecError> {
+        let mut at = 0;
+        let mut times: Vec<i64> = self
+            .time
+            .iter()
+            .map(|gap| {
+                at += gap;
+                at
+            })
+            .collect();
+        let moved = if self.updates.is_empty() { 0 } else { self.align(&mut times)? };
+        let early = || SpecError::new("recording", "it begins before the clock's zero");
+        let instants = times.iter().map(|&at| u64::try_from(at).ok().map(Instant::from_nanos));
+        Ok((instants.collect::<Option<_>>().ok_or_else(early)?, moved))
+    }
+
+    /// Shifts all times so that the timer's updates fall where they fell; returns how many
+    /// operations had to be moved besides.
+    fn align(&self, times: &mut [i64]) -> Result<usize, SpecError> {
+        let dues = self.dues()?;
+        let after = self.updates.iter().zip(&dues).filter_map(|(&place, due)| {
+            times.get(place).map(|at| at - due) // what follows an update is not before its time
+        });
+        let shift = after.min().map_or(0, |most| most.div_euclid(UNIT) * UNIT);
+        for at in times.iter_mut() {
+            *at -= shift;
+        }
+        let mut moved = 0;
+        for (&place, &due) in self.updates.iter().zip(&dues) {
+            for at in times[..place].iter_mut().rev().take_while(|at| **at >= due) {
+                if *at - due > signed(LATE) {
+                    let late = format!("its timer was {} ns late", *at - due);
+                    return Err(SpecError::new("recording", late));
+                }
+                *at = due - 1;
+                moved += 1;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// When our timer goes off, once for each update.
+    fn dues(&self) -> Result<Vec<i64>, SpecError> {
+        let kind = kinds::find(&self.qdisc.kind).map_or(&[][..], |kind| kind.params);
+        let args = arguments::arguments("qdisc", kind, &self.qdisc.params)?;
+        let clock = Clock::wheel(args.duration("tick"));
+        let half = Duration::from_millis(500);
+        let mut timer = Timer::start(clock, Instant::ZERO, half, args.duration("tupdate"));
+        let next = |_: &usize| {
+            let due = timer.due();
+            timer.advance();
+            signed(Duration::from_nanos(due.as_nanos()))
+        };
+        Ok(self.updates.iter().map(next).collect())
+    }
+}
+
+fn signed(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// What came of an operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Done {
+    offered: bool,
+    given: Option<(u64, u8)>,
+    marked: bool,
+    dropped: Vec<u64>,
+    drew: bool,
+}
+
+impl std::fmt::Display for Done {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.given {
+            Some((id, ecn)) => write!(f, "packet {id} with ECN {ecn}")?,
+            None if self.offered => write!(f, "an offer")?,
+            None => write!(f, "no packet")?,
+        }
+        write!(f, ", dropped {:?}", self.dropped)?;
+        if self.drew { write!(f, ", by chance") } else { Ok(()) }
+    }
+}
+
+impl Comparison {
+    fn count(&mut self, done: &Done) {
+        self.operations += 1;
+        self.offered += usize::from(done.offered);
+        self.given += usize::from(done.given.is_some());
+        self.marked += usize::from(done.marked);
+        self.dropped += done.dropped.len();
+    }
+}
+
+struct Player<'a> {
+    recording: &'a Recording,
+    hashes: BTreeMap<u32, u32>,
+    drops: BTreeMap<usize, Vec<u64>>,
+    draws: BTreeMap<usize, u64>,
+    result: Comparison,
+}
+
+impl<'a> Player<'a> {
+    fn new(recording: &'a Recording) -> Self {
+        let mut drops: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for &(place, id) in &recording.drops {
+            drops.entry(place).or_default().push(id);
+        }
+        Self {
+            recording,
+            hashes: recording.hashes.iter().copied().collect(),
+            drops,
+            draws: recording.draws.iter().copied().collect(),
+            result: Comparison::default(),
+        }
+    }
+
+    /// Lets our discipline do operation `place`.
+    fn step(&self, place: usize, now: Instant, qdisc: &mut dyn Qdisc) -> Done {
+        let before = Rng::saying(self.draws.get(&place).copied().unwrap_or(0));
+        let (mut rng, mut log) = (before.clone(), Dropped::default());
+        let mut cx = Cx { now, rng: &mut rng, log: &mut log };
+        let offered = self.recording.offer[place] == 1;
+        let given = if offered {
+            qdisc.enqueue(self.packet(place), &mut cx);
+            None
+        } else {
+            qdisc.dequeue(&mut cx)
+        };
+        let given = given.map(|packet| (packet.id, packet.ecn.bits()));
+        let drew = rng != before;
+        Done { offered, given, marked: self.is_marked(given), dropped: log.0, drew }
+    }
+
+    fn expected(&self, place: usize) -> Done {
+        let offered = self.recording.offer[place] == 1;
+        let id = u64::try_from(self.recording.id[place]).ok().filter(|_| !offered);
+        let given = id.map(|id| (id, self.recording.ecn[place]));
+        Done {
+            offered,
+            given,
+            marked: self.is_marked(given),
+            dropped: self.drops.get(&place).cloned().unwrap_or_default(),
+            drew: self.draws.contains_key(&place),
+        }
+    }
+
+    fn is_marked(&self, given: Option<(u64, u8)>) -> bool {
+        given.is_some_and(|(id, ecn)| ecn != self.sent_with(id))
+    }
+
+    fn sent_with(&self, id: u64) -> u8 {
+        self.recording.flow_ecn[self.recording.flow[id as usize] as usize]
+    }
+
+    fn packet(&self, place: usize) -> Packet {
+        let id = self.recording.id[place].max(0) as u64;
+        let flow = self.recording.flow[id as usize];
+        let mut packet = Packet::plain(id, flow, self.recording.len[place]);
+        packet.ecn = match self.sent_with(id) {
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            3 => Ecn::Ce,
+            _ => Ecn::NotEct,
+        };
+        if let Some(&hash) = self.hashes.get(&flow) {
+            packet.tuple_hash = flows::tuple_hash_for(hash, SALT);
+        }
+        packet
+    }
+}
+
+/// The packets that were destroyed.
+#[derive(Default)]
+struct Dropped(Vec<u64>);
+
+impl Log for Dropped {
+    fn record(&mut self, _now: Instant, packet: &Packet, event: Event) {
+        if let Event::Drop(Reason::Overlimit | Reason::Sojourn | Reason::Early | Reason::Forced) =
+            event
+        {
+            self.0.push(packet.id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three packets into a queue of two, and all that come out.
+    fn recording() -> Recording {
+        serde_json::from_str(
+            r#"{"qdisc": {"kind": "pfifo", "params": {"limit": 2}},
+                "flow": [0, 0, 1], "flow_ecn": [0, 2],
+                "offer": [1, 1, 1, 0, 0, 0], "time": [100, 1, 1, 1, 1, 1],
+                "id": [0, 1, 2, 0, 1, -1], "len": [64, 64, 64, 0, 0, 0],
+                "ecn": [0, 0, 0, 0, 0, 0], "drops": [[2, 2]]}"#,
+        )
+        .expect("it is a recording")
+    }
+
+    #[test]
+    fn what_is_the_same_is_counted() {
+        let want = Comparison {
+            operations: 6,
+            offered: 3,
+            given: 2,
+            dropped: 1,
+            marked: 0,
+            moved: 0,
+            difference: None,
+        };
+        assert_eq!(replay(&recording()).unwrap(), want);
+    }
+
+    #[test]
+    fn every_kind_of_difference_is_found_where_it_is() {
+        type Case = (&'static str, usize, fn(&mut Recording));
+        let cases: [Case; 5] = [
+            ("a drop that was not", 2, |r| r.drops.clear()),
+            ("another packet", 3, |r| r.id[3] = 1),
+            ("a mark", 4, |r| r.ecn[4] = 3),
+            ("a packet where there was none", 5, |r| r.id[5] = 2),
+            ("chance", 1, |r| r.draws.push((1, 7))),
+        ];
+        for (what, place, change) in cases {
+            let mut changed = recording();
+            change(&mut changed);
+            let result = replay(&changed).unwrap();
+            assert_eq!(result.operations, place, "{what}");
+            let said = result.difference.expect(what);
+            assert!(said.starts_with(&format!("operation {place} at")), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_recording_that_is_not_whole_is_refused() {
+        let mut cut = recording();
+        cut.time.pop();
+        assert!(replay(&cut).is_err());
+        let mut unknown = recording();
+        unknown.qdisc.kind = "pfifoo".into();
+        assert!(replay(&unknown).unwrap_err().to_string().contains("pfifoo"));
+    }
+
+    #[test]
+    fn a_timer_is_put_where_it_was() {
+        let mut one = recording();
+        one.qdisc = serde_json::from_str(r#"{"kind": "pie"}"#).unwrap();
+        // The first update is due after 512 ms of the law's time, the next 20 ms later.
+        one.time = vec![9_000_000_000, 1_000, 19_999_500, 1_000, 1_000, 1_000];
+        one.updates = vec![1, 3];
+        let (times, moved) = one.times().unwrap();
+        let ms = Instant::from_millis;
+        assert!(times[0] < ms(512) && ms(512) <= times[1]);
+        assert!(times[2] < ms(532) && ms(532) <= times[3]);
+        assert_eq!(moved, 0);
+        // The second update came after an operation that took place 500 ns after it was due.
+        one.updates = vec![1, 4];
+        let (times, moved) = one.times().unwrap();
+        assert_eq!((times[3] < ms(532), ms(532) <= times[4], moved), (true, true, 1));
+        one.time[3] = 30_000;
+        assert!(one.times().unwrap_err().to_string().contains("late"));
+    }
+}

@@ -1,0 +1,125 @@
+"""A validation in the terminal."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import TYPE_CHECKING
+
+from aqmlab.cli import console
+from aqmlab.cli.summary import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from aqmlab.validate.cases import Case
+    from aqmlab.validate.compare import Comparison, Line, Validation
+
+_MOST_WORST = 20
+
+
+def show(made: Validation, comparison: Comparison) -> None:
+    """Prints how far an engine is from the kernel, metric by metric, and its worst cells."""
+    target = console.stdout()
+    target.print(_lines(comparison))
+    worst = comparison.worst
+    if worst:
+        target.print()
+        target.print(_worst(worst[:_MOST_WORST]))
+    if len(worst) > _MOST_WORST:
+        console.talk(f"{len(worst) - _MOST_WORST} more fall short: --json names them all")
+    for cell, why in comparison.refused.items():
+        console.talk(f"{comparison.engine} cannot run {cell}: {why}")
+    console.talk(
+        f"{comparison.engine} against {_kernels(made)}: {len(made.cells)} cells, "
+        f"{made.there} of {made.wanted} trials, {made.seconds:.0f} s"
+    )
+    unmet = [line.metric.name for line in comparison.lines if not line.accepted]
+    if any(line.rule for line in comparison.lines):
+        console.talk(f"rule: {'not met in ' + ', '.join(unmet) if unmet else 'met'}")
+
+
+def _kernels(made: Validation) -> str:
+    return ", ".join(sorted({f"Linux {recipe.get('kernel', '?')}" for recipe in made.recipes}))
+
+
+def _lines(comparison: Comparison) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column(f"{comparison.engine} − kernel")
+    for name in ("cells", "error p50", "p90", "spread p50", "p90", "in spread", "≤ 5 %", "≤ 10 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("rule")
+    for line in comparison.lines:
+        table.add_row(*_cells(line))
+    return table
+
+
+def _cells(line: Line) -> Sequence[str]:
+    return (
+        line.metric.name,
+        str(line.cells),
+        percent(line.error_p50),
+        percent(line.error_p90),
+        percent(line.spread_p50),
+        percent(line.spread_p90),
+        percent(line.in_spread),
+        percent(line.in_5),
+        percent(line.in_10),
+        rule(line),
+    )
+
+
+def rule(line: Line) -> str:
+    """What is demanded of a metric, and what is."""
+    if line.rule is None or line.meets is None:
+        return ""
+    asked = f"≤ {percent(line.rule.within)} or spread in {percent(line.rule.share)}"
+    return f"{asked}: {percent(line.meets)} {'✓' if line.accepted else '✗'}"
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage with the digits that count.
+
+    >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
+    ('1.2 %', '50 %', '0 %', '-', '∞')
+    """
+    if share is None:
+        return "-"
+    if math.isinf(share):
+        return "∞"
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
+
+
+def _worst(cases: Sequence[Case]) -> Table:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("worst first", overflow="fold")
+    table.add_column("metric")
+    table.add_column("of")
+    for name in ("kernel", "ours", "error", "spread"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for case in cases:
+        table.add_row(
+            escape(case.cell.name),
+            case.metric.name,
+            escape(case.item),
+            amount(case.kernel, case.metric.unit),
+            amount(case.ours, case.metric.unit),
+            percent(case.error),
+            percent(case.spread),
+        )
+    return table
+
+
+def amount(values: Sequence[float], unit: str) -> str:
+    """The median of `values` with its unit."""
+    return f"{number(statistics.median(values))} {unit}".rstrip() if values else "-"

@@ -1,0 +1,141 @@
+"""What runs trials: the simulator, and Linux itself.
+
+An engine is named here and lives elsewhere; nothing of it is imported before it is used. To add
+one, add an `Engine` to `ENGINES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from aqmlab.errors import suggestion
+from aqmlab.failures import RequestError
+
+Address = tuple[str | int, ...]
+"""A place in a resolved trial, such as `("links", 0, "qdisc")`."""
+
+Say = Callable[[str], None]
+"""Is told what takes long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What an engine cannot do, and where the trial asks for it."""
+
+    at: Address
+    problem: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An engine that is ready: what its results are made by, and what its runner is given."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments of the runner; they go to another process as JSON."""
+
+
+STRUCTURE = "aqmlab.structure:refusal"
+"""Finds what no engine could run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Something that runs trials. Functions are named as "module:name"."""
+
+    name: str
+    runner: str
+    """Runs a trial: from its JSON to its digest and tables."""
+    identity: tuple[str, ...]
+    """The versions on which results depend: with others, a campaign is another campaign."""
+    abilities: str | None = None
+    """Says for a family of the catalogue which kinds there are; everything if absent."""
+    checker: str | None = None
+    """Finds the `Refusal` of a trial, if the engine cannot run it."""
+    preparer: str | None = None
+    """From the trials to run, and whom to tell what takes long, to `Prepared`."""
+    tells: bool = False
+    """Whether the runner takes `progress`, which it tells the seconds that have passed."""
+
+    def has(self, family: str, kind: str) -> bool:
+        """Whether the engine has a kind of the catalogue."""
+        return self.abilities is None or kind in load(self.abilities)(family)
+
+    def refusal(self, spec: Mapping[str, Any]) -> Refusal | None:
+        """Why the engine cannot run a trial, as far as that can be known before it is started."""
+        for checker in filter(None, (STRUCTURE, self.checker)):
+            found: Refusal | None = load(checker)(spec)
+            if found is not None:
+                return found
+        return None
+
+    def prepare(self, specs: Sequence[Mapping[str, Any]], say: Say | None = None) -> Prepared:
+        """Makes what running `specs` needs; raises `LabError` with what must be installed."""
+        if self.preparer is None:
+            return Prepared()
+        prepared: Prepared = load(self.preparer)(specs, say or (lambda _: None))
+        return prepared
+
+
+ENGINES = {
+    engine.name: engine
+    for engine in (
+        Engine("sim", "aqmlab._core:run", ("core", "build")),
+        Engine(
+            "kernel",
+            "aqmlab.kernel.engine:run_prepared",
+            ("kernel", "qemu", "agent", "image"),
+            abilities="aqmlab.kernel.abilities:kinds",
+            checker="aqmlab.kernel.abilities:refusal",
+            preparer="aqmlab.kernel.installed:prepare",
+            tells=True,
+        ),
+    )
+}
+"""All engines, by name."""
+
+
+def load(name: str) -> Any:
+    """The function that is called "module:name"."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
+
+
+def named(text: str) -> tuple[str, ...]:
+    """The engines of a list such as "sim,kernel", each once; raises `RequestError`.
+
+    >>> named("kernel"), named("sim, kernel")
+    (('kernel',), ('sim', 'kernel'))
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in ENGINES:
+            hint = suggestion(name, ENGINES)
+            raise RequestError(f"--engine: unknown engine `{name}`", hint)
+    return names
+
+
+def that_have(family: str, kind: str) -> Iterator[str]:
+    """The names of the engines that have a kind of the catalogue."""
+    return (engine.name for engine in ENGINES.values() if engine.has(family, kind))
+
+
+def identity(names: str, versions: Mapping[str, str]) -> str:
+    """What of `versions` the results of the engines `names` ("sim,kernel") depend on."""
+    wanted = [part for name in names.split(",") for part in ENGINES[name].identity]
+    return " ".join(str(versions.get(part)) for part in wanted)
+
+
+def made_by(names: str, versions: Mapping[str, str]) -> str:
+    """The engines `names`, also some that are no longer known, and their versions in words.
+
+    >>> made_by("sim", {"core": "0.1.0", "build": "9f"})
+    'sim (core 0.1.0, build 9f)'
+    """
+    known = [ENGINES[name] for name in names.split(",") if name in ENGINES]
+    parts = [part for engine in known for part in engine.identity if part in versions]
+    return f"{names} ({', '.join(f'{part} {versions[part]}' for part in parts)})"

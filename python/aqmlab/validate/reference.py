@@ -1,0 +1,141 @@
+"""The reference set: what the kernel gave for each cell and seed, one small file a cell.
+
+| Key            | Holds                                                                      |
+|----------------|----------------------------------------------------------------------------|
+| `format`       | the version of this layout                                                 |
+| `cell`, `says` | the cell's name, and the digest of what it says                            |
+| `trials`       | by seed: `recipe`, the run's `digest`, and its `record`                    |
+
+A file is JSON under gzip, numbers exact. It is replaced as a whole each time a seed has ended,
+under a lock, so several processes may grow one set, and any of them may be killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aqmlab.failures import RequestError
+from aqmlab.parts import write_atomically
+from aqmlab.validate.grid import Cell
+
+FORMAT = 1
+PACKAGED = Path(__file__).with_name("reference")
+"""The set that comes with the package."""
+_SUFFIX = ".json.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the kernel gave for a cell and a seed."""
+
+    digest: str
+    recipe: Mapping[str, str]
+    record: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in the file."""
+        return {"recipe": dict(self.recipe), "digest": self.digest, "record": self.record}
+
+    def same_result(self, other: Trial) -> bool:
+        """Whether every byte of the result is the same, whatever made it."""
+        mine, theirs = (
+            json.dumps([one.digest, one.record], sort_keys=True) for one in (self, other)
+        )
+        return mine == theirs
+
+
+class Reference:
+    """A reference set in a folder; it need not exist."""
+
+    def __init__(self, folder: Path = PACKAGED) -> None:
+        self.folder = folder
+
+    def path(self, cell: Cell) -> Path:
+        """Where a cell's file is."""
+        return self.folder / f"{cell.name}{_SUFFIX}"
+
+    def trials(self, cell: Cell) -> dict[int, Trial]:
+        """What there is of `cell` as the grid has it now, by seed in order.
+
+        What was run of a cell that has since been changed is not given. Raises `RequestError`
+        for a file that cannot be read.
+        """
+        found = self._read(self.path(cell))
+        if found is None or found["says"] != cell.digest:
+            return {}
+        trials = {int(seed): trial for seed, trial in found["trials"].items()}
+        return {
+            seed: Trial(one["digest"], one["recipe"], one["record"])
+            for seed, one in sorted(trials.items())
+        }
+
+    def complete(self, cells: Iterable[Cell]) -> tuple[int, int]:
+        """How many trials of `cells` there are, and how many there should be."""
+        there = wanted = 0
+        for cell in cells:
+            wanted += len(cell.seeds)
+            there += len(set(self.trials(cell)) & set(cell.seeds))
+        return there, wanted
+
+    def put(self, cell: Cell, seed: int, trial: Trial) -> None:
+        """Adds a trial, or replaces it; it is on the disk when this returns."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            trials = self.trials(cell) | {seed: trial}
+            whole = {
+                "format": FORMAT,
+                "cell": cell.name,
+                "says": cell.digest,
+                "trials": {str(one): trials[one].to_json() for one in sorted(trials)},
+            }
+            text = json.dumps(whole, separators=(",", ":"), allow_nan=False)
+            write_atomically(self.path(cell), gzip.compress(text.encode(), 9, mtime=0))
+
+    def clear_unfinished(self) -> None:
+        """Removes what killed writers left behind."""
+        if self.folder.is_dir():
+            with self._locked():
+                for leftover in self.folder.glob(".*.tmp"):
+                    leftover.unlink(missing_ok=True)
+
+    def strays(self, cells: Iterable[Cell]) -> list[Path]:
+        """Files of cells that the grid no longer has."""
+        known = {self.path(cell).name for cell in cells}
+        if not self.folder.is_dir():
+            return []
+        return sorted(path for path in self.folder.glob(f"*{_SUFFIX}") if path.name not in known)
+
+    @staticmethod
+    def _read(path: Path) -> dict[str, Any] | None:
+        try:
+            found = json.loads(gzip.decompress(path.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (OSError, EOFError, ValueError) as error:
+            hint = "remove it; `aqmlab validate --regenerate --missing` makes it again"
+            raise RequestError(f"{path}: cannot be read: {error}", hint) from None
+        if found.get("format") != FORMAT:
+            raise RequestError(f"{path}: format {found.get('format')} is not known")
+        return dict(found)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Holds the set for one writer; the lock goes with the process."""
+        try:
+            import fcntl
+        except ImportError:  # Windows has no kernel to take a reference from
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)

@@ -1,0 +1,122 @@
+"""How far the kernel is from itself when only the seed changes.
+
+The question is: had the kernel been run again, with as many other seeds, how far might the
+median of that have been from the median of this? Of that difference `half_width` gives the bound
+that 95 of 100 such repetitions keep. A simulator that is the kernel in all but name keeps it as
+often; one that differs by more than chance does not.
+
+The standard deviation of a cell with many seeds is its own. Three seeds hardly know theirs, and
+Student's factor for that is large. So there is a second estimate, shrunk towards what is typical
+of the cell's kin, cells of the same class of discipline whose spread is known from ten seeds, as
+in Smyth, "Linear models and empirical Bayes methods for assessing differential expression"
+(2004), with a fixed weight for the kin. Of both bounds the lesser is taken: neither a chance
+of three seeds nor a restless kin may excuse a difference.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+KNOWN_SEEDS = 8
+"""From so many seeds on, a cell's standard deviation is its own, and an example to its kin."""
+
+LEAST_SEEDS = 3
+"""With fewer seeds nothing is said of a spread; Student's factor for two would excuse anything."""
+
+KIN_WEIGHT = 4
+"""Degrees of freedom that the kin's spread counts beside the two of three seeds."""
+
+LEVEL = 0.95
+
+_MEDIAN_VARIANCE = (
+    1.0, 0.5, 0.44867, 0.29824, 0.28683, 0.21474, 0.21045, 0.16818, 0.16610, 0.13833,
+)  # fmt: skip
+"""Variance of the median of 1, 2, … normal samples, as a share of the variance of one.
+
+Source: Teichroew, "Tables of expected values of order statistics" (1956).
+"""
+
+
+def median_variance(count: int) -> float:
+    """The variance of the median of `count` normal samples, as a share of the variance of one."""
+    if count <= len(_MEDIAN_VARIANCE):
+        return _MEDIAN_VARIANCE[count - 1]
+    return math.pi / (2 * count + math.pi - 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What the variances of like cells are told in, so that one can stand for another.
+
+    A measurement varies with its size: its variance is told in squares of that. A count of rare
+    events varies with its square root: its variance is told in its size times one event's.
+    """
+
+    least: float
+    """The metric's resolution; for a count, one event."""
+    counts: bool = False
+
+    def variance(self, values: Sequence[float]) -> float:
+        """One of the unit, for values of the size of `values`."""
+        size = max(abs(statistics.median(values)), self.least)
+        return size * self.least if self.counts else size**2
+
+
+def half_width(
+    values: Sequence[float], *, unit: Unit, kin: float | None, others: int, tests: int
+) -> float | None:
+    """The bound on the difference of medians that chance alone would keep; `None` if unknown.
+
+    `kin` is the typical variance of the cell's kin, in `unit`, `others` how many seeds the
+    other median is of, and `tests` how many such bounds must hold at once.
+    """
+    if len(values) < LEAST_SEEDS:
+        return None
+    medians = median_variance(len(values)) + median_variance(others)
+    own, freedom = statistics.variance(values), len(values) - 1
+
+    def bound(variance: float, freedom: int) -> float:
+        return student((1 - LEVEL) / 2 / tests, freedom) * math.sqrt(variance * medians)
+
+    if len(values) >= KNOWN_SEEDS or kin is None:
+        return bound(own, freedom)
+    likely = kin * unit.variance(values)
+    shrunk = (freedom * own + KIN_WEIGHT * likely) / (freedom + KIN_WEIGHT)
+    return min(bound(own, freedom), bound(shrunk, freedom + KIN_WEIGHT))
+
+
+def student(tail: float, freedom: int) -> float:
+    """The value that Student's t with `freedom` degrees exceeds with probability `tail`.
+
+    >>> round(student(0.025, 2), 3), round(student(0.025, 9), 3), round(student(0.005, 6), 3)
+    (4.303, 2.262, 3.707)
+    """
+    low, high = 0.0, 1.0
+    while _upper_tail(high, freedom) > tail:
+        low, high = high, high * 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _upper_tail(middle, freedom) > tail else (low, middle)
+    return high
+
+
+def _upper_tail(t: float, freedom: int) -> float:
+    """P(T > t), for t ≥ 0: Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan(t / math.sqrt(freedom))
+    square = math.cos(angle) ** 2
+    if freedom % 2:
+        term, total = math.cos(angle), 0.0
+        for k in range(1, (freedom - 1) // 2 + 1):
+            total += term
+            term *= square * 2 * k / (2 * k + 1)
+        within = 2 / math.pi * (angle + math.sin(angle) * total)
+    else:
+        term, total = 1.0, 0.0
+        for k in range(1, freedom // 2 + 1):
+            total += term
+            term *= square * (2 * k - 1) / (2 * k)
+        within = math.sin(angle) * total
+    return (1 - within) / 2

@@ -1,0 +1,54 @@
+"""A small grid, and engines that stand in for the kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from aqmlab import _core
+from aqmlab.validate import grid
+
+SMALL = """
+version = 7
+[defaults]
+mix = "one"
+rate = "4/1 Mbit/s"
+rtt = "20 ms"
+qdisc = "pfifo limit=30"
+cc = "cubic"
+duration = "4 s"
+seeds = 3
+[mixes]
+one = { bulk = { kind = "bulk" } }
+two = { bulk = { kind = "bulk", count = 2 }, ping = { kind = "ping", interval = "100 ms" } }
+[groups.alone]
+about = "one download"
+cells = [{ qdisc = "codel" }, { qdisc = "fq_codel limit=100", seeds = 4 }]
+[groups.both]
+about = "two downloads"
+mix = "two"
+cells = [{ rate = "8/2 Mbit/s", loss = "1 %" }]
+"""
+
+RECIPE = {"kernel": "6.1.0-fake", "qemu": "7.2", "agent": "aaaa"}
+
+
+def small() -> grid.Grid:
+    """Three cells of four seconds."""
+    return grid.read(SMALL)
+
+
+def fake_kernel(spec_json: str) -> Mapping[str, Any]:
+    """The simulator with other seeds: a kernel from which it cannot be told."""
+    spec = json.loads(spec_json)
+    spec["seed"] += 1_000
+    return _core.run(json.dumps(spec))
+
+
+def slow_kernel(spec_json: str) -> Mapping[str, Any]:
+    """A kernel whose line is a fifth slower."""
+    spec = json.loads(spec_json)
+    for link in spec["links"]:
+        link["rate_bps"] = link["rate_bps"] * 4 // 5
+    return _core.run(json.dumps(spec))

@@ -1,0 +1,176 @@
+"""The comparison: what is the same is said to be, and what differs is found."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from aqmlab.failures import RequestError
+from aqmlab.validate import cases, compare, engines, grid, page, regenerate
+from aqmlab.validate.cases import distance
+from aqmlab.validate.compare import Rule, quantile
+from aqmlab.validate.reference import Reference
+
+from .support import RECIPE, fake_kernel, slow_kernel, small
+
+
+def _grown(folder: Path, engine: engines.Engine) -> Reference:
+    reference = Reference(folder)
+    cells = small().cells
+    todo = regenerate.jobs_of(cells, reference, missing=True)
+    growth = regenerate.grow(
+        todo, reference, (engine, RECIPE), parallel=2, progress=lambda *_: None
+    )
+    assert growth.well and growth.count("new") == 10
+    return reference
+
+
+@pytest.fixture(scope="module")
+def itself(tmp_path_factory: pytest.TempPathFactory) -> compare.Validation:
+    """The simulator against itself with other seeds."""
+    reference = _grown(tmp_path_factory.mktemp("same"), fake_kernel)
+    return compare.run(small().cells, reference)
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> compare.Validation:
+    """The simulator against a kernel with a slower line."""
+    reference = _grown(tmp_path_factory.mktemp("slow"), slow_kernel)
+    return compare.run(small().cells, reference)
+
+
+def test_the_simulator_cannot_be_told_from_itself(itself: compare.Validation) -> None:
+    assert itself.accepted
+    line = {line.metric.name: line for line in itself.comparisons[0].lines}["throughput"]
+    assert line.cells == 3
+    assert line.error_p50 < 0.05
+
+
+def test_a_line_that_is_a_fifth_slower_is_found(slower: compare.Validation) -> None:
+    assert not slower.accepted
+    comparison = slower.comparisons[0]
+    line = {line.metric.name: line for line in comparison.lines}["throughput"]
+    assert not line.accepted and line.in_10 == 0  # chance excuses only the lossy cell
+    assert line.error_p50 == pytest.approx(0.25, rel=0.1)
+    worst = comparison.worst
+    assert {case.cell.name for case in worst} >= {"alone.codel", "alone.fq_codel-100"}
+    assert worst == sorted(worst, key=lambda case: -case.excess)
+
+
+def test_what_is_compared_can_be_chosen(tmp_path: Path) -> None:
+    reference = _grown(tmp_path, fake_kernel)
+    made = compare.run(
+        small().select(["both.*"]), reference, seeds=1, metrics=["loss", "cwnd_shape"]
+    )
+    assert {case.metric.name for case in made.comparisons[0].cases} == {"loss", "cwnd_shape"}
+    assert {len(case.ours) for case in made.comparisons[0].cases} == {1}
+    assert all(case.spread is None for case in made.comparisons[0].cases)
+    with pytest.raises(RequestError, match="there is no metric `los`"):
+        compare.run(small().cells, reference, metrics=["los"])
+
+
+def test_an_empty_set_says_how_it_grows(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="no trial of these cells"):
+        compare.run(small().cells, Reference(tmp_path / "nothing"))
+
+
+def test_a_peer_does_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = _grown(tmp_path, fake_kernel)
+    monkeypatch.setitem(engines.PEERS, "other", f"{__name__}:only_codel")
+    made = compare.run(small().cells, reference, peer="other")
+    mine, others = made.comparisons
+    assert mine.engine == "sim" and others.engine == "other"
+    assert {case.cell.name for case in others.cases} == {"alone.codel"}
+    assert set(others.refused) == {"alone.fq_codel-100", "both.8-2.loss1pc"}
+    with pytest.raises(RequestError, match="no peer called `ns4`"):
+        engines.peer("ns4")
+
+
+def only_codel(spec_json: str) -> object:
+    """A peer that knows one discipline."""
+    spec = json.loads(spec_json)
+    if any(link["qdisc"]["kind"] != "codel" for link in spec["links"]):
+        raise ValueError("it has CoDel only")
+    return fake_kernel(spec_json)
+
+
+def test_the_report_stands_alone_and_shows_the_worst(slower: compare.Validation) -> None:
+    text = page.page(slower)
+    assert "alone.codel" in text and "the rule is not met" in text
+    assert "http" not in text.replace("http-equiv", "").replace("https://", "")
+    assert text.count('<img src="data:image/') >= 3
+
+
+def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> None:
+    text = json.dumps(slower.to_json(), allow_nan=False)
+    assert json.loads(text)["accepted"] is False
+
+
+def test_over_the_grid_the_simulator_keeps_bounds_against_itself_that_excuse_little() -> None:
+    cells = {cell.name: cell for cell in grid.load().cells}
+    keys = [(name, seed) for name, cell in cells.items() for seed in cell.seeds]
+    chosen = [compare.BY_NAME[name] for name in compare.RULES]
+    kernel, _ = compare._run_all(fake_kernel, cells, keys, 2)
+    ours, _ = compare._run_all(engines.simulator(), cells, keys, 2)
+    comparison = compare.Comparison("sim", tuple(cases.cases_of(cells, kernel, ours, chosen)), {})
+    assert comparison.accepted
+    for line in comparison.lines:
+        assert 0.88 <= line.in_spread < 1, line
+        assert line.spread_p50 is not None
+        assert line.spread_p50 < (0.20 if line.metric.counts else 0.03), line
+
+
+# --- Single cases --------------------------------------------------------------------------------
+
+
+def _pair(kernel: list[float], ours: list[float], metric: str = "loss") -> cases.Case:
+    cell = small().cells[0]
+    pair = cases.Pair(cell, compare.BY_NAME[metric], "x", kernel, ours, 0.01)
+    return next(iter(cases.judged([pair])))
+
+
+def test_a_difference_within_the_resolution_is_none() -> None:
+    assert _pair([0.01, 0.01], [0.02, 0.02]).error == 0
+    assert _pair([0.01, 0.01], [0.04, 0.04]).error == pytest.approx(3)
+
+
+def test_an_error_is_a_share_of_the_kernel_s_median() -> None:
+    case = _pair([10.0, 10.0, 30.0], [12.0, 12.0, 0.0])
+    assert case.error == pytest.approx(0.2)
+
+
+def test_a_number_that_one_side_lacks_is_an_infinite_error_unless_it_is_next_to_nothing() -> None:
+    assert math.isinf(_pair([5.0, 5.0], []).error)
+    assert math.isinf(_pair([], [5.0, 5.0]).error)
+    assert not _pair([5.0, 5.0], []).within(0.1)
+    assert _pair([], [0.0, 0.0]).error == 0
+
+
+def test_a_cell_counts_as_within_only_if_every_flow_is() -> None:
+    cell = small().cells[0]
+    metric = compare.BY_NAME["throughput"]
+    both = [
+        cases.Case(cell, metric, item, (1.0,), (1.0,), error, None)
+        for item, error in (("a", 0.0), ("b", 0.2))
+    ]
+    line = compare._line(metric, both)
+    assert line.meets == 0 and line.cases == 2 and line.cells == 1
+
+
+def test_the_rule_is_that_of_the_project() -> None:
+    medians, tails = Rule(0.05, 0.85), Rule(0.10, 0.80)
+    assert list(compare.RULES.items()) == [
+        ("throughput", medians),
+        ("rtt_p50", medians),
+        ("rtt_p95", tails),
+        ("loss", tails),
+    ]
+
+
+def test_quantiles_and_distances() -> None:
+    assert quantile([1, 2, 3, 4], 0.5) == 2
+    assert quantile([1, 2, 3, 4], 0.9) == 4
+    assert distance([1, 2], [2, 1]) == pytest.approx(2 * 2 / 6)
+    assert distance([], []) == 0
