@@ -172,6 +172,7 @@ const KINDS: &[Known] = &[
             ("harddrop", Switch("harddrop", "", "harddrop")),
             ("nodrop", Switch("nodrop", "", "nodrop")),
             ("adaptive", Switch("adaptive", "", "adaptive")),
+            ("idle_from", Fixed),
             ("tick", Fixed),
         ],
         besides: "bandwidth",

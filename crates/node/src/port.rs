@@ -53,6 +53,11 @@ impl Port {
         Self { shaper, credit: shaper.credit(self.rate), ..self }
     }
 
+    /// Makes a new port one that has long been in service; see [`Qdisc::settle`].
+    pub fn settle(&mut self, phase: u64) {
+        self.qdisc.settle(phase);
+    }
+
     /// Gives the port a packet to send when it can.
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {

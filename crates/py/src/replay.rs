@@ -7,7 +7,8 @@ use pyo3::types::PyDict;
 
 /// Compares a discipline with a recording, operation by operation: a dictionary of how many
 /// `operations` were the same, packets `offered`, `given`, `dropped` and `marked` in them, how
-/// many were `moved` before an update of a timer, and the first `difference` or None. Raises `ValueError` for a recording that is not whole.
+/// many were `moved` before an update of a timer and how often one was `late`, and the first
+/// `difference` or None. Raises `ValueError` for a recording that is not whole.
 #[pyfunction]
 pub(crate) fn compare<'py>(py: Python<'py>, recording_json: &str) -> PyResult<Bound<'py, PyDict>> {
     let found = py
@@ -25,6 +26,7 @@ pub(crate) fn compare<'py>(py: Python<'py>, recording_json: &str) -> PyResult<Bo
         ("dropped", found.dropped),
         ("marked", found.marked),
         ("moved", found.moved),
+        ("late", found.late),
     ] {
         result.set_item(name, value)?;
     }

@@ -50,6 +50,19 @@ pub trait Qdisc: Send {
         let _ = rate;
     }
 
+    /// Puts a new discipline into the state of one that has long been in service and idle: its
+    /// timers run, at a point of their period that `phase` chooses, as a share of 2⁶⁴. Those
+    /// without timers ignore it.
+    fn settle(&mut self, phase: u64) {
+        let _ = phase;
+    }
+
+    /// Makes the timer of a law late by a tick each time that it is due at one of `dues`, for
+    /// doing again what a kernel did whose timer was late. Others ignore it.
+    fn late_at(&mut self, dues: &'static [aqmlab_core::Instant]) {
+        let _ = dues;
+    }
+
     /// Numbers worth showing, by name: drop probability, average queue, active flows.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

@@ -104,7 +104,10 @@ fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
         ShaperSpec::Htb => Shaper::Htb,
     };
     let rng = Rng::stream(seed, &format!("qdisc.{}", link.name));
-    Ok(Port::new(qdisc, rate, overhead, rng).shaped_by(shaper))
+    let mut port = Port::new(qdisc, rate, overhead, rng).shaped_by(shaper);
+    // Traffic comes to a gateway that has been running; nothing but chance ties its timers to it.
+    port.settle(Rng::stream(seed, &format!("phase.{}", link.name)).next_u64());
+    Ok(port)
 }
 
 fn add_app<O: Observer>(

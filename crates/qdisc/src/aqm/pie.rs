@@ -74,4 +74,16 @@ pub trait Law: Send {
 
     /// The queue's delay as the law sees it.
     fn delay(&self) -> Duration;
+
+    /// Lets the law's timer run as one does that has long been running, at a point of its period
+    /// that `phase` chooses, as a share of 2⁶⁴.
+    fn settle(&mut self, phase: u64) {
+        let _ = phase;
+    }
+
+    /// Makes the law's timer late by a tick each time that it is due at one of `dues`. Laws without
+    /// the kernel's timer ignore it.
+    fn late_at(&mut self, dues: &'static [Instant]) {
+        let _ = dues;
+    }
 }

@@ -124,6 +124,11 @@ impl Red {
         self.table = IdleTable::new(self.thresholds.wlog, self.avpkt, rate);
     }
 
+    /// Lets the timer by which it adapts run as one does that has long been running.
+    pub fn settle(&mut self, phase: u64) {
+        self.timer.settle(phase);
+    }
+
     /// Adapts as often as fell due until `now`.
     #[inline]
     pub fn catch_up(&mut self, now: Instant) {

@@ -52,15 +52,29 @@ impl Clock {
         Instant::from_nanos(tick * self.length())
     }
 
+    /// The level of the wheel for a span, as the power of two that its slots are ticks wide.
+    const fn shift(span: u64) -> u32 {
+        let mut shift = 0;
+        while shift < TOP_LEVEL && span >= LEVEL_SPAN << shift {
+            shift += LEVEL_SHIFT;
+        }
+        shift
+    }
+
+    /// What the ticks are multiples of in which a timer of this span goes off.
+    const fn alignment(self, span: u64) -> u64 {
+        match self {
+            Self::Ideal | Self::Ticks(_) => 1,
+            Self::Wheel(_) => 1 << Self::shift(span),
+        }
+    }
+
     /// The tick in which a timer goes off that is set at `tick` for `span` ticks.
     const fn fires(self, tick: u64, span: u64) -> u64 {
         match self {
             Self::Ideal | Self::Ticks(_) => tick + span,
             Self::Wheel(_) => {
-                let mut shift = 0;
-                while shift < TOP_LEVEL && span >= LEVEL_SPAN << shift {
-                    shift += LEVEL_SHIFT;
-                }
+                let shift = Self::shift(span);
                 (((tick + span) >> shift) + 1) << shift
             }
         }
@@ -81,6 +95,7 @@ pub struct Timer {
     span: u64,
     tick: u64,
     due: Instant,
+    late: &'static [Instant],
 }
 
 impl Timer {
@@ -89,12 +104,27 @@ impl Timer {
     pub fn start(clock: Clock, now: Instant, first: Duration, span: Duration) -> Self {
         let span = if span == Duration::ZERO { span } else { span.max(SHORTEST) };
         let tick = clock.fires(clock.tick_at(now), clock.ticks_in(first));
-        Self { clock, span: clock.ticks_in(span), tick, due: clock.start_of(tick) }
+        Self { clock, span: clock.ticks_in(span), tick, due: clock.start_of(tick), late: &[] }
     }
 
     /// A timer that is not running.
     pub const fn stopped() -> Self {
-        Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER }
+        Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER, late: &[] }
+    }
+
+    /// Makes it one that has long been running: it goes off next within a period, at a share of it
+    /// that is `phase` of 2⁶⁴. One that goes off once has done so.
+    pub fn settle(&mut self, phase: u64) {
+        if self.span == 0 {
+            self.due = Instant::NEVER;
+            return;
+        }
+        // Where it has gone off once, its ticks are aligned and its period is constant.
+        let aligned = self.clock.fires(self.tick, self.span);
+        let period = self.clock.fires(aligned, self.span) - aligned;
+        let wait = 1 + ((u128::from(phase) * u128::from(period)) >> 64) as u64;
+        self.tick = wait.next_multiple_of(self.clock.alignment(self.span));
+        self.due = self.clock.start_of(self.tick);
     }
 
     /// When it goes off next.
@@ -111,12 +141,34 @@ impl Timer {
         }
         self.tick = self.clock.fires(self.tick, self.span);
         self.due = self.clock.start_of(self.tick);
+        while self.late.contains(&self.due) {
+            self.wait();
+        }
+    }
+
+    /// Makes it go off a tick later than it is due, as a kernel's does that is kept from it; all
+    /// that follow are later too, for it sets itself again when it has gone off.
+    pub fn wait(&mut self) {
+        self.tick += 1;
+        self.due = self.clock.start_of(self.tick);
+    }
+
+    /// Makes it late by a tick each time that it is due at one of `dues`; so that what another
+    /// timer did can be done again.
+    pub fn late_at(&mut self, dues: &'static [Instant]) {
+        self.late = dues;
+        while self.late.contains(&self.due) {
+            self.wait();
+        }
     }
 
     /// Skips to the first time after `now`, in one step however far that is.
     pub fn skip_past(&mut self, now: Instant) {
         if self.due <= now {
             // Once it has gone off, its ticks are aligned and its period is constant.
+            self.advance();
+        }
+        while self.due <= now && !self.late.is_empty() {
             self.advance();
         }
         if self.due <= now {
@@ -206,10 +258,50 @@ mod tests {
     }
 
     #[test]
+    fn what_is_late_once_stays_late() {
+        let ms = Instant::from_millis;
+        let span = Duration::from_millis(15);
+        let half = Duration::from_millis(500);
+        let start = || Timer::start(Clock::Wheel(hz(250)), Instant::ZERO, half, span);
+        let mut timer = start();
+        timer.late_at(const { &[Instant::from_millis(532), Instant::from_millis(536)] });
+        assert_eq!(timer.due(), ms(512));
+        timer.advance();
+        assert_eq!(timer.due(), ms(540), "late by two ticks");
+        timer.advance();
+        assert_eq!(timer.due(), ms(560));
+        let mut skipping = start();
+        skipping.late_at(const { &[Instant::from_millis(552)] });
+        skipping.skip_past(ms(10_000));
+        assert_eq!(skipping.due(), ms(10_016), "not 10012");
+    }
+
+    #[test]
     fn without_a_span_it_goes_off_once() {
         let half = Duration::from_millis(500);
         let mut timer = Timer::start(Clock::Ideal, Instant::ZERO, half, Duration::ZERO);
         timer.skip_past(Instant::from_millis(501));
         assert_eq!(timer.due(), Instant::NEVER);
+    }
+
+    #[test]
+    fn a_timer_long_in_service_has_any_phase_and_its_period() {
+        let (half, span) = (Duration::from_millis(500), Duration::from_millis(15));
+        for (phase, first_ms) in [(0, 4), (u64::MAX / 2, 12), (u64::MAX, 20)] {
+            let mut timer = Timer::start(Clock::Wheel(hz(250)), Instant::ZERO, half, span);
+            timer.settle(phase);
+            assert_eq!(timer.due(), Instant::from_millis(first_ms), "{phase}");
+            timer.advance();
+            assert_eq!(timer.due(), Instant::from_millis(first_ms + 20), "{phase}");
+        }
+        let mut coarse = Timer::start(Clock::Wheel(hz(250)), Instant::ZERO, half, half);
+        coarse.settle(u64::MAX / 3);
+        let first = coarse.due();
+        coarse.advance();
+        assert_eq!(first.as_nanos() % 32_000_000, 0);
+        assert_eq!(coarse.due().since(first), Duration::from_millis(512));
+        let mut once = Timer::start(Clock::Ideal, Instant::ZERO, half, Duration::ZERO);
+        once.settle(7);
+        assert_eq!(once.due(), Instant::NEVER);
     }
 }

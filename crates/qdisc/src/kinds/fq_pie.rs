@@ -239,6 +239,18 @@ impl<L: Dialect> Qdisc for FqPie<L> {
         }
     }
 
+    fn settle(&mut self, phase: u64) {
+        for (_, law) in self.flows.each() {
+            law.settle(phase);
+        }
+    }
+
+    fn late_at(&mut self, dues: &'static [Instant]) {
+        for (_, law) in self.flows.each() {
+            law.late_at(dues);
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }

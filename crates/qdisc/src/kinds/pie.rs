@@ -262,6 +262,14 @@ impl<L: Law> Qdisc for Pie<L> {
         Some(packet)
     }
 
+    fn settle(&mut self, phase: u64) {
+        self.law.settle(phase);
+    }
+
+    fn late_at(&mut self, dues: &'static [aqmlab_core::Instant]) {
+        self.law.late_at(dues);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

@@ -174,6 +174,10 @@ impl Qdisc for RedQueue {
         self.queue.backlog()
     }
 
+    fn settle(&mut self, phase: u64) {
+        self.law.settle(phase);
+    }
+
     fn link_rate(&mut self, rate: BitRate) {
         self.law.link_rate(rate);
     }

@@ -184,6 +184,14 @@ impl Law for Linux {
     fn delay(&self) -> Duration {
         Duration::from_nanos(self.vars.qdelay << 6)
     }
+
+    fn settle(&mut self, phase: u64) {
+        self.timer.settle(phase);
+    }
+
+    fn late_at(&mut self, dues: &'static [Instant]) {
+        self.timer.late_at(dues);
+    }
 }
 
 impl Vars {

@@ -155,6 +155,10 @@ impl Law for Linux314 {
         f64::from(self.vars.prob) / f64::from(u32::MAX)
     }
 
+    fn settle(&mut self, phase: u64) {
+        self.timer.settle(phase);
+    }
+
     fn delay(&self) -> Duration {
         Duration::from_nanos(self.vars.qdelay << 6)
     }

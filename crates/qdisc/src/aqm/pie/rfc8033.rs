@@ -301,6 +301,10 @@ impl Law for Rfc8033 {
         self.vars.drop_prob
     }
 
+    fn settle(&mut self, phase: u64) {
+        self.timer.settle(phase);
+    }
+
     fn delay(&self) -> Duration {
         Duration::from_secs_f64(self.vars.qdelay)
     }
