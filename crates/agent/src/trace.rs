@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 pub(crate) use self::job::Trace;
 
 use self::layout::Types;
+use self::probes::Gap;
 use crate::run::{run, run_all, sysctl};
 use crate::sys;
 
@@ -26,6 +27,8 @@ const ELSEWHERE: &str = "02:00:00:00:00:99";
 /// When the first trace begins, after boot. CoDel's clock starts at zero, and within sixteen
 /// intervals of it a time that was never set looks recent.
 const SETTLED: Duration = Duration::from_secs(20);
+/// How often a recording is begun before it is given up.
+const TRIES: u32 = 4;
 /// How long a discipline may take to run empty after the last packet.
 const PATIENCE: u32 = 600;
 
@@ -51,18 +54,35 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
     Ok(format!("{whole}\n"))
 }
 
+/// Records one trace. Now and then a probe is missed, for the kernel takes an interrupt while it
+/// serves another probe; another time it does not.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
+    let mut problem = String::new();
+    for _ in 0..TRIES {
+        match attempt(trace, types)? {
+            Ok(result) => return Ok(result),
+            Err(gap) => problem = gap,
+        }
+    }
+    Err(format!("the kernel's recordings have gaps, {TRIES} times, the last one: {problem}"))
+}
+
+fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, Gap>, String> {
     let doors = probes::find(&trace.kind)?;
     lay_out(trace)?;
     probes::set(doors, types)?;
     sender::send(trace)?;
     run_empty()?;
-    let text = probes::end()?;
+    let recorded = probes::end()?;
     let shown = run(&format!("tc -s qdisc show dev {DEVICE}"))?;
     run(&format!("ip link del {DEVICE}"))?;
+    let text = match recorded {
+        Ok(text) => text,
+        Err(gap) => return Ok(Err(gap)),
+    };
     let mut result = record::read(&text, trace, doors)?;
     result["statistics"] = json!(shown);
-    Ok(result)
+    Ok(Ok(result))
 }
 
 /// A cable, and on its near end HTB with the discipline.

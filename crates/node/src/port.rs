@@ -49,7 +49,11 @@ impl Port {
     }
 
     /// The same port with its rate limited by `shaper` instead of by the wire.
-    pub fn shaped_by(self, shaper: Shaper) -> Self {
+    #[must_use]
+    pub fn shaped_by(mut self, shaper: Shaper) -> Self {
+        if shaper == Shaper::Htb {
+            self.qdisc.never_asked_in_vain();
+        }
         Self { shaper, credit: shaper.credit(self.rate), ..self }
     }
 
@@ -79,7 +83,7 @@ impl Port {
     /// [`Self::start`] next.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.free {
+        if now < self.free || (self.shaper == Shaper::Htb && self.qdisc.backlog().packets == 0) {
             return None;
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };

@@ -50,6 +50,10 @@ pub trait Qdisc: Send {
         let _ = rate;
     }
 
+    /// Tells the discipline that it is never asked for a packet in vain, as it is below Linux's
+    /// HTB, for those that learn from it that they are idle (RED). Others ignore it.
+    fn never_asked_in_vain(&mut self) {}
+
     /// Puts a new discipline into the state of one that has long been in service and idle: its
     /// timers run, at a point of their period that `phase` chooses, as a share of 2⁶⁴. Those
     /// without timers ignore it.

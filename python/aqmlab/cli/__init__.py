@@ -17,7 +17,7 @@ import typer
 from aqmlab import __version__
 
 COMMANDS = ("run", "list", "show", "report", "pcap", "spp", "schema", "demo", "kernel", "validate")
-"""Every command; each is a function `command` in the module of its name."""
+"""Every command; each is a function `command`, or a `group` of them, in the module of its name."""
 
 _MODULES = {"list": "listing"}
 """Where a command lives whose name is not to be a module's."""
@@ -38,7 +38,10 @@ app = typer.Typer(
 
 for _name in COMMANDS:
     _module = import_module(f"aqmlab.cli.{_MODULES.get(_name, _name)}")
-    app.command(_name)(_module.command)
+    if hasattr(_module, "group"):
+        app.add_typer(_module.group, name=_name)
+    else:
+        app.command(_name)(_module.command)
 
 
 def _print_version(wanted: bool) -> None:

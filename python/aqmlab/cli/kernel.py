@@ -1,29 +1,39 @@
-"""`aqmlab kernel`: what the kernel engine runs on."""
+"""`aqmlab kernel`: what the kernel engine runs on, and our disciplines beside the kernel's."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-ACTIONS = ("status", "build")
+from aqmlab.cli import traces
+
+group = typer.Typer(
+    help="Show, prepare and check what the kernel engine runs on.", invoke_without_command=True
+)
+group.command("traces")(traces.command)
 
 
-def command(
-    action: Annotated[
-        str, typer.Argument(metavar="[status|build]", help="Say what there is, or make it ready.")
-    ] = "status",
-) -> int:
-    """Say what `--engine kernel` needs and has, or build what it boots."""
-    if action not in ACTIONS:
-        from aqmlab.errors import suggestion
-        from aqmlab.failures import RequestError
-
-        raise RequestError(f"kernel: unknown action `{action}`", suggestion(action, ACTIONS))
-    return _build() if action == "build" else _status()
+@group.callback()
+def _plain(context: typer.Context) -> int | None:
+    return status() if context.invoked_subcommand is None else None
 
 
-def _build() -> int:
+@group.command()
+def status() -> int:
+    """Say what `--engine kernel` needs, and what of it is there."""
+    from aqmlab.kernel import installed
+
+    items = installed.status()
+    for item in items:
+        print(f"{item.name:<10} {item.found or 'missing: ' + item.problem}")
+    hints = dict.fromkeys(item.hint for item in items if item.problem)
+    for hint in hints:
+        print(f"\nto do: {hint}")
+    return 1 if hints else 0
+
+
+@group.command()
+def build() -> int:
+    """Make ready what the virtual machine boots from."""
     from aqmlab.cli import console
     from aqmlab.engines import ENGINES
 
@@ -33,15 +43,3 @@ def _build() -> int:
     for name, version in prepared.versions.items():
         print(f"{name:<10} {version}")
     return 0
-
-
-def _status() -> int:
-    from aqmlab.kernel.installed import status
-
-    items = status()
-    for item in items:
-        print(f"{item.name:<10} {item.found or 'missing: ' + item.problem}")
-    hints = dict.fromkeys(item.hint for item in items if item.problem)
-    for hint in hints:
-        print(f"\nto do: {hint}")
-    return 1 if hints else 0

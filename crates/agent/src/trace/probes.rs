@@ -116,6 +116,9 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
+/// What is missing in a recording.
+pub(crate) type Gap = String;
+
 /// Sets the probes of a discipline, which must be loaded.
 pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
     write("events/enable", "0")?;
@@ -132,15 +135,14 @@ pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
     write("events/aqmlab/enable", "1")
 }
 
-/// Stops the recording, makes sure that nothing is missing, and returns it.
-pub(crate) fn end() -> Result<String, String> {
+/// Stops the recording and returns it, or within the result what is missing in it.
+pub(crate) fn end() -> Result<Result<String, Gap>, String> {
     write("events/aqmlab/enable", "0")?;
     write("events/skb/kfree_skb/enable", "0")?;
-    let lost = missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?);
-    if let Some(lost) = lost {
-        return Err(format!("the kernel's recording has gaps: {lost}"));
+    match missing(&read("per_cpu/cpu0/stats")?, &read("kprobe_profile")?) {
+        Some(lost) => Ok(Err(lost)),
+        None => read("trace").map(Ok),
     }
-    read("trace")
 }
 
 fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
