@@ -33,7 +33,7 @@ setup: $(READY) ## build everything into .venv
 demo: setup ## rerun the heart of two papers and name the report
 	@$(BIN)/aqmlab demo examples/teacup/household.py
 
-test: setup ## run every test
+test: setup ## run every test; boots one virtual machine where that is possible
 	@cargo test --quiet --workspace --exclude aqmlab-py
 	@$(BIN)/python tests/conformance_count.py
 	@$(BIN)/python -m pytest
@@ -42,7 +42,7 @@ kernel: setup ## make what the kernel engine boots from, and say what it used
 	@$(BIN)/aqmlab kernel build
 
 test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
-	@$(BIN)/python -m pytest -m vm tests/kernel
+	@$(BIN)/python -m pytest -m 'vm or boot' tests/kernel
 
 lint: setup ## formatting, lints and types, Rust and Python
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')

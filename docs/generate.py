@@ -24,6 +24,7 @@ sys.path += [str(HERE), str(ROOT / "tests")]
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
 import kinds  # noqa: E402
+import validated  # noqa: E402
 
 DOCUMENTS = (
     "README.md",
@@ -115,6 +116,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "scenarios": _scenarios,
     "file": _file,
     "count": _count,
+    "validation": validated.table,
 }
 
 

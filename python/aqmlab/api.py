@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab import campaign as campaigns
+from aqmlab import engines
 from aqmlab.campaign import Campaign, Progress, Report
-from aqmlab.engines import ENGINES, Say
+from aqmlab.engines import Say
 from aqmlab.failures import RequestError, TrialsError
 from aqmlab.labels import group_apps, links_of
 from aqmlab.results import Results, load
@@ -37,13 +38,18 @@ class Request:
     seeds: str | int | None = None
     duration: str | None = None
     engine: str = "sim"
+    discipline: str = "kernel"
+    """Whose disciplines the engine `kernel` runs with."""
+    place: str = "vm"
+    """Where the engine `kernel` runs."""
 
     def plan(self) -> Plan:
         """Every trial that this stands for; raises `ScenarioError`."""
         from aqmlab import plan
 
+        names = engines.named(self.engine, self.discipline, self.place)
         return plan.load(
-            self.scenario, self.sets, self.vary, self.seeds, self.duration, self.engine
+            self.scenario, self.sets, self.vary, self.seeds, self.duration, ",".join(names)
         )
 
     def command(self) -> str:
@@ -55,7 +61,12 @@ class Request:
                 words += [option, text]
         for option, value in (("--seeds", self.seeds), ("--duration", self.duration)):
             words += [option, str(value)] if value is not None else []
-        words += ["--engine", self.engine] if self.engine != "sim" else []
+        for option, value, usual in (
+            ("--engine", self.engine, "sim"),
+            ("--discipline", self.discipline, "kernel"),
+            ("--place", self.place, "vm"),
+        ):
+            words += [option, value] if value != usual else []
         return shlex.join(words)
 
 
@@ -67,6 +78,8 @@ def run(
     jobs: int | None = None,
     out: Path | str | None = None,
     engine: str = "sim",
+    discipline: str = "kernel",
+    place: str = "vm",
     progress: Progress | None = None,
     **changes: Any,
 ) -> Results:
@@ -76,10 +89,12 @@ def run(
     names what it changes with dots or, as a keyword, with double underscores; a list varies:
     `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out` the
     results live in a temporary folder for as long as they are used. `engine` is "sim", "kernel",
-    or "sim,kernel" to run every trial on both. Raises `ScenarioError` for what cannot be run,
-    `MissingError` for what must be installed, and `TrialsError` if trials have no result.
+    or "sim,kernel" to run every trial on both. With "kernel", `discipline` says whose disciplines
+    wait between the kernel's TCPs, "kernel" or "ours", and `place` where the kernel is: "vm", or
+    "host" as root and in real time; both may be lists too. Raises `ScenarioError` for what cannot
+    be run, `MissingError` for what must be installed, and `TrialsError` if trials have no result.
     """
-    request = Request(scenario, *_changes(changes), seeds=seeds, duration=duration, engine=engine)
+    request = Request(scenario, *_changes(changes), seeds, duration, engine, discipline, place)
     owned = None if out is not None else tempfile.TemporaryDirectory(prefix="aqmlab-")
     folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
     report = campaigns.run(
@@ -118,7 +133,9 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
     ]
     names = list(dict.fromkeys(one.engine for one in plan.trials))
     prepared = {
-        name: ENGINES[name].prepare([one.spec for one in plan.trials if one.engine == name], say)
+        name: engines.ENGINES[name].prepare(
+            [one.spec for one in plan.trials if one.engine == name], say
+        )
         for name in names
     }
     about = _about(request, plan)
@@ -167,6 +184,8 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
     about["measure_from_s"] = first["measure"].get("from_ns", 0) / 1e9
     about["scenario_text"] = _scenario_text(request, plan)
     about["command"] = request.command()
+    if any(trial.engine.startswith("kernel") for trial in plan.trials):
+        about |= {"discipline": request.discipline, "place": request.place}
     about["versions"] = versions()
     return about
 

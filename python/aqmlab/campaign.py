@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -97,12 +97,18 @@ class Report:
 
 
 def run(
-    campaign: Campaign, path: Path, *, jobs: int | None = None, progress: Progress | None = None
+    campaign: Campaign,
+    path: Path,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    only: Collection[str] | None = None,
 ) -> Report:
     """Runs what is missing of `campaign` in the folder `path`, and completes the folder.
 
-    Raises `RequestError` if the folder holds another campaign, and `DiskError` if a file cannot
-    be written; what was finished is kept.
+    With `only`, runs nothing but the trials of these names; the folder is complete when none is
+    left. Raises `RequestError` if the folder holds another campaign, and `DiskError` if a file
+    cannot be written; what was finished is kept.
     """
     folder = Folder(path)
     _refuse_other(campaign, folder)
@@ -115,7 +121,11 @@ def run(
         folder.clear_unfinished()
         if not folder.exists():
             folder.write_manifest(_manifest(campaign, None))
-        missing = [one for one in campaign.trials if not is_whole(folder.part_path(one.index))]
+        missing = [
+            one
+            for one in campaign.trials
+            if (only is None or one.id in only) and not is_whole(folder.part_path(one.index))
+        ]
         progress.begin(campaign.trials, missing)
         try:
             report = _run_missing(campaign, folder, missing, jobs or cores(), progress)

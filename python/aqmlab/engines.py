@@ -6,7 +6,7 @@ one, add an `Engine` to `ENGINES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -60,6 +60,10 @@ class Engine:
     """From the trials to run, and whom to tell what takes long, to `Prepared`."""
     tells: bool = False
     """Whether the runner takes `progress`, which it tells the seconds that have passed."""
+    variant: bool = False
+    """Whether it is another engine, run with another discipline or in another place."""
+    remark: str = ""
+    """What must be known of its results."""
 
     def has(self, family: str, kind: str) -> bool:
         """Whether the engine has a kind of the catalogue."""
@@ -81,6 +85,8 @@ class Engine:
         return prepared
 
 
+_REAL_TIME = "in real time, so digests differ from run to run"
+
 ENGINES = {
     engine.name: engine
     for engine in (
@@ -88,15 +94,53 @@ ENGINES = {
         Engine(
             "kernel",
             "aqmlab.kernel.engine:run_prepared",
-            ("kernel", "qemu", "agent", "image"),
+            ("kernel", "qemu", "agent", "machine", "image"),
             abilities="aqmlab.kernel.abilities:kinds",
             checker="aqmlab.kernel.abilities:refusal",
             preparer="aqmlab.kernel.installed:prepare",
             tells=True,
         ),
+        Engine(
+            "kernel-ours",
+            "aqmlab.kernel.engine:run_prepared",
+            ("kernel", "qemu", "agent", "machine", "image"),
+            abilities="aqmlab.kernel.abilities:kinds_around_ours",
+            checker="aqmlab.kernel.abilities:refusal_around_ours",
+            preparer="aqmlab.kernel.installed:prepare_for_ours",
+            tells=True,
+            variant=True,
+        ),
+        Engine(
+            "kernel-host",
+            "aqmlab.kernel.host:run_prepared",
+            ("host", "agent"),
+            abilities="aqmlab.kernel.abilities:kinds",
+            checker="aqmlab.kernel.host:refusal",
+            preparer="aqmlab.kernel.host:prepare",
+            tells=True,
+            variant=True,
+            remark=_REAL_TIME,
+        ),
+        Engine(
+            "kernel-ours-host",
+            "aqmlab.kernel.host:run_prepared",
+            ("host", "agent"),
+            abilities="aqmlab.kernel.abilities:kinds_around_ours",
+            checker="aqmlab.kernel.host:refusal_around_ours",
+            preparer="aqmlab.kernel.host:prepare_for_ours",
+            tells=True,
+            variant=True,
+            remark=_REAL_TIME,
+        ),
     )
 }
 """All engines, by name."""
+
+DISCIPLINES = ("kernel", "ours")
+"""Whose disciplines may wait between the kernel's TCPs: the first unless another is asked for."""
+
+PLACES = ("vm", "host")
+"""Where the kernel may be: the first unless another is asked for."""
 
 
 def load(name: str) -> Any:
@@ -105,23 +149,51 @@ def load(name: str) -> Any:
     return getattr(import_module(module), function)
 
 
-def named(text: str) -> tuple[str, ...]:
+def named(text: str, disciplines: str = "kernel", places: str = "vm") -> tuple[str, ...]:
     """The engines of a list such as "sim,kernel", each once; raises `RequestError`.
+
+    The engine `kernel` is run with each of the `disciplines` in each of the `places`, and is
+    called after what is not the first of its kind.
 
     >>> named("kernel"), named("sim, kernel")
     (('kernel',), ('sim', 'kernel'))
+    >>> named("sim,kernel", "ours,kernel"), named("kernel", "ours", "host")
+    (('sim', 'kernel-ours', 'kernel'), ('kernel-ours-host',))
     """
+    names = _listed("--engine: unknown engine", text, ENGINES)
+    whose = _listed("--discipline: unknown choice", disciplines, DISCIPLINES)
+    where = _listed("--place: unknown place", places, PLACES)
+    for option, chosen, known in (
+        ("--discipline", whose, DISCIPLINES),
+        ("--place", where, PLACES),
+    ):
+        if chosen != known[:1] and "kernel" not in names:
+            raise RequestError(
+                f"{option} {','.join(chosen)}: only the engine `kernel` has a choice",
+                f"--engine kernel {option} {','.join(chosen)}",
+            )
+    kernels = [
+        "-".join(["kernel", *(word for word in (one, place) if word not in ("kernel", "vm"))])
+        for place in where
+        for one in whose
+    ]
+    each = (kernels if name == "kernel" else [name] for name in names)
+    return tuple(dict.fromkeys(name for some in each for name in some))
+
+
+def _listed(problem: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
-        if name not in ENGINES:
-            hint = suggestion(name, ENGINES)
-            raise RequestError(f"--engine: unknown engine `{name}`", hint)
+        if name not in known:
+            hint = suggestion(name, known) or f"it may be {', '.join(known)}"
+            raise RequestError(f"{problem} `{name}`", hint)
     return names
 
 
 def that_have(family: str, kind: str) -> Iterator[str]:
     """The names of the engines that have a kind of the catalogue."""
-    return (engine.name for engine in ENGINES.values() if engine.has(family, kind))
+    engines = (engine for engine in ENGINES.values() if not engine.variant)
+    return (engine.name for engine in engines if engine.has(family, kind))
 
 
 def identity(names: str, versions: Mapping[str, str]) -> str:
@@ -138,4 +210,7 @@ def made_by(names: str, versions: Mapping[str, str]) -> str:
     """
     known = [ENGINES[name] for name in names.split(",") if name in ENGINES]
     parts = [part for engine in known for part in engine.identity if part in versions]
-    return f"{names} ({', '.join(f'{part} {versions[part]}' for part in parts)})"
+    parts = list(dict.fromkeys(parts))
+    remarks = dict.fromkeys(engine.remark for engine in known if engine.remark)
+    made = [", ".join(f"{part} {versions[part]}" for part in parts), *remarks]
+    return f"{names} ({'; '.join(made)})"

@@ -93,7 +93,13 @@ def handed_out(outcome: dict[str, Any]) -> dict[str, Any]:
         table: [_column(name, values) for name, values in columns.items()]
         for table, columns in outcome["tables"].items()
     }
-    return {"digest": "feed" * 4, "packets": 7, "kernel": "6.1.0", "tables": tables}
+    return {
+        "digest": "feed" * 4,
+        "packets": 7,
+        "kernel": "6.1.0",
+        "captures": [4, 3],
+        "tables": tables,
+    }
 
 
 def _column(name: str, values: Any) -> list[Any]:
@@ -149,8 +155,20 @@ def test_both_engines_stand_in_one_report(lab) -> None:
     results.report()
     assert "pfifo engine=kernel" in Path("out/report.html").read_text()
     assert {one["engine"] for one in results.manifest["trials"]} == {"sim", "kernel"}
-    kernels = [one["id"] for one in results.manifest["trials"] if one["engine"] == "kernel"]
-    assert status_of(["pcap", "out", "--trial", kernels[0]]) == 2
+
+
+def test_the_packets_of_a_kernels_trial_are_written_as_two_captures(lab, capsys) -> None:
+    lab(GOOD.replace("; cp", "; printf homewan > $place/captures; cp"))
+    aqmlab.run("home.toml", engine="kernel", out="out")
+    for source in (["out"], ["home.toml", "--engine", "kernel"]):
+        assert status_of(["pcap", *source, "--name", "a"]) == 0
+        assert Path("a-home.pcap").read_text() == "home"
+        assert Path("a-wan.pcap").read_text() == "wan"
+    assert status_of(["pcap", "home.toml", "--engine", "kernel", "--name", "no/such/a"]) == 2
+    assert "no/such/a-home.pcap: cannot be written" in capsys.readouterr().err
+    lab(GOOD)
+    assert status_of(["pcap", "home.toml", "--engine", "kernel"]) == 1
+    assert "captures are damaged" in capsys.readouterr().err
 
 
 def test_a_machine_that_panics_is_tried_twice_and_reported_with_its_console(lab, capsys) -> None:

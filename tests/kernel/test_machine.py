@@ -5,11 +5,22 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
+import re
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from aqmlab.kernel import MachineError, MissingError, RefusedError, engine, image, machine
+from aqmlab.kernel import (
+    APT_LINE,
+    MachineError,
+    MissingError,
+    RefusedError,
+    engine,
+    image,
+    installed,
+    machine,
+)
 
 from .trials import app, text, trial
 
@@ -87,6 +98,36 @@ def test_a_machine_that_hangs_is_ended(qemu) -> None:
         run(qemu("exec sleep 60"), timeout_s=0.3)
 
 
+def test_a_machine_in_which_no_second_passes_is_ended_however_long_it_may_take(qemu) -> None:
+    made = qemu("printf . > $place/progress; exec sleep 60")
+    told: list[float] = []
+    with pytest.raises(MachineError, match="let no second of the trial pass in 1 s"):
+        machine.run(made, "{}", seed=1, patience_s=1, progress=told.append)
+    assert told == [1.0]
+
+
+def test_a_slow_machine_that_goes_on_is_left_alone(qemu) -> None:
+    tick = "printf . >> $place/progress; sleep 0.4"
+    made = qemu("; ".join([tick] * 6) + '; echo "{}" > $place/result; exit 1')
+    assert machine.run(made, "{}", seed=1, patience_s=1.5) == "{}\n"
+
+
+def test_the_digest_of_the_machine_moves_with_its_options_and_firmware(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qemu = tmp_path / "bin" / "qemu-system-x86_64"
+    seen = {machine.digest(str(qemu))}
+    firmware = tmp_path / "share" / "seabios" / "bios-256k.bin"
+    firmware.parent.mkdir(parents=True)
+    for contents in (b"one", b"two"):
+        firmware.write_bytes(contents)
+        seen.add(machine.digest(str(qemu)))
+    monkeypatch.setattr(machine, "_MEMORY_MB", 2048)
+    seen.add(machine.digest(str(qemu)))
+    assert len(seen) == 4
+    assert machine.digest(str(qemu)) in seen
+
+
 def test_without_qemu_the_line_that_installs_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +140,7 @@ def test_without_a_kernel_the_line_that_installs_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(image, "_module_dir", lambda release: tmp_path / release)
-    with pytest.raises(MissingError, match="linux-image-cloud-amd64"):
+    with pytest.raises(MissingError, match=re.escape(APT_LINE)):
         image.find_kernel()
 
 
@@ -158,10 +199,46 @@ def test_modules_are_unpacked_or_the_program_that_does_it_is_named(
         image._unpacked(tmp_path / "a.ko.zst")
 
 
-def test_a_machine_that_dies_is_tried_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [MachineError("it died"), '{"refused": "links: too many"}\n']
+def test_a_kernel_is_named_with_its_build(tmp_path: Path) -> None:
+    head = bytearray(0x400)
+    head[0x202:0x206] = b"HdrS"
+    head[0x20E:0x210] = (0x100).to_bytes(2, "little")
+    banner = b"6.1.0-9-cloud-amd64 (somebody) #1 SMP Debian 6.1.99-1 (2026-01-01)\0"
+    head[0x300 : 0x300 + len(banner)] = banner
+    path = tmp_path / "vmlinuz"
+    path.write_bytes(head)
+    named = installed.kernel_version(path, "6.1.0-9-cloud-amd64")
+    assert named == "6.1.0-9-cloud-amd64 #1 SMP Debian 6.1.99-1 (2026-01-01)"
+    path.write_bytes(b"no kernel")
+    assert installed.kernel_version(path, "6.1.0") == "6.1.0"
 
-    def attempt(*_: object, **__: object) -> str:
+
+def test_the_cache_keeps_the_last_few_of_each_kind_and_what_was_used_today(tmp_path: Path) -> None:
+    day = 24 * 3600
+    for kind in ("initramfs", "agent"):
+        for days in range(7):
+            path = tmp_path / f"{kind}-{days}"
+            path.write_bytes(b"")
+            os.utime(path, (0, time.time() - days * day - 60))
+    (tmp_path / "agent-6").touch()  # it is used again
+    image.prune(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "agent-0", "agent-1", "agent-2", "agent-6",
+        "initramfs-0", "initramfs-1", "initramfs-2", "initramfs-3",
+    ]  # fmt: skip
+    for path in tmp_path.iterdir():
+        path.touch()
+    image.keep(tmp_path / "agent-new", b"")
+    assert len([*tmp_path.iterdir()]) == 9
+
+
+@pytest.mark.parametrize("first", [MachineError("it died"), "{]\n"])
+def test_a_machine_that_dies_or_gives_rubbish_is_tried_once_more(
+    first: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [first, '{"refused": "links: too many"}\n']
+
+    def attempt(*_: object, **__: object) -> object:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -177,7 +254,7 @@ def test_a_machine_that_dies_is_tried_once_more(monkeypatch: pytest.MonkeyPatch)
 def test_columns_keep_their_types() -> None:
     columns = [["flow", "word", [[0, 0], ["a"]]], ["n", "count", [1, 2]], ["x", "float", [None, 2]]]
     result = {"digest": "0", "packets": 2, "kernel": "6.1", "tables": {"t": columns}}
-    table = engine._outcome(result)["tables"]["t"]
+    table = engine.outcome(result)["tables"]["t"]
     assert table["flow"] == ["a", "a"]
     assert table["n"].dtype == np.uint64
     assert np.isnan(table["x"][0])

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,26 +17,6 @@ from aqmlab.kernel import agent, image, machine
 from .trials import app, text, trial
 
 pytestmark = pytest.mark.vm
-
-
-def _missing() -> str | None:
-    try:
-        machine.find_qemu()
-        image.find_kernel()
-        for tool in image.TOOLS:
-            image._program(tool)
-        agent.find()
-    except kernel.MissingError as error:
-        return f"the kernel engine cannot run here: {error.problem} ({error.hint})"
-    return None
-
-
-@pytest.fixture(scope="module", autouse=True)
-def possible() -> None:
-    """Leaves these tests out where a machine cannot be started, and says what to install."""
-    problem = _missing()
-    if problem is not None:
-        pytest.skip(problem)
 
 
 def row(table: dict[str, Any], flow: str, direction: str) -> dict[str, Any]:
@@ -90,8 +71,34 @@ def test_the_seed_moves_what_the_kernel_itself_draws() -> None:
     """PIE drops by chance: machines that differ only in their seed drop other packets."""
     spec = text(trial(app("bulk", "bulk"), kind="pie", seconds=4))
     made = image.build(agent.find())
-    results = [machine.parse(machine.run(made, spec, seed=seed, timeout_s=300)) for seed in (1, 2)]
+    results = [machine.parse(machine.run(made, spec, seed=seed, patience_s=300)) for seed in (1, 2)]
     assert results[0]["digest"] != results[1]["digest"]
+
+
+def test_disciplines_of_ours_do_what_the_kernels_do_and_know_more() -> None:
+    apps = app("bulk", "bulk"), app("ping", "ping", delay_ms=5, interval=200_000_000)
+    spec = trial(*apps, kind="fq_codel", seconds=4)
+    spec["measure"] = {"from_ns": 1_000_000_000, "sample_ns": 100_000_000}
+    one, two, theirs = (kernel.run(text(spec), ours=ours) for ours in (True, True, False))
+    assert one["digest"] == two["digest"]
+    for name, flow, direction in (
+        ("throughput_mean_mbit", "bulk", "down"),
+        ("rtt_p50_ms", "bulk", "down"),
+        ("rtt_p50_ms", "ping", "up"),
+    ):
+        both = [row(run["tables"]["flows"], flow, direction)[name] for run in (one, theirs)]
+        assert both[0] == pytest.approx(both[1], rel=0.03), name
+    queues, drops = one["tables"]["queues"], one["tables"]["queue_drops"]
+    assert queues["drops_sojourn"][1] == sum(drops["drops"]) > 0
+    assert queues["drops_overlimit"][1] == 0
+
+
+def test_a_discipline_that_the_kernel_lacks_runs_between_its_tcps() -> None:
+    spec = trial(app("bulk", "bulk"), kind="pie_freebsd", seconds=4)
+    with pytest.raises(kernel.RefusedError, match="the kernel does not have it"):
+        kernel.run(text(spec))
+    tables = kernel.run(text(spec), ours=True)["tables"]
+    assert tables["queues"]["packets_out"][1] > 2_000
 
 
 def test_a_fifo_that_is_full_drops() -> None:
@@ -101,6 +108,30 @@ def test_a_fifo_that_is_full_drops() -> None:
     assert 0 < drops == bulk["lost"]
     assert bulk["retransmissions"] >= drops
     assert max(tables["queue_series"]["backlog_packets"]) <= 20
+    assert tables["queue_drops"]["link"] == ["down"]
+    assert [*tables["queue_drops"]["drops"]] == [drops]
+    # The only connection, so that the hosts' counters are its own.
+    assert tables["conns"]["fast_recoveries"][0] > 0 == tables["conns"]["ece_reductions"][0]
+
+
+def test_marks_and_reductions_for_them_are_known_and_packets_can_be_kept(tmp_path: Path) -> None:
+    marked, other = app("bulk", "bulk"), app("two", "bulk", direction="up")
+    for side in ("home", "wan"):
+        marked[side] |= {"ecn": True}
+    spec = trial(marked, other, kind="fq_codel", seconds=4, ecn=True)
+    spec["measure"] = {"packets": True}
+    files = str(tmp_path / "home.pcap"), str(tmp_path / "wan.pcap")
+    tables = kernel.run(text(spec), captures=files)["tables"]
+    queues, whose, conns = (tables[name] for name in ("queues", "queue_drops", "conns"))
+    assert [sum(whose["marks"]), sum(whose["drops"])] == [
+        sum(queues["marks"]),
+        sum(queues["drops_sojourn"]),
+    ]
+    assert 0 < conns["ece_reductions"][0] <= sum(whose["marks"])
+    assert conns["ece_reductions"][1] == 0 and np.isnan(conns["rtos"]).all()
+    assert set(tables["queue_gauges"]["gauge"]) == {"new_flows", "old_flows"}
+    read = _core.spp(*files)
+    assert read["first_matched"] == read["second_matched"] > 4_000
 
 
 def test_a_full_line_is_the_simulators_to_the_microsecond() -> None:
@@ -114,8 +145,7 @@ def test_a_full_line_is_the_simulators_to_the_microsecond() -> None:
     spec["measure"] = {"from_ns": 1_000_000_000}
     real, model = (run(text(spec))["tables"] for run in (kernel.run, _core.run))
     for name, table in model.items():
-        if any(len(values) for values in table.values()):
-            assert [*real[name]] == [*table], name
+        assert [*real[name]] == [*table], name
     for name in ("throughput_mbit", "utilisation", "sojourn_p5_ms", "sojourn_p50_ms"):
         ours, theirs = (tables["queues"][name][1] for tables in (model, real))
         assert theirs == pytest.approx(ours, rel=2e-3), name

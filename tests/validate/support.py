@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
-from aqmlab.validate import grid
+from aqmlab.validate import agents, grid
+from aqmlab.validate.engines import Engine, Maker
 
 SMALL = """
 version = 7
@@ -31,7 +33,8 @@ mix = "two"
 cells = [{ rate = "8/2 Mbit/s", loss = "1 %" }]
 """
 
-RECIPE = {"kernel": "6.1.0-fake", "qemu": "7.2", "agent": "aaaa"}
+PROGRAM = b"an agent"
+RECIPE = {"kernel": "6.1.0-fake", "qemu": "7.2", "agent": agents.digest_of(PROGRAM)}
 
 
 def small() -> grid.Grid:
@@ -52,3 +55,22 @@ def slow_kernel(spec_json: str) -> Mapping[str, Any]:
     for link in spec["links"]:
         link["rate_bps"] = link["rate_bps"] * 4 // 5
     return _core.run(json.dumps(spec))
+
+
+class Shop:
+    """What makes trials, in the place of `engines.kernel`."""
+
+    def __init__(self, folder: Path, run: Engine = fake_kernel, agent: bytes = PROGRAM) -> None:
+        self.folder, self.run, self.agent = folder, run, agent
+        self.recipe = RECIPE
+        self.asked: list[str] = []
+        """The agents that were asked for."""
+
+    def __call__(self, cells: object, say: object, program: Path | None = None) -> Maker:
+        """The agent `program`, or else the one of this shop."""
+        if program is None:
+            program = self.folder / "aqmlab-agent"
+            program.write_bytes(self.agent)
+        digest = agents.digest_of(program.read_bytes())
+        self.asked.append(digest)
+        return Maker(self.run, self.recipe | {"agent": digest}, program)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from aqmlab.cli import status_of
 from aqmlab.validate import engines, grid
 
-from .support import RECIPE, fake_kernel, slow_kernel, small
+from .support import RECIPE, Shop, slow_kernel, small
 
 
 @pytest.fixture(autouse=True)
-def small_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
     """The small grid in place of the packaged one, and a kernel that is none."""
+    folder = tmp_path_factory.mktemp("shop")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setattr(grid, "load", small)
-    monkeypatch.setattr(engines, "kernel", lambda cells, say: (fake_kernel, RECIPE))
+    shop = Shop(folder)
+    monkeypatch.setattr(engines, "kernel", shop)
+    return shop
 
 
 def _validate(*arguments: object) -> int:
@@ -38,18 +43,41 @@ def test_it_grows_compares_reports_and_ends_well(
 
 
 def test_a_kernel_that_is_another_gives_status_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shop: Shop
 ) -> None:
     place = ("--reference", tmp_path)
     assert _validate("--regenerate", *place, "--seeds", 1) == 0
-    monkeypatch.setattr(engines, "kernel", lambda cells, say: (slow_kernel, RECIPE))
+    shop.run, shop.recipe = slow_kernel, RECIPE | {"kernel": "6.1.1-fake"}
     assert _validate("--regenerate", *place, "--seeds", 1) == 1
-    assert "3 DIFFERENT" in capsys.readouterr().err
-    assert _validate("--regenerate", "--overwrite", *place, "--seeds", 1) == 1
-    capsys.readouterr()
+    said = capsys.readouterr().err
+    assert "warning: the kernel was 6.1.0-fake and is 6.1.1-fake: 3 trials cannot" in said
+    assert "3 DIFFERENT" in said
+    assert _validate("--regenerate", "--renew", *place, "--seeds", 1) == 0
+    assert "3 renewed" in capsys.readouterr().err
     assert _validate(*place, "--json") == 1
     found = json.loads(capsys.readouterr().out)
     assert found["accepted"] is False and found["trials"] == 3
+
+
+def test_a_sample_is_reproduced_cell_by_cell_or_gives_status_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shop: Shop
+) -> None:
+    place = ("--reference", tmp_path)
+    sample = ("--regenerate", "--sample", 2, *place)
+    assert _validate(*sample) == 2
+    assert "no trial of these cells to draw from" in capsys.readouterr().err
+    assert _validate("--regenerate", "--missing", *place) == 0
+    capsys.readouterr()
+    assert _validate(*sample, "--draw", 5) == 0
+    first = capsys.readouterr().err
+    assert "`--draw 5` draws them again" in first and "2 reproduced" in first
+    assert len(re.findall(r"^\[\d/2\] \S+ seed \d: reproduced$", first, re.M)) == 2
+    assert _validate(*sample) == 0
+    assert re.search(r"`--draw \d+` draws them again", capsys.readouterr().err)
+    shop.run = slow_kernel
+    assert _validate(*sample, "--draw", 5) == 1
+    said = capsys.readouterr().err
+    assert "2 DIFFERENT" in said and "made by the same kernel, QEMU and agent" in said
 
 
 def test_it_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,6 +91,9 @@ def test_it_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (("nothing.*",), "no cell is called `nothing.*`"),
         (("--missing",), "go with --regenerate"),
+        (("--sample", 3), "go with --regenerate"),
+        (("--regenerate", "--missing", "--renew"), "only one can be given"),
+        (("--regenerate", "--draw", 3), "--draw goes with --sample"),
         (("--metric", "speed"), "there is no metric `speed`"),
         (("--peer", "ns4"), "there is no peer called `ns4`"),
         ((), "the reference set has no trial of these cells"),

@@ -1,6 +1,6 @@
 //! What the loop does at regular times.
 
-use aqmlab_sim::Spec;
+use aqmlab_sim::{Grain, Spec};
 
 /// How often the taps are emptied; their buffers hold far more than passes in that time.
 /// So short that emptying them never keeps an application from reading for long.
@@ -21,11 +21,16 @@ pub(crate) struct Due {
     pub(crate) end: u64,
 }
 
+/// How often TCPs and disciplines are sampled, in nanoseconds; never if nothing is kept over time.
+pub(crate) fn every(spec: &Spec) -> u64 {
+    let sample = Grain::of(spec).sample.as_nanos();
+    if spec.keeps_series() && sample > 0 { sample } else { u64::MAX }
+}
+
 impl Due {
     /// At the beginning of a trial.
     pub(crate) fn new(spec: &Spec) -> Self {
-        let (measure, end) = (&spec.measure, spec.duration_ns);
-        let every = if measure.sample_ns > 0 { measure.sample_ns } else { u64::MAX };
+        let (end, every) = (spec.duration_ns, every(spec));
         let of = |app| {
             let told = spec.told(app);
             [(told.start.as_nanos(), 0, app), (told.end.as_nanos(), 1, app)]

@@ -11,6 +11,8 @@ use crate::sys;
 
 /// Where the result goes.
 const RESULT_PORT: u16 = 0xe9;
+/// Where captures go, one after the other.
+const CAPTURES_PORT: u16 = 0xeb;
 /// Where a byte goes for each second of virtual time.
 const PROGRESS_PORT: u16 = 0xea;
 /// Where a byte ends the machine (`-device isa-debug-exit`).
@@ -18,6 +20,8 @@ const EXIT_PORT: u16 = 0xf4;
 
 /// The file with the modules to load, one path a line, parameters after a space.
 const MODULES: &str = "/aqmlab/modules";
+/// The module of the interfaces that a gateway of ours reads and writes.
+const TUN: &str = "/modules/tun.ko";
 /// The file with the trial.
 pub(crate) const SPEC: &str = "/aqmlab/spec.json";
 
@@ -27,11 +31,17 @@ pub(crate) fn set_up() -> Result<(), String> {
         fs::create_dir_all(target).map_err(|error| format!("{target}: {error}"))?;
         sys::mount(kind, target).map_err(|error| format!("{target}: cannot mount: {error}"))?;
     }
-    for port in [RESULT_PORT, EXIT_PORT] {
-        sys::allow_ports(port, 2).map_err(|error| format!("I/O port {port:#x}: {error}"))?;
+    for port in [RESULT_PORT, PROGRESS_PORT, CAPTURES_PORT, EXIT_PORT] {
+        sys::allow_ports(port, 1).map_err(|error| format!("I/O port {port:#x}: {error}"))?;
     }
     let modules = fs::read_to_string(MODULES).map_err(|error| format!("{MODULES}: {error}"))?;
     modules.lines().try_for_each(load)
+}
+
+/// Makes it usable for a gateway of ours. Otherwise the module stays out: what it does to the
+/// kernel's memory is no part of a trial on the kernel's own disciplines.
+pub(crate) fn allow_tun() -> Result<(), String> {
+    if fs::exists(TUN).unwrap_or(false) { load(TUN) } else { Ok(()) }
 }
 
 fn load(line: &str) -> Result<(), String> {
@@ -48,6 +58,13 @@ fn load(line: &str) -> Result<(), String> {
 /// Hands the result out.
 pub(crate) fn hand_out(result: &str) {
     sys::out(RESULT_PORT, result.as_bytes());
+}
+
+/// Hands captures out.
+pub(crate) fn hand_out_captures(files: &[Vec<u8>; 2]) {
+    for file in files {
+        sys::out(CAPTURES_PORT, file);
+    }
 }
 
 /// Says that another second of the trial has passed.

@@ -103,6 +103,6 @@ impl Io for Hand<'_, '_> {
 
     fn note(&mut self, metric: &'static str, value: f64) {
         let now = self.world.now;
-        self.world.apps[self.app].notes.push((now, metric, value));
+        self.world.apps[self.app].notes.push(now, metric, value);
     }
 }

@@ -306,17 +306,35 @@ fn cubic_module(spec: &Spec) -> Result<BTreeMap<&'static str, bool>, String> {
     Ok(all.into_iter().map(|(name, (_, on))| (name, on)).collect())
 }
 
-/// Applies what holds for a whole host, in whose namespace this process is.
-pub(crate) fn prepare(spec: &Spec, side: Side) -> Result<(), String> {
+/// Applies what holds for a whole host, in whose namespace this process is. What a
+/// `shared_kernel` has in common for all is not set but compared.
+pub(crate) fn prepare(spec: &Spec, side: Side, shared_kernel: bool) -> Result<(), String> {
     for (name, value) in sysctls(spec, side)? {
         sysctl(&format!("net/ipv4/{name}"), &value)?;
     }
     for (name, on) in cubic_module(spec)? {
         let path = format!("/sys/module/tcp_cubic/parameters/{name}");
         let value = if on { "1" } else { "0" };
+        if shared_kernel {
+            same_for_all(&path, value)?;
+            continue;
+        }
         std::fs::write(&path, value).map_err(|error| format!("{path} = {value}: {error}"))?;
     }
     Ok(())
+}
+
+/// Checks what is common to all that this kernel does.
+fn same_for_all(path: &str, value: &str) -> Result<(), String> {
+    let there = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    if there.trim() == value {
+        return Ok(());
+    }
+    let there = there.trim();
+    Err(format!(
+        "{path} is {there}, and the trial wants {value}: it holds for the whole host, so aqmlab \
+         does not set it"
+    ))
 }
 
 /// The attributes of the route by which an endpoint sends.

@@ -16,6 +16,9 @@
 //! on a redirection at the gateway's entrance (`ifb`), TCP small queues would see its queue as the
 //! host's own and keep it at a few packets.
 //!
+//! With a discipline of ours the cable between the routers is a [`gateway`](crate::gateway) of
+//! the agent, and on the host it does also what netem does in a machine.
+//!
 //! Each application has an address of its own at both ends, as in the simulator.
 
 use std::fs::File;
@@ -28,12 +31,17 @@ use aqmlab_sim::Spec;
 use aqmlab_sim::spec::{AppSpec, RouteSpec, TcpSpec};
 
 use crate::hosts;
+use crate::mode::Mode;
 use crate::qdiscs::{self, Installed};
 use crate::run::{run, run_all, sysctl};
+use crate::sys::Tun;
 use crate::{sys, ways};
 
 /// Most applications: a host's number is one byte of an address.
 const MOST_APPS: usize = 250;
+/// Packets that may wait for a gateway of ours to read them: more than the applications ever send
+/// while it cannot.
+const TUN_ROOM: u32 = 16_384;
 
 /// The namespaces.
 pub(crate) struct Lab {
@@ -41,6 +49,9 @@ pub(crate) struct Lab {
     gateway: File,
     provider: File,
     wan: File,
+    pub(crate) mode: Mode,
+    /// The routers' interfaces to a gateway of ours, the gateway's and the provider's.
+    pub(crate) tuns: Option<[Tun; 2]>,
     /// What waits before each link of the trial, by its place in [`Spec::links`].
     pub(crate) installed: Vec<Installed>,
 }
@@ -51,12 +62,14 @@ impl Lab {
     /// # Errors
     ///
     /// If the kernel refuses something, or does something else than it was asked for.
-    pub(crate) fn build(spec: &Spec) -> Result<Self, String> {
+    pub(crate) fn build(spec: &Spec, mode: Mode) -> Result<Self, String> {
         let mut lab = Self {
             home: namespace()?,
             gateway: namespace()?,
             provider: namespace()?,
             wan: namespace()?,
+            mode,
+            tuns: None,
             installed: Vec::new(),
         };
         for (near, far, names) in [
@@ -64,13 +77,34 @@ impl Lab {
             (&lab.gateway, &lab.provider, ["g1", "p1"]),
             (&lab.provider, &lab.wan, ["p0", "w0"]),
         ] {
+            if mode.ours && names[0] == "g1" {
+                continue;
+            }
             enter(near)?;
             cable(names, far)?;
         }
+        if mode.ours {
+            lab.tuns = Some([lab.tun(Direction::Up)?, lab.tun(Direction::Down)?]);
+        }
         for direction in Direction::BOTH {
             enter(lab.before(direction))?;
-            router(direction)?;
+            router(direction, mode.ours)?;
         }
+        if mode.ours {
+            lab.lead_to_ours(spec)?;
+        } else {
+            lab.install(spec)?;
+        }
+        for side in [Side::Home, Side::Wan] {
+            lab.enter(side)?;
+            host(spec, side, mode)?;
+        }
+        Ok(lab)
+    }
+
+    /// Installs the kernel's disciplines, and what follows them.
+    fn install(&mut self, spec: &Spec) -> Result<(), String> {
+        let lab = self;
         for (index, link) in spec.links.iter().enumerate() {
             let direction = direction_of(spec, index);
             enter(lab.before(direction))?;
@@ -84,11 +118,52 @@ impl Lab {
             let exit = if direction == Direction::Up { "p0" } else { "g0" };
             ways::install(exit, spec, direction, link)?;
         }
-        for side in [Side::Home, Side::Wan] {
-            lab.enter(side)?;
-            host(spec, side)?;
+        Ok(())
+    }
+
+    /// Makes ready what lies around a gateway of ours, which adds the time on the wire itself.
+    fn lead_to_ours(&mut self, spec: &Spec) -> Result<(), String> {
+        for (index, link) in spec.links.iter().enumerate() {
+            let kind = aqmlab_qdisc::kinds::find(&link.qdisc.kind).map_or("", |kind| kind.name);
+            let direction = direction_of(spec, index);
+            self.installed.push(Installed { device: 0, kind, direction });
         }
-        Ok(lab)
+        for direction in Direction::BOTH.into_iter().filter(|_| !self.mode.host) {
+            enter(self.before(direction.reverse()))?;
+            let exit = if direction == Direction::Up { "p0" } else { "g0" };
+            ways::install(exit, spec, direction, None)?;
+        }
+        Ok(())
+    }
+
+    /// A router's interface to a gateway of ours, which forwards nothing by itself.
+    fn tun(&self, direction: Direction) -> Result<Tun, String> {
+        enter(self.before(direction))?;
+        let name = if direction == Direction::Up { "g1" } else { "p1" };
+        let tun = Tun::new(name).map_err(|error| {
+            format!("/dev/net/tun: no interface can be made: {error} (module tun)")
+        })?;
+        run_all(&[
+            format!("ip link set {name} txqueuelen {TUN_ROOM}"),
+            // What waits, waits in our discipline.
+            format!("tc qdisc add dev {name} root noqueue"),
+        ])?;
+        Ok(tun)
+    }
+
+    /// Packets that a gateway of ours did not read in time, in both directions.
+    pub(crate) fn missed_by_ours(&self) -> Result<u64, String> {
+        let mut missed = 0;
+        for (direction, name) in [(Direction::Up, "g1"), (Direction::Down, "p1")] {
+            self.enter_bottleneck(direction)?;
+            let shown = run(&format!("ip -s -j link show dev {name}"))?;
+            let shown: serde_json::Value = serde_json::from_str(&shown)
+                .map_err(|error| format!("what ip said: {error}: {shown}"))?;
+            let dropped = shown[0]["stats64"]["tx"]["dropped"].as_u64();
+            missed +=
+                dropped.ok_or_else(|| format!("{name}: ip does not count what it dropped"))?;
+        }
+        Ok(missed)
     }
 
     /// Moves this process into an end.
@@ -116,8 +191,9 @@ pub(crate) fn direction_of(spec: &Spec, link: usize) -> Direction {
     if up { Direction::Up } else { Direction::Down }
 }
 
-/// The router before a direction's bottleneck, in whose namespace this process is.
-fn router(direction: Direction) -> Result<(), String> {
+/// The router before a direction's bottleneck, in whose namespace this process is. To a gateway of
+/// `ours` leads no cable, and so there is no card that it must know.
+fn router(direction: Direction, ours: bool) -> Result<(), String> {
     // Its two interfaces: to its host, and to the other router.
     let (inner, outer, host, far) = match direction {
         Direction::Up => ("g0", "g1", 1, "172.16.11.0/24"),
@@ -128,16 +204,20 @@ fn router(direction: Direction) -> Result<(), String> {
         Direction::Down => (2, 1, "172.16.11.0/24"),
     };
     let (host_mac, next_mac) = if direction == Direction::Up { (1, 4) } else { (6, 3) };
-    run_all(&[
+    let mut lines = vec![
         format!("ip addr add 10.0.{host}.1/30 dev {inner}"),
         format!("ip addr add 10.0.2.{own}/30 dev {outer}"),
         format!("ip link set {inner} up"),
         format!("ip link set {outer} up"),
         format!("ip neigh add 10.0.{host}.2 lladdr 02:00:00:00:00:0{host_mac} dev {inner}"),
-        format!("ip neigh add 10.0.2.{next} lladdr 02:00:00:00:00:0{next_mac} dev {outer}"),
         format!("ip route add {near} via 10.0.{host}.2"),
         format!("ip route add {far} via 10.0.2.{next}"),
-    ])?;
+    ];
+    if !ours {
+        let mac = format!("02:00:00:00:00:0{next_mac}");
+        lines.insert(5, format!("ip neigh add 10.0.2.{next} lladdr {mac} dev {outer}"));
+    }
+    run_all(&lines)?;
     sysctl("net/ipv4/ip_forward", "1")
 }
 
@@ -197,7 +277,7 @@ fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), String> {
 }
 
 /// Addresses, routes and settings of an end.
-fn host(spec: &Spec, side: Side) -> Result<(), String> {
+fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     let name = interface(side);
     let (own, hop, mac) = match side {
         Side::Home => ("10.0.1.2", "10.0.1.1", 2),
@@ -228,7 +308,7 @@ fn host(spec: &Spec, side: Side) -> Result<(), String> {
     ] {
         sysctl(setting, value)?;
     }
-    hosts::prepare(spec, side)
+    hosts::prepare(spec, side, mode.host)
 }
 
 /// The settings of one end of an application.
@@ -248,7 +328,7 @@ pub(crate) const fn way(app: &AppSpec, direction: Direction) -> &RouteSpec {
 }
 
 /// The links that a direction uses.
-fn used(spec: &Spec, direction: Direction) -> Vec<usize> {
+pub(crate) fn used(spec: &Spec, direction: Direction) -> Vec<usize> {
     let mut links: Vec<_> =
         spec.apps.iter().flat_map(|app| way(app, direction).links.iter().copied()).collect();
     links.sort_unstable();
@@ -283,7 +363,7 @@ fn priorities(device: &str, spec: &Spec, direction: Direction) -> Result<(), Str
 }
 
 /// Says why the kernel cannot run a trial, if it cannot.
-pub(crate) fn check(spec: &Spec) -> Result<(), String> {
+pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
     // What the simulator refuses, whoever its own TCPs are.
     let mut general = spec.clone();
     general.apps.iter_mut().for_each(hosts::forget_controllers);
@@ -312,13 +392,15 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
         if !up.contains(&index) && !down.contains(&index) {
             return Err(format!("links[{index}]: no application uses it"));
         }
-        qdiscs::check(&format!("links[{index}]"), link)?;
+        let at = format!("links[{index}]");
+        if mode.ours { qdiscs::check_place(&at, link)? } else { qdiscs::check(&at, link)? }
     }
     for (index, app) in spec.apps.iter().enumerate() {
         check_app(&format!("apps[{index}]"), app, [&up, &down])?;
     }
     hosts::check_together(spec)?;
-    ways::check(spec)
+    // The gateway's own delays know no bounds.
+    if mode.ours && mode.host { Ok(()) } else { ways::check(spec) }
 }
 
 fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String> {
@@ -359,7 +441,7 @@ mod tests {
     fn a_home_with_one_bottleneck_each_way_can_be_built() {
         let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 20000000}}"#);
         let spec = spec(&way(0), &way(1));
-        assert_eq!(check(&spec), Ok(()));
+        assert_eq!(check(&spec, Mode::default()), Ok(()));
         assert_eq!(direction_of(&spec, 0), Direction::Up);
         assert_eq!(direction_of(&spec, 1), Direction::Down);
     }
@@ -373,7 +455,7 @@ mod tests {
             (r#"{"links": [], "delay_ns": 0}"#, "links[0]: no application uses it"),
             (r#"{"links": [0], "delay_ns": 0, "jitter_ns": 5000000000}"#, "apps[0].up.jitter_ns"),
         ] {
-            let problem = check(&spec(up, plain)).expect_err("it cannot be built");
+            let problem = check(&spec(up, plain), Mode::default()).expect_err("it cannot be built");
             assert!(problem.starts_with(said), "{problem}");
         }
     }
@@ -384,9 +466,9 @@ mod tests {
         let mut spec = spec(&way(0), &way(1));
         spec.apps[0].app.kind = "cbr".into();
         spec.apps[0].app.params.insert("payload".into(), 1_472.into());
-        assert_eq!(check(&spec), Ok(()));
+        assert_eq!(check(&spec, Mode::default()), Ok(()));
         spec.apps[0].app.params.insert("payload".into(), 1_473.into());
-        let problem = check(&spec).expect_err("it does not fit");
+        let problem = check(&spec, Mode::default()).expect_err("it does not fit");
         assert!(problem.starts_with("apps[0].app.payload: 1473 B"), "{problem}");
     }
 
@@ -395,7 +477,7 @@ mod tests {
         let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
         let mut wrong = spec(&way(0), &way(1));
         wrong.apps[0].up.links = vec![7];
-        let problem = check(&wrong).expect_err("there is no such link");
+        let problem = check(&wrong, Mode::default()).expect_err("there is no such link");
         assert!(problem.contains("apps[0].up.links"), "{problem}");
     }
 

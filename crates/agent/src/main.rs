@@ -7,33 +7,44 @@
 //!
 //! | Module     | Holds                                                             |
 //! |------------|-------------------------------------------------------------------|
+//! | `mode`     | with whose discipline, and where                                  |
 //! | `guest`    | what the first process of a machine has to do                     |
+//! | `host`     | the host's own kernel as the place, and what it lacks             |
 //! | `lab`      | namespaces, cables, delays; which trials the kernel can run       |
 //! | `qdiscs`   | bottlenecks, installed and read back                              |
 //! | `disciplines` | our disciplines and parameters in the kernel's words           |
 //! | `ways`     | what follows a bottleneck: wire, delay, jitter, loss              |
+//! | `gateway`  | bottlenecks of ours, in place of the kernel's                     |
 //! | `hosts`    | a TCP endpoint as socket options                                  |
 //! | `sockets`  | connections and datagrams                                         |
 //! | `world`    | applications and the loop that calls them; `due` is its calendar  |
 //! | `hand`     | the world as an application sees it                               |
 //! | `tap`      | what passes the two ends; `ring` brings it from the kernel        |
-//! | `waits`    | how long packets waited in the disciplines                        |
+//! | `capture`  | the same as a capture                                             |
+//! | `waits`    | how long packets waited in the disciplines, whose were dropped    |
+//! | `echoes`   | reductions of TCPs for marks                                      |
 //! | `stats`    | the counters of disciplines                                       |
-//! | `tables`   | what comes out, in `rows`; `output` writes it                     |
+//! | `netstat`  | the counters of a host's TCPs                                     |
+//! | `tables`   | what was found, for the simulator's tables; `output` writes them  |
 //! | `trace`    | what disciplines do, packet by packet, instead of a trial         |
 //! | `run`      | programs and kernel settings                                      |
 //! | `sys`      | system calls: the only unsafe code but `ring`'s                   |
 
+mod capture;
 mod disciplines;
 mod due;
+mod echoes;
+mod gateway;
 mod guest;
 mod hand;
+mod host;
 mod hosts;
 mod lab;
+mod mode;
+mod netstat;
 mod output;
 mod qdiscs;
 mod ring;
-mod rows;
 mod run;
 mod sockets;
 mod stats;
@@ -50,6 +61,7 @@ use std::process::ExitCode;
 use aqmlab_sim::Spec;
 
 use crate::lab::Lab;
+use crate::mode::Mode;
 use crate::tables::View;
 use crate::world::World;
 
@@ -67,39 +79,64 @@ fn main() -> ExitCode {
     guest::end();
 }
 
-/// What it does outside of a machine: `aqmlab-agent check` says why the kernel cannot run the
-/// trial on standard input, if it cannot, and ends with 1.
+/// What it does outside of a machine:
+///
+/// - `check [ours] [host]` says why the kernel cannot run the trial on standard input, if it
+///   cannot, and ends with 1;
+/// - `run PARENT [ours] host` runs that trial on this very kernel, for the process `PARENT`;
+/// - `missing KIND…` says what such a trial would miss, a line each.
 fn elsewhere() -> ExitCode {
-    if std::env::args().nth(1).as_deref() != Some("check") {
-        eprintln!(
-            "aqmlab-agent is the first process of a virtual machine; \
-             `aqmlab run --engine kernel` starts one"
-        );
-        return ExitCode::from(2);
-    }
-    match std::io::read_to_string(std::io::stdin()) {
-        Ok(json) => checked(&json).map_or_else(
-            |problem| {
-                println!("{problem}");
-                ExitCode::from(1)
-            },
-            |_| ExitCode::SUCCESS,
-        ),
-        Err(error) => {
-            eprintln!("standard input: {error}");
-            ExitCode::from(2)
+    let mut words = std::env::args().skip(1);
+    let done = match words.next().as_deref() {
+        Some("check") => input().and_then(|json| Ok(check(&json, Mode::of(words)?))),
+        Some("run") => run_here(words),
+        Some("missing") => {
+            let kinds: Vec<_> = words.collect();
+            for line in host::missing(&kinds) {
+                println!("{line}");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => Err("this is the first process of a virtual machine; `aqmlab run --engine kernel` \
+                  starts one"
+            .into()),
+    };
+    done.unwrap_or_else(|problem: String| {
+        eprintln!("aqmlab-agent: {problem}");
+        ExitCode::from(2)
+    })
+}
+
+fn input() -> Result<String, String> {
+    std::io::read_to_string(std::io::stdin()).map_err(|error| format!("standard input: {error}"))
+}
+
+fn check(json: &str, mode: Mode) -> ExitCode {
+    match checked(json, mode) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(problem) => {
+            println!("{problem}");
+            ExitCode::from(1)
         }
     }
 }
 
+fn run_here(mut words: impl Iterator<Item = String>) -> Result<ExitCode, String> {
+    let parent = words.next().and_then(|word| word.parse().ok());
+    let parent = parent.ok_or("run: the process that it is run for is not named")?;
+    let mode = Mode::of(words)?;
+    print!("{}", host::trial(&input()?, mode, parent));
+    Ok(ExitCode::SUCCESS)
+}
+
 /// A trial that the kernel can run.
-fn checked(json: &str) -> Result<Spec, String> {
+fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
     let spec = aqmlab_sim::parse(json).map_err(|error| error.to_string())?;
-    lab::check(&spec)?;
+    lab::check(&spec, mode)?;
     Ok(spec)
 }
 
-/// Runs the trial; an error says whether it was refused as it is, and why.
+/// Runs the trial of a machine; an error says whether it was refused as it is, and why.
 fn trial() -> Result<String, (bool, String)> {
     let json = std::fs::read_to_string(guest::SPEC)
         .map_err(|error| (false, format!("{}: {error}", guest::SPEC)))?;
@@ -107,12 +144,27 @@ fn trial() -> Result<String, (bool, String)> {
         let traces = traces.map_err(|problem| (true, problem))?;
         return trace::record(&traces, guest::tick).map_err(|problem| (false, problem));
     }
-    let spec = checked(&json).map_err(|problem| (true, problem))?;
-    let failed = |problem| (false, problem);
+    // The kernel hands on also what it has not understood of its own command line.
+    let mode = Mode { ours: std::env::args().any(|word| word == "ours"), host: false };
+    if mode.ours {
+        guest::allow_tun().map_err(|problem| (false, problem))?;
+    }
+    measured(&json, mode, guest::tick)
+}
+
+/// Runs a trial; `tick` is called once for each second of it.
+fn measured(json: &str, mode: Mode, tick: fn()) -> Result<String, (bool, String)> {
+    let (failed, refused) = (|problem| (false, problem), |problem| (true, problem));
+    let spec = checked(json, mode).map_err(refused)?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let lab = Lab::build(&spec).map_err(failed)?;
+    let lab = Lab::build(&spec, mode).map_err(failed)?;
     let mut world = World::new(&spec, &lab).map_err(failed)?;
-    world.run(guest::tick).map_err(failed)?;
+    world.run(tick).map_err(failed)?;
     let view = View::new(&spec, &mut world, &lab.installed).map_err(failed)?;
-    Ok(output::result(&view, release.trim()))
+    let captures = world.captures.take().map(capture::files).transpose().map_err(refused)?;
+    if let Some(files) = &captures {
+        guest::hand_out_captures(files);
+    }
+    let lengths = captures.map(|files| files.map(|file| file.len()));
+    Ok(output::result(&view, release.trim(), lengths))
 }

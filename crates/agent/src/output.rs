@@ -5,14 +5,16 @@ use serde_json::{Map, Value, json};
 
 use crate::tables::View;
 
-/// The result of a trial, on one line.
-pub(crate) fn result(view: &View<'_>, release: &str) -> String {
+/// The result of a trial, on one line; `captures` are the lengths of those that are handed out
+/// beside it.
+pub(crate) fn result(view: &View<'_>, release: &str, captures: Option<[usize; 2]>) -> String {
     let tables: Map<String, Value> =
         view.tables().iter().map(|(name, table)| ((*name).into(), columns(table))).collect();
     let whole = json!({
         "digest": view.measured.digest.to_string(),
         "packets": view.measured.packets,
         "kernel": release,
+        "captures": captures,
         "tables": tables,
     });
     format!("{whole}\n")

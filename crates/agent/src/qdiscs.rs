@@ -65,6 +65,11 @@ pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
     if over.bytes.max(over.minimum) > 1_500 {
         return Err(format!("{at}.overhead: more than 1500 B; the kernel engine has less"));
     }
+    check_place(at, link)
+}
+
+/// Says why there is no place for a link, whoever makes it.
+pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
     if link.own {
         return Err(format!(
             "{at}.own: a host's own link (path.lan): the kernel engine has only the bottleneck of \

@@ -31,6 +31,10 @@ impl Conn {
     pub(crate) fn is_tcp(&self) -> bool {
         self.open.transport == Transport::Tcp
     }
+
+    pub(crate) fn is_icmp(&self) -> bool {
+        self.open.transport == Transport::Icmp
+    }
 }
 
 /// One end of a connection.

@@ -18,6 +18,9 @@ pub(crate) struct Counters {
     pub(crate) marks: u64,
 }
 
+/// Numbers that a discipline shows of itself, under the simulator's names.
+pub(crate) type Gauges = Vec<(&'static str, f64)>;
+
 /// Asks the kernel; belongs to the namespace in which it was made.
 pub(crate) struct Asker {
     socket: OwnedFd,
@@ -45,8 +48,8 @@ impl Asker {
         Ok(Self { socket, buffer: vec![0; 32 * 1_024] })
     }
 
-    /// The counters of the discipline below HTB on a device.
-    pub(crate) fn ask(&mut self, device: u32) -> Result<Counters, String> {
+    /// The counters of the discipline below HTB on a device, and what it shows of itself.
+    pub(crate) fn ask(&mut self, device: u32) -> Result<(Counters, Gauges), String> {
         let mut found = None;
         self.dump(libc::RTM_GETQDISC, [device, CHILD], |body| found = Some(counters(body)))?;
         found.ok_or_else(|| format!("the discipline of device {device} is gone"))
@@ -135,8 +138,9 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-fn counters(bytes: &[u8]) -> Counters {
+fn counters(bytes: &[u8]) -> (Counters, Gauges) {
     let mut result = Counters::default();
+    let mut gauges = Vec::new();
     let mut kind = "";
     for (name, value) in attributes(bytes) {
         if name == TCA_KIND {
@@ -156,7 +160,7 @@ fn counters(bytes: &[u8]) -> Counters {
                     result.backlog_bytes = word(value, 4).into();
                     result.drops = word(value, 8).into();
                 }
-                STATS_APP => (result.overlimit, result.marks) = own(kind, value),
+                STATS_APP => (result.overlimit, result.marks, gauges) = own(kind, value),
                 _ => {}
             }
         }
@@ -165,21 +169,31 @@ fn counters(bytes: &[u8]) -> Counters {
     if kind.starts_with("pfifo") || kind == "bfifo" || kind == "sfq" {
         result.overlimit = result.drops;
     }
-    result
+    (result, gauges)
 }
 
-/// Drops for want of room and marks, from a discipline's own counters (`linux/pkt_sched.h`).
-fn own(kind: &str, value: &[u8]) -> (u64, u64) {
+/// Drops for want of room, marks, and gauges, from a discipline's own counters
+/// (`linux/pkt_sched.h`). RED keeps its average to itself, and FQ-PIE the probabilities of flows.
+fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
     let at = |place: usize| u64::from(word(value, 4 * place));
+    let gauge = |name: &'static str, place: usize| (name, at(place) as f64);
     match kind {
-        "codel" => (at(5), at(6)),
-        "fq_codel" => (at(2), at(3)),
+        "codel" => (at(5), at(6), vec![gauge("count", 1), gauge("dropping", 7)]),
+        "fq_codel" => (at(2), at(3), vec![gauge("new_flows", 5), gauge("old_flows", 6)]),
         // After a 64-bit probability: delay, rate, whether it is estimated, packets, dropped.
-        "pie" => (at(7), at(9)),
-        "fq_pie" => (at(2) + at(3), at(4)),
+        "pie" => {
+            // Whole is 2^64, and the delay is in microseconds (`pie_dump_stats`).
+            let probability = long(value, 0) as f64 / 2_f64.powi(64);
+            let delay = at(2) as f64 / 1e3;
+            let gauges = vec![("drop_probability", probability), ("queue_delay_ms", delay)];
+            (at(7), at(9), gauges)
+        }
+        // Packets beyond the memory limit are counted apart, and not dropped
+        // (`fq_pie_qdisc_enqueue`).
+        "fq_pie" => (at(2), at(4), vec![gauge("new_flows", 6), gauge("old_flows", 7)]),
         // Early and forced drops are in one number before these.
-        "red" => (at(1), at(3)),
-        _ => (0, 0),
+        "red" => (at(1), at(3), Vec::new()),
+        _ => (0, 0, Vec::new()),
     }
 }
 
@@ -205,8 +219,29 @@ mod tests {
         inner.extend(attribute(STATS_APP, &words(&[0, 1_514, 2, 5, 1, 0, 0, 0, 0, 1])));
         let mut message = attribute(TCA_KIND, b"fq_codel\0");
         message.extend(attribute(TCA_STATS2, &inner));
-        let got = counters(&message);
+        let (got, gauges) = counters(&message);
         assert_eq!((got.backlog_packets, got.backlog_bytes, got.drops), (3, 4_500, 7));
         assert_eq!((got.overlimit, got.marks), (2, 5));
+        assert_eq!(gauges, [("new_flows", 0.0), ("old_flows", 0.0)]);
+    }
+
+    #[test]
+    fn disciplines_show_themselves_in_the_simulators_words_and_units() {
+        let gauges = |kind, values: &[u32]| own(kind, &words(values)).2;
+        assert_eq!(
+            gauges("codel", &[1_514, 3, 1, 9, 0, 0, 0, 1, 0]),
+            [("count", 3.0), ("dropping", 1.0)]
+        );
+        // A quarter: half of the high word's half, in the machine's order.
+        let quarter: Vec<u32> = [[0, 1 << 30], [1 << 30, 0]]
+            [usize::from(cfg!(target_endian = "big"))]
+        .into_iter()
+        .chain([12_500, 0, 0, 0, 0, 4, 0, 2])
+        .collect();
+        assert_eq!(gauges("pie", &quarter), [("drop_probability", 0.25), ("queue_delay_ms", 12.5)]);
+        assert_eq!(own("pie", &words(&quarter)).0, 4);
+        let fq_pie = [9, 8, 2, 5, 1, 0, 3, 4, 0];
+        assert_eq!(gauges("fq_pie", &fq_pie), [("new_flows", 3.0), ("old_flows", 4.0)]);
+        assert_eq!(own("fq_pie", &words(&fq_pie)).0, 2);
     }
 }

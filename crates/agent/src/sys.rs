@@ -244,6 +244,79 @@ pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
+/// An interface whose packets a program reads and writes.
+pub(crate) struct Tun(OwnedFd);
+
+// Numbers and flags of linux/if_tun.h.
+const TUN_SET_INTERFACE: u64 = 0x4004_54ca;
+const TUN_SET_OFFLOAD: u64 = 0x4004_54d0;
+const TUN_CHECKSUM: u64 = 1;
+
+impl Tun {
+    /// A new one, in the namespace in which this process is. Before each packet goes a
+    /// `virtio_net_hdr`, so that a checksum may be left to whoever needs it.
+    pub(crate) fn new(name: &str) -> io::Result<Self> {
+        let file = File::options().read(true).write(true).open("/dev/net/tun")?;
+        let fd = OwnedFd::from(file);
+        // SAFETY: an `ifreq` may be all zeros, and lives until the call returns; the name fits,
+        // its last byte stays zero, and the field that is set is the one that the call reads.
+        unsafe {
+            let mut request: libc::ifreq = zeroed();
+            for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(15)) {
+                *to = libc::c_char::from_ne_bytes([from]);
+            }
+            let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+            request.ifr_ifru.ifru_flags = flags as i16;
+            check(libc::ioctl(fd.as_raw_fd(), TUN_SET_INTERFACE as _, &raw mut request))?;
+            check(libc::ioctl(fd.as_raw_fd(), TUN_SET_OFFLOAD as _, TUN_CHECKSUM))?;
+            let flags = check(libc::fcntl(fd.as_raw_fd(), libc::F_GETFL))?;
+            check(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK))?;
+        }
+        Ok(Self(fd))
+    }
+
+    /// The same interface by a descriptor of its own.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Its descriptor.
+    pub(crate) const fn fd(&self) -> &OwnedFd {
+        &self.0
+    }
+}
+
+/// Reads a packet, with what goes before it.
+pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
+    let data = buffer.as_mut_ptr().cast();
+    // SAFETY: `data` points to `buffer`, whose length is given.
+    check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
+}
+
+/// Writes a packet, with what goes before it.
+pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
+    let data = bytes.as_ptr().cast();
+    // SAFETY: `data` points to `bytes`, whose length is given.
+    check_len(unsafe { libc::write(to.0.as_raw_fd(), data, bytes.len()) }).map(drop)
+}
+
+/// Lets this thread run as soon as it can, before all ordinary ones.
+pub(crate) fn run_first() -> io::Result<()> {
+    // SAFETY: a `sched_param` may be all zeros, and lives until the call returns.
+    unsafe {
+        let mut how: libc::sched_param = zeroed();
+        how.sched_priority = 1;
+        check(libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const how)).map(drop)
+    }
+}
+
+/// Lets this process die with whoever started it, which is `parent`; false if that is gone.
+pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+    Ok(std::os::unix::process::parent_id() == parent)
+}
+
 /// Waits for events of many descriptors.
 pub(crate) struct Poll(OwnedFd);
 

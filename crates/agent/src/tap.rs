@@ -3,14 +3,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 
-use aqmlab_core::{Digest, Direction, Instant, Side};
+use aqmlab_core::{Digest, Direction, Instant};
 use aqmlab_measure::Meter;
 
+use crate::capture::Capture;
 use crate::ring::Ring;
 use crate::sys;
 
 /// As much of a packet as is looked at: the IP header, and the longest TCP header.
 const SNAP: usize = 80;
+
+// Protocols of IP.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 /// A packet at a tap.
 #[derive(Clone, Copy)]
@@ -18,10 +23,23 @@ pub(crate) struct Record {
     pub(crate) at: Instant,
     /// A hash of all that stays the same on the way.
     pub(crate) key: u64,
-    flow: u32,
+    pub(crate) flow: u32,
     pub(crate) ip_len: u32,
+    /// The port at the end that opened the connection; none of an ICMP packet.
+    pub(crate) port: u16,
+    /// The flags of its TCP header; none of another.
+    pub(crate) flags: u8,
+    /// Its ECN field.
+    pub(crate) ecn: u8,
     pub(crate) direction: Direction,
     pub(crate) sent: bool,
+}
+
+impl Record {
+    /// Its connection, as the taps know it: the application and the port.
+    pub(crate) const fn conn(&self) -> (u32, u16) {
+        (self.flow, self.port)
+    }
 }
 
 /// The tap of one end.
@@ -38,12 +56,22 @@ impl Tap {
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Takes all that it has seen; times count from `origin_ns`.
-    pub(crate) fn drain(&mut self, origin_ns: u64, records: &mut Vec<Record>) {
+    /// Takes all that it has seen; times count from `origin_ns`. What it has seen is also kept in
+    /// `capture`, if there is one.
+    pub(crate) fn drain(
+        &mut self,
+        origin_ns: u64,
+        records: &mut Vec<Record>,
+        mut capture: Option<&mut Capture>,
+    ) {
         while self.ring.take(|seen| {
             let at = Instant::from_nanos(seen.at_ns.saturating_sub(origin_ns));
             let packet = &seen.bytes[..seen.bytes.len().min(SNAP)];
-            records.extend(record(packet, seen.outgoing, at));
+            let Some(record) = record(packet, seen.outgoing, at) else { return };
+            records.push(record);
+            if let Some(capture) = &mut capture {
+                capture.keep(seen.bytes, at, record.ip_len);
+            }
         }) {}
     }
 
@@ -68,7 +96,28 @@ fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
     };
     let flow = u32::from(from[3].checked_sub(2)?);
     let ip_len = u32::from(u16::from_be_bytes([header[2], header[3]]));
-    Some(Record { at, key: key(packet), flow, ip_len, direction, sent: outgoing })
+    let (port, flags) = transport(packet);
+    let ecn = header[1] & 3;
+    Some(Record { at, key: key(packet), flow, ip_len, port, flags, ecn, direction, sent: outgoing })
+}
+
+/// The port of the end that opened a connection, and TCP's flags.
+fn transport(packet: &[u8]) -> (u16, u8) {
+    let start = usize::from(packet[0] & 15) * 4;
+    let port = |at: usize| {
+        packet.get(start + at..start + at + 2).map_or(0, |it| u16::from_be_bytes([it[0], it[1]]))
+    };
+    // The other end's is far above: see `sockets::service`.
+    match packet[9] {
+        TCP => (port(0).min(port(2)), packet.get(start + 13).copied().unwrap_or(0)),
+        UDP => (port(0).min(port(2)), 0),
+        _ => (0, 0),
+    }
+}
+
+/// The record of a packet that left a discipline at `at`.
+pub(crate) fn passed(packet: &[u8], at: Instant) -> Option<Record> {
+    record(&packet[..packet.len().min(SNAP)], false, at)
 }
 
 /// A hash of what stays the same on the way: all but the ECN field, TTL and header checksum.
@@ -89,14 +138,18 @@ pub(crate) struct Measured {
     pub(crate) packets: u64,
 }
 
-/// Matches what was sent with what arrived, and lets the meter measure it.
-pub(crate) fn measure(mut records: Vec<Record>, meter: &mut Meter) -> Measured {
-    // Each tap is in order; what leaves one end at a time comes before what arrives then.
+/// Brings what both taps saw into the order of time. Each tap is in order; what leaves one end at
+/// a time comes before what arrives then.
+pub(crate) fn order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.at, !record.sent));
+}
+
+/// Matches what was sent with what arrived, in order, and lets the meter measure it.
+pub(crate) fn measure(records: &[Record], meter: &mut Meter) -> Measured {
     let mut under_way: BTreeMap<u64, VecDeque<u64>> = BTreeMap::new();
     let mut measured = Measured { digest: Digest::default(), packets: 0 };
     for record in records {
-        let Record { at, key, flow, ip_len, direction, sent } = record;
+        let &Record { at, key, flow, ip_len, direction, sent, .. } = record;
         let what = u64::from(flow) << 40 | u64::from(ip_len) << 8 | (direction as u64) << 1;
         measured.digest.fold(what | u64::from(sent));
         measured.digest.fold(at.as_nanos());
@@ -122,18 +175,14 @@ pub(crate) fn take<T>(under_way: &mut BTreeMap<u64, VecDeque<T>>, key: u64) -> O
     first
 }
 
-/// The end at which a direction is sent.
-pub(crate) const fn sender(direction: Direction) -> Side {
-    direction.receiver().peer()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
     /// A packet on its way up that its sender's tap saw.
     pub(crate) fn record_at(at: Instant, key: u64) -> Record {
-        Record { at, key, flow: 0, ip_len: 100, direction: Direction::Up, sent: true }
+        let (direction, sent) = (Direction::Up, true);
+        Record { at, key, flow: 0, ip_len: 100, port: 0, flags: 0, ecn: 0, direction, sent }
     }
 
     fn packet(ttl: u8, tos: u8, id: u8) -> Vec<u8> {
@@ -152,6 +201,18 @@ pub(crate) mod tests {
     fn a_record_names_the_flow_and_its_direction() {
         let record = record(&packet(64, 0, 1), true, Instant::ZERO).expect("it is one of ours");
         assert_eq!((record.flow, record.direction, record.ip_len), (1, Direction::Up, 84));
+        assert_eq!((record.conn(), record.flags, record.ecn), ((1, 0), 0, 0));
         assert!(super::record(&[0x45; 20], true, Instant::ZERO).is_none());
+    }
+
+    #[test]
+    fn a_record_of_tcp_has_its_flags_and_the_port_of_the_end_that_opened_it() {
+        let mut bytes = packet(64, 2, 1)[..20].to_vec();
+        bytes[9] = TCP;
+        bytes.extend([0x27, 0x10, 0xee, 0x48, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x98]);
+        let up = record(&bytes, true, Instant::ZERO).expect("it is one of ours");
+        assert_eq!((up.conn(), up.flags, up.ecn), ((1, 10_000), 0x98, 2));
+        bytes[20..24].rotate_left(2);
+        assert_eq!(transport(&bytes), (10_000, 0x98));
     }
 }

@@ -1,97 +1,161 @@
-//! How long packets wait in the disciplines: the time from the tap at their sender to a tap
-//! between the two routers, which they pass when a discipline has let them go.
+//! What the disciplines did to packets, from the taps at the senders and a tap between the two
+//! routers, which packets pass when a discipline has let them go: how long they waited, and whose
+//! were dropped or marked.
 //!
 //! Nothing but a router's forwarding lies between the sender and the discipline, so a packet that
 //! does not wait is seen some tens of microseconds later.
+//!
+//! **Whose drops.** A packet that never came is dropped or still waits. The packets of one
+//! connection leave a discipline in the order in which they came, so one with a successor that
+//! came is dropped. Of the others as many are taken for dropped as the kernel counts more, the
+//! earliest first; so the sum is the kernel's.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use aqmlab_core::{Direction, Duration, Instant};
-use aqmlab_measure::Histogram;
+use aqmlab_core::Direction;
+use aqmlab_sim::tables::{Frame, QueueReport};
 
 use crate::tap::{Record, take};
 
-/// What a discipline did to packets that left it.
+/// The ECN field of a packet that was marked, CE.
+const MARKED: u8 = 3;
+
+/// What a discipline did to packets.
 #[derive(Default)]
 pub(crate) struct Waits {
-    /// Of packets that left within the interval.
-    pub(crate) sojourns: Histogram,
-    /// The sum of those.
-    pub(crate) waited: Duration,
-    /// Their IP bytes.
-    pub(crate) bytes: u64,
+    /// How long those waited that left.
+    pub(crate) report: QueueReport,
     /// IP bytes of all that left.
     pub(crate) all_bytes: u64,
     /// What the link charged for all that left.
     pub(crate) charged: u64,
-    /// The longest in each step of the trial.
-    pub(crate) worst: Vec<Duration>,
+    /// Packets marked, by application.
+    pub(crate) marks: Vec<u64>,
+    /// What never came, in the order of sending.
+    missing: Vec<Missing>,
 }
 
-/// The interval of the statistics and the width of a step.
-#[derive(Clone, Copy)]
-pub(crate) struct Frame {
-    pub(crate) from: Instant,
-    pub(crate) to: Instant,
-    pub(crate) step_ns: u64,
+/// A packet that was sent and never came.
+struct Missing {
+    flow: u32,
+    /// Whether a later one of its connection came.
+    passed_by: bool,
 }
 
-/// Matches what senders' taps saw leave with what `passed` between the routers; by direction.
-/// `charge` is what a direction's link charges for an IP packet of a length.
+/// Matches what senders' taps saw leave, in the order of time, with what `passed` between the
+/// routers; by direction. `charge` is what a direction's link charges for an IP packet of a length.
 pub(crate) fn waits(
     records: &[Record],
     passed: &[Record],
     frame: Frame,
     charge: impl Fn(Direction, u32) -> u64,
 ) -> [Waits; 2] {
-    let mut under_way: BTreeMap<u64, VecDeque<Instant>> = BTreeMap::new();
+    let mut under_way: BTreeMap<u64, VecDeque<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.sent) {
-        under_way.entry(record.key).or_default().push_back(record.at);
+        under_way.entry(record.key).or_default().push_back(record);
     }
     let mut all: [Waits; 2] = Default::default();
+    let mut last_sent = BTreeMap::new();
     for record in passed {
         let waits = &mut all[record.direction.index()];
         waits.all_bytes += u64::from(record.ip_len);
         waits.charged += charge(record.direction, record.ip_len);
-        if let Some(since) = take(&mut under_way, record.key) {
-            waits.note(record, record.at.since(since), frame);
+        let Some(sent) = take(&mut under_way, record.key) else { continue };
+        waits.report.note(&frame, record.at, record.at.since(sent.at), record.ip_len);
+        if record.ecn == MARKED && sent.ecn != MARKED {
+            add(&mut waits.marks, record.flow);
         }
+        let last = last_sent.entry((sent.conn(), sent.direction)).or_insert(sent.at);
+        *last = sent.at.max(*last);
+    }
+    let mut left: Vec<_> = under_way.into_values().flatten().collect();
+    left.sort_by_key(|record| record.at);
+    for record in left {
+        let last = last_sent.get(&(record.conn(), record.direction)).copied();
+        let passed_by = last.is_some_and(|last| record.at < last);
+        let missing = Missing { flow: record.flow, passed_by };
+        all[record.direction.index()].missing.push(missing);
     }
     all
 }
 
 impl Waits {
-    fn note(&mut self, record: &Record, sojourn: Duration, frame: Frame) {
-        let step = (record.at.as_nanos() / frame.step_ns) as usize;
-        if self.worst.len() <= step {
-            self.worst.resize(step + 1, Duration::ZERO);
-        }
-        self.worst[step] = self.worst[step].max(sojourn);
-        if frame.from <= record.at && record.at < frame.to {
-            self.sojourns.record(sojourn);
-            self.waited += sojourn;
-            self.bytes += u64::from(record.ip_len);
-        }
+    /// Packets dropped, by application, where the discipline dropped `total`.
+    pub(crate) fn drops(&self, total: u64) -> Vec<u64> {
+        let mut drops = Vec::new();
+        let sure = self.missing.iter().filter(|missing| missing.passed_by);
+        let more = total.saturating_sub(sure.clone().count() as u64) as usize;
+        let unsure = self.missing.iter().filter(|missing| !missing.passed_by).take(more);
+        sure.chain(unsure).for_each(|missing| add(&mut drops, missing.flow));
+        drops
     }
+}
+
+fn add(counts: &mut Vec<u64>, flow: u32) {
+    let flow = flow as usize;
+    if counts.len() <= flow {
+        counts.resize(flow + 1, 0);
+    }
+    counts[flow] += 1;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tap::tests::record_at;
+    use aqmlab_core::{Duration, Instant};
+
+    fn frame() -> Frame {
+        let json = r#"{"seed": 1, "duration_ns": 16000000, "links": [], "apps": [],
+            "measure": {"to_ns": 10000000, "step_ns": 4000000, "window_ns": 4000000}}"#;
+        Frame::of(&aqmlab_sim::parse(json).expect("it is a trial"))
+    }
+
+    fn ms(at: u64, key: u64) -> Record {
+        record_at(Instant::from_millis(at), key)
+    }
 
     #[test]
     fn a_wait_is_from_the_sender_to_the_cable_behind_the_discipline() {
-        let at = Instant::from_millis;
-        let sent = [record_at(at(1), 7), record_at(at(2), 8), record_at(at(3), 9)];
+        let sent = [ms(1, 7), ms(2, 8), ms(3, 9)];
         // The second is dropped, and the last leaves after the interval.
-        let passed = [record_at(at(5), 7), record_at(at(12), 9)];
-        let frame = Frame { from: at(0), to: at(10), step_ns: 4_000_000 };
-        let [up, down] = waits(&sent, &passed, frame, |_, ip_len| u64::from(ip_len) + 14);
-        assert_eq!(up.sojourns.count(), 1);
-        assert_eq!(up.waited, Duration::from_millis(4));
-        assert_eq!(up.worst, [0, 4, 0, 9].map(Duration::from_millis));
-        assert_eq!((up.bytes, up.all_bytes, up.charged), (100, 200, 228));
-        assert_eq!(down.sojourns.count(), 0);
+        let passed = [ms(5, 7), ms(12, 9)];
+        let [up, down] = waits(&sent, &passed, frame(), |_, ip_len| u64::from(ip_len) + 14);
+        assert_eq!(up.report.sojourn.count(), 1);
+        assert_eq!(up.report.waited, Duration::from_millis(4));
+        assert_eq!(up.report.worst, [0, 4, 0, 9].map(Duration::from_millis));
+        assert_eq!((up.report.bytes, up.all_bytes, up.charged), (100, 200, 228));
+        assert_eq!(down.report.sojourn.count(), 0);
+        assert_eq!(up.drops(1), [1]);
+    }
+
+    #[test]
+    fn what_came_last_still_waits_unless_the_kernel_counts_it_as_dropped() {
+        let other = |at, key| Record { flow: 1, ..ms(at, key) };
+        let sent = [ms(1, 1), other(2, 2), ms(3, 3), other(4, 4), ms(5, 5)];
+        let passed = [ms(6, 1), ms(7, 5)];
+        let [up, _] = waits(&sent, &passed, frame(), |_, _| 0);
+        // The first application's second packet was passed by its third; of the other's two
+        // packets neither came.
+        assert_eq!(up.drops(1), [1]);
+        assert_eq!(up.drops(2), [1, 1]);
+        assert_eq!(up.drops(9), [1, 2]);
+    }
+
+    #[test]
+    fn an_acknowledgement_passes_no_packet_of_the_other_direction_by() {
+        let down = Record { direction: Direction::Down, ..ms(1, 1) };
+        let [_, waits] = waits(&[down, ms(2, 2)], &[ms(3, 2)], frame(), |_, _| 0);
+        assert!(waits.drops(0).is_empty());
+        assert_eq!(waits.drops(1), [1]);
+    }
+
+    #[test]
+    fn a_mark_is_seen_before_and_after() {
+        let with = |ecn, record| Record { ecn, ..record };
+        let sent = [with(2, ms(1, 1)), with(3, ms(2, 2)), with(2, ms(3, 3))];
+        let passed = [with(3, ms(4, 1)), with(3, ms(5, 2)), with(2, ms(6, 3))];
+        let [up, _] = waits(&sent, &passed, frame(), |_, _| 0);
+        assert_eq!(up.marks, [1]);
     }
 }

@@ -7,9 +7,11 @@ use std::os::fd::OwnedFd;
 
 use aqmlab_apps::{App, ConnId, Notice, Open, Transport};
 use aqmlab_core::{Direction, Instant, Rng, Side};
-use aqmlab_sim::Spec;
+use aqmlab_sim::{Notes, Spec};
 
+use crate::capture::Capture;
 use crate::due::{DRAIN_NS, Due, SECOND_NS};
+use crate::gateway::{self, Gateway};
 use crate::hand::Hand;
 use crate::lab::{self, Lab};
 use crate::sockets::{self, Change, Conn, End, Info};
@@ -36,7 +38,7 @@ pub(crate) struct Slot {
     pub(crate) app: Option<Box<dyn App>>,
     pub(crate) rng: Rng,
     pub(crate) conns: Vec<usize>,
-    pub(crate) notes: Vec<(Instant, &'static str, f64)>,
+    pub(crate) notes: Notes,
 }
 
 /// One TCP at one time.
@@ -71,15 +73,22 @@ pub(crate) struct World<'a> {
     notices: VecDeque<(usize, Notice)>,
     pub(crate) buffer: Vec<u8>,
     taps: [Tap; 2],
-    /// The tap behind the disciplines of both directions, between the routers.
-    between: Tap,
-    /// One for each link, in its namespace.
+    /// The tap behind the disciplines of both directions, between the routers; a gateway of ours
+    /// tells by itself.
+    between: Option<Tap>,
+    /// One for each link, in its namespace; none for a gateway of ours.
     askers: Vec<Asker>,
+    /// What a gateway of ours did.
+    pub(crate) ours: Option<gateway::Done>,
     pub(crate) records: Vec<Record>,
     /// What passed between the routers.
     pub(crate) passed: Vec<Record>,
     pub(crate) tcp: Vec<TcpSample>,
     pub(crate) queues: Vec<QueueSample>,
+    /// Numbers that disciplines showed of themselves with those samples: when, which link, what.
+    pub(crate) gauges: Vec<(Instant, usize, &'static str, f64)>,
+    /// What the taps of the two ends saw, if that is kept.
+    pub(crate) captures: Option<[Capture; 2]>,
     /// Bytes that each application had read, at home and on the internet, when its part of the
     /// interval of the statistics began and when it ended.
     pub(crate) read_marks: Vec<[Option<[u64; 2]>; 2]>,
@@ -94,9 +103,10 @@ impl<'a> World<'a> {
         lab.enter(Side::Wan)?;
         let wan = Tap::new(lab::interface(Side::Wan))?;
         lab.enter_bottleneck(Direction::Up)?;
-        let between = Tap::new("g1")?;
+        let ours = lab.mode.ours;
+        let between = if ours { None } else { Some(Tap::new("g1")?) };
         let mut askers = Vec::new();
-        for installed in &lab.installed {
+        for installed in lab.installed.iter().filter(|_| !ours) {
             lab.enter_bottleneck(installed.direction)?;
             askers.push(Asker::new()?);
         }
@@ -117,10 +127,14 @@ impl<'a> World<'a> {
             taps: [home, wan],
             between,
             askers,
+            ours: None,
             records: Vec::new(),
             passed: Vec::new(),
             tcp: Vec::new(),
             queues: Vec::new(),
+            gauges: Vec::new(),
+            captures: (keeps_packets(spec) && !lab.mode.host)
+                .then(|| [Capture::new(), Capture::new()]),
             read_marks: vec![Default::default(); spec.apps.len()],
             failure: None,
         };
@@ -143,7 +157,7 @@ impl<'a> World<'a> {
             // The simulator's streams, so that both engines draw the same.
             rng: Rng::stream(spec.seed, &format!("app.{}", app.name)),
             conns: Vec::new(),
-            notes: Vec::new(),
+            notes: Notes::of(spec),
         });
         let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));
         let late = jitter.below(spec.start_jitter_ns.saturating_add(1));
@@ -164,6 +178,9 @@ impl<'a> World<'a> {
         let mut due = Due::new(self.spec);
         // Begin at a whole second, so that the trial does not depend on how long building took.
         self.origin_ns = (sys::now_ns() / SECOND_NS + 2) * SECOND_NS;
+        let (spec, delays) = (self.spec, self.lab.mode.host);
+        let start = |tuns| Gateway::start(spec, tuns, self.origin_ns, delays);
+        let gateway = self.lab.tuns.as_ref().map(start).transpose()?;
         self.wait_for(self.origin_ns)?;
         let mut tokens = Vec::new();
         loop {
@@ -185,10 +202,18 @@ impl<'a> World<'a> {
                 self.event(token);
             }
         }
-        match self.taps.iter().chain([&self.between]).map(Tap::missed).sum::<u64>() {
+        if let Some(gateway) = gateway {
+            self.hear_ours(gateway.join()?)?;
+        }
+        match self.taps.iter().chain(&self.between).map(Tap::missed).sum::<u64>() {
             0 => Ok(()),
             missed => Err(format!("the taps missed {missed} packets for want of room")),
         }
+    }
+
+    /// Moves this process into an end.
+    pub(crate) fn enter(&self, side: Side) -> Result<(), String> {
+        self.lab.enter(side)
     }
 
     fn look(&mut self) {
@@ -227,10 +252,27 @@ impl<'a> World<'a> {
     }
 
     fn empty_taps(&mut self) {
-        for tap in &mut self.taps {
-            tap.drain(self.origin_ns, &mut self.records);
+        for (side, tap) in self.taps.iter_mut().enumerate() {
+            let capture = self.captures.as_mut().map(|both| &mut both[side]);
+            tap.drain(self.origin_ns, &mut self.records, capture);
         }
-        self.between.drain(self.origin_ns, &mut self.passed);
+        if let Some(between) = &mut self.between {
+            between.drain(self.origin_ns, &mut self.passed, None);
+        }
+    }
+
+    /// Takes what a gateway of ours tells.
+    fn hear_ours(&mut self, mut done: gateway::Done) -> Result<(), String> {
+        self.passed = std::mem::take(&mut done.passed);
+        // As they are without it, in the order of their times.
+        self.passed.sort_by_key(|record| record.at);
+        self.queues = std::mem::take(&mut done.samples);
+        self.gauges = std::mem::take(&mut done.gauges);
+        self.ours = Some(done);
+        match self.lab.missed_by_ours()? {
+            0 => Ok(()),
+            missed => Err(format!("the gateway missed {missed} packets: it was too slow")),
+        }
     }
 
     /// Notes what an application has read so far as its mark number `mark`, unless that is set.
@@ -252,9 +294,12 @@ impl<'a> World<'a> {
                 }
             }
         }
-        for (link, installed) in self.lab.installed.iter().enumerate() {
-            let counters = self.askers[link].ask(installed.device)?;
+        let all = self.lab.installed.iter().zip(&mut self.askers).enumerate();
+        for (link, (installed, asker)) in all {
+            let (counters, gauges) = asker.ask(installed.device)?;
             self.queues.push(QueueSample { at: self.now, link, counters });
+            let all = gauges.into_iter().map(|(name, value)| (self.now, link, name, value));
+            self.gauges.extend(all);
         }
         Ok(())
     }
@@ -268,8 +313,11 @@ impl<'a> World<'a> {
                 }
             }
         }
+        if let Some(done) = &self.ours {
+            return Ok(done.links.iter().map(|link| link.counters).collect());
+        }
         let both = self.lab.installed.iter().zip(&mut self.askers);
-        both.map(|(one, asker)| asker.ask(one.device)).collect()
+        both.map(|(one, asker)| asker.ask(one.device).map(|(counters, _)| counters)).collect()
     }
 
     /// Calls for everything that is due.
@@ -464,6 +512,11 @@ impl<'a> World<'a> {
         self.conns[index].ends[side.index()].fd = Some(fd);
         Ok(())
     }
+}
+
+/// Whether every packet is to be kept.
+fn keeps_packets(spec: &Spec) -> bool {
+    spec.measure.enabled && spec.measure.packets
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]

@@ -134,7 +134,7 @@ impl Meter {
 }
 
 /// What was measured of one flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FlowReport {
     /// By [`Direction::index`].
     pub directions: [DirectionReport; 2],

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
-use aqmlab_apps::Carries;
 use aqmlab_core::{BitRate, Duration, Instant, Rng};
 use aqmlab_node::{Overhead, Port, Shaper};
 
@@ -92,7 +91,12 @@ pub(crate) fn check_whole(spec: &Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
+/// The port of a link of a trial, at `at` in it, as the simulator runs it.
+///
+/// # Errors
+///
+/// If there is no such discipline, or it has no such parameters.
+pub fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
     let rate = BitRate::new(link.rate_bps)
         .ok_or_else(|| SpecError::new(format!("{at}.rate_bps"), "a rate of zero sends nothing"))?;
     let qdisc = choose(&format!("{at}.qdisc"), &link.qdisc, aqmlab_qdisc::kinds::find)?.build();
@@ -137,7 +141,6 @@ fn add_app<O: Observer>(
     let built = chosen.build();
     crate::datagrams::check(&format!("{at}.app"), app, &*built)?;
     world.apps.push(AppSlot {
-        name: app.name.clone(),
         app: Some(built),
         slot,
         wakes: BinaryHeap::new(),
@@ -146,7 +149,7 @@ fn add_app<O: Observer>(
         conns: Vec::new(),
         tcp,
         priority: app.priority,
-        notes: Notes::new(if spec.keeps_series() { 2 * spec.measure.points as usize } else { 0 }),
+        notes: Notes::of(spec),
     });
     let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));
     let late = jitter.below(spec.start_jitter_ns.saturating_add(1));
@@ -189,12 +192,4 @@ fn plan_route(
         loss: route.loss,
         rng: Rng::stream(spec.seed, &format!("loss.{name}")),
     })
-}
-
-/// The direction whose results speak for the application.
-pub(crate) fn is_primary(carries: Carries, direction: aqmlab_core::Direction) -> bool {
-    match carries {
-        Carries::One(one) => one == direction,
-        Carries::Both => true,
-    }
 }

@@ -14,7 +14,8 @@
 //! | `observer`   | who watches; `taps` is the one that measures                           |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
 //! | [`replay`]   | a discipline alone, asked to do what another was seen to do            |
-//! | `outcome`    | what comes out: a digest and tables                                    |
+//! | `outcome`    | what comes out: a digest, and what was found                           |
+//! | [`tables`]   | the tables of what was found, for every engine                         |
 //!
 //! A run is a function of its spec, seed included. Its digest folds every delivery, drop and
 //! mark with its time, and does not depend on what is measured.
@@ -38,12 +39,14 @@ pub mod replay;
 mod sampler;
 pub mod spec;
 mod table;
+pub mod tables;
 mod taps;
 mod tcp_plan;
 mod world;
 
 use aqmlab_core::Instant;
 
+pub use build::port;
 pub use error::SpecError;
 pub use grain::Grain;
 pub use notes::{Note, Notes};

@@ -1,6 +1,6 @@
 //! The network between the hosts: links, lines, and a packet's way through them.
 
-use aqmlab_core::{Digest, Direction, Duration, Instant, Packet, Rng, Side};
+use aqmlab_core::{Digest, Duration, Instant, Packet, Rng, Side};
 use aqmlab_node::Port;
 
 use crate::agenda::{Agenda, Rank, Slot};
@@ -303,15 +303,5 @@ impl<O: Observer> Network<O> {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped()).sum();
         let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();
         dropped + lost
-    }
-
-    /// The longest propagation of a flow's way in one direction.
-    pub(crate) fn delay(&self, flow: usize, direction: Direction) -> Duration {
-        let route = &self.routes[flow][direction.index()];
-        route
-            .lines
-            .iter()
-            .map(|&line| self.lines[line].key.delay)
-            .fold(Duration::ZERO, |a, b| a + b)
     }
 }

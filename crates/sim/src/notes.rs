@@ -2,6 +2,8 @@
 
 use aqmlab_core::Instant;
 
+use crate::spec::Spec;
+
 /// A metric's value at a time.
 pub type Note = (Instant, &'static str, f64);
 
@@ -25,6 +27,11 @@ pub struct Notes {
 }
 
 impl Notes {
+    /// Those of an application of the trial `spec`.
+    pub fn of(spec: &Spec) -> Self {
+        Self::new(if spec.keeps_series() { 2 * spec.measure.points as usize } else { 0 })
+    }
+
     /// Keeps at most `most` notes of each metric.
     pub fn new(most: usize) -> Self {
         Self { most, kept: Vec::new(), metrics: Vec::new() }

@@ -6,44 +6,20 @@ use aqmlab_tcp::Metrics;
 
 use crate::agenda::Slot;
 use crate::observer::Observer;
+use crate::tables::{QueueSample, Samples, TcpSample};
 use crate::world::World;
-
-/// One TCP at one time.
-#[derive(Clone, Debug)]
-pub(crate) struct TcpSample {
-    pub(crate) at: Instant,
-    pub(crate) conn: u32,
-    pub(crate) side: Side,
-    pub(crate) cwnd_bytes: u64,
-    pub(crate) ssthresh_bytes: Option<u64>,
-    pub(crate) srtt: Option<Duration>,
-    pub(crate) in_flight_bytes: u64,
-}
-
-/// One link at one time.
-#[derive(Clone, Debug)]
-pub(crate) struct QueueSample {
-    pub(crate) at: Instant,
-    pub(crate) link: usize,
-    pub(crate) backlog_packets: u64,
-    pub(crate) backlog_bytes: u64,
-    pub(crate) drops: u64,
-    pub(crate) marks: u64,
-    pub(crate) gauges: Vec<(&'static str, f64)>,
-}
 
 /// Takes samples and keeps them.
 pub(crate) struct Sampler {
     pub(crate) slot: Slot,
     pub(crate) every: Duration,
-    pub(crate) tcp: Vec<TcpSample>,
-    pub(crate) queues: Vec<QueueSample>,
+    pub(crate) samples: Samples,
 }
 
 impl Sampler {
     /// A sampler that takes its first sample after `every`.
     pub(crate) fn new(slot: Slot, every: Duration) -> Self {
-        Self { slot, every, tcp: Vec::new(), queues: Vec::new() }
+        Self { slot, every, samples: Samples::default() }
     }
 
     /// Takes one sample of everything and asks for the next.
@@ -56,13 +32,13 @@ impl Sampler {
             for side in [Side::Home, Side::Wan] {
                 let tcp = &ends[side.index()].tcp;
                 if tcp.stats().data_segments_sent > 0 {
-                    self.tcp.push(tcp_sample(now, index as u32, side, &tcp.metrics()));
+                    self.samples.tcp.push(tcp_sample(now, index as u32, side, &tcp.metrics()));
                 }
             }
         }
         for (index, link) in world.network.links.iter().enumerate() {
             let (backlog, log) = (link.port.backlog(), &link.port.log);
-            self.queues.push(QueueSample {
+            self.samples.queues.push(QueueSample {
                 at: now,
                 link: index,
                 backlog_packets: backlog.packets as u64,

@@ -23,7 +23,6 @@ use crate::tcp_plan::TcpPlan;
 
 /// An application and what belongs to it.
 pub(crate) struct AppSlot {
-    pub(crate) name: String,
     /// Absent only while it is being called.
     pub(crate) app: Option<Box<dyn App>>,
     pub(crate) slot: Slot,

@@ -16,7 +16,20 @@ import typer
 
 from aqmlab import __version__
 
-COMMANDS = ("run", "list", "show", "report", "pcap", "spp", "schema", "demo", "kernel", "validate")
+COMMANDS = (
+    "run",
+    "list",
+    "show",
+    "report",
+    "reproduce",
+    "claims",
+    "pcap",
+    "spp",
+    "schema",
+    "demo",
+    "kernel",
+    "validate",
+)
 """Every command; each is a function `command`, or a `group` of them, in the module of its name."""
 
 _MODULES = {"list": "listing"}

@@ -8,7 +8,7 @@ import typer
 
 from aqmlab.cli import options
 
-TOPICS = ("disciplines", "tcp", "apps", "profiles", "scenarios")
+TOPICS = ("disciplines", "tcp", "apps", "profiles", "scenarios", "studies")
 
 
 def command(
@@ -18,7 +18,7 @@ def command(
     ] = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """List disciplines, TCPs, applications, host profiles and scenarios."""
+    """List disciplines, TCPs, applications, host profiles, scenarios and studies."""
     from aqmlab.cli import console
 
     if topic is not None and topic not in TOPICS:
@@ -43,6 +43,8 @@ def _entries(topic: str) -> list[dict[str, Any]]:
         from aqmlab import plan
 
         return [{"name": name, "title": title} for name, title in plan.builtins().items()]
+    if topic == "studies":
+        return _studies()
     from aqmlab import catalogue, engines
 
     kinds = catalogue.load()[topic]
@@ -59,11 +61,35 @@ def _entries(topic: str) -> list[dict[str, Any]]:
     ]
 
 
+def _span(names: list[str]) -> str:
+    """The first and the last of many names, and how many there are."""
+    return f"{names[0]} to {names[-1]} ({len(names)})" if len(names) > 1 else ", ".join(names)
+
+
+def _studies() -> list[dict[str, Any]]:
+    from aqmlab import studies
+
+    found = (studies.load(name) for name in studies.names())
+    return [
+        {
+            "name": study.name,
+            "title": study.title,
+            "source": study.paper,
+            "figures": list(study.figures),
+            "claims": list(study.claims),
+        }
+        for study in found
+    ]
+
+
 def _text(entry: dict[str, Any]) -> list[str]:
     """An entry as people read it: a line, its source, and a line per parameter."""
     lines = [f"  {entry['name']:<18} {entry.get('summary') or entry.get('title', '')}"]
     if "source" in entry:
         lines.append(f"      source: {entry['source']}")
+    for name in ("figures", "claims"):
+        if name in entry:
+            lines.append(f"      {name}: {_span(entry[name])}")
     if "engines" in entry:
         lines.append(f"      engines: {', '.join(entry['engines'])}")
     if entry.get("default_cc"):

@@ -42,5 +42,19 @@ Engine = Annotated[
     str,
     typer.Option(metavar="ENGINE", help="What runs the trials: sim, kernel, or sim,kernel."),
 ]
+Discipline = Annotated[
+    str,
+    typer.Option(
+        metavar="WHOSE",
+        help="With --engine kernel: kernel, ours (the simulator's), or ours,kernel.",
+    ),
+]
+Place = Annotated[
+    str,
+    typer.Option(
+        metavar="PLACE",
+        help="With --engine kernel: vm, or host (this kernel, as root, in real time).",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional, TypeVar
 
 import typer
 
@@ -12,6 +12,8 @@ from aqmlab.cli import options
 
 if TYPE_CHECKING:
     from aqmlab.api import Request
+
+_T = TypeVar("_T")
 
 
 def command(
@@ -22,6 +24,7 @@ def command(
     sets: options.Sets = None,
     seeds: options.Seeds = None,
     duration: options.Duration = None,
+    engine: options.Engine = "sim",
     trial: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="ID", help="Which trial; the first if absent."),
@@ -38,26 +41,32 @@ def command(
     from aqmlab.api import Request
     from aqmlab.failures import RequestError
 
-    request = Request(source, tuple(sets or ()), (), seeds, duration)
-    chosen, spec = (
+    request = Request(source, tuple(sets or ()), (), seeds, duration, engine)
+    chosen, one = (
         _from_folder(Path(source), trial) if Path(source).is_dir() else _planned(request, trial)
     )
-    if Path(source).is_dir() and (sets or seeds or duration):
+    if Path(source).is_dir() and (sets or seeds or duration or engine != "sim"):
         raise RequestError("pcap: a finished trial cannot be changed", "name its scenario instead")
-    for path in write(spec, name or _file_name(chosen)):
+    for path in write(one.spec, name or _file_name(chosen), one.engine):
         print(path)
     return 0
 
 
-def write(spec: dict[str, Any], name: str) -> tuple[Path, Path]:
-    """Runs `spec` and writes its two captures."""
-    from aqmlab import _core
-    from aqmlab.failures import DiskError, RequestError
+def write(spec: dict[str, Any], name: str, engine: str = "sim") -> tuple[Path, Path]:
+    """Runs `spec` on an engine and writes its two captures."""
+    from aqmlab import engines
+    from aqmlab.cli import console
+    from aqmlab.failures import DiskError, LabError, RequestError
 
     spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
+    one = engines.ENGINES[engine]
+    prepared = one.prepare([spec], console.talk)
+    files = (str(paths[0]), str(paths[1]))
     try:
-        _core.run(json.dumps(spec), (str(paths[0]), str(paths[1])))
+        engines.load(one.runner)(json.dumps(spec), captures=files, **prepared.options)
+    except LabError:
+        raise
     except ValueError as error:
         raise RequestError(str(error)) from None
     except OSError as error:  # the core's own, which has a text and nothing else
@@ -67,28 +76,26 @@ def write(spec: dict[str, Any], name: str) -> tuple[Path, Path]:
     return paths
 
 
-def _planned(request: Request, trial: str | None) -> tuple[str, dict[str, Any]]:
-    trials = {one.id: one.spec for one in request.plan().trials}
+class _Chosen(NamedTuple):
+    spec: dict[str, Any]
+    engine: str
+
+
+def _planned(request: Request, trial: str | None) -> tuple[str, _Chosen]:
+    trials = {one.id: _Chosen(one.spec, one.engine) for one in request.plan().trials}
     return _choose(trials, trial)
 
 
-def _from_folder(folder: Path, trial: str | None) -> tuple[str, dict[str, Any]]:
-    from aqmlab.failures import RequestError
+def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
     from aqmlab.results import load
 
     results = load(folder)
-    trials = results.manifest["trials"]
-    chosen, _ = _choose({one["id"]: {} for one in trials}, trial)
-    engine = {one["id"]: one.get("engine", "sim") for one in trials}[chosen]
-    if engine != "sim":
-        raise RequestError(
-            f"{folder}: trial `{chosen}` was run by the engine {engine}",
-            "only packets of the simulator can be captured: name the scenario instead",
-        )
-    return chosen, results.spec(chosen)
+    engines = {one["id"]: one.get("engine", "sim") for one in results.manifest["trials"]}
+    chosen, engine = _choose(engines, trial)
+    return chosen, _Chosen(results.spec(chosen), engine)
 
 
-def _choose(trials: dict[str, dict[str, Any]], trial: str | None) -> tuple[str, dict[str, Any]]:
+def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
     from aqmlab.errors import suggestion
     from aqmlab.failures import RequestError
 

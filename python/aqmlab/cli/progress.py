@@ -109,11 +109,13 @@ def _seconds(trial: Trial) -> float:
 def cost(trial: Trial, seconds: float | None = None) -> float:
     """About what so many seconds of a trial, or all, cost: each link's traffic, and the rest."""
     bps: float = sum(link["rate_bps"] for link in _spec(trial.spec)["links"])
-    return (_seconds(trial) if seconds is None else seconds) * (1 + _WEIGHTS[trial.engine] * bps)
+    return (_seconds(trial) if seconds is None else seconds) * (
+        1 + _WEIGHTS.get(trial.engine, 0.0) * bps
+    )
 
 
-_WEIGHTS = {"sim": 1e-6, "kernel": 1e-7}
-"""What a bit per second costs, where a second without traffic costs one."""
+_WEIGHTS = {"sim": 1e-6, "kernel": 1e-7, "kernel-ours": 1e-7}
+"""What a bit per second costs, where a second without traffic costs one; in real time, nothing."""
 
 
 def _bar(target: object) -> Progress:

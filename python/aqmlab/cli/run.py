@@ -21,6 +21,8 @@ def command(
     jobs: options.Jobs = None,
     out: options.Out = None,
     engine: options.Engine = "sim",
+    discipline: options.Discipline = "kernel",
+    place: options.Place = "vm",
     as_json: options.AsJson = False,
     no_report: options.NoReport = False,
 ) -> int:
@@ -31,7 +33,16 @@ def command(
     from aqmlab.api import Request, complete, default_folder
     from aqmlab.cli import console, summary
 
-    request = Request(scenario, tuple(sets or ()), tuple(vary or ()), seeds, duration, engine)
+    request = Request(
+        scenario,
+        tuple(sets or ()),
+        tuple(vary or ()),
+        seeds,
+        duration,
+        engine,
+        discipline,
+        place,
+    )
     campaign, warnings = prepare(request)
     for warning in warnings:
         console.talk(f"warning: {warning}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from aqmlab.validate.compare import Comparison
     from aqmlab.validate.grid import Cell
     from aqmlab.validate.reference import Reference
-    from aqmlab.validate.regenerate import Job
+    from aqmlab.validate.regenerate import Job, Task
 
 Names = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
@@ -59,34 +61,40 @@ def command(
     peer: Peer = None,
     listing: Annotated[bool, typer.Option("--list", help="Only list the cells.")] = False,
     regenerate: Annotated[
-        bool, typer.Option(help="Run the cells on the kernel: keep what is new, compare the rest.")
+        bool, typer.Option(help="Run the cells on the kernel: compare, and keep what is new.")
     ] = False,
     missing: Annotated[
         bool, typer.Option(help="With --regenerate: only what the set does not have.")
     ] = False,
-    outdated: Annotated[
-        bool, typer.Option(help="With --regenerate: also what another kernel, QEMU or agent made.")
+    renew: Annotated[
+        bool,
+        typer.Option(help="With --regenerate: replace what this package's agent did not make."),
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option(help="With --regenerate: replace what is not reproduced.")
-    ] = False,
+    sample: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="With --regenerate: a trial of N cells, drawn."),
+    ] = None,
+    draw: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(metavar="SEED", help="With --sample: draw as that number has it."),
+    ] = None,
 ) -> int:
     """Hold the simulator against what the Linux kernel gave for the same trials.
 
-    Ends with status 1 if the rule of acceptance is not met, or a regenerated trial differs.
+    Ends with status 1 if the rule of acceptance is not met. With --regenerate the kernel is run
+    again, with the program that made the set: status 1 if a trial is not the same to the byte.
     """
-    from aqmlab.failures import RequestError
     from aqmlab.validate import grid as grids
     from aqmlab.validate.reference import PACKAGED, Reference
 
     cells = grids.load().select([*(names or ()), *(globs or ())])
     kept = Reference(reference or PACKAGED)
-    if not regenerate and (missing or outdated or overwrite):
-        raise RequestError("--missing, --outdated and --overwrite go with --regenerate")
+    asked = _Asked(seeds, missing, renew, sample, draw)
+    asked.check(regenerate=regenerate)
     if listing:
         return _list(cells, kept)
     if regenerate:
-        return _regenerate(cells, kept, seeds, jobs, (missing, outdated, overwrite))
+        return _regenerate(cells, kept, asked, jobs)
     return _compare(cells, kept, (seeds, jobs, peer, metric), report, as_json=as_json)
 
 
@@ -97,41 +105,66 @@ def _list(cells: Sequence[Cell], reference: Reference) -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which trials are to be run on the kernel."""
+
+    seeds: int | None
+    missing: bool
+    renew: bool
+    sample: int | None
+    draw: int | None
+
+    def check(self, *, regenerate: bool) -> None:
+        """Raises `RequestError` for what does not go together."""
+        from aqmlab.failures import RequestError
+
+        alone = [self.missing, self.renew, self.sample is not None]
+        if not regenerate and any(alone):
+            raise RequestError("--missing, --renew and --sample go with --regenerate")
+        if sum(alone) > 1:
+            raise RequestError("of --missing, --renew and --sample only one can be given")
+        if self.draw is not None and self.sample is None:
+            raise RequestError("--draw goes with --sample")
+
+    def tasks(self, cells: Sequence[Cell], reference: Reference) -> list[Task]:
+        """What is to be run, and by what."""
+        from aqmlab.cli import console
+        from aqmlab.failures import RequestError
+        from aqmlab.validate import regenerate as growing
+
+        if self.renew:
+            return growing.renewals(cells, reference, console.talk, self.seeds)
+        if self.sample is None:
+            jobs = growing.jobs_of(cells, reference, missing=self.missing, seeds=self.seeds)
+        else:
+            draw = random.randrange(10_000) if self.draw is None else self.draw
+            jobs = growing.sample(cells, reference, self.sample, draw, self.seeds)
+            if not jobs:
+                raise RequestError("the reference set has no trial of these cells to draw from")
+            console.talk(f"{len(jobs)} trials drawn; `--draw {draw}` draws them again")
+        return growing.tasks_of(jobs, reference, console.talk)
+
+
 def _regenerate(
-    cells: Sequence[Cell],
-    reference: Reference,
-    seeds: int | None,
-    jobs: int | None,
-    flags: tuple[bool, bool, bool],
+    cells: Sequence[Cell], reference: Reference, asked: _Asked, jobs: int | None
 ) -> int:
     import os
     import sys
 
     from aqmlab.campaign import cores
     from aqmlab.cli import console
-    from aqmlab.validate import engines
     from aqmlab.validate import regenerate as growing
 
-    missing, outdated, overwrite = flags
-    engine = engines.kernel(cells, console.talk)
-    todo = growing.jobs_of(
-        cells,
-        reference,
-        missing=missing,
-        seeds=seeds,
-        outdated=engine[1] if outdated else None,
-    )
+    tasks = asked.tasks(cells, reference)
+    for warning in growing.warnings(tasks, reference):
+        console.talk(f"warning: {warning}")
     parallel = jobs or cores()
-    console.talk(f"{len(todo)} trials on the kernel, {parallel} at a time, into {reference.folder}")
+    console.talk(
+        f"{len(tasks)} trials on the kernel, {parallel} at a time, into {reference.folder}"
+    )
     try:
-        growth = growing.grow(
-            todo,
-            reference,
-            engine,
-            parallel=parallel,
-            progress=_tell,
-            overwrite=overwrite or outdated,
-        )
+        growth = growing.grow(tasks, reference, parallel=parallel, progress=_tell)
     except KeyboardInterrupt:
         console.talk("interrupted; what was finished is kept, and the same command goes on")
         sys.stderr.flush()

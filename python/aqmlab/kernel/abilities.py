@@ -11,6 +11,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from aqmlab import catalogue
@@ -39,12 +41,20 @@ PROFILES = ("linux",)
 """Hosts that a Linux kernel can be."""
 
 
+_OURS = "`--discipline ours` puts the simulator's own link between the kernel's TCPs"
+
+
 def kinds(family: str) -> Sequence[str]:
     """The kinds of a family of the catalogue that there are; all applications are."""
     if family == "apps":
         return tuple(catalogue.load()["apps"])
     tables = {"disciplines": tuple(DISCIPLINES), "tcp": tuple(CONTROLLERS), "profiles": PROFILES}
     return tables[family]
+
+
+def kinds_around_ours(family: str) -> Sequence[str]:
+    """The same where disciplines are ours: all of them."""
+    return tuple(catalogue.load()[family]) if family == "disciplines" else kinds(family)
 
 
 def modules(specs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -61,26 +71,48 @@ def modules(specs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {module: kind for kind, module in used.items() if module is not None}
 
 
-def refusal(spec: Mapping[str, Any]) -> Refusal | None:
-    """Why the agent would not run a resolved trial, if so.
+def refusal(spec: Mapping[str, Any], program: Path | None = None) -> Refusal | None:
+    """Why the agent, or another `program` in its place, would not run a resolved trial, if so.
 
     Raises `MissingError` for what must be installed, before the agent is built.
     """
-    from aqmlab.failures import LabError
     from aqmlab.kernel import agent, image, machine
 
     machine.find_qemu()
     image.find_kernel()
-    program = agent.find(lambda text: print(text, file=sys.stderr))
+    return ask(program or agent.find(to_stderr), spec)
+
+
+def refusal_around_ours(spec: Mapping[str, Any]) -> Refusal | None:
+    """The same where disciplines are ours."""
+    from aqmlab.kernel import agent, image, machine
+
+    machine.find_qemu()
+    image.find_kernel()
+    return ask(agent.find(to_stderr), spec, "ours")
+
+
+def to_stderr(text: str) -> None:
+    """Says what takes long."""
+    print(text, file=sys.stderr)
+
+
+def ask(program: Path, spec: Mapping[str, Any], *words: str) -> Refusal | None:
+    """Why the agent `program` would not run a trial as `words` say ("ours", "host"), if so."""
+    from aqmlab.failures import LabError
+
     text = json.dumps({**spec, "seed": spec.get("seed", 0)})
     done = subprocess.run(
-        [program, "check"], input=text, capture_output=True, text=True, check=False
+        [program, "check", *words], input=text, capture_output=True, text=True, check=False
     )
     if done.returncode == 0:
         return None
     if done.returncode != 1:
         raise LabError(f"{program}: ended with status {done.returncode}: {done.stderr.strip()}")
-    return read(done.stdout.strip())
+    found = read(done.stdout.strip())
+    if found.at[:1] == ("links",) and "own" not in found.at and "ours" not in words:
+        return replace(found, hint=_OURS)
+    return found
 
 
 def read(text: str) -> Refusal:

@@ -2,11 +2,12 @@
 
 The initramfs holds the agent as its first process, `ip`, `tc` and `ethtool` with their
 libraries, and the modules of queue disciplines and TCPs in an order in which they load. It is
-kept in the user's cache under a name made from its contents.
+kept in the user's cache under a name made from its contents, with the last few others.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import lzma
@@ -15,6 +16,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +25,10 @@ from aqmlab.kernel import cpio
 from aqmlab.kernel.errors import APT_LINE, MissingError
 
 TOOLS = ("ip", "tc", "ethtool")
+_KEPT = 4
+_BUSY_S = 24 * 3600.0
+"""What was used so lately is kept too: a campaign may be running on it."""
+_MADE = ("initramfs-*", "agent-*")
 _BOOT = Path("/boot")
 _DEVICES = ("veth", "cls_u32", "sch_ingress", "act_skbedit")
 _DISCIPLINES = (
@@ -66,8 +73,35 @@ def build(agent: Path) -> Image:
     # Not compressed: emulated instructions are dearer than the disk.
     path = cache_dir() / f"initramfs-{release}-{key}.cpio"
     if not path.exists():
-        _keep(path, data)
+        keep(path, data)
+    note_use(path)
     return Image(kernel, release, path)
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Writes a file of the cache as a whole, and removes old ones of its kind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+        part.write(data)
+    Path(part.name).chmod(0o755)  # an agent runs here too, to say what it would refuse
+    Path(part.name).replace(path)
+    prune(path.parent)
+
+
+def note_use(path: Path) -> None:
+    """Marks a file of the cache as used now."""
+    with contextlib.suppress(OSError):  # it may be another user's
+        os.utime(path)
+
+
+def prune(folder: Path) -> None:
+    """Removes from the cache what was not used for a day, but for the last few of each kind."""
+    with contextlib.suppress(OSError):  # another process prunes, or the folder is another user's
+        for pattern in _MADE:
+            used = sorted((path.stat().st_mtime, path) for path in folder.glob(pattern))
+            for last, path in used[:-_KEPT]:
+                if time.time() - last > _BUSY_S:
+                    path.unlink()
 
 
 def find_kernel() -> tuple[Path, str]:
@@ -96,16 +130,14 @@ def _version(release: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", release))
 
 
-def _keep(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-        part.write(data)
-    Path(part.name).replace(path)
+def tools_path() -> str:
+    """Where programs are looked for: what only root has on its path is needed too."""
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def _program(name: str) -> dict[str, cpio.Entry]:
     """A program at `bin/`, and the libraries it needs where it looks for them."""
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    found = shutil.which(name, path=tools_path())
     if found is None:
         raise MissingError(f"`{name}` is not installed", APT_LINE)
     listing = subprocess.run(["ldd", found], capture_output=True, text=True, check=True).stdout
@@ -116,22 +148,34 @@ def _program(name: str) -> dict[str, cpio.Entry]:
     return entries
 
 
+def gateway_files(release: str) -> dict[str, cpio.Entry]:
+    """What a machine needs besides for a gateway of ours: a module, and its device."""
+    entries = _module_files(release, ("tun",))
+    return entries | {"dev/net/tun": cpio.device(10, 200)}
+
+
 def _modules(release: str) -> dict[str, cpio.Entry]:
     """Modules at `modules/`, and the list from which they are loaded."""
+    wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
+    entries = _module_files(release, wanted)
+    order = "".join(f"/{path}\n" for path in entries)
+    return entries | {"aqmlab/modules": cpio.file(order.encode())}
+
+
+def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Entry]:
+    """Modules at `modules/` that are not built in, in an order in which they load."""
     base = _module_dir(release)
     needs = {}
     for line in (base / "modules.dep").read_text().splitlines():
         path, _, others = line.partition(":")
         needs[_name(path)] = (path, others.split())
     builtin = {_name(line) for line in (base / "modules.builtin").read_text().splitlines()}
-    wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
     entries: dict[str, cpio.Entry] = {}
-    order: list[str] = []
     for name in wanted:
         if name in builtin:
             continue
         if name not in needs:
-            if name in _DEVICES or name in ("sch_htb", "sch_netem"):
+            if name in (*_DEVICES, "sch_htb", "sch_netem", "tun"):
                 hint = f"install another kernel: {APT_LINE}"
                 raise MissingError(f"kernel {release} has no module {name}", hint)
             continue
@@ -141,8 +185,6 @@ def _modules(release: str) -> dict[str, cpio.Entry]:
             inside = f"modules/{_name(each)}.ko"
             if inside not in entries:
                 entries[inside] = cpio.file(_unpacked(base / each))
-                order.append(f"/{inside}")
-    entries["aqmlab/modules"] = cpio.file("".join(f"{line}\n" for line in order).encode())
     return entries
 
 

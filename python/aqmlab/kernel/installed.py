@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -18,22 +17,32 @@ from aqmlab.kernel import abilities, agent, image, machine
 from aqmlab.kernel.errors import APT_LINE, MissingError
 
 
-def prepare(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
+def prepare_for_ours(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
+    """The same for trials on disciplines of ours, for which the kernel needs none."""
+    prepared = prepare([{**spec, "links": []} for spec in specs], say)
+    image.gateway_files(prepared.options["release"])
+    return Prepared(prepared.versions, {**prepared.options, "ours": True})
+
+
+def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None = None) -> Prepared:
     """Everything that running `specs` needs, built and in the cache.
 
-    Raises `MissingError` with what must be installed, before anything is started.
+    The machine runs the agent of this package, or `program`. Raises `MissingError` with what must
+    be installed, before anything is started.
     """
     qemu = machine.find_qemu()
-    _, release = image.find_kernel()
+    kernel, release = image.find_kernel()
     _require_modules(release, abilities.modules(specs))
-    program = agent.find(say)
+    program = program or agent.find(say)
     made = build_image(program)
     versions = {
-        "kernel": made.release,
+        "kernel": kernel_version(kernel, release),
         "qemu": qemu_version(qemu),
+        "tools": tools_version(),
         "agent": digest_of(program),
-        # The machine itself is part of what made a result: its memory, clock and command line.
-        "image": digest_of(made.kernel, made.initramfs, Path(machine.__file__)),
+        "machine": machine.digest(qemu),
+        # Kernel, modules, agent and programs as they are, whatever they are called.
+        "image": digest_of(made.kernel, made.initramfs),
     }
     options = {
         "kernel": str(made.kernel),
@@ -94,6 +103,44 @@ def qemu_version(program: str) -> str:
     return found[1].strip()
 
 
+def kernel_version(path: Path, release: str) -> str:
+    """A kernel's release and build, as "6.1.0-56-cloud-amd64 #1 SMP Debian 6.1.192-2".
+
+    Updates of a distribution change the build, and often leave the release as it is. It stands
+    in the image (Documentation/arch/x86/boot.rst: `kernel_version`).
+    """
+    with path.open("rb") as image_file:
+        head = image_file.read(0x10000)
+    if head[0x202:0x206] != b"HdrS":
+        return release
+    text = head[0x200 + int.from_bytes(head[0x20E:0x210], "little") :].partition(b"\0")[0]
+    _, mark, build = text.decode(errors="replace").partition("#")
+    return f"{release} {mark}{build}".strip()
+
+
+def tools_version() -> str:
+    """The versions of the programs and the C library that the initramfs takes from this system.
+
+    They set up the network, which takes virtual time.
+    """
+    asked = (
+        (("ip", "-V"), r"iproute2-[\w.+~-]+"),
+        (("ethtool", "--version"), r"ethtool version \S+"),
+        (("ldd", "--version"), r"\((.+?)\)"),
+    )
+    return ", ".join(_said(words, pattern) for words, pattern in asked)
+
+
+def _said(words: Sequence[str], pattern: str) -> str:
+    """The last group of `pattern` in what a program says of its version."""
+    found = shutil.which(words[0], path=image.tools_path())
+    if found is None:
+        return f"no {words[0]}"
+    done = subprocess.run([found, *words[1:]], capture_output=True, text=True, check=False)
+    match = re.search(pattern, done.stdout + done.stderr)
+    return match[match.lastindex or 0] if match else f"{words[0]} of unknown version"
+
+
 def digest_of(*paths: Path) -> str:
     """Sixteen hexadecimal digits that stand for files."""
     folded = hashlib.sha256()
@@ -128,7 +175,7 @@ def _with_version(program: str) -> str:
 
 
 def _tool(name: str) -> str:
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    found = shutil.which(name, path=image.tools_path())
     if found is None:
         raise MissingError(f"`{name}` is not installed", APT_LINE)
     return found

@@ -22,7 +22,7 @@ from aqmlab.validate.cases import Case, Records, cases_of
 from aqmlab.validate.engines import Engine
 from aqmlab.validate.grid import Cell
 from aqmlab.validate.metrics import BY_NAME, Metric
-from aqmlab.validate.reference import Reference
+from aqmlab.validate.reference import Reference, machine_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +206,13 @@ def run(
         cases = tuple(cases_of(by_name, series["kernel"], records, chosen))
         comparisons.append(Comparison(name, cases, refused))
     there, wanted = reference.complete(cells)
-    recipes = {
-        json.dumps(_machine(trial.recipe)): _machine(trial.recipe) for trial in kept.values()
-    }
+    made = [machine_of(trial.recipe) for trial in kept.values()]
+    recipes = {json.dumps(recipe, sort_keys=True): recipe for recipe in made}
     compared = tuple(cell for cell in cells if any(cell.name == name for name, _ in kept))
     return Validation(
         compared, there, wanted, tuple(comparisons), tuple(recipes.values()), series,
         time.monotonic() - started,
     )  # fmt: skip
-
-
-def _machine(recipe: Mapping[str, str]) -> dict[str, str]:
-    """What of a recipe is not the trial's own."""
-    return {key: value for key, value in sorted(recipe.items()) if key != "spec"}
 
 
 def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:

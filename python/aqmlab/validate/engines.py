@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from aqmlab.errors import suggestion
@@ -18,7 +20,7 @@ from aqmlab.validate.grid import Cell
 Engine = Callable[[str], Mapping[str, Any]]
 """From a trial's JSON to its digest and tables."""
 
-PEERS: dict[str, str] = {}
+PEERS: dict[str, str] = {"ns3": "aqmlab.peers.ns3:run"}
 """Other simulators by name, each as "module:function" of an `Engine`."""
 
 
@@ -31,33 +33,48 @@ def simulator() -> Engine:
 
 
 def peer(name: str) -> Engine:
-    """The peer called `name`; raises `RequestError` if there is none."""
+    """The peer called `name`; raises `RequestError` if there is none.
+
+    If its module has a function `prepare`, that is called: it says at once what is missing.
+    """
     if name not in PEERS:
         hint = suggestion(name, PEERS) if PEERS else None
         raise RequestError(f"there is no peer called `{name}`", hint)
-    module, _, function = PEERS[name].partition(":")
-    run: Engine = getattr(importlib.import_module(module), function)
+    path, _, function = PEERS[name].partition(":")
+    module = importlib.import_module(path)
+    getattr(module, "prepare", lambda: None)()
+    run: Engine = getattr(module, function)
     return run
 
 
-def kernel(cells: Sequence[Cell], say: Callable[[str], None]) -> tuple[Engine, dict[str, str]]:
-    """The kernel's engine, and the recipe of what it runs.
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """The kernel's engine with one agent: what makes trials of a reference set."""
 
-    What is built meanwhile changes nothing: all trials of a growth are run by one image. Raises
+    run: Engine
+    recipe: Mapping[str, str]
+    """What the results depend on."""
+    program: Path | None = None
+    """The agent."""
+
+
+def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | None = None) -> Maker:
+    """The kernel's engine with the agent `program`, or else the one of this package.
+
+    What is built meanwhile changes nothing: all trials of a maker are run by one image. Raises
     `aqmlab.kernel.MissingError` if something must be installed.
     """
-    from aqmlab.engines import ENGINES, load
-    from aqmlab.kernel import RefusedError
+    from aqmlab import structure
+    from aqmlab.kernel import RefusedError, abilities, agent, engine, installed
 
-    engine = ENGINES["kernel"]
-    prepared = engine.prepare([cell.spec for cell in cells], say)
-    runner = load(engine.runner)
+    used = program or agent.find(say)
+    prepared = installed.prepare([cell.spec for cell in cells], say, used)
 
     def run(spec_json: str) -> Mapping[str, Any]:
-        refusal = engine.refusal(json.loads(spec_json))
+        spec = json.loads(spec_json)
+        refusal = structure.refusal(spec) or abilities.refusal(spec, used)
         if refusal is not None:
             raise RefusedError(refusal.problem, refusal.hint)
-        outcome: Mapping[str, Any] = runner(spec_json, **prepared.options)
-        return outcome
+        return engine.run_prepared(spec_json, **prepared.options)
 
-    return run, dict(prepared.versions)
+    return Maker(run, dict(prepared.versions), used)

@@ -4,7 +4,10 @@
 |----------------|----------------------------------------------------------------------------|
 | `format`       | the version of this layout                                                 |
 | `cell`, `says` | the cell's name, and the digest of what it says                            |
-| `trials`       | by seed: `recipe`, the run's `digest`, and its `record`                    |
+| `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the `spec` it was |
+
+`spec` is the trial to the letter, since reading it takes the guest's time as well. Beside the
+files of cells are the agents that made them (`agents`).
 
 A file is JSON under gzip, numbers exact. It is replaced as a whole each time a seed has ended,
 under a lock, so several processes may grow one set, and any of them may be killed.
@@ -16,6 +19,7 @@ import contextlib
 import gzip
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +27,18 @@ from typing import Any
 
 from aqmlab.failures import RequestError
 from aqmlab.parts import write_atomically
+from aqmlab.validate import agents
 from aqmlab.validate.grid import Cell
 
-FORMAT = 1
+FORMAT = 2
 PACKAGED = Path(__file__).with_name("reference")
 """The set that comes with the package."""
 _SUFFIX = ".json.gz"
+
+
+def machine_of(recipe: Mapping[str, str]) -> dict[str, str]:
+    """What of a recipe speaks of what made a trial, and not of the trial."""
+    return {key: value for key, value in recipe.items() if key not in ("grid", "spec")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +48,17 @@ class Trial:
     digest: str
     recipe: Mapping[str, str]
     record: Mapping[str, Any]
+    spec: str
+    """The trial as the kernel's engine was given it."""
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in the file."""
-        return {"recipe": dict(self.recipe), "digest": self.digest, "record": self.record}
+        return {
+            "recipe": dict(self.recipe),
+            "digest": self.digest,
+            "record": self.record,
+            "spec": self.spec,
+        }
 
     def same_result(self, other: Trial) -> bool:
         """Whether every byte of the result is the same, whatever made it."""
@@ -72,7 +89,7 @@ class Reference:
             return {}
         trials = {int(seed): trial for seed, trial in found["trials"].items()}
         return {
-            seed: Trial(one["digest"], one["recipe"], one["record"])
+            seed: Trial(one["digest"], one["recipe"], one["record"], one["spec"])
             for seed, one in sorted(trials.items())
         }
 
@@ -84,10 +101,15 @@ class Reference:
             there += len(set(self.trials(cell)) & set(cell.seeds))
         return there, wanted
 
-    def put(self, cell: Cell, seed: int, trial: Trial) -> None:
-        """Adds a trial, or replaces it; it is on the disk when this returns."""
+    def put(self, cell: Cell, seed: int, trial: Trial, program: Path | None = None) -> None:
+        """Adds a trial, or replaces it, and keeps the agent that made it, `program`.
+
+        Both are on the disk when this returns.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked():
+            if program is not None:
+                agents.keep(self.folder, program)
             trials = self.trials(cell) | {seed: trial}
             whole = {
                 "format": FORMAT,
@@ -104,6 +126,27 @@ class Reference:
             with self._locked():
                 for leftover in self.folder.glob(".*.tmp"):
                     leftover.unlink(missing_ok=True)
+
+    def usual_recipe(self) -> dict[str, str] | None:
+        """What made the most trials of the set; `None` if there is none."""
+        made = Counter(json.dumps(recipe, sort_keys=True) for recipe in self._recipes())
+        if not made:
+            return None
+        found: dict[str, str] = json.loads(max(made, key=lambda recipe: (made[recipe], recipe)))
+        return found
+
+    def prune_agents(self) -> None:
+        """Removes agents that no trial names."""
+        if agents.there(self.folder):
+            with self._locked():
+                agents.prune(self.folder, {recipe["agent"] for recipe in self._recipes()})
+
+    def _recipes(self) -> Iterator[dict[str, str]]:
+        """Of each trial, what it was made by, and what of that is the trial's own left out."""
+        for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
+            found = self._read(path)
+            for trial in found["trials"].values() if found else ():
+                yield machine_of(trial["recipe"])
 
     def strays(self, cells: Iterable[Cell]) -> list[Path]:
         """Files of cells that the grid no longer has."""

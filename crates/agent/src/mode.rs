@@ -1,0 +1,38 @@
+//! How a trial is run: with whose discipline, and where.
+
+/// Says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mode {
+    /// Whether our disciplines wait between the kernel's TCPs, not the kernel's own.
+    pub(crate) ours: bool,
+    /// Whether this is the host's own kernel, in real time, and not a machine made for the trial.
+    pub(crate) host: bool,
+}
+
+impl Mode {
+    /// What words say, each of which may be left out.
+    pub(crate) fn of(words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut mode = Self::default();
+        for word in words {
+            match word.as_str() {
+                "ours" => mode.ours = true,
+                "host" => mode.host = true,
+                _ => return Err(format!("`{word}`: it may be `ours` or `host`")),
+            }
+        }
+        Ok(mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_how_a_trial_is_run() {
+        let of = |text: &str| Mode::of(text.split_whitespace().map(Into::into));
+        assert_eq!(of(""), Ok(Mode::default()));
+        assert_eq!(of("ours host"), Ok(Mode { ours: true, host: true }));
+        assert!(of("our").is_err());
+    }
+}

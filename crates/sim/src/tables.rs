@@ -1,0 +1,115 @@
+//! The tables of a trial, from what an engine found: one code for all engines.
+//!
+//! An engine fills [`Findings`] and [`all`] makes every table of it, so a column is written once,
+//! and a table without rows has its columns too. Units are in the columns' names: seconds from the
+//! start of the trial, milliseconds of delay, megabits per second of IP packets. `NaN` stands for
+//! "there is no such value", or that the engine cannot tell.
+
+mod columns;
+mod conns;
+mod findings;
+mod flows;
+mod frame;
+mod queues;
+mod series;
+
+use aqmlab_core::Direction;
+use aqmlab_measure::jain;
+
+pub use findings::{
+    ConnFindings, Drops, EndCounts, Findings, FlowFindings, LinkFindings, QueueSample, Samples,
+    TcpEvents, TcpSample,
+};
+pub use frame::{Frame, QueueReport, settings};
+
+use crate::spec::Spec;
+use crate::table::{Column, Table, Words};
+
+/// All tables of a trial that was measured, by name.
+pub fn all(spec: &Spec, findings: &Findings) -> Vec<(&'static str, Table)> {
+    let view = View { spec, findings };
+    vec![
+        ("flows", view.flows()),
+        ("windows", view.windows()),
+        ("rtt", view.rtt()),
+        ("apps", view.apps()),
+        ("app_series", view.app_series()),
+        ("queues", view.queues()),
+        ("queue_drops", view.queue_drops()),
+        ("queue_series", view.queue_series()),
+        ("queue_gauges", view.queue_gauges()),
+        ("conns", view.conns()),
+        ("tcp_series", view.tcp_series()),
+        ("summary", view.summary()),
+    ]
+}
+
+/// The only table of a trial in which nothing was measured: what the links counted.
+pub fn unmeasured<'a>(
+    links: impl IntoIterator<Item = (&'a str, LinkCounts)>,
+) -> Vec<(&'static str, Table)> {
+    let mut names = Words::default();
+    let mut counts: [Vec<u64>; 4] = Default::default();
+    for (name, LinkCounts { packets_out, bytes_out, drops, marks }) in links {
+        names.push(name);
+        for (column, value) in counts.iter_mut().zip([packets_out, bytes_out, drops, marks]) {
+            column.push(value);
+        }
+    }
+    let [packets_out, bytes_out, drops, marks] = counts.map(Column::Count);
+    let columns = vec![
+        ("link", names.column()),
+        ("packets_out", packets_out),
+        ("bytes_out", bytes_out),
+        ("drops", drops),
+        ("marks", marks),
+    ];
+    vec![("links", Table::new(columns))]
+}
+
+/// What a link counted in the whole trial.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkCounts {
+    /// Packets that went onto it.
+    pub packets_out: u64,
+    /// Their IP bytes.
+    pub bytes_out: u64,
+    /// Packets that its discipline dropped.
+    pub drops: u64,
+    /// Packets that its discipline marked.
+    pub marks: u64,
+}
+
+/// Everything that tables are made from.
+struct View<'a> {
+    spec: &'a Spec,
+    findings: &'a Findings,
+}
+
+impl<'a> View<'a> {
+    fn name(&self, flow: usize) -> &'a str {
+        &self.spec.apps[flow].name
+    }
+
+    fn link(&self, link: usize) -> &'a str {
+        &self.spec.links[link].name
+    }
+
+    /// One row: what concerns the trial as a whole.
+    fn summary(&self) -> Table {
+        let mut columns = Vec::new();
+        for (direction, name) in [(Direction::Up, "jain_up"), (Direction::Down, "jain_down")] {
+            let shares: Vec<f64> = self
+                .ways()
+                .filter(|(flow, way, _)| {
+                    *way == direction && self.findings.flows[*flow].is_primary(*way)
+                })
+                .map(|(flow, _, report)| self.arrived(report, &self.findings.flows[flow]).0)
+                .collect();
+            columns.push((name, Column::Float(vec![jain(&shares).unwrap_or(f64::NAN)])));
+        }
+        columns.push(("events", Column::Count(vec![self.findings.events])));
+        columns.push(("packets", Column::Count(vec![self.findings.packets])));
+        Table::new(columns)
+    }
+}

@@ -1,0 +1,43 @@
+//! Columns under construction.
+
+use aqmlab_core::{Duration, Instant};
+use aqmlab_measure::Histogram;
+
+use crate::table::Column;
+
+/// Columns of numbers under construction, by name.
+pub(super) struct Numbers(Vec<(&'static str, Vec<f64>)>);
+
+impl Numbers {
+    /// No rows yet, and the columns of the row given, so that a table without rows has them.
+    pub(super) fn like<const N: usize>(row: [(&'static str, f64); N]) -> Self {
+        Self(row.iter().map(|(name, _)| (*name, Vec::new())).collect())
+    }
+
+    /// Adds a row, whose columns are those of every row.
+    pub(super) fn row<const N: usize>(&mut self, values: [(&'static str, f64); N]) {
+        for ((_, column), (_, value)) in self.0.iter_mut().zip(values) {
+            column.push(value);
+        }
+    }
+
+    pub(super) fn into_columns(self) -> impl Iterator<Item = (&'static str, Column)> {
+        self.0.into_iter().map(|(name, values)| (name, Column::Float(values)))
+    }
+}
+
+pub(super) fn ms(span: Option<Duration>) -> f64 {
+    span.map_or(f64::NAN, |span| span.as_nanos() as f64 / 1e6)
+}
+
+pub(super) fn seconds(at: Option<Instant>) -> f64 {
+    at.map_or(f64::NAN, Instant::as_secs_f64)
+}
+
+pub(super) fn count(value: Option<u64>) -> f64 {
+    value.map_or(f64::NAN, |value| value as f64)
+}
+
+pub(super) fn quantile_ms(histogram: &Histogram, q: f64) -> f64 {
+    ms(histogram.quantile(q))
+}

@@ -1,0 +1,261 @@
+//! What an engine found in a trial: plain data, whichever engine it was.
+
+use std::ops::Range;
+
+use aqmlab_apps::{App, Carries};
+use aqmlab_core::{Direction, Duration, Instant, Reason, Side};
+use aqmlab_measure::FlowReport;
+use aqmlab_node::PortLog;
+
+use super::frame::QueueReport;
+use crate::notes::Notes;
+use crate::spec::Spec;
+
+/// What an engine found in a trial.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// By application of the trial.
+    pub flows: Vec<FlowFindings>,
+    /// By link of the trial.
+    pub links: Vec<LinkFindings>,
+    /// In the order in which they were opened, those of datagrams included.
+    pub conns: Vec<ConnFindings>,
+    /// States at regular times; none if there were no such times.
+    pub samples: Option<Samples>,
+    /// Steps of the simulator; none elsewhere.
+    pub events: u64,
+    /// Packets sent by hosts.
+    pub packets: u64,
+}
+
+/// What was found of one application.
+#[derive(Debug)]
+pub struct FlowFindings {
+    /// What the taps tell.
+    pub report: FlowReport,
+    /// Which way its data go.
+    pub carries: Carries,
+    /// When it runs, within the interval of the statistics.
+    pub active: Range<Instant>,
+    /// Payload bytes that it read in that time, at home and on the internet.
+    pub read: [u64; 2],
+    /// Propagation both ways.
+    pub rtt_base: Duration,
+    /// What it measured by itself.
+    pub summary: Vec<(&'static str, f64)>,
+    /// What it noted as it ran.
+    pub notes: Notes,
+}
+
+impl FlowFindings {
+    /// What `app`, application number `flow` of the trial, tells at its end, and the trial of it;
+    /// `report` is what the taps do.
+    ///
+    /// # Panics
+    ///
+    /// If the trial has no such application.
+    pub fn new(spec: &Spec, flow: usize, app: &dyn App, report: FlowReport) -> Self {
+        let (told, way) = (spec.told(flow), &spec.apps[flow]);
+        let ended = app.ended().map_or(told.end, |at| at.clamp(told.start, told.end));
+        Self {
+            report,
+            carries: app.carries(),
+            active: told.start..ended,
+            read: [0; 2],
+            rtt_base: Duration::from_nanos(way.up.delay_ns)
+                + Duration::from_nanos(way.down.delay_ns),
+            summary: app.summary(Instant::from_nanos(spec.duration_ns)),
+            notes: Notes::default(),
+        }
+    }
+
+    /// Whether its data go this way.
+    pub(super) fn is_primary(&self, direction: Direction) -> bool {
+        match self.carries {
+            Carries::One(one) => one == direction,
+            Carries::Both => true,
+        }
+    }
+}
+
+impl Default for FlowFindings {
+    /// An application that never ran.
+    fn default() -> Self {
+        Self {
+            report: FlowReport::default(),
+            carries: Carries::Both,
+            active: Instant::ZERO..Instant::ZERO,
+            read: [0; 2],
+            rtt_base: Duration::ZERO,
+            summary: Vec::new(),
+            notes: Notes::default(),
+        }
+    }
+}
+
+/// What was found of one link and its discipline, in the whole trial where nothing else is said.
+#[derive(Clone, Debug, Default)]
+pub struct LinkFindings {
+    /// Packets that came.
+    pub offered: u64,
+    /// Packets that went onto the link.
+    pub sent: u64,
+    /// Their IP bytes.
+    pub sent_bytes: u64,
+    /// Seconds in which it was sending.
+    pub busy_s: f64,
+    /// Packets dropped, by reason.
+    pub drops: Drops,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets dropped, by application.
+    pub flow_drops: Vec<u64>,
+    /// Packets marked, by application.
+    pub flow_marks: Vec<u64>,
+    /// How long packets waited.
+    pub report: QueueReport,
+}
+
+impl LinkFindings {
+    /// What a port of ours counted, that was sending for `busy`; `report` says how long packets
+    /// waited.
+    pub fn of(log: &PortLog, busy: Duration, report: QueueReport) -> Self {
+        let drops = |reason: Reason| log.drops[reason.index()];
+        Self {
+            offered: log.offered,
+            sent: log.sent,
+            sent_bytes: log.sent_bytes,
+            busy_s: busy.as_secs_f64(),
+            drops: Drops {
+                overlimit: drops(Reason::Overlimit),
+                sojourn: drops(Reason::Sojourn),
+                early: drops(Reason::Early),
+                forced: Some(drops(Reason::Forced)),
+            },
+            marks: log.marks,
+            flow_drops: log.flow_drops.clone(),
+            flow_marks: log.flow_marks.clone(),
+            report,
+        }
+    }
+}
+
+/// Packets dropped, by reason.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drops {
+    /// For want of room.
+    pub overlimit: u64,
+    /// For having waited too long.
+    pub sojourn: u64,
+    /// By chance.
+    pub early: u64,
+    /// Above RED's upper threshold; `None` if they are among those by chance.
+    pub forced: Option<u64>,
+}
+
+/// What was found of one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnFindings {
+    /// The application, by its place in the trial.
+    pub flow: usize,
+    /// Its number within the application.
+    pub number: u32,
+    /// When it was opened.
+    pub opened: Instant,
+    /// When the first end had it established.
+    pub established: Option<Instant>,
+    /// When both ends were done with it.
+    pub closed: Option<Instant>,
+    /// Payload bytes read, at home and on the internet.
+    pub read: [u64; 2],
+    /// What its two TCPs counted, home first; `None` for datagrams.
+    pub tcp: Option<[EndCounts; 2]>,
+}
+
+impl Default for ConnFindings {
+    /// A connection of nothing.
+    fn default() -> Self {
+        Self {
+            flow: 0,
+            number: 0,
+            opened: Instant::ZERO,
+            established: None,
+            closed: None,
+            read: [0; 2],
+            tcp: None,
+        }
+    }
+}
+
+/// What one TCP counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EndCounts {
+    /// Segments sent, acknowledgements and retransmissions included.
+    pub segments_sent: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// What else happened.
+    pub events: TcpEvents,
+}
+
+/// What happened to a TCP; `None` where the engine cannot tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpEvents {
+    /// Expiries of the retransmission timer.
+    pub rtos: Option<u64>,
+    /// Tail loss probes.
+    pub tlps: Option<u64>,
+    /// Entries into fast recovery.
+    pub fast_recoveries: Option<u64>,
+    /// Reductions that were taken back.
+    pub spurious_undos: Option<u64>,
+    /// Reductions for a mark.
+    pub ece_reductions: Option<u64>,
+}
+
+/// States of TCPs and queues at regular times.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    /// In the order of time.
+    pub tcp: Vec<TcpSample>,
+    /// In the order of time.
+    pub queues: Vec<QueueSample>,
+}
+
+/// One TCP at one time.
+#[derive(Clone, Debug)]
+pub struct TcpSample {
+    /// When.
+    pub at: Instant,
+    /// Its place among the connections of the trial.
+    pub conn: u32,
+    /// Which end.
+    pub side: Side,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Slow-start threshold, once there is one.
+    pub ssthresh_bytes: Option<u64>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Bytes outstanding.
+    pub in_flight_bytes: u64,
+}
+
+/// One link at one time.
+#[derive(Clone, Debug)]
+pub struct QueueSample {
+    /// When.
+    pub at: Instant,
+    /// Its place among the links of the trial.
+    pub link: usize,
+    /// Packets that wait.
+    pub backlog_packets: u64,
+    /// Bytes that wait, as the discipline counts them.
+    pub backlog_bytes: u64,
+    /// Packets dropped so far.
+    pub drops: u64,
+    /// Packets marked so far.
+    pub marks: u64,
+    /// What the discipline shows of itself.
+    pub gauges: Vec<(&'static str, f64)>,
+}

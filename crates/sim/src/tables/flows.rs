@@ -1,0 +1,149 @@
+//! Flows: one row for each application and direction.
+
+use aqmlab_core::{Direction, Duration};
+use aqmlab_measure::{DirectionReport, Empty, Windows};
+
+use super::columns::{Numbers, ms, quantile_ms};
+use super::{FlowFindings, View};
+use crate::grain::Grain;
+use crate::table::{Column, Table, Words};
+
+impl View<'_> {
+    /// The rows of flow tables: each application and direction in which it sent something.
+    pub(super) fn ways(&self) -> impl Iterator<Item = (usize, Direction, &DirectionReport)> {
+        self.findings.flows.iter().enumerate().flat_map(|(flow, found)| {
+            Direction::BOTH
+                .into_iter()
+                .map(move |direction| {
+                    (flow, direction, &found.report.directions[direction.index()])
+                })
+                .filter(|(_, _, report)| {
+                    report.packets_sent > 0 || report.steps.iter().any(|&bytes| bytes > 0)
+                })
+        })
+    }
+
+    pub(super) fn flows(&self) -> Table {
+        let (mut names, mut directions, mut primary) = (Words::default(), Words::default(), vec![]);
+        let mut counts: [Vec<u64>; 5] = Default::default();
+        let (nobody, nothing) = (FlowFindings::default(), DirectionReport::default());
+        let mut numbers = Numbers::like(self.quantities(&nobody, Direction::Up, &nothing, 0));
+        for (flow, direction, report) in self.ways() {
+            let found = &self.findings.flows[flow];
+            names.push(self.name(flow));
+            directions.push(direction.name());
+            primary.push(found.is_primary(direction));
+            for (column, value) in counts.iter_mut().zip([
+                report.packets_sent,
+                report.packets_received,
+                report.bytes_sent,
+                report.bytes_received,
+                report.lost,
+            ]) {
+                column.push(value);
+            }
+            let retransmissions = self.retransmissions(flow, direction);
+            numbers.row(self.quantities(found, direction, report, retransmissions));
+        }
+        let [sent, received, bytes_sent, bytes_received, lost] = counts.map(Column::Count);
+        let mut columns = vec![
+            ("flow", names.column()),
+            ("direction", directions.column()),
+            ("primary", Column::Flag(primary)),
+            ("packets_sent", sent),
+            ("packets_received", received),
+            ("bytes_sent", bytes_sent),
+            ("bytes_received", bytes_received),
+            ("lost", lost),
+        ];
+        columns.extend(numbers.into_columns());
+        Table::new(columns)
+    }
+
+    /// What is measured of one way of a flow.
+    fn quantities(
+        &self,
+        found: &FlowFindings,
+        direction: Direction,
+        report: &DirectionReport,
+        retransmissions: u64,
+    ) -> [(&'static str, f64); 31] {
+        let (bits, seconds) = self.arrived(report, found);
+        let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
+        let active = || found.active.clone();
+        let [p5, p25, p50, p75, p95] = self
+            .fine_windows(Empty::Zero)
+            .quantiles(&report.steps, active(), quantiles)
+            .map_or([f64::NAN; 5], |rates| rates.map(|bps| bps / 1e6));
+        let filled = self.fine_windows(Empty::Skipped).series(&report.steps, active());
+        let filled_mean = filled.iter().map(|sample| sample.bps).sum::<f64>() / filled.len() as f64;
+        let base = ms(Some(found.rtt_base));
+        let rtt = |q| quantile_ms(&report.rtt, q);
+        [
+            ("loss_percent", 100.0 * report.loss_ratio()),
+            ("throughput_mean_mbit", bits / seconds / 1e6),
+            ("throughput_p5_mbit", p5),
+            ("throughput_p25_mbit", p25),
+            ("throughput_p50_mbit", p50),
+            ("throughput_p75_mbit", p75),
+            ("throughput_p95_mbit", p95),
+            ("throughput_nonempty_mean_mbit", filled_mean / 1e6),
+            ("goodput_mbit", goodput(found, direction)),
+            ("retransmissions", retransmissions as f64),
+            ("rtt_n", report.rtt.count() as f64),
+            ("rtt_min_ms", ms(report.rtt.min())),
+            ("rtt_mean_ms", ms(report.rtt.mean())),
+            ("rtt_p1_ms", rtt(0.01)),
+            ("rtt_p5_ms", rtt(0.05)),
+            ("rtt_p25_ms", rtt(0.25)),
+            ("rtt_p50_ms", rtt(0.5)),
+            ("rtt_p75_ms", rtt(0.75)),
+            ("rtt_p95_ms", rtt(0.95)),
+            ("rtt_p99_ms", rtt(0.99)),
+            ("rtt_max_ms", ms(report.rtt.max())),
+            ("rtt_base_ms", base),
+            ("induced_p25_ms", rtt(0.25) - base),
+            ("induced_p50_ms", rtt(0.5) - base),
+            ("induced_p75_ms", rtt(0.75) - base),
+            ("induced_p95_ms", rtt(0.95) - base),
+            ("owd_p50_ms", quantile_ms(&report.owd, 0.5)),
+            ("owd_p95_ms", quantile_ms(&report.owd, 0.95)),
+            ("owd_p99_ms", quantile_ms(&report.owd, 0.99)),
+            ("owd_max_ms", ms(report.owd.max())),
+            ("jitter_ms", ms(Some(report.jitter.mean))),
+        ]
+    }
+
+    fn fine_windows(&self, empty: Empty) -> Windows {
+        let Grain { step, window: width, .. } = Grain::of(self.spec);
+        Windows { step, width, empty }
+    }
+
+    /// Bits that arrived in the steps that begin while the flow runs, or in the one step within
+    /// which it runs, and how many seconds long those steps are.
+    pub(super) fn arrived(&self, report: &DirectionReport, found: &FlowFindings) -> (f64, f64) {
+        let (step, end) = (Grain::of(self.spec).step.as_nanos(), self.spec.duration_ns);
+        let active = &found.active;
+        if active.is_empty() {
+            return (0.0, 0.0);
+        }
+        let last = active.end.as_nanos().div_ceil(step);
+        let first = active.start.as_nanos().div_ceil(step).min(last - 1);
+        let seconds = ((last * step).min(end) - first * step) as f64 / 1e9;
+        let steps = report.steps.iter().take(last as usize).skip(first as usize);
+        (8.0 * steps.sum::<u64>() as f64, seconds)
+    }
+
+    fn retransmissions(&self, flow: usize, direction: Direction) -> u64 {
+        let sender = direction.receiver().peer().index();
+        let conns = self.findings.conns.iter().filter(|conn| conn.flow == flow);
+        conns.filter_map(|conn| conn.tcp).map(|ends| ends[sender].retransmissions).sum()
+    }
+}
+
+/// Payload read by the application of this direction, over the time that the flow ran.
+fn goodput(found: &FlowFindings, direction: Direction) -> f64 {
+    let read = found.read[direction.receiver().index()];
+    let ran: Duration = found.active.end.since(found.active.start);
+    8.0 * read as f64 / ran.as_secs_f64() / 1e6
+}

@@ -1,0 +1,74 @@
+//! What is measured when: the interval of the statistics and the steps of the series.
+
+use aqmlab_core::{Duration, Instant};
+use aqmlab_measure::{Histogram, Settings};
+
+use crate::grain::Grain;
+use crate::spec::Spec;
+
+/// What a meter of the trial `spec` is to measure.
+pub fn settings(spec: &Spec) -> Settings {
+    let (measure, grain) = (&spec.measure, Grain::of(spec));
+    let end = Instant::from_nanos(spec.duration_ns);
+    Settings {
+        from: Instant::from_nanos(measure.from_ns),
+        to: measure.to_ns.map_or(end, Instant::from_nanos),
+        window: grain.window,
+        step: grain.step,
+        end,
+        // A flow may have several connections, and a fair queue may let one of them pass
+        // another; so a gap is a loss only once many later packets have come.
+        reorders: true,
+        series: measure.series.then_some(grain.series_step),
+    }
+}
+
+/// The interval of the statistics, and the steps of what is kept over time.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    from: Instant,
+    to: Instant,
+    step: u64,
+    series: bool,
+}
+
+impl Frame {
+    /// That of the trial `spec`.
+    pub fn of(spec: &Spec) -> Self {
+        let Settings { from, to, .. } = settings(spec);
+        let (step, series) = (Grain::of(spec).series_step.as_nanos(), spec.measure.series);
+        Self { from, to, step, series }
+    }
+}
+
+/// What a link's queue did to the packets that it sent.
+#[derive(Clone, Debug, Default)]
+pub struct QueueReport {
+    /// How long packets waited, of those that left within the interval of the statistics.
+    pub sojourn: Histogram,
+    /// The longest wait in each step of the time series.
+    pub worst: Vec<Duration>,
+    /// Wait times summed over packets: by Little's law, backlog summed over time.
+    pub waited: Duration,
+    /// IP bytes that left within the interval.
+    pub bytes: u64,
+}
+
+impl QueueReport {
+    /// A packet of `ip_len` bytes left at `left`, after it had waited for `sojourn`.
+    #[inline]
+    pub fn note(&mut self, frame: &Frame, left: Instant, sojourn: Duration, ip_len: u32) {
+        if frame.series {
+            let step = (left.as_nanos() / frame.step) as usize;
+            if self.worst.len() <= step {
+                self.worst.resize(step + 1, Duration::ZERO);
+            }
+            self.worst[step] = self.worst[step].max(sojourn);
+        }
+        if frame.from <= left && left < frame.to {
+            self.sojourn.record(sojourn);
+            self.waited += sojourn;
+            self.bytes += u64::from(ip_len);
+        }
+    }
+}

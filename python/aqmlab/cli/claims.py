@@ -1,0 +1,167 @@
+"""`aqmlab claims`: holds the claims of papers against fresh results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from aqmlab.cli import options
+from aqmlab.cli.reproduce import DryRun, OneEngine, count, execute
+
+if TYPE_CHECKING:
+    from aqmlab.studies.claims import Check, Verdict
+    from aqmlab.studies.laboratory import Asked
+    from aqmlab.studies.study import Study
+
+StudyArg = Annotated[
+    Optional[str],  # noqa: UP045 (typer reads the annotation)
+    typer.Argument(metavar="[STUDY]", help="A study's name or folder; every study if absent."),
+]
+Ids = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--id", metavar="ID", help="Which claim, as 0-17; may be given again."),
+]
+Folder = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        metavar="DIR", help="Where trials go; with every study, a folder of each in here."
+    ),
+]
+
+
+def command(
+    study: StudyArg = None,
+    ids: Ids = None,
+    engine: OneEngine = "sim",
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    out: Folder = None,
+    as_json: options.AsJson = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with status 1 if a claim fails.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> int:
+    """Hold the claims of papers against fresh results.
+
+    A claim holds, fails, or cannot be judged; each comes with what was measured, over seeds.
+    """
+    from aqmlab.cli import console
+    from aqmlab.studies.laboratory import Asked
+
+    verdicts: list[Verdict] = []
+    shown: list[dict[str, Any]] = []
+    for found in _studies(study, ids):
+        asked = Asked(found.claim_seeds if seeds is None else seeds, engine)
+        folder = out if out is None or study is not None else out / found.name
+        # Of every study together, each has some of the claims.
+        named = [one for one in ids or () if study is not None or one in found.claims]
+        own = _judged(found, named, asked, folder, jobs, dry_run)
+        verdicts += own
+        shown += [{"study": found.name, **one.to_json()} for one in own]
+        if not as_json and own:
+            _print(found, own)
+    if as_json:
+        console.print_json(shown)
+    from aqmlab.studies.claims import FAILS
+
+    return int(strict and any(one.word == FAILS for one in verdicts))
+
+
+def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
+    """The study that is named, or those that have the claims, or all."""
+    from aqmlab import studies
+
+    if name is not None:
+        return [studies.load(name)]
+    every = [studies.load(one) for one in studies.names()]
+    if not ids:
+        return every
+    from aqmlab.errors import suggestion
+    from aqmlab.failures import RequestError
+
+    known = [number for one in every for number in one.claims]
+    for number in ids:
+        if number not in known:
+            raise RequestError(f"there is no claim `{number}`", suggestion(number, known))
+    return [one for one in every if any(number in one.claims for number in ids)]
+
+
+def _judged(
+    study: Study,
+    ids: list[str],
+    asked: Asked,
+    folder: Path | None,
+    jobs: int | None,
+    dry_run: bool,
+) -> list[Verdict]:
+    from aqmlab.api import complete
+    from aqmlab.studies.claims import judge
+    from aqmlab.studies.laboratory import Laboratory
+
+    claims = study.asked_claims(ids)
+    laboratory = Laboratory(study, asked, folder)
+    needs = [need for claim in claims for need in claim.needs]
+    if dry_run:
+        print(f"{study.name}: {len(claims)} claims, {count(laboratory, needs)}")
+        return []
+    complete(execute(laboratory, needs, jobs))
+    return list(judge(claims, laboratory))
+
+
+_STYLES = {"holds": "green", "fails": "bold red", "cannot be judged": "yellow"}
+
+
+def _print(study: Study, verdicts: list[Verdict]) -> None:
+    """A row per claim, and what all come to."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from aqmlab.cli import console
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("claim", "verdict", "the paper says", "measured"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("claim", "verdict"))
+    for one in verdicts:
+        says = f"{escape(one.claim.says)} [dim]({escape(one.claim.source)})[/]"
+        style = _STYLES[one.word]
+        table.add_row(one.claim.number, f"[{style}]{one.word}[/]", says, escape(measured(one)))
+    console.stdout().print(table)
+    words = Counter(one.word for one in verdicts)
+    told = ", ".join(f"{words[word]} {word}" for word in _STYLES if words[word])
+    console.talk(f"{study.name}: {len(verdicts)} claims: {told}")
+
+
+def measured(verdict: Verdict) -> str:
+    """What decided, in words."""
+    lines = []
+    if verdict.finding is not None:
+        checks = verdict.finding.checks
+        held = sum(check.holds for check in checks)
+        lines.append(sentence(verdict.finding.deciding))
+        if len(checks) > 1:
+            lines.append(f"{held} of {len(checks)} conditions")
+    if verdict.because:
+        lines.append(verdict.because)
+    if verdict.choices:
+        lines.append(f"given our choice of: {', '.join(verdict.choices)}")
+    return "; ".join(lines)
+
+
+def sentence(check: Check) -> str:
+    """A check as people read it."""
+    from aqmlab.cli.summary import number
+
+    low, high = check.interval
+    unit = f" {check.unit}" if check.unit else ""
+    slack = f" ± {check.slack:.0%}" if check.slack and check.relation == "≈" else ""
+    seeds = len(check.values)
+    share = f", {round(check.share * seeds)} of {seeds} seeds" if seeds > 1 else ""
+    return (
+        f"{check.what}: {number(check.middle)} [{number(low)}…{number(high)}]{unit} "
+        f"{check.relation} {number(check.bound)}{slack} (margin {check.middle_margin:+.0%}{share})"
+    )

@@ -1,0 +1,109 @@
+"""`aqmlab reproduce`: runs the experiments of a paper and draws its figures."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from aqmlab.cli import options
+
+if TYPE_CHECKING:
+    from aqmlab.campaign import Report
+    from aqmlab.studies.laboratory import Laboratory
+    from aqmlab.studies.trials import Trials
+
+StudyArg = Annotated[
+    str, typer.Argument(metavar="STUDY", help="A study's name, or the folder of one.")
+]
+Figures = Annotated[
+    Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
+    typer.Option("--figure", metavar="N", help="Which, as 3 or 3b; may be given again."),
+]
+OneEngine = Annotated[
+    str, typer.Option(metavar="ENGINE", help="What runs the trials: sim or kernel.")
+]
+Folder = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="DIR", help="Where all goes; results/STUDY-ENGINE-HASH if absent."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say how many trials would be run, and for what.")
+]
+
+
+def command(
+    study: StudyArg,
+    figure: Figures = None,
+    engine: OneEngine = "sim",
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    out: Folder = None,
+    dry_run: DryRun = False,
+) -> int:
+    """Run the experiments of a paper and draw its figures.
+
+    A trial is run once, whatever asks for it; the same command goes on where it was interrupted.
+    """
+    from aqmlab import studies
+    from aqmlab.api import complete
+    from aqmlab.studies import page
+    from aqmlab.studies.laboratory import Asked, Laboratory
+
+    found = studies.load(study)
+    wanted = found.asked_figures(figure or [])
+    asked = Asked(found.seeds if seeds is None else seeds, engine)
+    laboratory = Laboratory(found, asked, out)
+    needs = [one.needs for one in wanted]
+    if dry_run:
+        for one in wanted:
+            print(f"figure {one.number}: {count(laboratory, [one.needs])}")
+        print(f"all: {count(laboratory, needs)}")
+        return 0
+    report = execute(laboratory, needs, jobs)
+    shown = []
+    for drawn in page.draw(laboratory, wanted):
+        shown.append(drawn)
+        for path in drawn.paths:
+            print(path)
+    print(page.write(laboratory, shown, command_line()))
+    complete(report)
+    return 0
+
+
+def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
+    """How many trials, and how many of them are left."""
+    found = laboratory.count(needs)
+    left = f"{found.missing} to run" if found.missing < found.trials else "all to run"
+    return f"{found.trials} trials, {left}: {found.simulated_s:.0f} s of them"
+
+
+def execute(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> Report:
+    """Runs what is missing with a progress bar."""
+    from aqmlab.cli import console
+    from aqmlab.cli.progress import Bar
+    from aqmlab.failures import StoppedError
+
+    bar = Bar()
+    try:
+        report = laboratory.run(needs, jobs=jobs, progress=bar, say=console.talk)
+    except KeyboardInterrupt:
+        raise StoppedError(
+            f"interrupted; what was finished is kept in {laboratory.folder}",
+            "the same command goes on from here",
+        ) from None
+    finally:
+        bar.stop()
+    if report.run:
+        console.talk(f"time: {report.seconds:.1f} s for {report.run} trials")
+    console.talk(f"folder: {laboratory.folder}")
+    return report
+
+
+def command_line() -> str:
+    """The command that was given."""
+    return shlex.join(["aqmlab", *sys.argv[1:]])

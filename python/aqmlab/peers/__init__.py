@@ -1,0 +1,1 @@
+"""Other simulators, as engines that `aqmlab validate --peer` holds against the kernel."""

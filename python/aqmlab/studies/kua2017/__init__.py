@@ -1,0 +1,1 @@
+"""Kua, Nguyen, Armitage and Branch (2017): IoT flows in a home."""

@@ -1,0 +1,223 @@
+"""Runs what figures and claims need, and no trial twice.
+
+Every repetition of a scenario is a campaign of its own, in a folder of its own: STUDY/home/seed-1.
+It is planned whole, and of it only those trials are run that somebody needs; another figure, or
+more seeds, add to what is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aqmlab import campaign as campaigns
+from aqmlab import engines
+from aqmlab.api import Request, campaign_for, versions
+from aqmlab.campaign import Campaign, Progress, Report, Silence
+from aqmlab.engines import Say
+from aqmlab.failures import RequestError
+from aqmlab.parts import is_whole
+from aqmlab.plan import Plan
+from aqmlab.seeds import numbers, spelled
+from aqmlab.store import Folder, Trial
+from aqmlab.studies.selection import Selection
+from aqmlab.studies.study import Study
+from aqmlab.studies.trials import Trials
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How the trials of a study are to be run."""
+
+    seeds: str | int = 1
+    engine: str = "sim"
+    sets: tuple[str, ...] = ()
+    """Changes of the scenarios, for trying a study out; what the paper states is not to be bent."""
+    duration: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One repetition of a scenario: its campaign, where it goes, and what is needed of it."""
+
+    scenario: str
+    seed: int
+    campaign: Campaign
+    folder: Path
+    wanted: frozenset[str]
+
+    def unrecorded(self) -> list[Trial]:
+        """The needed trials that the folder's manifest does not have."""
+        known: dict[str, str | None] = {}
+        folder = Folder(self.folder)
+        if folder.exists():
+            manifest = folder.manifest()
+            digests = manifest.get("digests") or [None] * len(manifest["trials"])
+            names = (entry["id"] for entry in manifest["trials"])
+            known = dict(zip(names, digests, strict=True))
+        return [one for one in self.needed() if known.get(one.id) is None]
+
+    def missing(self) -> list[Trial]:
+        """The needed trials that are still to be run."""
+        folder = Folder(self.folder)
+        return [one for one in self.unrecorded() if not is_whole(folder.part_path(one.index))]
+
+    def needed(self) -> list[Trial]:
+        """The needed trials."""
+        return [one for one in self.campaign.trials if one.id in self.wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What would be run."""
+
+    trials: int
+    missing: int
+    simulated_s: float
+    """Seconds of the trials that are missing."""
+
+
+class Laboratory:
+    """The trials of a study in a folder, run as they are needed."""
+
+    def __init__(self, study: Study, asked: Asked, folder: Path | None = None) -> None:
+        if len(engines.named(asked.engine)) != 1:
+            raise RequestError("--engine: a study runs on one engine at a time")
+        self.study, self.asked = study, asked
+        self.folder = folder or default_folder(study, asked.engine)
+        self._plans: dict[str, Plan] = {}
+        self._campaigns: dict[tuple[str, int], Campaign] = {}
+
+    def plan(self, scenario: str) -> Plan:
+        """Every trial of a scenario, with every seed."""
+        if scenario not in self._plans:
+            self._plans[scenario] = self._request(scenario, self.asked.seeds).plan()
+        return self._plans[scenario]
+
+    def count(self, needs: Sequence[Trials]) -> Count:
+        """How many trials `needs` are, and how many of them are still to be run."""
+        parts = self._parts(needs)
+        durations = {one.id: one for part in parts for one in part.missing()}
+        plans = {
+            (part.scenario, one.id): one.spec["duration_ns"] / 1e9
+            for part in parts
+            for one in self.plan(part.scenario).trials
+        }
+        simulated_s = sum(plans[part.scenario, one.id] for part in parts for one in part.missing())
+        return Count(sum(len(part.wanted) for part in parts), len(durations), simulated_s)
+
+    def run(
+        self,
+        needs: Sequence[Trials],
+        *,
+        jobs: int | None = None,
+        progress: Progress | None = None,
+        say: Say | None = None,
+    ) -> Report:
+        """Runs what is missing of `needs`."""
+        parts = self._parts(needs, say)
+        together = _Together(progress or Silence())
+        open_parts = [part for part in parts if part.unrecorded()]
+        together.start(parts, open_parts)
+        report = Report()
+        started = time.monotonic()
+        for part in open_parts:
+            own = campaigns.run(
+                part.campaign, part.folder, jobs=jobs, progress=together, only=part.wanted
+            )
+            report.run += own.run
+            report.failed |= own.failed
+        together.finish()
+        report.seconds = time.monotonic() - started
+        return report
+
+    def results(self, *needs: Trials) -> Selection:
+        """What was found in the trials of `needs`, all of one scenario."""
+        parts = self._parts(needs)
+        wanted = {name for part in parts for name in part.wanted}
+        return Selection([part.folder for part in parts], wanted)
+
+    def _request(self, scenario: str, seeds: str | int) -> Request:
+        path = self.study.scenario(scenario, self.asked.engine)
+        asked = self.asked
+        return Request(path, asked.sets, (), seeds, asked.duration, asked.engine)
+
+    def _parts(self, needs: Sequence[Trials], say: Say | None = None) -> list[Part]:
+        wanted: dict[str, set[str]] = {}
+        for need in needs:
+            names = (one.id for one in need.of(self.plan(need.scenario)))
+            wanted.setdefault(need.scenario, set()).update(names)
+        return [
+            self._part(scenario, seed, wanted[scenario], say)
+            for scenario in wanted
+            for seed in numbers(self.asked.seeds)
+        ]
+
+    def _part(self, scenario: str, seed: int, wanted: set[str], say: Say | None) -> Part:
+        campaign = self._campaign(scenario, seed, say)
+        own = frozenset(one.id for one in campaign.trials if one.id in wanted)
+        return Part(scenario, seed, campaign, self.folder / scenario / f"seed-{seed}", own)
+
+    def _campaign(self, scenario: str, seed: int, say: Say | None) -> Campaign:
+        """The campaign of one repetition, whole."""
+        key = scenario, seed
+        if key not in self._campaigns:
+            plan = self.plan(scenario)
+            own = tuple(one for one in plan.trials if one.seed == seed)
+            request = self._request(scenario, f"{seed}-{seed}")
+            self._campaigns[key] = campaign_for(request, replace(plan, trials=own), say)
+        return self._campaigns[key]
+
+
+@dataclass(slots=True)
+class _Together:
+    """Tells of several campaigns as if they were one."""
+
+    told: Progress
+
+    def start(self, parts: Sequence[Part], open_parts: Sequence[Part]) -> None:
+        """Begins with the trials of all campaigns."""
+        trials = [one for part in parts for one in part.needed()]
+        self.told.begin(trials, [one for part in open_parts for one in part.missing()])
+
+    def finish(self) -> None:
+        """All campaigns have ended."""
+        self.told.tables()
+
+    def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
+        """One of the campaigns begins, which is no news."""
+
+    def moved(self, trial: Trial, seconds: float) -> None:
+        """Hands on."""
+        self.told.moved(trial, seconds)
+
+    def done(self, trial: Trial, problem: str | None) -> None:
+        """Hands on."""
+        self.told.done(trial, problem)
+
+    def tables(self) -> None:
+        """One of the campaigns has ended, which is no news."""
+
+
+def default_folder(study: Study, engine: str) -> Path:
+    """Where a study's trials go unless somebody says otherwise; another build has another."""
+    made_by = engines.identity(engine, versions())
+    return (
+        Path("results")
+        / f"{study.name}-{engine}-{hashlib.sha256(made_by.encode()).hexdigest()[:8]}"
+    )
+
+
+def seeds_text(seeds: str | int) -> str:
+    """The seeds as a caption says them.
+
+    >>> seeds_text(1), seeds_text(3), seeds_text("4-6")
+    ('seed 1', 'seeds 1 to 3', 'seeds 4-6')
+    """
+    text = spelled(seeds)
+    if isinstance(text, int):
+        return "seed 1" if text == 1 else f"seeds 1 to {text}"
+    return f"seed {text}" if text.isdecimal() else f"seeds {text}"

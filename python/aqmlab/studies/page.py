@@ -1,0 +1,110 @@
+"""The page of a study: its figures, each beside what it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.failures import RequestError
+from aqmlab.parts import write_atomically
+from aqmlab.studies.draw import Figure
+from aqmlab.studies.laboratory import Laboratory, seeds_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+    from aqmlab.figures.drawing import Drawing
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure that has been drawn."""
+
+    figure: Figure
+    drawings: Sequence[Drawing]
+    paths: Sequence[Path]
+
+
+def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
+    """Draws figures whose trials have been run, and saves them as PNG and SVG."""
+    from aqmlab.figures import save
+
+    for figure in figures:
+        drawings = list(_drawings(laboratory, figure))
+        yield Shown(figure, drawings, save(drawings, laboratory.folder / "figures"))
+
+
+def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
+    from aqmlab.figures.drawing import Drawing, styled
+
+    results = laboratory.results(figure.needs)
+    caption = _caption(laboratory, figure, results.made_by, results.digest)
+    with styled():
+        canvases = figure.form.draw(results)
+        for canvas in canvases:
+            _entitle(canvas, figure)
+    for number, canvas in enumerate(canvases):
+        part = f"-{number + 1}" if len(canvases) > 1 else ""
+        yield Drawing(f"{laboratory.study.name}-{figure.number}{part}", canvas, caption)
+
+
+def _entitle(canvas: Canvas, figure: Figure) -> None:
+    """Says above a single panel what it is, so that an image may stand alone."""
+    if len(canvas.axes) == 1 and not canvas.axes[0].get_title(loc="left"):
+        where = figure.condition.partition(";")[0]
+        canvas.axes[0].set_title(f"Fig. {figure.number}: {figure.title}, {where}")
+
+
+def _caption(laboratory: Laboratory, figure: Figure, made_by: str, digest: str | None) -> str:
+    seeds = laboratory.asked.seeds
+    over = "" if seeds_text(seeds) == "seed 1" else " (medians over them)"
+    legend = f" {figure.form.legend}." if figure.form.legend else ""
+    return (
+        f"Fig. {figure.number}: {figure.title}. {figure.condition}.{legend} "
+        f"{seeds_text(seeds).capitalize()}{over}; engine {made_by}; "
+        f"digest {digest or 'none: trials are missing'}."
+    )
+
+
+def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
+    """Writes the page into the study's folder."""
+    try:
+        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise RequestError("a page needs jinja2", "pip install jinja2") from None
+    packages = ("aqmlab.studies", "aqmlab.report")
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(name, ".") for name in packages]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    text = environment.get_template("study.html.j2").render(
+        study=laboratory.study,
+        command=command,
+        figures=[_entry(one) for one in shown],
+        scenarios=list(_scenarios(laboratory, shown)),
+    )
+    path = laboratory.folder / "index.html"
+    write_atomically(path, text.encode())
+    return path
+
+
+def _entry(shown: Shown) -> dict[str, Any]:
+    from aqmlab.report import image
+
+    return {
+        "number": shown.figure.number,
+        "title": shown.figure.title,
+        "images": [image(drawing) for drawing in shown.drawings],
+    }
+
+
+def _scenarios(laboratory: Laboratory, shown: Sequence[Shown]) -> Iterator[tuple[str, str]]:
+    """The name and text of each scenario that the figures are made from."""
+    for name in dict.fromkeys(one.figure.needs.scenario for one in shown):
+        path = laboratory.study.scenario(name, laboratory.asked.engine)
+        yield path.name, path.read_text(encoding="utf-8")

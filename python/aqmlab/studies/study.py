@@ -1,0 +1,143 @@
+"""The folder of a study, read."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import import_module, util
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.errors import suggestion
+from aqmlab.failures import RequestError
+from aqmlab.sources import file_text
+
+if TYPE_CHECKING:
+    from aqmlab.studies.claims import Claim
+    from aqmlab.studies.draw import Figure
+
+ABOUT = "study.toml"
+"""The file that makes a folder a study."""
+
+_KEYS = {"title": str, "paper": str, "seeds": int, "claim_seeds": int, "choices": dict}
+
+
+class Study:
+    """A paper's experiments: where its scenarios are, its figures and its claims.
+
+    `module` is the study's package, if it has one; a folder elsewhere has none.
+    """
+
+    def __init__(self, folder: Path, module: str | None = None) -> None:
+        self.folder = folder
+        self.name = folder.name
+        self._module = module
+        self._about = _read(folder / ABOUT)
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a line."""
+        return str(self._about["title"])
+
+    @property
+    def paper(self) -> str:
+        """The paper: authors, title, where and when."""
+        return str(self._about["paper"])
+
+    @property
+    def seeds(self) -> int:
+        """How many repetitions figures are drawn from."""
+        return int(self._about.get("seeds", 1))
+
+    @property
+    def claim_seeds(self) -> int:
+        """How many repetitions claims are judged over."""
+        return int(self._about.get("claim_seeds", 10))
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What the paper leaves open, by a short name: what was chosen, and why."""
+        return dict(self._about.get("choices", {}))
+
+    def scenario(self, name: str, engine: str) -> Path:
+        """The file of a scenario; an engine that needs another has `NAME.ENGINE.toml`."""
+        for file in (f"{name}.{engine}.toml", f"{name}.toml"):
+            if (self.folder / file).is_file():
+                return self.folder / file
+        known = [path.stem for path in self.folder.glob("*.toml") if path.name != ABOUT]
+        raise RequestError(
+            f"study {self.name}: there is no scenario `{name}`", suggestion(name, known)
+        )
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """The figures by their numbers in the paper, in its order."""
+        figures: Sequence[Figure] = self._part("figures").FIGURES
+        return {figure.number: figure for figure in figures}
+
+    @cached_property
+    def claims(self) -> dict[str, Claim]:
+        """The claims by their numbers, in order."""
+        claims: Sequence[Claim] = self._part("claims").CLAIMS
+        found = {claim.number: claim for claim in claims}
+        for claim in found.values():
+            for choice in claim.given:
+                if choice not in self.choices:
+                    raise RequestError(f"claim {claim.number}: {ABOUT} has no choice `{choice}`")
+        return found
+
+    def asked_figures(self, numbers: Sequence[str]) -> list[Figure]:
+        """The figures of `numbers`; "3" stands for 3a, 3b and 3c too. All, if there are none."""
+        if not numbers:
+            return list(self.figures.values())
+        found: dict[str, Figure] = {}
+        for number in numbers:
+            own = {key: one for key, one in self.figures.items() if _belongs(key, number)}
+            if not own:
+                hint = f"there are {', '.join(self.figures)}"
+                raise RequestError(f"study {self.name}: there is no figure `{number}`", hint)
+            found |= own
+        return list(found.values())
+
+    def asked_claims(self, numbers: Sequence[str]) -> list[Claim]:
+        """The claims of `numbers`; all, if there are none."""
+        for number in numbers:
+            if number not in self.claims:
+                hint = suggestion(number, self.claims)
+                raise RequestError(f"study {self.name}: there is no claim `{number}`", hint)
+        return [one for key, one in self.claims.items() if not numbers or key in numbers]
+
+    def _part(self, name: str) -> ModuleType:
+        if self._module is not None:
+            return import_module(f"{self._module}.{name}")
+        path = self.folder / f"{name}.py"
+        spec = util.spec_from_file_location(f"aqmlab_study_{self.name}_{name}", path)
+        if not path.is_file() or spec is None or spec.loader is None:
+            raise RequestError(f"study {self.name}: there is no {path.name}")
+        module = util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+def _belongs(number: str, asked: str) -> bool:
+    """Whether a figure is what was asked for, or a part of it: "3b" is one of "3"."""
+    rest = number.removeprefix(asked)
+    return number == asked or (rest != number and not rest[:1].isdigit())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        about = tomllib.loads(file_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise RequestError(f"{path}: {error}") from None
+    for name, value in about.items():
+        if name not in _KEYS:
+            raise RequestError(f"{path}: unknown key `{name}`", suggestion(name, _KEYS))
+        if type(value) is not _KEYS[name]:
+            raise RequestError(f"{path}: `{name}` is not a {_KEYS[name].__name__}")
+    for name in ("title", "paper"):
+        if name not in about:
+            raise RequestError(f"{path}: `{name}` is missing")
+    return about

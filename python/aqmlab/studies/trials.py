@@ -1,0 +1,55 @@
+"""Which trials of a study a figure or a claim needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from aqmlab.errors import suggestion
+from aqmlab.failures import RequestError
+from aqmlab.labels import condition_text
+
+if TYPE_CHECKING:
+    from aqmlab.plan import Plan, Trial
+
+Wanted = str | Sequence[str]
+"""A condition's value, or several."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The trials of a scenario under some conditions, all that are not named included.
+
+    >>> Trials("home", {"rate": "12/1 Mbit/s", "rtt": ("40 ms", "240 ms")}).scenario
+    'home'
+    """
+
+    scenario: str
+    where: Mapping[str, Wanted] = field(default_factory=dict)
+
+    def of(self, plan: Plan) -> list[Trial]:
+        """Those of a plan; raises `RequestError` where it has no such condition or value."""
+        wanted = {name: _several(value) for name, value in self.where.items()}
+        for name, values in wanted.items():
+            _check(plan, self.scenario, name, values)
+        return [
+            trial
+            for trial in plan.trials
+            if all(condition_text(trial.conditions[name]) in wanted[name] for name in wanted)
+        ]
+
+
+def _several(value: Wanted) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _check(plan: Plan, scenario: str, name: str, values: Sequence[str]) -> None:
+    if name not in plan.conditions:
+        problem = f"scenario {scenario}: nothing varies `{name}`"
+        raise RequestError(problem, suggestion(name, plan.conditions))
+    known = dict.fromkeys(condition_text(trial.conditions[name]) for trial in plan.trials)
+    for value in values:
+        if value not in known:
+            hint = f"there are {', '.join(known)}"
+            raise RequestError(f"scenario {scenario}: `{name}` is never `{value}`", hint)

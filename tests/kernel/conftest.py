@@ -1,0 +1,46 @@
+"""Leaves out what boots a machine where none can be booted, and says why."""
+
+from __future__ import annotations
+
+import pytest
+from aqmlab import kernel
+from aqmlab.kernel import agent, image, machine
+
+_BOOTS = ("boot", "vm")
+
+
+def missing() -> str | None:
+    """What must be there for a machine to be booted, and is not; nothing is built."""
+    try:
+        machine.find_qemu()
+        image.find_kernel()
+        for tool in image.TOOLS:
+            image._program(tool)
+        agent.where()
+    except kernel.MissingError as error:
+        return f"{error.problem} ({error.hint})"
+    return None
+
+
+@pytest.hookimpl(trylast=True)  # after those that were not asked for have been left out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects what cannot be run here."""
+    boots = [item for item in items if any(item.get_closest_marker(mark) for mark in _BOOTS)]
+    problem = missing() if boots else None
+    if problem is None:
+        return
+    items[:] = [item for item in items if item not in boots]
+    config.hook.pytest_deselected(items=boots)
+    config.stash[_LEFT_OUT] = f"{len(boots)} left out, no machine can be booted: {problem}"
+
+
+_LEFT_OUT = pytest.StashKey[str]()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Says what was left out."""
+    said = config.stash.get(_LEFT_OUT, None)
+    if said is not None:
+        terminalreporter.write_line(said, yellow=True)

@@ -1,0 +1,188 @@
+"""Choosing the disciplines and the place of the kernel engine, and the host as that place."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import aqmlab
+import pytest
+from aqmlab import _core, engines
+from aqmlab.api import Request
+from aqmlab.failures import RequestError
+from aqmlab.kernel import MachineError, MissingError, RefusedError, agent, host, image
+
+from .trials import app, text, trial
+
+LINES = """#!/bin/sh
+case $1 in
+check) exit 0;;
+missing) echo "$MISSING";;
+run) cat > /dev/null; {run};;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (("kernel",), ("kernel",)),
+        (("kernel", "ours"), ("kernel-ours",)),
+        (("sim,kernel", "ours,kernel"), ("sim", "kernel-ours", "kernel")),
+        (("kernel", "kernel", "host"), ("kernel-host",)),
+        (("kernel", "ours", "vm,host"), ("kernel-ours", "kernel-ours-host")),
+    ],
+)
+def test_disciplines_and_places_are_engines_of_their_own(asked, names) -> None:
+    assert engines.named(*asked) == names
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        (("kernel", "our"), "--discipline: unknown choice `our`"),
+        (("kernel", "ours", "moon"), "--place: unknown place `moon`"),
+        (("sim", "ours"), "--discipline ours: only the engine `kernel` has a choice"),
+        (("sim", "kernel", "host"), "--place host: only the engine `kernel` has a choice"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(asked, problem) -> None:
+    with pytest.raises(RequestError) as caught:
+        engines.named(*asked)
+    assert caught.value.problem == problem
+    assert caught.value.hint
+
+
+def test_the_command_says_what_was_chosen() -> None:
+    asked = Request("home", engine="kernel", discipline="ours", place="host")
+    assert asked.command() == "aqmlab run home --engine kernel --discipline ours --place host"
+
+
+def test_results_in_real_time_say_so() -> None:
+    made = engines.made_by("kernel-ours-host", {"host": "6.1", "agent": "9f"})
+    assert made == (
+        "kernel-ours-host (host 6.1, agent 9f; in real time, so digests differ from run to run)"
+    )
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Puts a script in the agent's place."""
+
+    def put(missing: str = "", run: str = "exit 1") -> Path:
+        program = tmp_path / "agent"
+        program.write_text(LINES.replace("{run}", run))
+        program.chmod(0o755)
+        monkeypatch.setenv("MISSING", missing)
+        monkeypatch.setattr(agent, "find", lambda say: program)
+        # `echo` of nothing is a line.
+        if not missing:
+            program.write_text(program.read_text().replace('echo "$MISSING"', "true"))
+        return program
+
+    return put
+
+
+def test_a_user_without_rights_is_told_so(fake) -> None:
+    fake("network namespaces cannot be made: no; it takes root (CAP_SYS_ADMIN and CAP_NET_ADMIN)")
+    with pytest.raises(MissingError, match="it takes root") as caught:
+        host.prepare([], print)
+    assert str(caught.value.hint).startswith("run it as root")
+
+
+def test_a_module_that_is_missing_is_named(fake) -> None:
+    fake(
+        "the kernel has no `netem` (module sch_netem)\nthe kernel has no `codel` (module sch_codel)"
+    )
+    with pytest.raises(MissingError, match="no `netem`") as caught:
+        host.prepare([trial(app("a", "bulk"), kind="codel")], print)
+    assert "sudo modprobe -a sch_netem sch_codel" in str(caught.value.hint)
+    assert "--discipline ours" in str(caught.value.hint)
+
+
+def test_a_tool_that_is_missing_is_named(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake()
+    monkeypatch.setattr(image, "tools_path", lambda: "/nowhere")
+    with pytest.raises(MissingError, match="`ip` is not installed"):
+        host.prepare_for_ours([], print)
+
+
+def test_an_agent_that_dies_is_reported(fake) -> None:
+    program = fake(run="echo it went wrong >&2; exit 3")
+    with pytest.raises(MachineError) as caught:
+        host.run_prepared(text(trial()), program=str(program), ours=True)
+    assert caught.value.hint == "it went wrong"
+
+
+def test_what_the_agent_refuses_is_refused(fake) -> None:
+    program = fake(run="""echo .; echo '{"refused": "apps: too many"}'""")
+    passed: list[float] = []
+    with pytest.raises(RefusedError, match="apps: too many"):
+        host.run_prepared(text(trial()), program=str(program), ours=True, progress=passed.append)
+    assert passed == [1.0]
+
+
+# --- On this very host, where it can -----------------------------------------------------------
+
+
+@pytest.fixture
+def program() -> str:
+    """The agent, where this host can run a trial on disciplines of ours."""
+    try:
+        return str(host.prepare_for_ours([], lambda _: None).options["program"])
+    except MissingError as error:
+        pytest.skip(f"this host cannot be the place: {error.problem}")
+
+
+@pytest.mark.vm
+def test_a_home_on_this_host_fills_its_line(program: str) -> None:
+    """With room for what a busy host does to a trial in real time."""
+    load = app("load", "cbr", payload=1_172, rate=1_500_000, direction="down")
+    spec = trial(load, limit=20, seconds=3)
+    spec["links"][1]["rate_bps"] = 1_000_000
+    spec["measure"] = {"from_ns": 1_000_000_000}
+    before = Path("/proc/net/dev").read_text().count("\n")
+    tables = host.run_prepared(text(spec), program=program, ours=True)["tables"]
+    assert Path("/proc/net/dev").read_text().count("\n") == before
+    model = _core.run(text(spec))["tables"]
+    here, wanted = (
+        (run["queues"]["throughput_mbit"][1], run["flows"]["owd_p50_ms"][0])
+        for run in (tables, model)
+    )
+    assert here == pytest.approx(wanted, rel=0.1), "throughput, one-way delay"
+    assert tables["queues"]["drops_overlimit"][1] == sum(tables["queue_drops"]["drops"]) > 50
+
+
+@pytest.mark.vm
+def test_kill_9_leaves_neither_process_nor_namespace(program: str) -> None:
+    spec = json.dumps(trial(app("ping", "ping", interval=100_000_000), seconds=60))
+    call = "import sys; from aqmlab.kernel import host; host.run_prepared(sys.argv[1], "
+    call += "program=sys.argv[2], ours=True, progress=lambda s: print(s, flush=True))"
+    caller = subprocess.Popen(
+        [sys.executable, "-c", call, spec, program],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(aqmlab.__file__).parents[1])},
+    )
+    assert caller.stdout is not None and caller.stdout.readline() == "1.0\n"
+    children = Path(f"/proc/{caller.pid}/task/{caller.pid}/children").read_text().split()
+    assert len(children) == 1
+    caller.send_signal(signal.SIGKILL)
+    caller.wait()
+    deadline = time.monotonic() + 10
+    while _alive(children[0]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(children[0])
+
+
+def _alive(process: str) -> bool:
+    status = Path(f"/proc/{process}/stat")
+    try:
+        return status.read_text().split(")")[1].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,133 @@
+"""What makes a claim hold."""
+
+import math
+
+import pytest
+from aqmlab import studies
+from aqmlab.failures import RequestError
+from aqmlab.studies.claims import (
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Check,
+    Claims,
+    Finding,
+    about,
+    above,
+    alike,
+    below,
+    interval,
+    judge,
+    more,
+    not_less,
+)
+from aqmlab.studies.laboratory import Asked, Laboratory
+
+
+def seeds(*values):
+    return {number: float(value) for number, value in enumerate(values, 1)}
+
+
+@pytest.mark.parametrize(
+    ("check", "margin"),
+    [
+        (below("x", seeds(1.5), 2), 0.25),
+        (below("x", seeds(2.1), 2), -0.05),
+        (below("x", seeds(2.1), 2, slack=0.1), 0.05),
+        (above("x", seeds(3), 2), 0.5),
+        (above("x", seeds(1), 2, slack=0.1), -0.4),
+        (about("x", seeds(110), 100, within=0.25), 0.15),
+        (about("x", seeds(70), 100, within=0.25), -0.05),
+        (below("x", seeds(0), 0), 0.0),
+        (more("x", seeds(3), seeds(1), times=2), 0.5),
+    ],
+)
+def test_a_margin_is_a_share_of_the_bound(check: Check, margin: float) -> None:
+    assert check.middle_margin == pytest.approx(margin)
+    assert check.holds == (margin >= 0)
+
+
+def test_a_check_holds_in_four_of_five_seeds():
+    assert below("x", seeds(1, 1, 1, 1, 3), 2).holds
+    assert not below("x", seeds(1, 1, 1, 3, 3), 2).holds
+
+
+def test_a_printed_number_is_held_against_the_median():
+    assert about("x", seeds(60, 90, 100, 140, 150), 100).holds
+    assert not alike("x", seeds(60, 90, 100, 140, 150), seeds(*[100] * 5), within=0.25).holds
+
+
+def test_an_ordering_compares_within_a_seed():
+    check = more("x", seeds(2, 20, 200), seeds(1, 10, 100))
+    assert check.values == seeds(2, 2, 2)
+    assert not more("x", seeds(1, 1, 1), seeds(1, 1, 1)).holds
+    assert not_less("x", seeds(1, 1, 0.97), seeds(1, 1, 1), slack=0.05).holds
+    assert more("x", seeds(1, 1, 1), seeds(0, 0, 0)).holds  # nothing at all is less
+
+
+def test_a_finding_needs_all_its_checks_or_the_share_it_names():
+    good, bad = below("good", seeds(1), 2), below("bad", seeds(3), 2)
+    assert Finding([good, good]).verdict == HOLDS
+    assert Finding([good, bad]).verdict == FAILS
+    assert Finding([good, bad]).deciding is bad
+    assert Finding([good, bad], share=0.5).verdict == HOLDS
+    assert Finding([good, bad], share=0.5).deciding is good
+
+
+def test_a_general_sentence_bears_an_even_case_but_none_that_is_reversed():
+    good, even, bad = (
+        more("x", seeds(*values), seeds(1, 1, 1, 1, 1))
+        for values in ((2, 2, 2, 2, 2), (2, 2, 2, 0.9, 0.9), (0.5, 0.5, 0.5, 0.5, 2))
+    )
+    assert Finding.in_general([*[good] * 9, even]).verdict == HOLDS
+    assert Finding.in_general([*[good] * 8, even, even]).verdict == FAILS
+    assert Finding.in_general([*[good] * 9, bad]).verdict == FAILS
+    assert Finding.in_general([*[good] * 9, bad]).deciding is bad
+
+
+@pytest.mark.parametrize("count", range(1, 40))
+def test_an_interval_holds_the_median_of_nineteen_samples_in_twenty(count: int) -> None:
+    low, high = interval(range(count))
+    outside = 2 * sum(math.comb(count, k) for k in range(low + 1)) / 2**count
+    assert low + high == count - 1
+    assert outside <= 0.05 or low == 0  # of fewer than six there is none
+
+
+def test_a_number_names_one_claim_only():
+    claims = Claims()
+    claims("1-1", "here", "so")(lambda n: None)
+    with pytest.raises(RequestError, match="two claims `1-1`"):
+        claims("1-1", "there", "so too")(lambda n: None)
+
+
+def judged(tiny, out, count):
+    study = studies.load(tiny)
+    laboratory = Laboratory(study, Asked(count), out)
+    claims = study.asked_claims([])
+    laboratory.run([need for claim in claims for need in claim.needs], jobs=1)
+    return {one.claim.number: one for one in judge(claims, laboratory)}
+
+
+def test_claims_are_judged_over_seeds(tiny, tmp_path):
+    found = judged(tiny, tmp_path / "out", 3)
+    assert [one.word for one in found.values()] == [HOLDS, FAILS, UNKNOWN]
+    assert found["9-3"].because == "nobody can be asked"
+    plain = found["9-1"].to_json()
+    assert plain["given"] == {"buffer": "The paper names none; 30 packets."}
+    assert plain["deciding"]["seeds"] == 3
+    low, high = plain["deciding"]["interval"]
+    assert low <= plain["deciding"]["value"] <= high
+
+
+def test_an_ordering_of_one_run_is_not_judged(tiny, tmp_path):
+    found = judged(tiny, tmp_path / "out", 1)
+    assert found["9-1"].word == UNKNOWN
+    assert "at least 3 seeds" in found["9-1"].because
+    assert found["9-2"].word == FAILS
+
+
+def test_a_choice_that_nobody_explains_is_a_mistake(tiny):
+    path = tiny / "claims.py"
+    path.write_text(path.read_text("utf-8").replace('"buffer"', '"window"'), encoding="utf-8")
+    with pytest.raises(RequestError, match="no choice `window`"):
+        _ = studies.load(tiny).claims

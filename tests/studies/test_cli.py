@@ -1,0 +1,73 @@
+"""`aqmlab reproduce`, `aqmlab claims` and `aqmlab list studies`."""
+
+import json
+
+import pytest
+from aqmlab.cli import status_of
+
+
+def test_reproduce_draws_each_figure_and_a_page(tiny, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert status_of(["reproduce", str(tiny), "--out", str(out), "--jobs", "1"]) == 0
+    printed = capsys.readouterr().out.split()
+    assert str(out / "figures" / "tiny-1a.png") in printed
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert page.count("<img") == 3
+    for expected in ("A tiny study", "Fig. 1b: Delays of a short path", "digest", "sim (core"):
+        assert expected in page
+    for name in ("1a", "1b", "12"):
+        assert (out / "figures" / f"tiny-{name}.svg").read_text("utf-8").startswith("<?xml")
+    again = (out / "figures" / "tiny-1a.png").read_bytes()
+    assert status_of(["reproduce", str(tiny), "--out", str(out), "--figure", "1a"]) == 0
+    assert (out / "figures" / "tiny-1a.png").read_bytes() == again
+
+
+def test_reproduce_counts_before_it_runs(tiny, tmp_path, capsys):
+    asked = ["reproduce", str(tiny), "--out", str(tmp_path / "out"), "--seeds", "2", "--dry-run"]
+    assert status_of([*asked, "--figure", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "figure 1a: 8 trials, all to run: 16 s of them",
+        "figure 1b: 4 trials, all to run: 8 s of them",
+        "all: 8 trials, all to run: 16 s of them",
+    ]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reproduce", "kua2018"], "did you mean `kua2017`"),
+        (["reproduce", "kua2017", "--figure", "7"], "there is no figure `7`"),
+        (["claims", "kua2017", "--id", "0-99"], "there is no claim `0-99`"),
+        (["claims", "--id", "0-99"], "there is no claim `0-99`"),
+        (["claims", "kua2017", "--seeds", "none"], "seeds"),
+    ],
+)
+def test_a_slip_is_named(arguments, said, capsys):
+    assert status_of(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_claims_prints_verdicts_and_fails_only_when_told_to(tiny, tmp_path, capsys):
+    asked = ["claims", str(tiny), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    assert status_of(asked) == 0
+    printed = capsys.readouterr()
+    assert "tiny: 3 claims: 1 holds, 1 fails, 1 cannot be judged" in printed.err
+    assert "A FIFO delays calls." in printed.out
+    assert "given our choice of: buffer" in " ".join(printed.out.split())
+    assert status_of([*asked, "--strict"]) == 1
+    assert status_of([*asked, "--strict", "--id", "9-1"]) == 0
+    capsys.readouterr()
+    assert status_of([*asked, "--json", "--id", "9-2"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["study"], found["id"], found["verdict"]) == ("tiny", "9-2", "fails")
+    assert found["deciding"]["margin"] < 0
+
+
+def test_studies_are_listed(capsys):
+    assert status_of(["list", "studies", "--json"]) == 0
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert found["kua2017"]["figures"][0] == "2a"
+    assert status_of(["list", "studies"]) == 0
+    assert "figures: 2a to 5d (11)" in capsys.readouterr().out

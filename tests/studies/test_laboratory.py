@@ -1,0 +1,94 @@
+"""What a study needs is run, and nothing twice."""
+
+import json
+
+import pytest
+from aqmlab import studies
+from aqmlab.failures import RequestError
+from aqmlab.studies.laboratory import Asked, Laboratory
+from aqmlab.studies.trials import Trials
+
+SHORT = Trials("home", {"rtt": "20 ms"})
+ALL = Trials("home")
+
+
+def laboratory(tiny, out, seeds=1, **more):
+    return Laboratory(studies.load(tiny), Asked(seeds, **more), out)
+
+
+def test_trials_that_several_ask_for_are_run_once(tiny, tmp_path):
+    first = laboratory(tiny, tmp_path / "out")
+    assert first.count([SHORT, ALL, SHORT]).trials == 4
+    assert first.run([SHORT], jobs=1).run == 2
+    assert first.run([SHORT, ALL], jobs=1).run == 2
+    assert laboratory(tiny, tmp_path / "out").run([ALL, SHORT]).run == 0
+
+
+def test_more_seeds_add_to_what_is_there(tiny, tmp_path):
+    laboratory(tiny, tmp_path / "out").run([SHORT], jobs=1)
+    more = laboratory(tiny, tmp_path / "out", 3)
+    count = more.count([SHORT])
+    assert (count.trials, count.missing, count.simulated_s) == (6, 4, 8.0)
+    assert more.run([SHORT], jobs=1).run == 4
+    assert more.results(SHORT).table("flows")["seed"].unique().sort().to_list() == [1, 2, 3]
+
+
+def test_a_digest_is_of_the_trials_that_are_asked_for_only(tiny, tmp_path):
+    alone, grown = (laboratory(tiny, tmp_path / name) for name in ("alone", "grown"))
+    alone.run([SHORT], jobs=1)
+    grown.run([ALL], jobs=1)
+    assert alone.results(SHORT).digest == grown.results(SHORT).digest
+    assert grown.results(ALL).digest != grown.results(SHORT).digest
+    assert grown.results(SHORT).table("trials").height == 2
+
+
+def test_a_finished_trial_whose_tables_were_never_written_is_not_run_again(tiny, tmp_path):
+    first = laboratory(tiny, tmp_path / "out")
+    first.run([SHORT], jobs=1)
+    path = tmp_path / "out" / "home" / "seed-1" / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    del manifest["digests"], manifest["tables"]  # as if it had been killed before it wrote them
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    again = laboratory(tiny, tmp_path / "out")
+    assert again.count([SHORT]).missing == 0
+    assert again.run([SHORT], jobs=1).run == 0
+    assert again.results(SHORT).digest
+
+
+def test_progress_hears_of_all_campaigns_as_one(tiny, tmp_path):
+    heard = []
+
+    class Listener:
+        def begin(self, trials, missing):
+            heard.append(("begin", len(trials), len(missing)))
+
+        def moved(self, trial, seconds):
+            pass
+
+        def done(self, trial, problem):
+            heard.append(("done", problem))
+
+        def tables(self):
+            heard.append(("tables",))
+
+    laboratory(tiny, tmp_path / "out", 2).run([SHORT], jobs=1, progress=Listener())
+    assert heard == [("begin", 4, 4), *[("done", None)] * 4, ("tables",)]
+
+
+def test_what_no_trial_has_is_named(tiny, tmp_path):
+    own = laboratory(tiny, tmp_path / "out")
+    with pytest.raises(RequestError, match=r"(?s)never `30 ms`.*there are 20 ms, 60 ms"):
+        own.count([Trials("home", {"rtt": "30 ms"})])
+    with pytest.raises(RequestError, match=r"(?s)nothing varies `qdics`.*did you mean `qdisc`"):
+        own.count([Trials("home", {"qdics": "FQ"})])
+    with pytest.raises(RequestError, match=r"(?s)no scenario `hom`.*did you mean `home`"):
+        own.count([Trials("hom")])
+
+
+def test_an_engine_may_have_a_scenario_of_its_own(tiny):
+    study = studies.load(tiny)
+    (tiny / "home.kernel.toml").write_text("", encoding="utf-8")
+    assert study.scenario("home", "sim").name == "home.toml"
+    assert study.scenario("home", "kernel").name == "home.kernel.toml"
+    with pytest.raises(RequestError, match="one engine at a time"):
+        Laboratory(study, Asked(engine="sim,kernel"))

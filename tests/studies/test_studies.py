@@ -1,0 +1,68 @@
+"""The studies of the package are whole; one of them end to end."""
+
+import pytest
+from aqmlab import studies
+from aqmlab.failures import RequestError
+from aqmlab.studies.claims import HOLDS, UNKNOWN, judge
+from aqmlab.studies.laboratory import Asked, Laboratory
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_what_figures_and_claims_need_can_be_run(name, tmp_path):
+    study = studies.load(name)
+    laboratory = Laboratory(study, Asked(1), tmp_path / "out")
+    needs = [figure.needs for figure in study.figures.values()]
+    needs += [need for claim in study.claims.values() for need in claim.needs]
+    for need in needs:
+        assert need.of(laboratory.plan(need.scenario))
+    for claim in study.claims.values():
+        assert claim.says.endswith(".") and claim.source and claim.needs
+
+
+def test_every_numbered_claim_of_kua2017_is_there():
+    claims = studies.load("kua2017").claims
+    assert [f"0-{number:02}" for number in range(1, len(claims) + 1)] == list(claims)
+    assert len(claims) >= 45
+
+
+def test_a_number_stands_for_its_parts_but_for_no_other_number():
+    figures = studies.load("kua2017")
+    assert [one.number for one in figures.asked_figures(["3"])] == ["3a", "3b", "3c"]
+    assert [one.number for one in figures.asked_figures(["3b", "4"])] == ["3b", "4"]
+
+
+def test_the_tiny_study_tells_1_from_12(tiny):
+    assert [one.number for one in studies.load(tiny).asked_figures(["1"])] == ["1a", "1b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("title = 'x'", "`paper` is missing"),
+        ("titel = 'x'", "unknown key `titel`.*did you mean `title`"),
+        ("title = 3", "`title` is not a str"),
+        ("title = ", "study.toml"),
+    ],
+)
+def test_a_mistake_in_what_a_study_says_of_itself_is_named(tiny, text, said):
+    (tiny / "study.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(RequestError, match=f"(?s){said}"):
+        studies.load(tiny)
+
+
+def test_a_folder_that_is_no_study_is_refused(tmp_path):
+    with pytest.raises(RequestError, match=r"holds no study\.toml"):
+        studies.load(tmp_path)
+
+
+def test_claims_of_kua2017_are_judged_in_a_short_run(tmp_path):
+    study = studies.load("kua2017")
+    short = ("measure.from=5 s", "measure.to=15 s", "duration=15 s")
+    laboratory = Laboratory(study, Asked(1, sets=short), tmp_path / "out")
+    claims = study.asked_claims(["0-13", "0-17", "0-12"])
+    assert laboratory.run([need for claim in claims for need in claim.needs]).run == 12
+    found = {one.claim.number: one for one in judge(claims, laboratory)}
+    assert found["0-13"].word == found["0-17"].word == HOLDS
+    assert found["0-12"].word == UNKNOWN
+    assert found["0-17"].finding.deciding.middle < 2
+    assert "windows" in found["0-17"].choices
