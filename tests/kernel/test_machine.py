@@ -6,6 +6,8 @@ import gzip
 import lzma
 import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -110,6 +112,30 @@ def test_a_slow_machine_that_goes_on_is_left_alone(qemu) -> None:
     tick = "printf . >> $place/progress; sleep 0.4"
     made = qemu("; ".join([tick] * 6) + '; echo "{}" > $place/result; exit 1')
     assert machine.run(made, "{}", seed=1, patience_s=1.5) == "{}\n"
+
+
+def test_time_in_which_others_had_the_processor_is_not_counted_as_hanging(
+    qemu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = time.monotonic()
+    monkeypatch.setattr(machine, "_starved_s", lambda pid: 0.9 * (time.monotonic() - started))
+    made = qemu('sleep 1.2; echo "{}" > $place/result; exit 1')
+    assert machine.run(made, "{}", seed=1, patience_s=0.6) == "{}\n"
+
+
+def test_two_processes_on_one_processor_wait_for_each_other() -> None:
+    spin = [sys.executable, "-c", "while True: pass"]
+    one = min(os.sched_getaffinity(0))
+    with subprocess.Popen(spin) as first, subprocess.Popen(spin) as second:
+        for process in (first, second):
+            os.sched_setaffinity(process.pid, {one})
+        deadline = time.monotonic() + 20
+        while machine._starved_s(first.pid) < 0.05 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        waited_s = machine._starved_s(first.pid)
+        first.kill()
+        second.kill()
+    assert waited_s >= 0.05
 
 
 def test_the_digest_of_the_machine_moves_with_its_options_and_firmware(

@@ -20,7 +20,7 @@ from aqmlab.kernel.errors import MachineError, RefusedError
 
 _PATIENCE_S = 300.0
 """Seconds of ours in which the guest boots, and in which each second of a trial passes, however
-slow and busy the machine."""
+slow the machine; time in which other processes had the processor does not count."""
 
 _TYPES = {"float": np.float64, "count": np.uint64, "flag": np.bool_}
 

@@ -7,6 +7,7 @@ reach the guest: no network, no disk, no keyboard, no clock but the virtual one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -69,7 +70,7 @@ def run(
     With `ours`, the simulator's disciplines take the place of the kernel's. The file `captures`
     gets what the taps saw, first that at home, if the trial keeps its packets.
     It hangs when it is not done after `timeout_s`, or when no second of the trial passes in
-    `patience_s`, both of our time.
+    `patience_s`, both of our time, less what it spent waiting for a processor that others had.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
@@ -185,7 +186,7 @@ def _wait(
                 try:
                     return machine.wait(_POLL_S)
                 except subprocess.TimeoutExpired:
-                    now = time.monotonic()
+                    now = time.monotonic() - _starved_s(machine.pid)
                 before = seconds, handed_out
                 seconds = _size(place / "progress")
                 handed_out = _size(place / "result") + _size(place / "captures")
@@ -198,6 +199,20 @@ def _wait(
             if machine.poll() is None:
                 machine.kill()
                 machine.wait()
+
+
+def _starved_s(pid: int) -> float:
+    """How long a process's threads have waited for a processor; 0 where the system does not say.
+
+    The second number of /proc/PID/task/TID/schedstat, in nanoseconds (Linux,
+    Documentation/scheduler/sched-stats.rst). QEMU's threads take turns, so their sum is hardly more
+    than the time that passed.
+    """
+    waited_ns = 0
+    for path in Path("/proc", str(pid), "task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, IndexError, ValueError):  # a thread may have ended
+            waited_ns += int(path.read_text().split()[1])
+    return waited_ns / 1e9
 
 
 def _size(path: Path) -> int:
