@@ -49,7 +49,7 @@ FIGURES = (
 """
 
 CLAIMS = """
-from aqmlab.studies.claims import Claims, Finding, below, more
+from aqmlab.studies.claims import Claims, about, below, more
 from aqmlab.studies.numbers import Unjudged
 from aqmlab.studies.trials import Trials
 
@@ -75,6 +75,11 @@ def _(n):
 @CLAIMS("9-3", "Sec. 2", "People are happy.", SHORT)
 def _(n):
     raise Unjudged("nobody can be asked")
+
+
+@CLAIMS("9-4", "Sec. 2", "Three calls need 240 kbit/s.")
+def _():
+    return about("three calls", 3 * 80, 240, "kbit/s", within=0.01)
 """
 
 

@@ -110,13 +110,22 @@ def judged(tiny, out, count):
 
 def test_claims_are_judged_over_seeds(tiny, tmp_path):
     found = judged(tiny, tmp_path / "out", 3)
-    assert [one.word for one in found.values()] == [HOLDS, FAILS, UNKNOWN]
+    assert [one.word for one in found.values()] == [HOLDS, FAILS, UNKNOWN, HOLDS]
     assert found["9-3"].because == "nobody can be asked"
     plain = found["9-1"].to_json()
     assert plain["given"] == {"buffer": "The paper names none; 30 packets."}
     assert plain["deciding"]["seeds"] == 3
     low, high = plain["deciding"]["interval"]
     assert low <= plain["deciding"]["value"] <= high
+
+
+def test_arithmetic_needs_no_trial(tiny, tmp_path):
+    study = studies.load(tiny)
+    (found,) = judge(study.asked_claims(["9-4"]), Laboratory(study, Asked(3), tmp_path / "out"))
+    assert found.word == HOLDS
+    plain = found.to_json()["deciding"]
+    assert (plain["value"], plain["bound"], plain["seeds"]) == (240, 240, 0)
+    assert not about("x", 241, 240, within=0.001).holds
 
 
 def test_an_ordering_of_one_run_is_not_judged(tiny, tmp_path):

@@ -53,8 +53,9 @@ def test_claims_prints_verdicts_and_fails_only_when_told_to(tiny, tmp_path, caps
     asked = ["claims", str(tiny), "--out", str(tmp_path / "out"), "--jobs", "1"]
     assert status_of(asked) == 0
     printed = capsys.readouterr()
-    assert "tiny: 3 claims: 1 holds, 1 fails, 1 cannot be judged" in printed.err
+    assert "tiny: 4 claims: 2 hold, 1 fails, 1 cannot be judged" in printed.err
     assert "A FIFO delays calls." in printed.out
+    assert "three calls: 240 kbit/s ≈ 240 ± 1% (margin +1%)" in " ".join(printed.out.split())
     assert "given our choice of: buffer" in " ".join(printed.out.split())
     assert status_of([*asked, "--strict"]) == 1
     assert status_of([*asked, "--strict", "--id", "9-1"]) == 0

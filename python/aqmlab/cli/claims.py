@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -66,6 +67,8 @@ def command(
             _print(found, own)
     if as_json:
         console.print_json(shown)
+    elif study is None and verdicts:
+        console.talk(f"all studies: {tally(verdicts)}")
     from aqmlab.studies.claims import FAILS
 
     return int(strict and any(one.word == FAILS for one in verdicts))
@@ -108,7 +111,8 @@ def _judged(
     if dry_run:
         print(f"{study.name}: {len(claims)} claims, {count(laboratory, needs)}")
         return []
-    complete(execute(laboratory, needs, jobs))
+    if needs:  # a claim about arithmetic has none
+        complete(execute(laboratory, needs, jobs))
     return list(judge(claims, laboratory))
 
 
@@ -131,9 +135,24 @@ def _print(study: Study, verdicts: list[Verdict]) -> None:
         style = _STYLES[one.word]
         table.add_row(one.claim.number, f"[{style}]{one.word}[/]", says, escape(measured(one)))
     console.stdout().print(table)
+    console.talk(f"{study.name}: {tally(verdicts)}")
+
+
+_PLURALS = {"holds": "hold", "fails": "fail", "cannot be judged": "cannot be judged"}
+
+
+def tally(verdicts: Sequence[Verdict]) -> str:
+    """How many claims there are, and what became of them."""
     words = Counter(one.word for one in verdicts)
-    told = ", ".join(f"{words[word]} {word}" for word in _STYLES if words[word])
-    console.talk(f"{study.name}: {len(verdicts)} claims: {told}")
+    claims = "1 claim" if len(verdicts) == 1 else f"{len(verdicts)} claims"
+    told = [
+        f"{words[word]} {word if words[word] == 1 else _PLURALS[word]}"
+        for word in _STYLES
+        if words[word]
+    ]
+    judged = words["holds"] + words["fails"]
+    share = f" ({words['holds'] / judged:.0%} of the {judged} judged)" if judged > 1 else ""
+    return f"{claims}: {', '.join(told)}{share}"
 
 
 def measured(verdict: Verdict) -> str:
@@ -159,9 +178,10 @@ def sentence(check: Check) -> str:
     low, high = check.interval
     unit = f" {check.unit}" if check.unit else ""
     slack = f" ± {check.slack:.0%}" if check.slack and check.relation == "≈" else ""
-    seeds = len(check.values)
+    seeds = check.seeds
+    over = f" [{number(low)}…{number(high)}]" if seeds else ""
     share = f", {round(check.share * seeds)} of {seeds} seeds" if seeds > 1 else ""
     return (
-        f"{check.what}: {number(check.middle)} [{number(low)}…{number(high)}]{unit} "
+        f"{check.what}: {number(check.middle)}{over}{unit} "
         f"{check.relation} {number(check.bound)}{slack} (margin {check.middle_margin:+.0%}{share})"
     )

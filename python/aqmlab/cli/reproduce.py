@@ -58,10 +58,10 @@ def command(
     wanted = found.asked_figures(figure or [])
     asked = Asked(found.seeds if seeds is None else seeds, engine)
     laboratory = Laboratory(found, asked, out)
-    needs = [one.needs for one in wanted]
+    needs = [need for one in wanted for need in one.trials]
     if dry_run:
         for one in wanted:
-            print(f"figure {one.number}: {count(laboratory, [one.needs])}")
+            print(f"figure {one.number}: {count(laboratory, one.trials)}")
         print(f"all: {count(laboratory, needs)}")
         return 0
     report = execute(laboratory, needs, jobs)

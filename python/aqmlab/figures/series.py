@@ -101,10 +101,10 @@ def _lines(frame: pl.DataFrame) -> Iterator[tuple[object, pl.DataFrame]]:
     """Each line by itself, with a break wherever nothing was seen for a while."""
     keys = [name for name in ("flow", "direction", "side", "conn") if name in frame.columns]
     for key, line in frame.group_by(keys, maintain_order=True):
-        yield key, _with_gaps(line.sort("t_s"))
+        yield key, with_gaps(line.sort("t_s"))
 
 
-def _with_gaps(line: pl.DataFrame) -> pl.DataFrame:
+def with_gaps(line: pl.DataFrame) -> pl.DataFrame:
     """`line` with a row without values in every gap of several steps."""
     import polars as pl
 

@@ -8,6 +8,8 @@ the same seed, and needs at least three seeds.
 A claim holds if all its checks do, with two exceptions that a claim must name. Where the paper
 says "mostly", a share of them is enough. And a general sentence about dozens of conditions holds
 if nine of ten do and none is contradicted, which is to say reversed in four of five seeds.
+
+A claim about arithmetic needs no trials; its checks are of numbers that no seed changes.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ GENERAL_SHARE = 0.9
 FEWEST_SEEDS = 3
 """Seeds without which no ordering is judged."""
 
+COMPUTED = -1
+"""In place of a seed, where a number comes of no trial."""
+
 Relation = Literal["<", ">", "≈"]
 
 
@@ -51,6 +56,11 @@ class Check:
     """As a share of the bound: what still counts as meeting it."""
     unit: str = ""
     ordering: bool = False
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds it is judged over; none if it is arithmetic."""
+        return len(self.values.keys() - {COMPUTED})
 
     @property
     def known(self) -> list[float]:
@@ -113,7 +123,7 @@ class Check:
             "bound": self.bound,
             "slack": self.slack,
             "margin": _finite(self.middle_margin),
-            "seeds": len(self.values),
+            "seeds": self.seeds,
             "seeds_share": self.share,
             "holds": self.holds,
         }
@@ -262,21 +272,25 @@ def _problem(found: Finding) -> str:
 # --- What checks are made with -----------------------------------------------------------------
 
 
-def below(what: str, values: BySeed, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
+Known = BySeed | float
+"""A number for each seed, or one that comes of no trial."""
+
+
+def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
     """The numbers are at most `bound`."""
-    return Check(what, values, "<", bound, slack, unit)
+    return Check(what, _by_seed(values), "<", bound, slack, unit)
 
 
-def above(what: str, values: BySeed, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
+def above(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
     """The numbers are at least `bound`."""
-    return Check(what, values, ">", bound, slack, unit)
+    return Check(what, _by_seed(values), ">", bound, slack, unit)
 
 
 def about(
-    what: str, values: BySeed, expected: float, unit: str = "", *, within: float = 0.25
+    what: str, values: Known, expected: float, unit: str = "", *, within: float = 0.25
 ) -> Check:
     """The numbers are `expected`, give or take a share of it."""
-    return Check(what, values, "≈", expected, within, unit)
+    return Check(what, _by_seed(values), "≈", expected, within, unit)
 
 
 def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Check:
@@ -302,6 +316,10 @@ def spread(low: BySeed, high: BySeed) -> BySeed:
 def total(*parts: BySeed) -> BySeed:
     """The sum in each seed."""
     return {seed: sum(part[seed] for part in parts) for seed in parts[0]}
+
+
+def _by_seed(values: Known) -> BySeed:
+    return values if isinstance(values, dict) else {COMPUTED: float(values)}
 
 
 def _ratio(these: BySeed, those: BySeed) -> BySeed:

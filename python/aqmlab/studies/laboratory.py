@@ -23,7 +23,7 @@ from aqmlab.parts import is_whole
 from aqmlab.plan import Plan
 from aqmlab.seeds import numbers, spelled
 from aqmlab.store import Folder, Trial
-from aqmlab.studies.selection import Selection
+from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study
 from aqmlab.studies.trials import Trials
 
@@ -135,10 +135,9 @@ class Laboratory:
         return report
 
     def results(self, *needs: Trials) -> Selection:
-        """What was found in the trials of `needs`, all of one scenario."""
+        """What was found in the trials of `needs`."""
         parts = self._parts(needs)
-        wanted = {name for part in parts for name in part.wanted}
-        return Selection([part.folder for part in parts], wanted)
+        return Selection([Source(part.folder, part.wanted, part.scenario) for part in parts])
 
     def _request(self, scenario: str, seeds: str | int) -> Request:
         path = self.study.scenario(scenario, self.asked.engine)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
 from aqmlab.parts import write_atomically
+from aqmlab.seeds import numbers
 from aqmlab.studies.draw import Figure
 from aqmlab.studies.laboratory import Laboratory, seeds_text
 
@@ -39,7 +40,7 @@ def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
 def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
     from aqmlab.figures.drawing import Drawing, styled
 
-    results = laboratory.results(figure.needs)
+    results = laboratory.results(*figure.trials)
     caption = _caption(laboratory, figure, results.made_by, results.digest)
     with styled():
         canvases = figure.form.draw(results)
@@ -59,7 +60,7 @@ def _entitle(canvas: Canvas, figure: Figure) -> None:
 
 def _caption(laboratory: Laboratory, figure: Figure, made_by: str, digest: str | None) -> str:
     seeds = laboratory.asked.seeds
-    over = "" if seeds_text(seeds) == "seed 1" else " (medians over them)"
+    over = f" ({figure.form.over_seeds})" if len(numbers(seeds)) > 1 else ""
     legend = f" {figure.form.legend}." if figure.form.legend else ""
     return (
         f"Fig. {figure.number}: {figure.title}. {figure.condition}.{legend} "
@@ -105,6 +106,6 @@ def _entry(shown: Shown) -> dict[str, Any]:
 
 def _scenarios(laboratory: Laboratory, shown: Sequence[Shown]) -> Iterator[tuple[str, str]]:
     """The name and text of each scenario that the figures are made from."""
-    for name in dict.fromkeys(one.figure.needs.scenario for one in shown):
+    for name in dict.fromkeys(need.scenario for one in shown for need in one.figure.trials):
         path = laboratory.study.scenario(name, laboratory.asked.engine)
         yield path.name, path.read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +14,34 @@ from aqmlab.store import Folder, Trial, digest_of
 if TYPE_CHECKING:
     import polars as pl
 
+SCENARIO = "scenario"
+"""The condition that tells trials of several scenarios apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A campaign's folder, the trials that are wanted of it, and the scenario they are of."""
+
+    folder: Path
+    wanted: frozenset[str]
+    scenario: str
+
 
 class Selection(Results):
-    """The trials called `wanted` of the campaigns in `folders`, one for each seed.
+    """The wanted trials of several campaigns, one for each seed and scenario.
 
-    Only the rows of these trials are read, and only of the tables that are asked for.
+    Only the rows of these trials are read, and only of the tables that are asked for. Trials of
+    several scenarios have the condition `scenario`, and their names begin with it.
     """
 
-    def __init__(self, folders: Sequence[Path], wanted: Collection[str]) -> None:
-        self._folders = [Folder(path) for path in folders]
-        self._folder = self._folders[0]
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = list(sources)
+        self._folder = Folder(self._sources[0].folder)
         self._owned = None
-        self._wanted = frozenset(wanted)
+        self._several = len({one.scenario for one in self._sources}) > 1
         self._frames: dict[str, pl.DataFrame] = {}
         self.memo: dict[str, Any] = {}
-        self.manifest = _merged([folder.manifest() for folder in self._folders], self._wanted)
+        self.manifest = self._merged()
 
     def table(self, name: str) -> pl.DataFrame:
         """A table of the selected trials; raises `RequestError` if there is none of the name."""
@@ -37,43 +51,85 @@ class Selection(Results):
             if name not in self.tables:
                 known = ", ".join(self.tables)
                 raise RequestError(f"there is no table `{name}`", f"there are {known}")
-            frames = [
-                pl.scan_parquet(folder.table_path(name)).filter(
-                    pl.col("trial").is_in(list(self._wanted))
-                )
-                for folder in self._folders
-            ]
+            frames = [self._scan(one, name) for one in self._sources]
             self._frames[name] = pl.concat(frames, how="diagonal_relaxed").collect()
         return self._frames[name]
 
     def only(self, wanted: Collection[str]) -> Selection:
         """Fewer of the trials."""
-        return Selection([folder.path for folder in self._folders], self._wanted & set(wanted))
+        names = set(wanted)
+        return Selection(
+            [
+                replace(one, wanted=frozenset(n for n in one.wanted if self._name(one, n) in names))
+                for one in self._sources
+            ]
+        )
+
+    def _scan(self, source: Source, name: str) -> pl.LazyFrame:
+        import polars as pl
+
+        path = Folder(source.folder).table_path(name)
+        rows = pl.scan_parquet(path).filter(pl.col("trial").is_in(list(source.wanted)))
+        if not self._several:
+            return rows
+        named = pl.format("{}/{}", pl.lit(source.scenario), pl.col("trial")).alias("trial")
+        return rows.select(named, pl.lit(source.scenario).alias(SCENARIO), pl.exclude("trial"))
+
+    def _name(self, source: Source, trial: str) -> str:
+        return f"{source.scenario}/{trial}" if self._several else trial
+
+    def _merged(self) -> dict[str, Any]:
+        """A manifest for the selected trials of all."""
+        manifests = [Folder(one.folder).manifest() for one in self._sources]
+        entries: list[dict[str, Any]] = []
+        digests: list[str | None] = []
+        failed: dict[str, str] = {}
+        for source, manifest in zip(self._sources, manifests, strict=True):
+            # Without digests it was stopped before any trial was recorded.
+            known = manifest.get("digests") or [None] * len(manifest["trials"])
+            for entry, digest in zip(manifest["trials"], known, strict=True):
+                if entry["id"] in source.wanted:
+                    entries.append(self._entry(source, entry))
+                    digests.append(digest)
+            failed |= {
+                self._name(source, name): text
+                for name, text in manifest.get("failed", {}).items()
+                if name in source.wanted
+            }
+        complete = bool(digests) and None not in digests
+        conditions = dict.fromkeys(name for one in manifests for name in one["conditions"])
+        return {
+            **manifests[0],
+            "apps": _union(manifests, "apps"),
+            "app_groups": _union(manifests, "app_groups"),
+            "conditions": [*([SCENARIO] if self._several else []), *conditions],
+            "trials": entries,
+            "digests": digests,
+            "complete": complete,
+            "digest": _digest(entries, digests) if complete else None,
+            "failed": failed,
+            "tables": _common([one.get("tables", []) for one in manifests]),
+        }
+
+    def _entry(self, source: Source, entry: dict[str, Any]) -> dict[str, Any]:
+        if not self._several:
+            return entry
+        conditions = {SCENARIO: source.scenario, **entry["conditions"]}
+        return {**entry, "id": self._name(source, entry["id"]), "conditions": conditions}
 
 
-def _merged(manifests: Sequence[dict[str, Any]], wanted: frozenset[str]) -> dict[str, Any]:
-    """A manifest for the selected trials of several."""
-    pairs = [
-        (entry, digest)
-        for manifest in manifests
-        for entry, digest in zip(manifest["trials"], manifest["digests"], strict=True)
-        if entry["id"] in wanted
-    ]
-    entries = [entry for entry, _ in pairs]
-    digests = [digest for _, digest in pairs]
+def _digest(entries: Sequence[dict[str, Any]], digests: Sequence[str | None]) -> str:
     trials = [
         Trial(index, entry["id"], entry["seed"], entry["conditions"], "")
         for index, entry in enumerate(entries)
     ]
-    complete = bool(digests) and None not in digests
-    failed = {name: text for one in manifests for name, text in one.get("failed", {}).items()}
-    tables = [set(manifest["tables"]) for manifest in manifests]
-    return {
-        **manifests[0],
-        "trials": entries,
-        "digests": digests,
-        "complete": complete,
-        "digest": digest_of(trials, digests) if complete else None,
-        "failed": {name: text for name, text in failed.items() if name in wanted},
-        "tables": [name for name in manifests[0]["tables"] if all(name in one for one in tables)],
-    }
+    return digest_of(trials, digests)
+
+
+def _union(manifests: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
+    return {name: value for one in manifests for name, value in one.get(key, {}).items()}
+
+
+def _common(tables: Sequence[Sequence[str]]) -> list[str]:
+    """The tables that all have."""
+    return [name for name in tables[0] if all(name in own for own in tables)]

@@ -1,0 +1,54 @@
+"""Figures of papers as declarations: which trials, which numbers, what form.
+
+A `Figure` has a form, and most forms are given rows of numbers:
+
+| Form       | Draws                                          | Of rows such as               |
+|------------|------------------------------------------------|-------------------------------|
+| `Boxes`    | markers, and bars between quartiles, in groups | `flow_quantiles`              |
+| `BoxPlots` | boxes with whiskers, in groups                 | `flow_quantiles`              |
+| `Bars`     | bars in groups                                 | `flow_numbers`, `app_numbers` |
+| `Lines`    | medians over the values of a condition         | `flow_quantiles`              |
+| `OverTime` | what happened over time, in panels             | `rtt_over_time`               |
+| `Shares`   | cumulative distributions, in panels            | `rtt_shares`, `sample_shares` |
+| `Lab`      | a figure of the laboratory itself              |                               |
+"""
+
+from aqmlab.studies.draw.figure import Figure, Form, Lab
+from aqmlab.studies.draw.grouped import Bars, Boxes, BoxPlots
+from aqmlab.studies.draw.lines import Lines, OverTime, Shares
+from aqmlab.studies.draw.rows import (
+    Rows,
+    app_numbers,
+    chunk_medians,
+    chunks_over_time,
+    flow_numbers,
+    flow_quantiles,
+    link_numbers,
+    rate_over_time,
+    rtt_over_time,
+    rtt_shares,
+    sample_shares,
+)
+
+__all__ = [
+    "Bars",
+    "BoxPlots",
+    "Boxes",
+    "Figure",
+    "Form",
+    "Lab",
+    "Lines",
+    "OverTime",
+    "Rows",
+    "Shares",
+    "app_numbers",
+    "chunk_medians",
+    "chunks_over_time",
+    "flow_numbers",
+    "flow_quantiles",
+    "link_numbers",
+    "rate_over_time",
+    "rtt_over_time",
+    "rtt_shares",
+    "sample_shares",
+]

@@ -1,0 +1,239 @@
+"""Forms in groups along the x axis, such as queue disciplines and in each round-trip times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.figures import data
+from aqmlab.figures.drawing import MARKERS, canvas, colour, legend_below, log_axis, plain_text
+from aqmlab.studies.draw.figure import Form
+from aqmlab.studies.draw.rows import Rows
+from aqmlab.studies.draw.words import mark_bound, short
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+    from aqmlab.results import Results
+
+NUMBERS = ("least", "low", "middle", "high", "most")
+"""The columns of which medians over seeds are drawn."""
+
+_CROWDED = 16
+"""Groups beyond which their names are written upwards."""
+
+
+@dataclass(frozen=True)
+class Grouped(Form):
+    """What these forms share.
+
+    `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` says what the
+    figure calls a condition or one of its values. `bound` draws a dashed line, such as a rate that
+    is to be reached: (0.15, "IoT_high's rate").
+    """
+
+    rows: Rows
+    axis: str
+    groups: Sequence[str]
+    names: Mapping[str, str] = field(default_factory=dict)
+    log: bool = True
+    height_inch: float = 3.4
+    bound: tuple[float, str] | None = None
+
+    def draw(self, results: Results) -> Sequence[Canvas]:
+        """One drawing."""
+        import polars as pl
+
+        rows = self.rows(results)
+        known = [name for name in NUMBERS if name in rows.columns]
+        middle = rows.group_by("series", *self.groups, maintain_order=True).agg(
+            pl.col(known).median()
+        )
+        made = canvas(self.height_inch)
+        axes = made.subplots()
+        places = _places(rows, self.groups)
+        series = data.ordered(rows, "series")
+        width = 0.8 / len(series)
+        for number, name in enumerate(series):
+            own = middle.filter(pl.col("series") == name)
+            shift = (number + 0.5) * width - 0.4
+            x = [places[key] + shift for key in own.select(self.groups).iter_rows()]
+            self._series(axes, x, own, width, number)
+        self._axes(axes, places)
+        handles = [self._handle(number) for number in range(len(series))]
+        mark_bound(axes, self.bound)
+        if len(series) > 1:
+            legend_below(made, handles, [plain_text(self._called(name)) for name in series])
+        return [made]
+
+    def _series(
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+    ) -> None:
+        """Draws what belongs to series `number`, of which each mark has a width of `width`."""
+        raise NotImplementedError
+
+    def _handle(self, number: int) -> Artist:
+        """Series `number` in the legend."""
+        raise NotImplementedError
+
+    def _called(self, value: object) -> str:
+        return self.names.get(str(value), str(value))
+
+    def _axes(self, axes: Axes, places: Mapping[tuple[str, ...], float]) -> None:
+        axes.set_ylabel(self.axis)
+        if self.log:
+            log_axis(axes.yaxis)
+        else:
+            axes.set_ylim(bottom=0)
+        axes.grid(visible=False, axis="x")
+        labels = [plain_text(short(self._called(key[-1]))) for key in places]
+        upwards = 90 if len(places) > _CROWDED and max(map(len, labels)) > 3 else 0
+        axes.set_xticks(list(places.values()), labels, rotation=upwards)
+        axes.tick_params(axis="x", length=0)
+        axes.set_xlim(-0.6, max(places.values()) + 0.6)
+        inner = self._called(self.groups[-1])
+        if len(self.groups) == 1:
+            axes.set_xlabel(inner)
+            return
+        self._outer(axes, places)
+        axes.set_xlabel(f"{inner}, and {self._called(self.groups[0])} below")
+
+    def _outer(self, axes: Axes, places: Mapping[tuple[str, ...], float]) -> None:
+        """Names the outer groups below the inner, and parts them with lines."""
+        spans: dict[str, list[float]] = {}
+        for (outer, *_), x in places.items():
+            spans.setdefault(outer, []).append(x)
+        axes.xaxis.remove_overlapping_locs = False
+        middles = [(xs[0] + xs[-1]) / 2 for xs in spans.values()]
+        names = [f"\n{plain_text(self._called(name))}" for name in spans]
+        axes.set_xticks(middles, names, minor=True)
+        axes.tick_params(axis="x", which="minor", length=0, labelsize=9)
+        ends = [xs[-1] for xs in spans.values()]
+        starts = [xs[0] for xs in spans.values()]
+        for end, start in zip(ends, starts[1:], strict=False):
+            axes.axvline((end + start) / 2, color="#999999", linewidth=0.8)
+
+
+@dataclass(frozen=True)
+class Boxes(Grouped):
+    """A marker at each median and a bar between the quartiles, unless `bars` is false."""
+
+    bars: bool = True
+
+    @property
+    def legend(self) -> str:
+        """What its marks mean."""
+        if not self.bars:
+            return "Markers are medians"
+        return "Markers are medians, bars reach from the 25th to the 75th percentile"
+
+    def _series(
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+    ) -> None:
+        if self.bars:
+            low, high = rows["low"].to_list(), rows["high"].to_list()
+            axes.vlines(x, low, high, color=colour(number), linewidth=2.0, alpha=0.6)
+        marker = MARKERS[number % len(MARKERS)]
+        middle = rows["middle"].to_list()
+        axes.plot(x, middle, marker, color=colour(number), markersize=4.2, markeredgewidth=0)
+
+    def _handle(self, number: int) -> Artist:
+        from matplotlib.lines import Line2D
+
+        marker = MARKERS[number % len(MARKERS)]
+        width = 1.1 if self.bars else 0.0
+        return Line2D([], [], color=colour(number), marker=marker, linewidth=width, markersize=5)
+
+
+@dataclass(frozen=True)
+class BoxPlots(Grouped):
+    """Boxes between the quartiles with a line at the median, and whiskers."""
+
+    @property
+    def legend(self) -> str:
+        """What its marks mean."""
+        return (
+            "Boxes reach from the 25th to the 75th percentile with a line at the median, "
+            "whiskers from the 5th to the 95th"
+        )
+
+    def _series(
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+    ) -> None:
+        boxes = [
+            {"whislo": one[0], "q1": one[1], "med": one[2], "q3": one[3], "whishi": one[4]}
+            for one in rows.select(NUMBERS).iter_rows()
+        ]
+        line: dict[str, Any] = {"color": _edge(number), "linewidth": 0.9}
+        axes.bxp(
+            boxes,
+            positions=list(x),
+            widths=width * 0.8,
+            manage_ticks=False,
+            showfliers=False,
+            patch_artist=True,
+            boxprops={"facecolor": _face(number), "edgecolor": _edge(number), "linewidth": 0.9},
+            medianprops={"color": _edge(number), "linewidth": 1.8},
+            whiskerprops=line,
+            capprops=line,
+        )
+
+    def _handle(self, number: int) -> Artist:
+        from matplotlib.patches import Patch
+
+        return Patch(facecolor=_face(number), edgecolor=_edge(number))
+
+
+@dataclass(frozen=True)
+class Bars(Grouped):
+    """A bar for each number, from zero."""
+
+    log: bool = False
+
+    @property
+    def legend(self) -> str:
+        """What its marks mean."""
+        return ""
+
+    def _series(
+        self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
+    ) -> None:
+        axes.bar(x, rows["middle"].to_list(), width * 0.9, color=_face(number),
+                 edgecolor=_edge(number), linewidth=0.6)  # fmt: skip
+
+    def _handle(self, number: int) -> Artist:
+        from matplotlib.patches import Patch
+
+        return Patch(facecolor=_face(number), edgecolor=_edge(number))
+
+
+def _face(number: int) -> tuple[float, float, float]:
+    """A lighter tone of the series' colour."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (1 - 0.45 * (1 - part) for part in to_rgb(colour(number)))
+    return red, green, blue
+
+
+def _edge(number: int) -> str:
+    return colour(number)
+
+
+def _places(rows: pl.DataFrame, groups: Sequence[str]) -> dict[tuple[str, ...], float]:
+    """Where each group stands: one apart, and more between outer groups."""
+    orders = [data.ordered(rows, name) for name in groups]
+    keys = sorted(
+        set(rows.select(groups).iter_rows()),
+        key=lambda key: [order.index(part) for order, part in zip(orders, key, strict=True)],
+    )
+    places: dict[tuple[str, ...], float] = {}
+    at, before = -1.0, None
+    for key in keys:
+        at += 1.0 if before in (None, key[0]) or len(groups) == 1 else 1.4
+        before = key[0]
+        places[key] = at
+    return places

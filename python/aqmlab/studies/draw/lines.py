@@ -1,0 +1,243 @@
+"""Forms of lines: over the values of a condition, over time, and as distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from aqmlab.figures import data
+from aqmlab.figures.drawing import (
+    MARKERS,
+    canvas,
+    colour,
+    grid,
+    legend_below,
+    line_style,
+    log_axis,
+    name_axes,
+    plain_text,
+)
+from aqmlab.figures.series import MOST_POINTS_AS_LINES, with_gaps
+from aqmlab.studies.draw.figure import Form
+from aqmlab.studies.draw.rows import Rows
+from aqmlab.studies.draw.words import mark_bound, short
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+    from aqmlab.results import Results
+
+_COLUMNS = 2
+_CROWDED = 16
+
+
+@dataclass(frozen=True)
+class Lines(Form):
+    """The median of each series over the values of the condition `over`, such as speed tiers.
+
+    `names` says what the figure calls conditions and their values.
+    """
+
+    rows: Rows
+    axis: str
+    over: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    log: bool = True
+    height_inch: float = 3.6
+    bound: tuple[float, str] | None = None
+
+    @property
+    def legend(self) -> str:
+        """What its marks mean."""
+        return "Markers are medians"
+
+    def draw(self, results: Results) -> Sequence[Canvas]:
+        """One drawing."""
+        import polars as pl
+
+        rows = self.rows(results)
+        middle = rows.group_by("series", self.over, maintain_order=True).agg(
+            pl.col("middle").median()
+        )
+        places = {value: number for number, value in enumerate(data.ordered(rows, self.over))}
+        made = canvas(self.height_inch)
+        axes = made.subplots()
+        series = data.ordered(rows, "series")
+        for number, name in enumerate(series):
+            own = middle.filter(pl.col("series") == name)
+            points = sorted((places[x], y) for x, y in own.select(self.over, "middle").iter_rows())
+            axes.plot(*zip(*points, strict=True), line_style(number), color=colour(number),
+                      marker=MARKERS[number % len(MARKERS)], markersize=3.6)  # fmt: skip
+        self._axes(axes, list(places))
+        legend_below(made, _handles(len(series), markers=True), _called(series, self.names))
+        return [made]
+
+    def _axes(self, axes: Axes, values: Sequence[str]) -> None:
+        axes.set_ylabel(self.axis)
+        axes.set_xlabel(self.names.get(self.over, self.over))
+        if self.log:
+            log_axis(axes.yaxis)
+        else:
+            axes.set_ylim(bottom=0)
+        labels = [short(text) for text in _called(values, self.names)]
+        upwards = 90 if len(labels) > _CROWDED else 0
+        axes.set_xticks(range(len(labels)), labels, rotation=upwards)
+        axes.set_xlim(-0.6, len(labels) - 0.4)
+        mark_bound(axes, self.bound)
+
+
+@dataclass(frozen=True)
+class Panelled(Form):
+    """What forms with a panel for each value of the condition `panels` share."""
+
+    rows: Rows
+    axis: str
+    panels: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    log: bool = False
+    height_inch: float = 2.6
+    """Of a panel."""
+
+    def draw(self, results: Results) -> Sequence[Canvas]:
+        """One drawing."""
+        import polars as pl
+
+        rows = self._shown(self.rows(results))
+        series = data.ordered(rows, "series")
+        values = data.ordered(rows, self.panels) if self.panels else [""]
+        made, panels = grid(len(values), _COLUMNS, self.height_inch)
+        for axes, value in zip(panels, values, strict=True):
+            if self.panels:
+                axes.set_title(plain_text(self.names.get(value, value)))
+            own = rows.filter(pl.col(self.panels) == value) if self.panels else rows
+            for number, name in enumerate(series):
+                self._lines(axes, own.filter(pl.col("series") == name), number)
+            self._scale(axes)
+        self._name_axes(panels)
+        if len(series) > 1:
+            legend_below(made, self._handles(len(series)), _called(series, self.names))
+        return [made]
+
+    def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """What is drawn of the rows."""
+        return rows
+
+    def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
+        raise NotImplementedError
+
+    def _scale(self, axes: Axes) -> None:
+        raise NotImplementedError
+
+    def _name_axes(self, panels: Sequence[Axes]) -> None:
+        raise NotImplementedError
+
+    def _handles(self, count: int) -> list[Artist]:
+        return _handles(count)
+
+
+@dataclass(frozen=True)
+class OverTime(Panelled):
+    """What the series were like over time; of several seeds the first is shown.
+
+    Drawn as lines, or as points if `marks` says so.
+    """
+
+    marks: Literal["lines", "points"] = "lines"
+    span_s: tuple[float, float] | None = None
+    """The part of the trial that is shown; the whole if absent."""
+
+    @property
+    def over_seeds(self) -> str:  # type: ignore[override]
+        """What is shown of several seeds."""
+        return "the first is shown"
+
+    def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
+        rows = rows.filter(rows["seed"] == rows["seed"].min())
+        return rows if self.span_s is None else rows.filter(rows["t_s"].is_between(*self.span_s))
+
+    def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
+        rasterized = rows.height > MOST_POINTS_AS_LINES
+        for line in _by_flow(rows):
+            points = self.marks == "points"
+            shown = line if points else with_gaps(line)
+            style = "." if points else line_style(number)
+            axes.plot(
+                shown["t_s"].to_numpy(),
+                shown["value"].to_numpy(),
+                style,
+                color=colour(number),
+                linewidth=1.0,
+                markersize=2.0,
+                rasterized=rasterized,
+            )
+
+    def _scale(self, axes: Axes) -> None:
+        if self.log:
+            log_axis(axes.yaxis)
+        else:
+            axes.set_ylim(bottom=0)
+        if self.span_s is not None:
+            axes.set_xlim(*self.span_s)
+        else:
+            axes.set_xlim(left=0)
+
+    def _name_axes(self, panels: Sequence[Axes]) -> None:
+        name_axes(panels, _COLUMNS, "time (s)", self.axis)
+
+
+@dataclass(frozen=True)
+class Shares(Panelled):
+    """Cumulative distributions: which share is no greater. Several seeds count together."""
+
+    log: bool = True
+
+    @property
+    def over_seeds(self) -> str:  # type: ignore[override]
+        """What is shown of several seeds."""
+        return "medians of each share over them"
+
+    def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
+        import polars as pl
+
+        line = rows.group_by("share").agg(pl.col("value").median()).sort("share")
+        axes.plot(
+            line["value"].to_numpy(),
+            line["share"].to_numpy() * 100,
+            line_style(number),
+            color=colour(number),
+        )
+
+    def _scale(self, axes: Axes) -> None:
+        if self.log:
+            log_axis(axes.xaxis)
+        else:
+            axes.set_xlim(left=0)
+        axes.set_ylim(0, 100)
+
+    def _name_axes(self, panels: Sequence[Axes]) -> None:
+        name_axes(panels, _COLUMNS, self.axis, "share (%)")
+
+
+def _by_flow(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Each flow's own line, in time."""
+    keys = [name for name in ("trial", "flow", "direction") if name in rows.columns]
+    for _, line in rows.group_by(keys, maintain_order=True):
+        yield line.sort("t_s")
+
+
+def _called(values: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    return [plain_text(names.get(str(value), str(value))) for value in values]
+
+
+def _handles(count: int, *, markers: bool = False) -> list[Artist]:
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=colour(number), linestyle=line_style(number), markersize=4,
+               marker=MARKERS[number % len(MARKERS)] if markers else "")
+        for number in range(count)
+    ]  # fmt: skip

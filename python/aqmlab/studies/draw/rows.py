@@ -1,0 +1,185 @@
+"""The numbers that figures show, as rows.
+
+Every frame has the column `series`, what the legend calls the row, the conditions and `seed`.
+Rows about a trial have `middle` and, where they are quantiles, `least`, `low`, `high` and `most`
+(percentiles 5, 25, 50, 75 and 95); rows over time have `t_s` and `value`; rows of a distribution
+have `value` and `share`.
+
+Applications are named by what the figure calls them, such as {"IoT_low": "iot_low"}; one that
+carries data both ways is "video_call ↑" or "video_call ↓". With `by`, a condition names the
+series instead, or besides if there are several applications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from aqmlab.figures import data
+from aqmlab.studies import chunks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from aqmlab.results import Results
+
+Rows = Callable[["Results"], "pl.DataFrame"]
+"""From results to rows."""
+
+Apps = Mapping[str, str]
+"""Applications by what a figure calls them."""
+
+_PARTS = {"least": 5, "low": 25, "middle": 50, "high": 75, "most": 95}
+_SHARES = {"min": 0, "p1": 1, "p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95, "p99": 99}
+
+
+def flow_quantiles(quantity: str, unit: str, apps: Apps, by: str = "") -> Rows:
+    """Quantiles of a quantity of `flows`: "throughput" in "mbit", "rtt" or "induced" in "ms"."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        frame = _named(data.carrying(results, "flows"), "app", apps, by)
+        measured, less = (quantity, 0) if quantity != "induced" else ("rtt", frame["rtt_base_ms"])
+        return frame.with_columns(
+            (frame[f"{measured}_p{part}_{unit}"] - less).alias(name)
+            for name, part in _PARTS.items()
+        )
+
+    return rows
+
+
+def flow_numbers(column: str, apps: Apps, by: str = "") -> Rows:
+    """A column of `flows`, such as "loss_percent"."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        frame = _named(data.carrying(results, "flows"), "app", apps, by)
+        return frame.with_columns(frame[column].alias("middle"))
+
+    return rows
+
+
+def app_numbers(metric: str, apps: Apps, by: str = "") -> Rows:
+    """What applications measured themselves, from `apps`, such as "completion_time_s"."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        frame = results.table("apps")
+        own = _named(frame.filter(frame["metric"] == metric), "flow", apps, by)
+        return own.with_columns(own["value"].alias("middle"))
+
+    return rows
+
+
+def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
+    """A column of `queues`, of links such as {"uplink": "up"}."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        frame = _named(results.table("queues"), "link", links, by)
+        return frame.with_columns(frame[column].alias("middle"))
+
+    return rows
+
+
+def chunk_medians(flow: str, columns: Mapping[str, str]) -> Rows:
+    """The medians over a stream's chunks, such as {"AR": "ar_mbit", "RR": "rr_mbit"}."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        import polars as pl
+
+        frame = chunks.of(results).filter(pl.col("flow") == flow)
+        keys = ["trial", *results.manifest["conditions"], "seed"]
+        parts = [
+            frame.group_by(keys, maintain_order=True)
+            .agg(pl.col(column).quantile(part / 100, "linear").alias(name)
+                 for name, part in _PARTS.items())
+            .with_columns(pl.lit(shown).alias("series"))
+            for shown, column in columns.items()
+        ]  # fmt: skip
+        return pl.concat(parts)
+
+    return rows
+
+
+# --- Over time ---------------------------------------------------------------------------------
+
+
+def rtt_over_time(apps: Apps, by: str = "", column: str = "rtt_mean_ms") -> Rows:
+    """Round-trip times over time: in each step their mean, or another column of `rtt`."""
+    return _over_time("rtt", column, apps, by)
+
+
+def rate_over_time(apps: Apps, by: str = "") -> Rows:
+    """Throughput over time, in windows."""
+    return _over_time("windows", "throughput_mbit", apps, by)
+
+
+def chunks_over_time(column: str, flows: Apps, by: str = "") -> Rows:
+    """What each chunk of a stream was like: "ar_mbit", "rr_mbit" or "buffer_s"."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        frame = _named(chunks.of(results), "flow", flows, by)
+        return frame.with_columns(frame[column].alias("value"))
+
+    return rows
+
+
+def _over_time(table: str, column: str, apps: Apps, by: str) -> Rows:
+    def rows(results: Results) -> pl.DataFrame:
+        frame = _named(data.carrying(results, table), "app", apps, by)
+        return frame.with_columns(frame[column].alias("value"))
+
+    return rows
+
+
+# --- Distributions -----------------------------------------------------------------------------
+
+
+def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
+    """Which share of round trips takes no longer, at the percentiles that `flows` has."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        import polars as pl
+
+        frame = _named(data.carrying(results, "flows"), "app", apps, by)
+        less = frame["rtt_base_ms"] if induced else 0
+        return pl.concat(
+            frame.with_columns(
+                (frame[f"rtt_{name}_ms"] - less).alias("value"), pl.lit(share / 100).alias("share")
+            )
+            for name, share in _SHARES.items()
+        )
+
+    return rows
+
+
+def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
+    """The same of single samples of `app_series`, such as "rtt_ms" of a ping, at each per cent."""
+
+    def rows(results: Results) -> pl.DataFrame:
+        import polars as pl
+
+        frame = results.table("app_series")
+        own = _named(frame.filter(pl.col("metric") == metric), "flow", flows, by)
+        keys = ["series", "trial", *results.manifest["conditions"], "seed"]
+        samples = own.group_by(keys, maintain_order=True)
+        return pl.concat(
+            samples.agg(pl.col("value").quantile(part / 100, "linear")).with_columns(
+                pl.lit(part / 100).alias("share")
+            )
+            for part in range(101)
+        )
+
+    return rows
+
+
+def _named(frame: pl.DataFrame, column: str, apps: Apps, by: str) -> pl.DataFrame:
+    """The rows of `apps`, in their order, with the series that each belongs to."""
+    import polars as pl
+
+    shown = {app: name for name, app in apps.items()}
+    order = {app: number for number, app in enumerate(shown)}
+    own = frame.filter(pl.col(column).is_in(list(shown)))
+    own = own.sort(pl.col(column).replace_strict(order, default=0), maintain_order=True)
+    named = pl.col(column).replace(shown)
+    if by:
+        value = pl.col(by).cast(pl.String)
+        named = value if len(apps) == 1 else pl.format("{}, {}", named, value)
+    return own.with_columns(named.alias("series"))
