@@ -22,7 +22,7 @@ RAW = {
         *(_kind(name, _LIMIT, _TARGET, _ECN, _INTERVAL) for name in ("codel", "codel_freebsd")),
         *(
             _kind(name, _LIMIT, _TARGET, _ECN, _INTERVAL, _QUANTUM)
-            for name in ("fq_codel", "fq_codel_freebsd")
+            for name in ("fq_codel", "fq_codel_linux_3_5", "fq_codel_freebsd")
         ),
         *(_kind(name, *_PIE) for name in ("pie", "pie_linux_3_14")),
         _kind("pie_freebsd", _LIMIT, _TARGET, _ECN),

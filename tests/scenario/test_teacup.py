@@ -360,7 +360,7 @@ def small(queue="", more="", text=SMALL, **changes):
     [
         ("", "pfifo", {"limit": 1_000}),
         ("queue_disc='FIFO', queue_size=50", "pfifo", {"limit": 50}),
-        ("queue_disc='fq_CoDel', queue_size=600", "fq_codel", {"limit": 600}),
+        ("queue_disc='fq_CoDel', queue_size=600", "fq_codel_linux_3_5", {"limit": 600}),
         ("queue_disc='bfifo', queue_size=60000", "bfifo", {"limit": 60_000}),
         ("queue_disc='pie', queue_size=500", "pie_linux_3_14", {"limit": 500}),
         ("queue_disc='fifo', queue_size='bdp', delay=30", "pfifo", {"limit": 12}),

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Bytes, Ecn, Instant, Packet, Rng, Value};
 use aqmlab_qdisc::flows::{Flows, Rules, Settings};
-use oracle::{Fates, FreeBsd, Item, Law, Line, Linux, Rfc};
+use oracle::{Fates, FreeBsd, Item, Law, Line, Linux, Linux35, Rfc};
 use rig::Rig;
 
 const FLOWS: usize = 16;
@@ -80,7 +80,7 @@ impl<L: Law> Oracle<L> {
             gone = (gone.0 + 1, gone.1 + item.len);
             let enough = match self.rules {
                 Rules::FreeBsd => true,
-                Rules::Linux => gone.0 == 64 || gone.1 >= half_bytes,
+                Rules::Linux => gone.0 == L::BATCH || gone.1 >= half_bytes,
                 Rules::Rfc8290 => gone.0 == 64 || gone.0 >= half_packets,
             };
             if enough {
@@ -187,6 +187,12 @@ fn fq_codel_rfc_does_what_rfc_8290_says() {
 fn fq_codel_does_what_linux_does() {
     compare::<Linux>("fq_codel", Rules::Linux, false);
     compare::<Linux>("fq_codel", Rules::Linux, true);
+}
+
+#[test]
+fn fq_codel_linux_3_5_does_what_linux_did() {
+    compare::<Linux35>("fq_codel_linux_3_5", Rules::Linux, false);
+    compare::<Linux35>("fq_codel_linux_3_5", Rules::Linux, true);
 }
 
 #[test]

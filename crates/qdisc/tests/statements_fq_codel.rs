@@ -7,7 +7,7 @@ use aqmlab_qdisc::flows::{Flows, Rules, Settings};
 use rig::{Rig, ms};
 
 const RULES: [Rules; 3] = [Rules::Linux, Rules::Rfc8290, Rules::FreeBsd];
-const KINDS: [&str; 3] = ["fq_codel", "fq_codel_rfc", "fq_codel_freebsd"];
+const KINDS: [&str; 4] = ["fq_codel", "fq_codel_linux_3_5", "fq_codel_rfc", "fq_codel_freebsd"];
 
 fn of(conn: u32, id: u64, len: u32) -> Packet {
     Packet::plain(id, conn, len)
@@ -226,6 +226,25 @@ fn c28_the_arrival_is_kept_if_its_queue_is_not_the_fattest() {
         assert!(left.contains(&2_000), "{name}");
         assert_eq!(left.iter().filter(|id| (1_000..1_010).contains(*id)).count(), 10, "{name}");
     }
+}
+
+#[test]
+fn c29_linux_3_5_takes_one_packet_from_the_queue_with_most_bytes() {
+    assert_eq!(overflowing("fq_codel_linux_3_5").ledger.drops(), [0]);
+    let mut rig = rig("fq_codel_linux_3_5", 5, 1_514);
+    (0..3).for_each(|id| rig.offer(ms(0), of(0, id, 100)));
+    (0..2).for_each(|id| rig.offer(ms(0), of(1, 10 + id, 1_500)));
+    rig.offer(ms(0), of(2, 20, 1_500));
+    assert_eq!(rig.ledger.drops(), [10], "two large packets are more than three small ones");
+}
+
+#[test]
+fn linux_3_5_knows_its_largest_packet_from_the_beginning() {
+    // A kernel that had seen 100 bytes only would call what is behind them too much.
+    let mut rig = rig("fq_codel_linux_3_5", 100, 1_514);
+    (0..15).for_each(|id| rig.offer(ms(0), of(0, id, 100)));
+    assert!(rig.take(ms(10)).is_some());
+    assert_eq!(rig.drain(ms(200)).len(), 14, "1400 bytes are never bad");
 }
 
 #[test]

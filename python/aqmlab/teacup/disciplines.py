@@ -3,8 +3,8 @@
 Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 
 A FreeBSD router has dummynet's disciplines, `*_freebsd` here. A Linux router has the kernel's;
-its PIE is that of kernels 3.14 to 5.4 unless `TPCONF_linux_kern_router` names a later one. Any
-other name is taken for a discipline of this laboratory, so `V_aqm=pie_rfc8033` works too.
+its PIE is that of kernels 3.14 to 5.4 and its FQ-CoDel that of 3.5 to 4.6 unless
+`TPCONF_linux_kern_router` names a later one. Any other name is taken for a discipline of this laboratory, so `V_aqm=pie_rfc8033` works too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _FOR_LINUX_ONLY = frozenset(("pfifo", "bfifo", "pfifo_fast", "sfq", "choke"))
 _IN_PACKETS = ("pfifo", "codel", "fq_codel", "pie")
 _AVERAGE_PACKET = 600
 _LEAST_BYTES = 2_048
-_PIE_CHANGED = (5, 5)
+_OLDER = {"pie": ((5, 5), "pie_linux_3_14"), "fq_codel": ((4, 7), "fq_codel_linux_3_5")}
+"""Until which kernel a discipline was another, and which."""
 
 
 def linux_only(name: str) -> bool:
@@ -60,8 +61,9 @@ def _kind_name(disc: str, size: str, linux: bool, kernel: tuple[int, int] | None
     if not linux:
         in_bytes = size == "bdp" or not size.replace(".", "").isdecimal()
         return "bfifo_freebsd" if disc == "fifo" and in_bytes else _FREEBSD.get(disc, disc)
-    if disc == "pie" and (kernel is None or kernel < _PIE_CHANGED):
-        return "pie_linux_3_14"
+    until, older = _OLDER.get(disc, ((0, 0), disc))
+    if kernel is None or kernel < until:
+        disc = older
     return _LINUX.get(disc, disc)
 
 

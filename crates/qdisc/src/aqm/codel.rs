@@ -22,7 +22,8 @@
 //! never bad; in `fq_codel` that rule looks at the backlog of *all* flows, so beside a bulk flow
 //! a ping now and then seemed to have been above target for an interval. Upstream 815980fe6dbb
 //! resets it; Debian's 6.1.192 has that fix, and so has this. `c18_…` and the script
-//! `fq_codel_spares_sparse_flows.q` hold both the law and the composition to it.
+//! `fq_codel_spares_sparse_flows.q` hold both the law and the composition to it;
+//! `fq_codel_linux_3_5` has the slip.
 
 mod pace;
 
@@ -126,6 +127,11 @@ impl State {
     pub fn wake(&mut self) {
         self.dropping = false;
         self.first_above_time = 0;
+    }
+
+    /// Linux 3.5 to 4.6: a queue found empty is no longer dropping, but still above target.
+    pub fn stop_dropping(&mut self) {
+        self.dropping = false;
     }
 
     /// Signals since the dropping state was entered, and those it began with.

@@ -107,6 +107,11 @@ pub(super) fn linux(args: &Args) -> Settings {
     Settings { ce_threshold: args.maybe_duration("ce_threshold"), ..common(args, Dialect::Linux) }
 }
 
+/// The same where `ce_threshold` is unknown.
+pub(super) fn linux_without_threshold(args: &Args) -> Settings {
+    common(args, Dialect::Linux)
+}
+
 /// The RFC's law with the arguments of a kind that declares its parameters.
 pub(super) fn rfc(args: &Args) -> Settings {
     common(args, Dialect::Rfc8289)

@@ -1,20 +1,29 @@
 //! `fq_codel`: a queue for each flow, served in rounds, each kept short by CoDel.
 //!
-//! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192);
-//! FreeBSD 10.4 `sys/netpfil/ipfw/dn_sched_fq_codel.c`. The scheduler is [`crate::flows`], the
-//! law [`crate::aqm::codel`]; what remains to differ is what happens when there is no room:
+//! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192), and
+//! that of Linux 3.5 to 4.6 with `include/net/codel.h`; FreeBSD 10.4
+//! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. The scheduler is [`crate::flows`], the law
+//! [`crate::aqm::codel`]; what remains to differ is what happens when there is no room:
 //!
 //! | | who loses | how many | CoDel hears of it |
 //! |---|---|---|---|
 //! | RFC 8290 §4.1 | the queue with most bytes | half its packets, at most 64 | no |
 //! | Linux | the queue with most bytes | 64, or half its bytes if that is sooner | `count` |
+//! | Linux 3.5 to 4.6 | the queue with most bytes | one | no |
 //! | FreeBSD | the queue with most packets | one | no |
+//!
+//! and what an empty queue does: it disarms the law, save in Linux 3.5 to 4.6, which still had the
+//! slip of 2012 that [`crate::aqm::codel`] tells of.
 //!
 //! The rule that one MTU is never bad looks at all flows together in Linux and, as RFC 8289
 //! §4.4 asks of queues that share a link, in the RFC's; at the flow's own queue in FreeBSD.
 //!
-//! Difference: Linux charges `memory_limit` with the true size of its buffers, which depends on
-//! the driver; [`Flows::memory`] models one.
+//! Differences, each pinned by a test:
+//!
+//! - Linux charges `memory_limit` with the true size of its buffers, which depends on the driver;
+//!   [`Flows::memory`] models one;
+//! - until 4.1 Linux learned `mtu` from what it took from its queues, 256 bytes at first; here it is
+//!   known from the beginning.
 
 use std::marker::PhantomData;
 
@@ -26,7 +35,7 @@ use crate::bounds;
 use crate::flows::{Flows, Rules, Settings, Turn};
 use crate::{Backlog, Qdisc};
 
-/// Registers `fq_codel`, `fq_codel_rfc` and `fq_codel_freebsd`.
+/// Registers `fq_codel`, `fq_codel_linux_3_5`, `fq_codel_rfc` and `fq_codel_freebsd`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "fq_codel",
@@ -54,6 +63,20 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                     batch: args.count("drop_batch"),
                     memory_limit: args.bytes("memory_limit"),
                 },
+            })
+        },
+    },
+    Kind {
+        name: "fq_codel_linux_3_5",
+        summary: "A queue per flow served in turn, each under CoDel, as Linux 3.5 to 4.6 had it",
+        source: "Linux 3.6 and 3.10 net/sched/sch_fq_codel.c, include/net/codel.h",
+        params: &[LIMIT, FLOWS, QUANTUM, TARGET, INTERVAL, ecn(true), MTU, SALT],
+        build: |args: &Args| {
+            Box::new(FqCodel::<Linux35> {
+                codel: Codel::new(codel::linux_without_threshold(args)),
+                flows: flows(args, Rules::Linux),
+                limit: args.count("limit"),
+                extra: Linux35,
             })
         },
     },
@@ -173,6 +196,9 @@ struct FqCodel<V> {
 
 /// Where the three differ outside the law and the scheduler.
 trait Variant: Send {
+    /// Whether finding a queue empty makes the law forget that it was above target.
+    const EMPTY_DISARMS: bool = true;
+
     /// What becomes of a flow that a packet was just appended to, and of the packets over limit.
     fn settle(&self, arrival: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>);
 
@@ -215,6 +241,19 @@ pub(super) fn shed_as_linux<S>(
         let half = Bytes(flows.backlog_of(victim).bytes.0 / 2);
         let dropped = flows.shed(victim, batch, half, cx);
         tell(flows.state(victim), dropped);
+    }
+}
+
+struct Linux35;
+
+impl Variant for Linux35 {
+    const EMPTY_DISARMS: bool = false;
+
+    #[inline]
+    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+        if flows.backlog().packets as u64 > limit {
+            shed_as_linux(1, flows, cx, |_, _| {});
+        }
     }
 }
 
@@ -288,6 +327,11 @@ impl<V: Variant> Qdisc for FqCodel<V> {
         let mut packet = None;
         while let Some(flow) = self.flows.whose_turn() {
             let (turn, state) = self.flows.turn(flow);
+            if !V::EMPTY_DISARMS && turn.head().is_none() {
+                state.stop_dropping();
+                self.flows.emptied(flow);
+                continue;
+            }
             packet = self.codel.dequeue(state, &mut Through::<V>(turn, PhantomData), cx);
             if let Some(sent) = &packet {
                 self.flows.sent(flow, sent);

@@ -42,6 +42,9 @@ impl Line<'_> {
 
 /// A CoDel, and what the disciplines around it tell it.
 pub trait Law {
+    /// How many packets Linux takes at most from a flow when there is no room.
+    const BATCH: usize = 64;
+
     fn new(ecn: bool) -> Self;
     fn dequeue(&mut self, line: Line<'_>, now_ns: u64) -> Option<Item>;
     fn on_offer(&mut self, _len: u64) {}
@@ -259,6 +262,26 @@ impl Law for Linux {
             self.drop_next = self.law(now);
         }
         skb
+    }
+}
+
+/// Linux 3.5 to 4.6 within `fq_codel`: the same law, but a flow found empty stays above target, and
+/// an overflow takes one packet and does not count.
+pub struct Linux35(Linux);
+
+impl Law for Linux35 {
+    const BATCH: usize = 1;
+
+    fn new(ecn: bool) -> Self {
+        Self(Linux::new(ecn))
+    }
+
+    fn dequeue(&mut self, line: Line<'_>, now_ns: u64) -> Option<Item> {
+        if line.queue.is_empty() {
+            self.0.dropping = false;
+            return None;
+        }
+        self.0.dequeue(line, now_ns)
     }
 }
 
