@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from aqmlab import _core, kernel
 from aqmlab.kernel import agent, image, machine
+from aqmlab.kernel.errors import MachineError
 
 from .trials import app, text, trial
 
@@ -165,3 +166,13 @@ def test_hosts_that_are_not_linux_are_refused(change: dict[str, Any], said: str)
     wrong["home"] |= change
     with pytest.raises(kernel.RefusedError, match=said):
         kernel.run(text(trial(wrong)))
+
+
+def test_a_kernel_that_panics_is_reported_with_its_console(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    broken = tmp_path / "agent"
+    broken.write_bytes(b"\x7fELF is what programs begin with, but not how they go on")
+    with pytest.raises(MachineError, match=r"kernel died(.|\n)*Kernel panic - not syncing"):
+        machine.run(image.build(broken), text(trial(app("bulk", "bulk"), seconds=1)), seed=1)
