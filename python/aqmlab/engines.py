@@ -60,6 +60,8 @@ class Engine:
     """From the trials to run, and whom to tell what takes long, to `Prepared`."""
     tells: bool = False
     """Whether the runner takes `progress`, which it tells the seconds that have passed."""
+    captures: bool = True
+    """Whether the runner takes `captures`, two files for the headers of all packets."""
     variant: bool = False
     """Whether it is another engine, run with another discipline or in another place."""
     remark: str = ""
@@ -118,6 +120,7 @@ ENGINES = {
             checker="aqmlab.kernel.host:refusal",
             preparer="aqmlab.kernel.host:prepare",
             tells=True,
+            captures=False,
             variant=True,
             remark=_REAL_TIME,
         ),
@@ -129,6 +132,7 @@ ENGINES = {
             checker="aqmlab.kernel.host:refusal_around_ours",
             preparer="aqmlab.kernel.host:prepare_for_ours",
             tells=True,
+            captures=False,
             variant=True,
             remark=_REAL_TIME,
         ),

@@ -171,6 +171,23 @@ def test_the_packets_of_a_kernels_trial_are_written_as_two_captures(lab, capsys)
     assert "captures are damaged" in capsys.readouterr().err
 
 
+def test_the_modules_of_a_kernel_that_was_removed_are_named_with_what_to_do(lab, capsys) -> None:
+    lab(GOOD)
+    ours = ["pcap", "home.toml", "--engine", "kernel", "--discipline", "ours"]
+    assert status_of(ours) == 2
+    assert re.search(r"modules\.dep: .* cannot be read(.|\n)*apt-get", capsys.readouterr().err)
+
+
+def test_a_trial_in_real_time_has_no_packets_to_write(lab, capsys) -> None:
+    lab(GOOD)
+    aqmlab.run("home.toml", engine="kernel", out="out")
+    manifest = Path("out/manifest.json")
+    told = manifest.read_text().replace('"engine": "kernel"', '"engine": "kernel-host"')
+    manifest.write_text(told)
+    assert status_of(["pcap", "out"]) == 2
+    assert "does not keep its packets" in capsys.readouterr().err
+
+
 def test_a_machine_that_panics_is_tried_twice_and_reported_with_its_console(lab, capsys) -> None:
     folder = lab('echo "Kernel panic - not syncing" > $place/console; exit 0')
     assert status_of(["run", "home.toml", "--engine", "kernel", "--out", "out", "--jobs", "1"]) == 1

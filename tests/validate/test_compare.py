@@ -8,7 +8,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from aqmlab.failures import RequestError
+from aqmlab.failures import LabError, RequestError
 from aqmlab.validate import cases, compare, engines, grid, page, regenerate, spread
 from aqmlab.validate.cases import distance
 from aqmlab.validate.compare import Rule, quantile
@@ -86,6 +86,23 @@ def test_a_peer_does_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert set(others.refused) == {"alone.fq_codel-100", "both.8-2.loss1pc"}
     with pytest.raises(RequestError, match="no peer called `ns4`"):
         engines.peer("ns4")
+
+
+def test_a_trial_at_which_a_peer_dies_is_left_out_of_its_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = _grown(tmp_path, fake_kernel)
+    monkeypatch.setitem(engines.PEERS, "other", f"{__name__}:dies_of_codel")
+    others = compare.run(small().cells, reference, peer="other").comparisons[1]
+    assert others.refused == {"alone.codel": "it ended before the trial did"}
+    assert "alone.fq_codel-100" in {case.cell.name for case in others.cases}
+
+
+def dies_of_codel(spec_json: str) -> object:
+    """A peer with a mistake."""
+    if '"codel"' in spec_json:
+        raise LabError("it ended before the trial did")
+    return fake_kernel(spec_json)
 
 
 def only_codel(spec_json: str) -> object:

@@ -25,6 +25,7 @@ def command(
     seeds: options.Seeds = None,
     duration: options.Duration = None,
     engine: options.Engine = "sim",
+    discipline: options.Discipline = "kernel",
     trial: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="ID", help="Which trial; the first if absent."),
@@ -41,7 +42,7 @@ def command(
     from aqmlab.api import Request
     from aqmlab.failures import RequestError
 
-    request = Request(source, tuple(sets or ()), (), seeds, duration, engine)
+    request = Request(source, tuple(sets or ()), (), seeds, duration, engine, discipline)
     chosen, one = (
         _from_folder(Path(source), trial) if Path(source).is_dir() else _planned(request, trial)
     )
@@ -61,6 +62,9 @@ def write(spec: dict[str, Any], name: str, engine: str = "sim") -> tuple[Path, P
     spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
     one = engines.ENGINES[engine]
+    if not one.captures:
+        problem = "pcap: a trial in real time, on this host, does not keep its packets"
+        raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
     prepared = one.prepare([spec], console.talk)
     files = (str(paths[0]), str(paths[1]))
     try:

@@ -166,10 +166,10 @@ def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Entry]:
     """Modules at `modules/` that are not built in, in an order in which they load."""
     base = _module_dir(release)
     needs = {}
-    for line in (base / "modules.dep").read_text().splitlines():
+    for line in _listed(base / "modules.dep"):
         path, _, others = line.partition(":")
         needs[_name(path)] = (path, others.split())
-    builtin = {_name(line) for line in (base / "modules.builtin").read_text().splitlines()}
+    builtin = {_name(line) for line in _listed(base / "modules.builtin")}
     entries: dict[str, cpio.Entry] = {}
     for name in wanted:
         if name in builtin:
@@ -186,6 +186,14 @@ def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Entry]:
             if inside not in entries:
                 entries[inside] = cpio.file(_unpacked(base / each))
     return entries
+
+
+def _listed(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError as error:
+        problem = f"{path}: the modules of this kernel cannot be read: {error.strerror}"
+        raise MissingError(problem, f"install the kernel again: {APT_LINE}") from None
 
 
 def _name(path: str) -> str:

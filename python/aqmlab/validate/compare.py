@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from aqmlab.errors import suggestion
-from aqmlab.failures import RequestError
+from aqmlab.failures import LabError, RequestError
 from aqmlab.validate import engines, metrics
 from aqmlab.validate.cases import Case, Records, cases_of
 from aqmlab.validate.engines import Engine
@@ -93,7 +93,7 @@ class Comparison:
     engine: str
     cases: tuple[Case, ...]
     refused: Mapping[str, str]
-    """The cells that the engine cannot run, and why."""
+    """The cells that the engine cannot run, or did not finish, and why."""
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -225,7 +225,7 @@ def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
 def _run_all(
     engine: Engine, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
 ) -> tuple[Records, dict[str, str]]:
-    """The record of each cell and seed, and the cells that the engine refused."""
+    """The record of each cell and seed, and the cells that the engine refused or failed at."""
     refused: dict[str, str] = {}
 
     def one(key: tuple[str, int]) -> Mapping[str, Any] | None:
@@ -235,6 +235,11 @@ def _run_all(
             outcome = engine(text)
         except ValueError as error:
             refused[name] = str(error)
+            return None
+        except LabError as error:
+            if error.status != 1:  # such as what must be installed: no other trial would do better
+                raise
+            refused[name] = error.problem
             return None
         return metrics.record(json.loads(text), outcome)
 

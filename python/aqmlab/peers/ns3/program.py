@@ -21,6 +21,9 @@ SOURCE = Path(__file__).with_name("ns3.cc")
 MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
 APT_LINE = "sudo apt-get install g++ pkg-config libns3-dev libgsl-dev libsqlite3-dev"
 
+PATIENCE_S = 3600.0
+"""How long a trial may take; those of the grid take seconds to minutes."""
+
 PASSAGE = np.dtype(
     [
         ("sent", "<i8"), ("offered", "<i8"), ("out", "<i8"), ("arrived", "<i8"),
@@ -108,12 +111,16 @@ def _compile(path: Path, told: list[str]) -> None:
 
 
 def run(text: str) -> Made:
-    """Runs what plan.py wrote. Raises `MissingError`, and `ProgramError` if ns-3 ends early."""
+    """Runs what plan.py wrote; raises `MissingError`, or `ProgramError` if ns-3 ends early or never."""
     program = build()
     with tempfile.TemporaryDirectory(prefix="aqmlab-ns3-") as folder:
-        done = subprocess.run(
-            [program, folder], input=text, capture_output=True, text=True, check=False
-        )
+        try:
+            done = subprocess.run(
+                [program, folder], input=text, capture_output=True, text=True, check=False,
+                timeout=PATIENCE_S,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise ProgramError(f"ns-3 was not done after {PATIENCE_S:.0f} s") from None
         if done.returncode:
             why = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
             raise ProgramError(f"ns-3 ended before the trial did: {why}")
