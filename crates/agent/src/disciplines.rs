@@ -184,6 +184,7 @@ fn relative(kind: &str) -> Option<&'static str> {
     let likely = match kind {
         "ared" | "red_floyd" => "red",
         "pie_linux_3_14" | "pie_rfc8033" | "pie_freebsd" => "pie",
+        "fq_codel_linux_3_5" => "fq_codel",
         other => other.strip_suffix("_freebsd").or_else(|| other.strip_suffix("_rfc"))?,
     };
     KINDS.iter().map(|known| known.ours).find(|name| *name == likely)

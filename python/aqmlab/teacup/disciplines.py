@@ -4,7 +4,8 @@ Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 
 A FreeBSD router has dummynet's disciplines, `*_freebsd` here. A Linux router has the kernel's;
 its PIE is that of kernels 3.14 to 5.4 and its FQ-CoDel that of 3.5 to 4.6 unless
-`TPCONF_linux_kern_router` names a later one. Any other name is taken for a discipline of this laboratory, so `V_aqm=pie_rfc8033` works too.
+`TPCONF_linux_kern_router` names a later one. Any other name is taken for a discipline of this
+laboratory, so `V_aqm=pie_rfc8033` works too.
 """
 
 from __future__ import annotations
