@@ -111,7 +111,7 @@ def _compile(path: Path, told: list[str]) -> None:
 
 
 def run(text: str) -> Made:
-    """Runs what plan.py wrote; raises `MissingError`, or `ProgramError` if ns-3 ends early or never."""
+    """Runs what plan.py wrote; raises `MissingError`, or `ProgramError` if ns-3 ends early."""
     program = build()
     with tempfile.TemporaryDirectory(prefix="aqmlab-ns3-") as folder:
         try:
