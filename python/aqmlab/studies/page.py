@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
+from aqmlab.figures.drawing import plain_text
 from aqmlab.parts import write_atomically
 from aqmlab.seeds import numbers
 from aqmlab.studies.draw import Figure
@@ -52,10 +53,14 @@ def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
 
 
 def _entitle(canvas: Canvas, figure: Figure) -> None:
-    """Says above a single panel what it is, so that an image may stand alone."""
-    if len(canvas.axes) == 1 and not canvas.axes[0].get_title(loc="left"):
-        where = figure.condition.partition(";")[0]
-        canvas.axes[0].set_title(f"Fig. {figure.number}: {figure.title}, {where}")
+    """Says in the image what it is, so that it may stand alone."""
+    where = figure.condition.partition(";")[0]
+    title = plain_text(f"Fig. {figure.number}: {figure.title}, {where}")
+    shown = [axes for axes in canvas.axes if axes.get_visible()]
+    if len(shown) == 1 and not shown[0].get_title(loc="left"):
+        shown[0].set_title(title)
+    else:
+        canvas.suptitle(title, x=0.01, horizontalalignment="left", fontsize=9)
 
 
 def _caption(laboratory: Laboratory, figure: Figure, made_by: str, digest: str | None) -> str:

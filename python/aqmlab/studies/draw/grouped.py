@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.figures import data
-from aqmlab.figures.drawing import MARKERS, canvas, colour, legend_below, log_axis, plain_text
+from aqmlab.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.rows import Rows
-from aqmlab.studies.draw.words import mark_bound, short
+from aqmlab.studies.draw.words import Bound, finish, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +42,7 @@ class Grouped(Form):
     names: Mapping[str, str] = field(default_factory=dict)
     log: bool = True
     height_inch: float = 3.4
-    bound: tuple[float, str] | None = None
+    bound: Bound | None = None
 
     def draw(self, results: Results) -> Sequence[Canvas]:
         """One drawing."""
@@ -65,9 +65,8 @@ class Grouped(Form):
             self._series(axes, x, own, width, number)
         self._axes(axes, places)
         handles = [self._handle(number) for number in range(len(series))]
-        mark_bound(axes, self.bound)
-        if len(series) > 1:
-            legend_below(made, handles, [plain_text(self._called(name)) for name in series])
+        labels = [plain_text(self._called(name)) for name in series]
+        finish(made, axes, handles, labels, self.bound)
         return [made]
 
     def _series(

@@ -12,7 +12,6 @@ from aqmlab.figures.drawing import (
     canvas,
     colour,
     grid,
-    legend_below,
     line_style,
     log_axis,
     name_axes,
@@ -21,7 +20,7 @@ from aqmlab.figures.drawing import (
 from aqmlab.figures.series import MOST_POINTS_AS_LINES, with_gaps
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.rows import Rows
-from aqmlab.studies.draw.words import mark_bound, short
+from aqmlab.studies.draw.words import Bound, finish, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +47,7 @@ class Lines(Form):
     names: Mapping[str, str] = field(default_factory=dict)
     log: bool = True
     height_inch: float = 3.6
-    bound: tuple[float, str] | None = None
+    bound: Bound | None = None
 
     @property
     def legend(self) -> str:
@@ -73,7 +72,8 @@ class Lines(Form):
             axes.plot(*zip(*points, strict=True), line_style(number), color=colour(number),
                       marker=MARKERS[number % len(MARKERS)], markersize=3.6)  # fmt: skip
         self._axes(axes, list(places))
-        legend_below(made, _handles(len(series), markers=True), _called(series, self.names))
+        labels = _called(series, self.names)
+        finish(made, axes, _handles(len(series), markers=True), labels, self.bound)
         return [made]
 
     def _axes(self, axes: Axes, values: Sequence[str]) -> None:
@@ -87,7 +87,6 @@ class Lines(Form):
         upwards = 90 if len(labels) > _CROWDED else 0
         axes.set_xticks(range(len(labels)), labels, rotation=upwards)
         axes.set_xlim(-0.6, len(labels) - 0.4)
-        mark_bound(axes, self.bound)
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,7 @@ class Panelled(Form):
                 self._lines(axes, own.filter(pl.col("series") == name), number)
             self._scale(axes)
         self._name_axes(panels)
-        if len(series) > 1:
-            legend_below(made, self._handles(len(series)), _called(series, self.names))
+        finish(made, panels[0], _handles(len(series)), _called(series, self.names))
         return [made]
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -135,18 +133,16 @@ class Panelled(Form):
     def _name_axes(self, panels: Sequence[Axes]) -> None:
         raise NotImplementedError
 
-    def _handles(self, count: int) -> list[Artist]:
-        return _handles(count)
-
 
 @dataclass(frozen=True)
 class OverTime(Panelled):
     """What the series were like over time; of several seeds the first is shown.
 
-    Drawn as lines, or as points if `marks` says so.
+    Lines break where nothing was seen for a while; "steps" hold a value until the next, as the
+    rate of a stream does.
     """
 
-    marks: Literal["lines", "points"] = "lines"
+    marks: Literal["lines", "points", "steps"] = "lines"
     span_s: tuple[float, float] | None = None
     """The part of the trial that is shown; the whole if absent."""
 
@@ -161,10 +157,9 @@ class OverTime(Panelled):
 
     def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
         rasterized = rows.height > MOST_POINTS_AS_LINES
+        style = {"points": "."}.get(self.marks, line_style(number))
         for line in _by_flow(rows):
-            points = self.marks == "points"
-            shown = line if points else with_gaps(line)
-            style = "." if points else line_style(number)
+            shown = with_gaps(line) if self.marks == "lines" else line
             axes.plot(
                 shown["t_s"].to_numpy(),
                 shown["value"].to_numpy(),
@@ -172,6 +167,7 @@ class OverTime(Panelled):
                 color=colour(number),
                 linewidth=1.0,
                 markersize=2.0,
+                drawstyle="steps-post" if self.marks == "steps" else "default",
                 rasterized=rasterized,
             )
 

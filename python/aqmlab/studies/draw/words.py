@@ -1,23 +1,38 @@
-"""What forms write: names of ticks, and a line that is to be reached."""
+"""What forms share: names of ticks, and lines that are to be reached."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aqmlab.figures.drawing import plain_text
+from aqmlab.figures.drawing import legend_below, plain_text
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+Bound = tuple[float, str]
+"""Where a dashed line is drawn across a figure, and what it is: (200, "tolerable")."""
 
 
-def mark_bound(axes: Axes, bound: tuple[float, str] | None) -> None:
-    """A dashed line with its name, such as a rate that is to be reached."""
-    if bound is None:
-        return
-    value, text = bound
-    axes.axhline(value, color="#555555", linestyle="--", linewidth=0.9)
-    axes.annotate(plain_text(text), (1, value), xycoords=("axes fraction", "data"),
-                  ha="right", va="bottom", fontsize=8, color="#555555")  # fmt: skip
+def finish(
+    made: Canvas,
+    axes: Axes,
+    handles: Sequence[Artist],
+    labels: Sequence[str],
+    bound: Bound | None = None,
+) -> None:
+    """Draws the bound and the legend, if there is something to tell apart."""
+    handles, labels = list(handles), list(labels)
+    if len(labels) == 1:  # the title says what it is
+        handles, labels = [], []
+    if bound is not None:
+        value, text = bound
+        handles.append(axes.axhline(value, color="#555555", linestyle="--", linewidth=0.9))
+        labels.append(plain_text(text))
+    if labels:
+        legend_below(made, handles, labels)
 
 
 def short(text: str) -> str:
