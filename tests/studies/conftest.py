@@ -1,6 +1,9 @@
 from pathlib import Path
 
 import pytest
+from aqmlab import studies
+from aqmlab.studies.laboratory import Asked, Laboratory
+from aqmlab.studies.trials import Trials
 
 ABOUT = """
 title = "A tiny study"
@@ -83,10 +86,8 @@ def _():
 """
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    """The folder of a study of four trials a seed."""
-    folder = tmp_path / "tiny"
+def written(folder: Path) -> Path:
+    """Writes the tiny study into a folder."""
     folder.mkdir()
     files = {
         "study.toml": ABOUT,
@@ -97,3 +98,18 @@ def tiny(tmp_path: Path) -> Path:
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """The folder of a study of four trials a seed."""
+    return written(tmp_path / "tiny")
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
+    """The same with two seeds of all its trials."""
+    folder = tmp_path_factory.mktemp("studies")
+    laboratory = Laboratory(studies.load(written(folder / "tiny")), Asked(2), folder / "out")
+    laboratory.run([Trials("home")], jobs=1)
+    return laboratory

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.errors import suggestion
 from aqmlab.failures import RequestError
-from aqmlab.studies import chunks
+from aqmlab.labels import condition_text
+from aqmlab.studies import chunks, statistic
 from aqmlab.studies.selection import Selection
+from aqmlab.studies.statistic import Span, Take
 
 if TYPE_CHECKING:
     import polars as pl
 
 BySeed = dict[int, float]
 """A number for each seed; NaN where there is none."""
+
+Points = dict[int, list[tuple[float, float]]]
+"""For each seed times in seconds and values, in order."""
 
 
 class Unjudged(Exception):  # noqa: N818 (it is no error: a verdict)
@@ -29,89 +34,237 @@ NOWHERE: At = {}
 
 
 class Numbers:
-    """The numbers of a selection of trials, by condition; a condition names one trial a seed."""
+    """The numbers of a selection of trials, by condition; a condition names one trial a seed.
+
+    `take` says what becomes of many values: "mean", "min", "max", "deviation" (the standard one),
+    or a share, such as 0.95 for the 95th percentile. A `span` is from when to when, in seconds.
+    """
 
     def __init__(self, results: Selection) -> None:
         self.results = results
-        self._rows: dict[tuple[str, ...], dict[tuple[Any, ...], list[dict[str, Any]]]] = {}
+        self._parts: dict[tuple[str, ...], dict[tuple[Any, ...], pl.DataFrame]] = {}
+        self._primary: dict[str, set[str]] = {}
 
     @property
     def seeds(self) -> list[int]:
         """The seeds, in order."""
         return sorted({trial["seed"] for trial in self.results.manifest["trials"]})
 
+    # --- Of whole trials -----------------------------------------------------------------------
+
     def flow(
         self, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> BySeed:
         """A column of the table `flows`, of the direction that carries the flow's data."""
-        rows = self._of("flows", ("flow",), (flow,), at)
-        rows = [row for row in rows if row["primary"] and direction in (None, row["direction"])]
+        rows = self._of("flows", {"flow": flow}, at)
+        rows = rows.filter(rows["primary"])
+        if direction is not None:
+            rows = rows.filter(rows["direction"] == direction)
         return self._by_seed(rows, column, f"flow {flow}")
 
     def app(self, flow: str, metric: str, at: At = NOWHERE) -> BySeed:
-        """What an application measured itself, from the table `apps`."""
-        rows = self._of("apps", ("flow", "metric"), (flow, metric), at)
+        """What an application measured itself, from `apps`, such as "completion_time_s"."""
+        rows = self._of("apps", {"flow": flow, "metric": metric}, at)
         return self._by_seed(rows, "value", f"{flow} {metric}", empty=True)
 
     def queue(self, link: str, column: str, at: At = NOWHERE) -> BySeed:
         """A column of the table `queues`."""
-        return self._by_seed(self._of("queues", ("link",), (link,), at), column, link)
+        return self._by_seed(self._of("queues", {"link": link}, at), column, link)
 
-    def chunks(self, flow: str, column: str, at: At = NOWHERE, quantile: float = 0.5) -> BySeed:
+    def summary(self, column: str, at: At = NOWHERE) -> BySeed:
+        """A column of the table `summary`: "jain_up", "jain_down"."""
+        return self._by_seed(self._of("summary", {}, at), column, "the trial")
+
+    def conns(self, flow: str, column: str, at: At = NOWHERE) -> BySeed:
+        """The sum of a column of `conns` over a flow's connections: "rtos", "retransmissions"."""
+        rows = self._of("conns", {"flow": flow}, at)
+        return self._taken(rows, column, lambda own: float(own[column].sum()))
+
+    def drops(self, link: str, flow: str, at: At = NOWHERE) -> BySeed:
+        """The packets of a flow that a queue dropped; zero if none."""
+        rows = self._of("queue_drops", {"link": link, "flow": flow}, at)
+        found = dict.fromkeys(self.seeds, 0.0)
+        return found | {row["seed"]: float(row["drops"]) for row in rows.iter_rows(named=True)}
+
+    # --- Of parts of trials --------------------------------------------------------------------
+
+    def rate(
+        self,
+        flow: str,
+        at: At = NOWHERE,
+        span: Span | None = None,
+        *,
+        direction: str | None = None,
+        take: Take = "mean",
+    ) -> BySeed:
+        """The throughput (Mbit/s) of a flow in the windows that lie wholly within `span`."""
+        rows = statistic.windows_within(self._series("windows", flow, at, direction), span)
+        return self._taken(
+            rows, "throughput_mbit", lambda own: statistic.of(own["throughput_mbit"], take)
+        )
+
+    def rtt(
+        self,
+        flow: str,
+        at: At = NOWHERE,
+        span: Span | None = None,
+        *,
+        direction: str | None = None,
+        take: Take = "mean",
+    ) -> BySeed:
+        """The round-trip time (ms) of a flow in the steps that `span` holds.
+
+        Mean, least and greatest are of all pairs; the other statistics are of the steps' medians,
+        each as often as it has pairs. Where more is needed, vary `measure.from` and `measure.to`,
+        and ask `flow`.
+        """
+        rows = statistic.within(self._series("rtt", flow, at, direction), span)
+        return self._taken(rows, "rtt_mean_ms", lambda own: statistic.of_rtt(own, take))
+
+    def induced(
+        self,
+        flow: str,
+        at: At = NOWHERE,
+        span: Span | None = None,
+        *,
+        direction: str | None = None,
+        take: Take = "mean",
+    ) -> BySeed:
+        """`rtt` less the propagation both ways."""
+        rtt_ms = self.rtt(flow, at, span, direction=direction, take=take)
+        base_ms = self.flow(flow, "rtt_base_ms", at, direction)
+        less = 0.0 if take == "deviation" else 1.0
+        return {seed: rtt_ms[seed] - less * base_ms[seed] for seed in rtt_ms}
+
+    def points(
+        self, table: str, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
+    ) -> Points:
+        """A column over time, of "windows", "rtt" or "tcp_series"; "home" is a direction there."""
+        rows = self._series(table, flow, at, direction)
+        return self._points(rows, column)
+
+    def noted(self, flow: str, metric: str, at: At = NOWHERE) -> Points:
+        """What an application noted over time, from `app_series`."""
+        return self._points(self._of("app_series", {"flow": flow, "metric": metric}, at), "value")
+
+    def queued(self, link: str, column: str, at: At = NOWHERE) -> Points:
+        """The state of a queue over time, from `queue_series`: "backlog_packets"."""
+        return self._points(self._of("queue_series", {"link": link}, at), column)
+
+    def chunks(
+        self,
+        flow: str,
+        column: str,
+        at: At = NOWHERE,
+        quantile: Take = 0.5,
+        span: Span | None = None,
+    ) -> BySeed:
         """A quantile over a stream's chunks of `ar_mbit` or `rr_mbit`, in the measured time."""
-        rows = self._of("chunks", ("flow",), (flow,), at)
-        found: BySeed = {}
-        for seed in self.seeds:
-            values = sorted(row[column] for row in rows if row["seed"] == seed)
-            found[seed] = _quantile(values, quantile)
+        rows = statistic.within(self._of("chunks", {"flow": flow}, at), span)
+        return self._taken(rows, column, lambda own: statistic.of(own[column], quantile))
+
+    # --- How they are found --------------------------------------------------------------------
+
+    def _series(self, table: str, flow: str, at: At, direction: str | None) -> pl.DataFrame:
+        """The rows over time of the direction that carries the flow's data."""
+        import polars as pl
+
+        rows = self._of(table, {"flow": flow}, at)
+        column = "side" if "side" in rows.columns else "direction"
+        if direction is None and column == "direction":
+            rows = rows.filter(pl.col("direction").is_in(list(self._carrying(flow))))
+        elif direction is not None:
+            rows = rows.filter(pl.col(column) == direction)
+        if rows[column].n_unique() > 1:
+            both = ", ".join(rows[column].unique().sort())
+            raise RequestError(f"flow {flow}: say of which {column}: {both}")
+        return rows
+
+    def _carrying(self, flow: str) -> set[str]:
+        """The directions in which a flow carries data."""
+        import polars as pl
+
+        if flow not in self._primary:
+            flows = self.results.table("flows")
+            own = flows.filter(pl.col("primary") & (pl.col("flow") == flow))
+            self._primary[flow] = set(own["direction"])
+        return self._primary[flow]
+
+    def _of(self, table: str, keys: Mapping[str, str], where: At) -> pl.DataFrame:
+        """The rows of one flow (or link) under one condition."""
+        wanted = {**keys, **{name: where[name] for name in sorted(where)}}
+        names = (table, *wanted)
+        if names not in self._parts:
+            self._parts[names] = self._parted(table, list(wanted))
+        found = self._parts[names].get(tuple(wanted.values()))
+        if found is None:
+            self._refuse_unknown(keys.get("flow"), where)
+            return self._frame(table).clear()
         return found
 
-    def _of(
-        self, table: str, keys: tuple[str, ...], values: tuple[str, ...], where: Mapping[str, str]
-    ) -> list[dict[str, Any]]:
-        """The rows of one flow (or link) under one condition."""
-        names = (table, *keys, *sorted(where))
-        if names not in self._rows:
-            self._rows[names] = self._indexed(table, (*keys, *sorted(where)))
-        wanted = (*values, *(where[name] for name in sorted(where)))
-        return self._rows[names].get(wanted, [])
+    def _refuse_unknown(self, flow: str | None, where: At) -> None:
+        """A slip of whoever wrote the claim is no reason to call it unjudged."""
+        apps = self.results.manifest["apps"]
+        if flow is not None and flow not in apps:
+            raise RequestError(f"there is no flow `{flow}`", suggestion(flow, apps))
+        trials = [one["conditions"] for one in self.results.manifest["trials"]]
+        if not any(
+            all(condition_text(own.get(name)) == value for name, value in where.items())
+            for own in trials
+        ):
+            asked = ", ".join(f"{name} = {value}" for name, value in where.items())
+            raise RequestError(f"there is no trial with {asked}", "does the claim name its trials?")
 
-    def _indexed(
-        self, table: str, names: tuple[str, ...]
-    ) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    def _parted(self, table: str, names: list[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
+        import polars as pl
+
         frame = self._frame(table)
         for name in names:
             if name not in frame.columns:
                 raise RequestError(f"nothing varies `{name}`", suggestion(name, frame.columns))
-        found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for row in frame.iter_rows(named=True):
-            found.setdefault(tuple(row[name] for name in names), []).append(row)
-        return found
+        if not names:
+            return {(): frame}
+        as_text = frame.with_columns(frame[name].cast(pl.String) for name in names)
+        return as_text.partition_by(names, as_dict=True, maintain_order=True)
 
     def _frame(self, table: str) -> pl.DataFrame:
         return chunks.of(self.results) if table == "chunks" else self.results.table(table)
 
     def _by_seed(
-        self, rows: list[dict[str, Any]], column: str, what: str, *, empty: bool = False
+        self, rows: pl.DataFrame, column: str, what: str, *, empty: bool = False
     ) -> BySeed:
-        if rows and column not in rows[0]:
-            raise RequestError(f"there is no column `{column}`", suggestion(column, rows[0]))
+        _check(rows, column)
         found: BySeed = dict.fromkeys(self.seeds, math.nan)
-        for row in rows:
-            if not math.isnan(found[row["seed"]]):
-                raise RequestError(f"{what}: the conditions name more than one trial")
-            value = row[column]
-            found[row["seed"]] = math.nan if value is None else float(value)
-        if not rows and not empty:
+        if rows["seed"].n_unique() < rows.height:
+            raise RequestError(f"{what}: the conditions name more than one trial")
+        for seed, value in rows.select("seed", column).iter_rows():
+            found[seed] = math.nan if value is None else float(value)
+        if rows.is_empty() and not empty:
             raise Unjudged(f"{what}: there is no trial under these conditions")
         return found
 
+    def _taken(
+        self, rows: pl.DataFrame, column: str, take: Callable[[pl.DataFrame], float]
+    ) -> BySeed:
+        """What `take` makes of the rows of each seed; NaN where there are none."""
+        return {
+            seed: take(own) if own.height else math.nan for seed, own in self._each(rows, column)
+        }
 
-def _quantile(values: list[float], share: float) -> float:
-    """R's type 7 of sorted values; NaN of none."""
-    if not values:
-        return math.nan
-    place = share * (len(values) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (place - low)
+    def _points(self, rows: pl.DataFrame, column: str) -> Points:
+        return {
+            seed: own.sort("t_s").select("t_s", column).drop_nulls().rows()
+            for seed, own in self._each(rows, column)
+        }
+
+    def _each(self, rows: pl.DataFrame, column: str) -> list[tuple[int, pl.DataFrame]]:
+        """The rows of each seed; raises `RequestError` if they are of several trials."""
+        _check(rows, column)
+        if rows["trial"].n_unique() > rows["seed"].n_unique():
+            raise RequestError(f"{column}: the conditions name more than one trial")
+        return [(seed, rows.filter(rows["seed"] == seed)) for seed in self.seeds]
+
+
+def _check(rows: pl.DataFrame, column: str) -> None:
+    if column not in rows.columns:
+        raise RequestError(f"there is no column `{column}`", suggestion(column, rows.columns))

@@ -1,0 +1,91 @@
+"""What figures show, and that every form draws it."""
+
+import pytest
+from aqmlab.figures.drawing import Drawing, styled
+from aqmlab.studies import draw
+from aqmlab.studies.draw.words import short
+from aqmlab.studies.trials import Trials
+
+APPS = {"Call": "call ↑", "File": "file"}
+FILE = {"File": "file"}
+GROUPS = ("qdisc", "rtt")
+RTTS = draw.flow_quantiles("rtt", "ms", APPS)
+OVER_TIME = draw.rtt_over_time(APPS)
+FORMS = {
+    "markers": draw.Boxes(RTTS, "RTT (ms)", GROUPS),
+    "boxes": draw.BoxPlots(RTTS, "RTT (ms)", GROUPS, bound=(100, "too long"), log=False),
+    "boxes by queue": draw.BoxPlots(draw.flow_quantiles("rtt", "ms", FILE, "qdisc"), "x", ("rtt",)),
+    "bars": draw.Bars(draw.flow_numbers("loss_percent", APPS), "loss (%)", GROUPS),
+    "queues": draw.Bars(draw.link_numbers("utilisation", {"uplink": "up"}), "x", GROUPS),
+    "apps": draw.Bars(draw.app_numbers("mos_up", {"Call": "call"}), "x", GROUPS),
+    "lines": draw.Lines(draw.flow_quantiles("rtt", "ms", APPS, "qdisc"), "RTT (ms)", "rtt"),
+    "time": draw.OverTime(draw.rate_over_time(APPS), "Mbit/s", panels="qdisc"),
+    "points": draw.OverTime(OVER_TIME, "RTT (ms)", marks="points", span_s=(0, 1), log=True),
+    "shares": draw.Shares(draw.rtt_shares(APPS, induced=True), "RTT (ms)", panels="qdisc"),
+    "lab": draw.Lab("queue_time"),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_draws_the_same_bytes_again(name, ran):
+    results = ran.results(Trials("home"))
+
+    def png():
+        with styled():
+            canvases = FORMS[name].draw(results)
+        return [Drawing(name, canvas, "").rendered("png") for canvas in canvases]
+
+    assert png() == png()
+    assert not FORMS[name].legend.endswith(".")
+
+
+def test_quantiles_are_those_of_the_table(ran):
+    results = ran.results(Trials("home", {"rtt": "60 ms", "qdisc": "FQ"}))
+    rtts, induced = (draw.flow_quantiles(what, "ms", APPS)(results) for what in ("rtt", "induced"))
+    assert rtts["series"].unique(maintain_order=True).to_list() == ["Call", "File"]
+    columns = ["least", "low", "middle", "high", "most"]
+    for row, less in zip(rtts.rows(named=True), induced.rows(named=True), strict=True):
+        values = [row[name] for name in columns]
+        assert values == [row[f"rtt_p{part}_ms"] for part in (5, 25, 50, 75, 95)]
+        assert [less[name] for name in columns] == [value - 60 for value in values]
+
+
+def test_a_condition_may_name_the_series(ran):
+    results = ran.results(Trials("home"))
+    alone = draw.flow_quantiles("throughput", "mbit", FILE, "qdisc")(results)
+    assert alone["series"].unique(maintain_order=True).to_list() == ["FIFO", "FQ"]
+    both = draw.flow_numbers("loss_percent", APPS, "qdisc")(results)
+    assert "Call, FQ" in both["series"].to_list()
+
+
+def test_over_time_the_first_seed_is_shown(ran):
+    shown = FORMS["time"]._shown(draw.rate_over_time(APPS)(ran.results(Trials("home"))))
+    assert shown["seed"].unique().to_list() == [1]
+
+
+def test_several_scenarios_are_told_apart(ran):
+    (ran.study.folder / "office.toml").write_text(
+        (ran.study.folder / "home.toml").read_text("utf-8").replace("4/1", "8/2"), "utf-8"
+    )
+    where = {"rtt": "20 ms"}
+    needs = Trials("home", where), Trials("office", where)
+    ran.run(needs, jobs=1)
+    both = ran.results(*needs)
+    flows = both.table("flows").filter(flow="file", direction="up")
+    assert flows["scenario"].to_list() == ["home"] * 4 + ["office"] * 4
+    assert flows["trial"].n_unique() == 8
+    assert both.digest not in (None, ran.results(needs[0]).digest)
+    rows = draw.flow_quantiles("throughput", "mbit", FILE, "scenario")(both)
+    home, office = (rows.filter(series=name)["middle"].mean() for name in ("home", "office"))
+    assert office > 1.5 * home
+    assert both.only([flows["trial"][-1]]).table("trials")["scenario"].to_list() == ["office"]
+    figure = draw.Figure("1", "Both", "so", needs, FORMS["lines"])
+    assert figure.trials == needs
+
+
+def test_a_tick_has_no_unit():
+    assert [short(text) for text in ("40 ms", "12/1 Mbit/s", "fq_codel limit=9")] == [
+        "40",
+        "12/1",
+        "fq_codel limit=9",
+    ]
