@@ -16,6 +16,7 @@ FORMS = {
     "boxes": draw.BoxPlots(RTTS, "RTT (ms)", GROUPS, bound=(100, "too long"), log=False),
     "boxes by queue": draw.BoxPlots(draw.flow_quantiles("rtt", "ms", FILE, "qdisc"), "x", ("rtt",)),
     "bars": draw.Bars(draw.flow_numbers("loss_percent", APPS), "loss (%)", GROUPS),
+    "stacked": draw.Stacked((draw.BoxPlots(RTTS, "RTT (ms)", GROUPS),) * 2),
     "queues": draw.Bars(draw.link_numbers("utilisation", {"uplink": "up"}), "x", GROUPS),
     "apps": draw.Bars(draw.app_numbers("mos_up", {"Call": "call"}), "x", GROUPS),
     "lines": draw.Lines(draw.flow_quantiles("rtt", "ms", APPS, "qdisc"), "RTT (ms)", "rtt"),
@@ -89,3 +90,12 @@ def test_a_tick_has_no_unit():
         "12/1",
         "fq_codel limit=9",
     ]
+
+
+def test_stacked_panels_have_their_own_numbers_and_one_legend(ran):
+    results = ran.results(Trials("home"))
+    rates = draw.flow_quantiles("throughput", "mbit", APPS)
+    parts = [draw.BoxPlots(rows, name, GROUPS) for rows, name in ((rates, "rate"), (RTTS, "RTT"))]
+    (made,) = draw.Stacked(parts).draw(results)
+    assert [axes.get_ylabel() for axes in made.axes] == ["rate", "RTT"]
+    assert [text.get_text() for text in made.legends[0].get_texts()] == ["Call", "File"]

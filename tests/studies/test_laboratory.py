@@ -33,6 +33,12 @@ def test_more_seeds_add_to_what_is_there(tiny, tmp_path):
     assert more.results(SHORT).table("flows")["seed"].unique().sort().to_list() == [1, 2, 3]
 
 
+def test_trials_of_two_scenarios_are_counted_even_if_they_are_called_alike(tiny, tmp_path):
+    (tiny / "office.toml").write_text((tiny / "home.toml").read_text(encoding="utf-8"))
+    count = laboratory(tiny, tmp_path / "out").count([SHORT, Trials("office", SHORT.where)])
+    assert (count.trials, count.missing, count.simulated_s) == (4, 4, 8.0)
+
+
 def test_a_digest_is_of_the_trials_that_are_asked_for_only(tiny, tmp_path):
     alone, grown = (laboratory(tiny, tmp_path / name) for name in ("alone", "grown"))
     alone.run([SHORT], jobs=1)

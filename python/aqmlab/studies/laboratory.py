@@ -100,14 +100,14 @@ class Laboratory:
     def count(self, needs: Sequence[Trials]) -> Count:
         """How many trials `needs` are, and how many of them are still to be run."""
         parts = self._parts(needs)
-        durations = {one.id: one for part in parts for one in part.missing()}
+        missing = [(part.scenario, one.id) for part in parts for one in part.missing()]
         plans = {
             (part.scenario, one.id): one.spec["duration_ns"] / 1e9
             for part in parts
             for one in self.plan(part.scenario).trials
         }
-        simulated_s = sum(plans[part.scenario, one.id] for part in parts for one in part.missing())
-        return Count(sum(len(part.wanted) for part in parts), len(durations), simulated_s)
+        simulated_s = sum(plans[key] for key in missing)
+        return Count(sum(len(part.wanted) for part in parts), len(missing), simulated_s)
 
     def run(
         self,

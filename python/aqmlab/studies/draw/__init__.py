@@ -7,6 +7,7 @@ A `Figure` has a form, and most forms are given rows of numbers:
 | `Boxes`    | markers, and bars between quartiles, in groups | `flow_quantiles`              |
 | `BoxPlots` | boxes with whiskers, in groups                 | `flow_quantiles`              |
 | `Bars`     | bars in groups                                 | `flow_numbers`, `app_numbers` |
+| `Stacked`  | several of these below one another             |                               |
 | `Lines`    | medians over the values of a condition         | `flow_quantiles`              |
 | `OverTime` | what happened over time, in panels             | `rtt_over_time`               |
 | `Shares`   | cumulative distributions, in panels            | `rtt_shares`, `sample_shares` |
@@ -14,7 +15,7 @@ A `Figure` has a form, and most forms are given rows of numbers:
 """
 
 from aqmlab.studies.draw.figure import Figure, Form, Lab
-from aqmlab.studies.draw.grouped import Bars, Boxes, BoxPlots
+from aqmlab.studies.draw.grouped import Bars, Boxes, BoxPlots, Stacked
 from aqmlab.studies.draw.lines import Lines, OverTime, Shares
 from aqmlab.studies.draw.rows import (
     Rows,
@@ -41,6 +42,7 @@ __all__ = [
     "OverTime",
     "Rows",
     "Shares",
+    "Stacked",
     "app_numbers",
     "chunk_medians",
     "chunks_over_time",

@@ -46,6 +46,18 @@ class Grouped(Form):
 
     def draw(self, results: Results) -> Sequence[Canvas]:
         """One drawing."""
+        made = canvas(self.height_inch)
+        axes = made.subplots()
+        finish(made, axes, *self.named(self.panel(axes, results)), self.bound)
+        return [made]
+
+    def named(self, series: Sequence[str]) -> tuple[list[Artist], list[str]]:
+        """What the legend has of the series."""
+        handles = [self._handle(number) for number in range(len(series))]
+        return handles, [plain_text(self._called(name)) for name in series]
+
+    def panel(self, axes: Axes, results: Results) -> list[str]:
+        """Draws onto axes; the series, in order."""
         import polars as pl
 
         rows = self.rows(results)
@@ -53,8 +65,6 @@ class Grouped(Form):
         middle = rows.group_by("series", *self.groups, maintain_order=True).agg(
             pl.col(known).median()
         )
-        made = canvas(self.height_inch)
-        axes = made.subplots()
         places = _places(rows, self.groups)
         series = data.ordered(rows, "series")
         width = 0.8 / len(series)
@@ -64,10 +74,7 @@ class Grouped(Form):
             x = [places[key] + shift for key in own.select(self.groups).iter_rows()]
             self._series(axes, x, own, width, number)
         self._axes(axes, places)
-        handles = [self._handle(number) for number in range(len(series))]
-        labels = [plain_text(self._called(name)) for name in series]
-        finish(made, axes, handles, labels, self.bound)
-        return [made]
+        return series
 
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
@@ -208,6 +215,28 @@ class Bars(Grouped):
         from matplotlib.patches import Patch
 
         return Patch(facecolor=_face(number), edgecolor=_edge(number))
+
+
+@dataclass(frozen=True)
+class Stacked(Form):
+    """Several of these below one another: other numbers of the same series and groups."""
+
+    parts: Sequence[Grouped]
+
+    @property
+    def legend(self) -> str:
+        """What its marks mean."""
+        return self.parts[0].legend
+
+    def draw(self, results: Results) -> Sequence[Canvas]:
+        """One drawing."""
+        made = canvas(sum(part.height_inch for part in self.parts))
+        panels = made.subplots(len(self.parts), 1, squeeze=False).ravel().tolist()
+        series = [part.panel(axes, results) for part, axes in zip(self.parts, panels, strict=True)]
+        for above in panels[:-1]:
+            above.set_xlabel("")
+        finish(made, panels[0], *self.parts[0].named(series[0]), None)
+        return [made]
 
 
 def _face(number: int) -> tuple[float, float, float]:

@@ -1,0 +1,47 @@
+"""What the claims of several sections are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from aqmlab.studies.numbers import At, BySeed, Numbers
+
+Flow = tuple[str, str]
+"""An application, and which way its data go."""
+
+
+def each(function: Callable[..., float], *parts: BySeed) -> BySeed:
+    """A function of numbers, seed by seed."""
+    return {seed: function(*(part[seed] for part in parts)) for seed in parts[0]}
+
+
+def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
+    """The mean throughput of each flow while it ran, in Mbit/s."""
+    return [n.flow(name, "throughput_mean_mbit", at, way) for name, way in flows]
+
+
+def jain(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
+    """Jain's index of the flows' throughputs."""
+    return each(_jain, *rates(n, flows, at))
+
+
+def _jain(*shares: float) -> float:
+    return float(sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares)))
+
+
+def together(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
+    """The sum of the flows' throughputs, in Mbit/s."""
+    return each(lambda *shares: sum(shares), *rates(n, flows, at))
+
+
+def delay(
+    n: Numbers, flows: Sequence[Flow], at: At, quantity: str = "rtt", part: int = 50
+) -> BySeed:
+    """The mean over flows of a percentile of their round-trip time (or "induced"), in ms."""
+    parts = [n.flow(name, f"{quantity}_p{part}_ms", at, way) for name, way in flows]
+    return each(lambda *values: sum(values) / len(values), *parts)
+
+
+def words(at: Mapping[str, str]) -> str:
+    """A condition as a check says it."""
+    return " ".join(value.removesuffix(" Mbit/s") for value in at.values())

@@ -1,0 +1,244 @@
+"""What Appendix D's claims share: its flows and conditions, and how its bounds are read.
+
+The report's figures are box plots, and its sentences on round-trip times read them off. "All
+flows experience RTT < x" is held against the 95th percentile, for whiskers end near it; "mostly"
+against the 75th, the end of the box. "RTT > x" is held against the 25th percentile: every interval
+begins where another flow does, and the queue takes a while to fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aqmlab.studies.armitage2017.claims.common import Flow, words
+from aqmlab.studies.claims import Check, above, alike, below, more, not_less
+from aqmlab.studies.numbers import At, BySeed, Numbers
+from aqmlab.studies.trials import Trials
+
+LOW, MIDDLE, HIGH = "1.5/0.5 Mbit/s", "12/1 Mbit/s", "25/5 Mbit/s"
+RATES = (LOW, MIDDLE, HIGH)
+AQMS = ("PIE", "CoDel", "FQ-CoDel")
+SINGLE = ("PIE", "CoDel")
+QUEUES = ("FIFO", *AQMS)
+NEAR, FAR = "40 ms", "340 ms"
+RTTS = (NEAR, FAR)
+
+IOT_LOW, IOT_HIGH = ("iot_low", "up"), ("iot_high", "up")
+CALL_UP, CALL_DOWN = ("video_call", "up"), ("video_call", "down")
+UPLOAD, DASH, DOWNLOAD = ("bulk_upload", "up"), ("dash", "down"), ("bulk_download", "down")
+IOT: tuple[Flow, ...] = (IOT_LOW, IOT_HIGH)
+LIGHT: tuple[Flow, ...] = (*IOT, CALL_UP, CALL_DOWN)
+FLOWS: tuple[Flow, ...] = (*LIGHT, UPLOAD, DASH, DOWNLOAD)
+
+TARGET_MBIT = {
+    "iot_low": 2.5 * 152 * 8e-6,
+    "iot_high": 125 * 152 * 8e-6,
+    "video_call": 50 * 728 * 8e-6,
+}
+"""At the IP layer: 100 B and 52 B of headers (with timestamps), 700 B and 28 B."""
+
+REACHED, NOTICEABLY = 0.95, 0.95
+"""The share of a rate from which it is reached; below which it is noticeably missed."""
+
+NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 0.5
+"""Losses that are none, and that are negligible: half of the least number that is printed."""
+
+SLACK = 0.1
+"""Of a printed bound on round-trip times, which are read off figures."""
+
+
+def trials(scenario: int, *rates: str) -> Trials:
+    """A scenario's trials at some rates."""
+    return Trials(f"iot{scenario}", {"rate": rates or RATES})
+
+
+def at(rate: str, queue: str, rtt: str = NEAR) -> At:
+    """A condition."""
+    return {"rate": rate, "qdisc": queue, "rtt": rtt}
+
+
+def running(scenario: int) -> tuple[Flow, ...]:
+    """The flows of a scenario: each has one more."""
+    return FLOWS[: scenario + 3]
+
+
+def others(scenario: int) -> tuple[Flow, ...]:
+    """Those that are no IoT."""
+    return running(scenario)[2:]
+
+
+def name(flow: Flow) -> str:
+    """What a check calls a flow."""
+    return f"{flow[0]} {flow[1]}" if flow[0] == "video_call" else flow[0]
+
+
+def rate_of(n: Numbers, flow: Flow, where: At) -> BySeed:
+    """What a flow got, in Mbit/s: the median of IoT_high's windows, as the boxes have it; the mean
+    of the others, whose packets come or are fetched in bursts.
+    """
+    column = "throughput_p50_mbit" if flow == IOT_HIGH else "throughput_mean_mbit"
+    return n.flow(flow[0], column, where, flow[1])
+
+
+def loss(n: Numbers, flow: Flow, where: At) -> BySeed:
+    """The percentage of packets lost."""
+    return n.flow(flow[0], "loss_percent", where, flow[1])
+
+
+# --- Round-trip times --------------------------------------------------------------------------
+
+
+def under(
+    n: Numbers, flows: Sequence[Flow], where: At, bound_ms: float, *, mostly: bool = False
+) -> list[Check]:
+    """Every flow's round trips take less than so many ms."""
+    part = 75 if mostly else 95
+    return [
+        below(f"RTT p{part} of {name(flow)}, {words(where)}",
+              n.flow(flow[0], f"rtt_p{part}_ms", where, flow[1]), bound_ms, "ms", slack=SLACK)
+        for flow in flows
+    ]  # fmt: skip
+
+
+def over(n: Numbers, flows: Sequence[Flow], where: At, bound_ms: float) -> list[Check]:
+    """Every flow's round trips take more than so many ms."""
+    return [
+        above(f"RTT p25 of {name(flow)}, {words(where)}",
+              n.flow(flow[0], "rtt_p25_ms", where, flow[1]), bound_ms, "ms", slack=SLACK)
+        for flow in flows
+    ]  # fmt: skip
+
+
+def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
+    """Under FIFO: of all flows over 40 ms, of those that are no IoT over 340 ms."""
+    return [
+        *under(n, running(scenario), at(rate, "FIFO"), near_ms),
+        *under(n, others(scenario), at(rate, "FIFO", FAR), far_ms),
+    ]
+
+
+def aqm_under(
+    n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float, *, mostly: bool = False
+) -> list[Check]:
+    """The same under each AQM; "mostly" is said of 40 ms."""
+    checks = []
+    for queue in AQMS:
+        checks += under(n, running(scenario), at(rate, queue), near_ms, mostly=mostly)
+        checks += under(n, others(scenario), at(rate, queue, FAR), far_ms)
+    return checks
+
+
+def iot_best(n: Numbers, rate: str) -> list[Check]:
+    """The IoT flows' mean and spread of round-trip times are least under FQ-CoDel."""
+    checks = []
+    for rtt in RTTS:
+        for queue in ("FIFO", *SINGLE):
+            for flow in IOT:
+                here, there = at(rate, queue, rtt), at(rate, "FQ-CoDel", rtt)
+                text = f"of {name(flow)}, {words(here)} over FQ-CoDel"
+                own, best = (n.flow(flow[0], "rtt_mean_ms", one, flow[1]) for one in (here, there))
+                checks.append(more(f"mean RTT {text}", own, best))
+                own, best = (_spread(n, flow, one) for one in (here, there))
+                checks.append(more(f"spread of RTT {text}", own, best))
+    return checks
+
+
+def _spread(n: Numbers, flow: Flow, where: At) -> BySeed:
+    low, high = (n.flow(flow[0], f"rtt_p{part}_ms", where, flow[1]) for part in (5, 95))
+    return {seed: high[seed] - low[seed] for seed in low}
+
+
+# --- Rates -------------------------------------------------------------------------------------
+
+
+def reaches(n: Numbers, flow: Flow, where: At) -> Check:
+    """A flow gets its rate."""
+    own, target = rate_of(n, flow, where), TARGET_MBIT[flow[0]]
+    return above(f"{name(flow)}, {words(where)}", own, REACHED * target, "Mbit/s")
+
+
+def misses(n: Numbers, flow: Flow, where: At) -> Check:
+    """A flow gets noticeably less than its rate."""
+    own, target = rate_of(n, flow, where), TARGET_MBIT[flow[0]]
+    return below(f"{name(flow)}, {words(where)}", own, NOTICEABLY * target, "Mbit/s")
+
+
+def iot_rates(n: Numbers, rate: str) -> list[Check]:
+    """IoT_high reaches its rate under FQ-CoDel only, IoT_low under every queue."""
+    checks = []
+    for rtt in RTTS:
+        checks.append(reaches(n, IOT_HIGH, at(rate, "FQ-CoDel", rtt)))
+        checks += [misses(n, IOT_HIGH, at(rate, queue, rtt)) for queue in ("FIFO", *SINGLE)]
+        checks += [reaches(n, IOT_LOW, at(rate, queue, rtt)) for queue in QUEUES]
+    return checks
+
+
+def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
+    """IoT_high has its rate under FQ-CoDel, and over 40 ms slightly less under the others."""
+    checks = [reaches(n, IOT_HIGH, at(rate, "FQ-CoDel", rtt)) for rtt in RTTS]
+    best = n.flow("iot_high", "throughput_mean_mbit", at(rate, "FQ-CoDel"), "up")
+    for queue in ("FIFO", *SINGLE):
+        own = n.flow("iot_high", "throughput_mean_mbit", at(rate, queue), "up")
+        checks.append(more(f"iot_high, FQ-CoDel over {queue}", best, own))
+    checks += [reaches(n, IOT_LOW, at(rate, queue, rtt)) for queue in QUEUES for rtt in RTTS]
+    return checks
+
+
+def full_rates(n: Numbers, rate: str) -> list[Check]:
+    """Both IoT flows and the call have their rates, and the call hardly loses anything."""
+    checks = []
+    for queue in QUEUES:
+        for rtt in RTTS:
+            here = at(rate, queue, rtt)
+            checks += [reaches(n, flow, here) for flow in LIGHT]
+            checks += [lost_under(n, flow, here, NEGLIGIBLE_PERCENT) for flow in LIGHT[2:]]
+    return checks
+
+
+def falls(
+    n: Numbers, flow: Flow, rate: str, queues: Sequence[str], times: float = 1.0
+) -> list[Check]:
+    """A flow gets less over 340 ms than over 40 ms."""
+    return [
+        more(f"{name(flow)}, {queue}: 40 over 340 ms",
+             *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in RTTS), times=times)
+        for queue in queues
+    ]  # fmt: skip
+
+
+def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) -> Check:
+    """A flow gets more under one condition than under another."""
+    own, other = (rate_of(n, flow, one) for one in (here, there))
+    return more(f"{name(flow)}, {words(here)} over {there['qdisc']}", own, other, times=times)
+
+
+def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: float) -> list[Check]:
+    """A flow over 40 ms gets about the same under these queues: what it gets in the mean."""
+    own = {queue: rate_of(n, flow, at(rate, queue)) for queue in queues}
+    mean = {seed: sum(one[seed] for one in own.values()) / len(own) for seed in own[queues[0]]}
+    return [
+        alike(f"{name(flow)}, {queue} over the mean", rates, mean, within=within)
+        for queue, rates in own.items()
+    ]
+
+
+def gain(n: Numbers, flow: Flow, rate: str, queues: Sequence[str]) -> list[Check]:
+    """A flow gets no less over 340 ms of the others than over 40 ms."""
+    return [
+        not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
+                 *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)
+        for queue in queues
+    ]  # fmt: skip
+
+
+# --- Losses ------------------------------------------------------------------------------------
+
+
+def lost_under(n: Numbers, flow: Flow, where: At, percent: float) -> Check:
+    """A flow loses less than so much."""
+    return below(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%")
+
+
+def lost_over(n: Numbers, flow: Flow, where: At, percent: float) -> Check:
+    """A flow loses more than so much."""
+    return above(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%")

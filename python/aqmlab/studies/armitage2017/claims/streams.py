@@ -1,0 +1,234 @@
+"""Appendix D, scenario 3, which adds a stream."""
+
+from __future__ import annotations
+
+from aqmlab.studies.armitage2017.claims import home
+from aqmlab.studies.armitage2017.claims.home import (
+    AQMS,
+    CALL_DOWN,
+    CALL_UP,
+    DASH,
+    FAR,
+    HIGH,
+    IOT_HIGH,
+    LOW,
+    MIDDLE,
+    QUEUES,
+    RATES,
+    RTTS,
+    SINGLE,
+    UPLOAD,
+    at,
+    rate_of,
+    trials,
+)
+from aqmlab.studies.armitage2017.claims.iot import (
+    heavy_losses,
+    shorter,
+    upload_best_under_fifo,
+)
+from aqmlab.studies.claims import Check, Claims, Finding, alike, more, not_less
+from aqmlab.studies.numbers import BySeed, Numbers
+
+CLAIMS = Claims()
+FAR_LESS = 2.0
+"""What "much smaller" is taken for: at most half."""
+
+
+def lower_than_before(before: Numbers, after: Numbers, flow: tuple[str, str]) -> list[Check]:
+    """A flow gets less than it did in the scenario before."""
+    checks = []
+    for rate in RATES:
+        for queue in QUEUES:
+            for rtt in RTTS:
+                here = at(rate, queue, rtt)
+                own, now = (rate_of(n, flow, here) for n in (before, after))
+                checks.append(
+                    more(f"{home.name(flow)}, {rate} {queue} {rtt}: before over after", own, now)
+                )
+    return checks
+
+
+def improves(n: Numbers, scenario: int) -> Finding:
+    """Round trips get shorter, and nothing gets less, as the line gets faster."""
+    checks: list[Check] = []
+    for slow, fast in ((LOW, MIDDLE), (MIDDLE, HIGH)):
+        checks += shorter(n, scenario, fast, slow).checks
+        for queue in QUEUES:
+            for rtt in RTTS:
+                for flow in home.running(scenario):
+                    own, other = (rate_of(n, flow, at(rate, queue, rtt)) for rate in (fast, slow))
+                    text = f"rate of {home.name(flow)}, {queue} {rtt}: {fast} over {slow}"
+                    checks.append(not_less(text, own, other, slack=0.02))
+    return Finding.in_general(checks)
+
+
+# --- Scenario 3 --------------------------------------------------------------------------------
+
+
+@CLAIMS("2-61", "D-E3", "A stream makes the upload get less, and IoT_high too at low upstream "
+        "rates, except under FQ-CoDel.", trials(2), trials(3))  # fmt: skip
+def _(before: Numbers, after: Numbers) -> Finding:
+    checks = lower_than_before(before, after, UPLOAD)
+    for rate in (LOW, MIDDLE):
+        for queue in QUEUES:
+            own, now = (
+                n.flow("iot_high", "throughput_mean_mbit", at(rate, queue), "up")
+                for n in (before, after)
+            )
+            text = f"iot_high, {rate} {queue} 40 ms"
+            if queue == "FQ-CoDel":
+                checks.append(alike(f"{text}: after over before", now, own, within=0.02))
+            else:
+                checks.append(more(f"{text}: before over after", own, now))
+    return Finding.in_general(checks)
+
+
+@CLAIMS("2-61a", "D-E3", "With a stream round trips and rates improve with the line.",
+        trials(3))  # fmt: skip
+def _(n: Numbers) -> Finding:
+    return improves(n, 3)
+
+
+@CLAIMS("2-62", "D-E3a, Fig. 28", "At 1.5/0.5 under FIFO all five flows' round trips take more "
+        "than 1 s.", trials(3, LOW), given="fifo")  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [
+        check for rtt in RTTS for check in home.over(n, home.running(3), at(LOW, "FIFO", rtt), 1000)
+    ]
+
+
+@CLAIMS("2-63", "D-E3a, Fig. 28", "At 1.5/0.5 under each AQM round trips take less than 250 ms "
+        "over 40 ms, and less than 500 ms over 340 ms.", trials(3, LOW))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return home.aqm_under(n, 3, LOW, 250, 500)
+
+
+@CLAIMS("2-64", "D-E3a, Fig. 28", "At 1.5/0.5 FQ-CoDel gives IoT the shortest and steadiest round "
+        "trips, and it alone gives IoT_high its rate; IoT_low has its own always.",
+        trials(3, LOW))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [*home.iot_best(n, LOW), *home.iot_rates(n, LOW)]
+
+
+@CLAIMS("2-65", "D-E3a, Fig. 29", "At 1.5/0.5 the call hardly loses anything downstream, nor "
+        "upstream under FIFO; under each AQM it loses more than 10 % over 40 ms, 5 % over 340 ms.",
+        trials(3, LOW))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    limit = home.NEGLIGIBLE_PERCENT
+    checks = [
+        home.lost_under(n, CALL_DOWN, at(LOW, queue, rtt), limit)
+        for queue in QUEUES
+        for rtt in RTTS
+    ]
+    checks += [home.lost_under(n, CALL_UP, at(LOW, "FIFO", rtt), limit) for rtt in RTTS]
+    return [*checks, *heavy_losses(n)]
+
+
+@CLAIMS("2-66", "D-E3a, Fig. 28", "At 1.5/0.5 over 40 ms the upload gets about the same under "
+        "every queue.", trials(3, LOW))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return home.similar(n, UPLOAD, LOW, QUEUES, 0.25)
+
+
+def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
+    """Over 40 ms the stream gets less under FIFO than under each AQM."""
+    return [home.exceeds(n, DASH, at(rate, queue), at(rate, "FIFO"), times=times) for queue in AQMS]
+
+
+@CLAIMS("2-67", "D-E3a, Fig. 28", "At 1.5/0.5 over 40 ms the stream gets far less under FIFO than "
+        "under each AQM.", trials(3, LOW))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return starved_stream(n, LOW, FAR_LESS)
+
+
+@CLAIMS("2-68", "D-E3a, Fig. 28", "At 1.5/0.5 under each AQM the stream and the upload get less "
+        "over 340 than over 40 ms, the stream the more so, which IoT and the call gain.",
+        trials(3, LOW))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    checks = [*home.falls(n, DASH, LOW, AQMS), *home.falls(n, UPLOAD, LOW, AQMS)]
+    for queue in AQMS:
+        stream, upload = (_fall(n, flow, queue) for flow in (DASH, UPLOAD))
+        checks.append(more(f"fall of the stream over that of the upload, {queue}", stream, upload))
+    for flow in (IOT_HIGH, CALL_UP):
+        checks += home.gain(n, flow, LOW, AQMS)
+    return checks
+
+
+def _fall(n: Numbers, flow: tuple[str, str], queue: str) -> BySeed:
+    near, far = (rate_of(n, flow, at(LOW, queue, rtt)) for rtt in RTTS)
+    return {seed: near[seed] / far[seed] for seed in near}
+
+
+@CLAIMS("2-69", "D-E3b, Fig. 30", "At 12/1 under FIFO round trips take less than 700 ms over 40 "
+        "ms, and less than 1 s over 340 ms.", trials(3, MIDDLE), given="fifo")  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return home.fifo_under(n, 3, MIDDLE, 700, 1000)
+
+
+@CLAIMS("2-70", "D-E3b, Fig. 30", "At 12/1 under each AQM round trips take less than 150 ms over "
+        "40 ms, and less than 500 ms over 340 ms.", trials(3, MIDDLE))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return home.aqm_under(n, 3, MIDDLE, 150, 500)
+
+
+@CLAIMS("2-71", "D-E3b, Fig. 30", "At 12/1 IoT_high has its rate under FQ-CoDel, and slightly less "
+        "under the others over 40 ms; IoT_low has its own always; FQ-CoDel gives both the shortest "
+        "and steadiest round trips.", trials(3, MIDDLE))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [*home.iot_high_slightly_less(n, MIDDLE), *home.iot_best(n, MIDDLE)]
+
+
+@CLAIMS("2-72", "D-E3b, Fig. 31", "At 12/1 the call hardly loses anything downstream, nor upstream "
+        "under FIFO; over 40 ms more than 4 % under PIE and CoDel and less than 2 % under "
+        "FQ-CoDel, over 340 ms less than 2 % under each.", trials(3, MIDDLE))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    limit = home.NEGLIGIBLE_PERCENT
+    checks = [
+        home.lost_under(n, CALL_DOWN, at(MIDDLE, queue, rtt), limit)
+        for queue in QUEUES
+        for rtt in RTTS
+    ]
+    checks += [home.lost_under(n, CALL_UP, at(MIDDLE, "FIFO", rtt), limit) for rtt in RTTS]
+    checks += [home.lost_over(n, CALL_UP, at(MIDDLE, queue), 4) for queue in SINGLE]
+    checks.append(home.lost_under(n, CALL_UP, at(MIDDLE, "FQ-CoDel"), 2))
+    checks += [home.lost_under(n, CALL_UP, at(MIDDLE, queue, FAR), 2) for queue in AQMS]
+    return checks
+
+
+@CLAIMS("2-73", "D-E3b, Fig. 30", "At 12/1 over 40 ms the stream gets far less under FIFO than "
+        "under each AQM; over 340 ms it gets less under every queue.",
+        trials(3, MIDDLE))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [*starved_stream(n, MIDDLE, FAR_LESS), *home.falls(n, DASH, MIDDLE, QUEUES)]
+
+
+@CLAIMS("2-73a", "D-E3b, Fig. 30", "At 12/1 beside a stream too the upload gets more under FIFO "
+        "than under an AQM, the more so over 340 ms, and less over 340 than over 40 ms under each.",
+        trials(3, MIDDLE))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [*upload_best_under_fifo(n, MIDDLE), *home.falls(n, UPLOAD, MIDDLE, AQMS)]
+
+
+@CLAIMS("2-74", "D-E3c, Fig. 32", "At 25/5 under FIFO round trips take less than 200 ms over 40 "
+        "ms, and less than 500 ms over 340 ms.", trials(3, HIGH), given="fifo")  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return home.fifo_under(n, 3, HIGH, 200, 500)
+
+
+@CLAIMS("2-75", "D-E3c, Fig. 32", "At 25/5 under each AQM round trips mostly take less than 100 ms "
+        "over 40 ms, and less than 500 ms over 340 ms; FQ-CoDel gives IoT the shortest and "
+        "steadiest.", trials(3, HIGH))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [*home.aqm_under(n, 3, HIGH, 100, 500, mostly=True), *home.iot_best(n, HIGH)]
+
+
+@CLAIMS("2-76", "D-E3c, Fig. 32", "At 25/5 both IoT flows and the call have their rates; the "
+        "stream gets about as much under FIFO as under the AQMs, and less over 340 ms.",
+        trials(3, HIGH))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [
+        *home.full_rates(n, HIGH),
+        *home.similar(n, DASH, HIGH, QUEUES, 0.25),
+        *home.falls(n, DASH, HIGH, QUEUES),
+    ]

@@ -1,0 +1,86 @@
+"""Section VI's arithmetic: what the Hectic Household's applications need together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Class = Literal["streaming", "tolerant", "sensitive"]
+
+ACK_SHARE = 1 / 47
+"""Footnote 24: 64 B of acknowledgement for every two packets of 1500 B."""
+
+ACK_ALLOWANCE = 1 / 40
+"""The greater of the shares that VI-C allows for: 125 kbit/s beside 5 Mbit/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What an application needs at a time, in Mbit/s, and how many of it run."""
+
+    name: str
+    kind: Class
+    down_mbit: float
+    up_mbit: float
+    count: int = 1
+
+
+PEAK: tuple[Need, ...] = (
+    Need("iView", "streaming", 1.5, 0),
+    Need("television in HD", "streaming", 5, 0),
+    Need("music", "streaming", 0.32, 0, 3),
+    Need("bulk download", "tolerant", 5, 0),
+    Need("bulk upload", "tolerant", 0, 0.5),
+    Need("notification", "tolerant", 0.2, 0.2, 4),
+    Need("web page", "tolerant", 3, 0),
+    Need("game", "sensitive", 0.1, 0.1),
+    Need("video call", "sensitive", 0.5, 0.2),
+)
+"""VI-D: the peak stack of applications."""
+
+
+def down(stack: Sequence[Need], *kinds: Class) -> float:
+    """What a stack needs downstream, in Mbit/s; of some classes, or of all."""
+    return sum(one.count * one.down_mbit for one in stack if not kinds or one.kind in kinds)
+
+
+def data_up(stack: Sequence[Need], *kinds: Class) -> float:
+    """What it sends upstream, without acknowledgements, in Mbit/s."""
+    return sum(one.count * one.up_mbit for one in stack if not kinds or one.kind in kinds)
+
+
+def acks(stack: Sequence[Need], share: float = ACK_SHARE) -> float:
+    """The acknowledgements of what TCP brings, in Mbit/s."""
+    return share * down(stack, "streaming", "tolerant")
+
+
+def up(stack: Sequence[Need]) -> float:
+    """What it needs upstream, in Mbit/s."""
+    return data_up(stack) + acks(stack)
+
+
+def with_streams(stack: Sequence[Need], *rates_mbit: float) -> tuple[Need, ...]:
+    """The stack with video streams of other rates (VI-F)."""
+    others = [one for one in stack if one.kind != "streaming" or one.name == "music"]
+    return (*(Need("stream", "streaming", rate, 0) for rate in rates_mbit), *others)
+
+
+def with_patience(stack: Sequence[Need], times: float) -> tuple[Need, ...]:
+    """The stack where transfers may take so many times as long (VI-F)."""
+    return tuple(
+        replace(one, down_mbit=one.down_mbit / times, up_mbit=one.up_mbit / times)
+        if one.kind == "tolerant"
+        else one
+        for one in stack
+    )
+
+
+def rate_mbit(size_bytes: float, time_s: float) -> float:
+    """The rate at which a transfer completes in a time."""
+    return size_bytes * 8e-6 / time_s
+
+
+def bdp_packets(rate_mbit: float, rtt_ms: float) -> float:
+    """A path's bandwidth-delay product in packets of 1500 B (Table IV)."""
+    return rate_mbit * rtt_ms * 1e3 / (8 * 1500)
