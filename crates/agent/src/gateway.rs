@@ -32,6 +32,7 @@ use aqmlab_sim::Spec;
 
 use self::line::Line;
 use self::slots::Slots;
+use crate::due;
 use crate::lab;
 use crate::stats::Counters;
 use crate::sys::{self, Poll, Timer, Tun};
@@ -112,7 +113,7 @@ impl Room {
         }
         poll.watch(timer.fd(), TIMER).map_err(text)?;
         let end = Instant::from_nanos(spec.duration_ns);
-        let every = if spec.measure.sample_ns > 0 { spec.measure.sample_ns } else { u64::MAX };
+        let every = due::every(spec);
         let mut sample = Instant::from_nanos(every);
         let mut tokens = Vec::new();
         loop {

@@ -31,6 +31,7 @@
 //! | `sys`      | system calls: the only unsafe code but `ring`'s                   |
 
 mod capture;
+mod conns;
 mod disciplines;
 mod due;
 mod echoes;

@@ -1,26 +1,24 @@
-//! Applications over sockets: the loop that calls them, and what they may ask for.
+//! Applications over sockets: the loop that calls them, samples, and reads the taps.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::io;
 use std::os::fd::OwnedFd;
 
-use aqmlab_apps::{App, ConnId, Notice, Open, Transport};
+use aqmlab_apps::{App, Notice};
 use aqmlab_core::{Direction, Instant, Rng, Side};
 use aqmlab_sim::{Notes, Spec};
 
 use crate::capture::Capture;
+use crate::conns::text;
 use crate::due::{DRAIN_NS, Due, SECOND_NS};
 use crate::gateway::{self, Gateway};
 use crate::hand::Hand;
 use crate::lab::{self, Lab};
-use crate::sockets::{self, Change, Conn, End, Info};
+use crate::sockets::{Conn, Info};
 use crate::stats::{Asker, Counters};
 use crate::sys::{self, Poll, Timer};
 use crate::tap::{Record, Tap};
 
-/// Set in a token of a listening socket.
-const LISTENS: u64 = 1 << 62;
 /// The token of the timer.
 const TIMER: u64 = 1 << 63;
 
@@ -59,18 +57,18 @@ pub(crate) struct QueueSample {
 /// Everything.
 pub(crate) struct World<'a> {
     pub(crate) spec: &'a Spec,
-    lab: &'a Lab,
-    poll: Poll,
+    pub(crate) lab: &'a Lab,
+    pub(crate) poll: Poll,
     timer: Timer,
     /// When the trial began, in nanoseconds since 1970.
     origin_ns: u64,
     pub(crate) now: Instant,
     pub(crate) apps: Vec<Slot>,
     pub(crate) conns: Vec<Conn>,
-    listeners: BTreeMap<(usize, usize), OwnedFd>,
+    pub(crate) listeners: BTreeMap<(usize, usize), OwnedFd>,
     wakes: BinaryHeap<Reverse<(Instant, u64, usize, Wake)>>,
     asked: u64,
-    notices: VecDeque<(usize, Notice)>,
+    pub(crate) notices: VecDeque<(usize, Notice)>,
     pub(crate) buffer: Vec<u8>,
     taps: [Tap; 2],
     /// The tap behind the disciplines of both directions, between the routers; a gateway of ours
@@ -352,174 +350,9 @@ impl<'a> World<'a> {
             }
         }
     }
-
-    fn event(&mut self, token: u64) {
-        let result = if token & LISTENS != 0 {
-            let place = (token & !LISTENS) as usize;
-            self.take_connections(place / 2, place % 2)
-        } else {
-            self.progress((token / 2) as usize, (token % 2) as usize)
-        };
-        if let Err(error) = result {
-            self.failure.get_or_insert(error.to_string());
-        }
-    }
-
-    fn take_connections(&mut self, app: usize, side: usize) -> io::Result<()> {
-        loop {
-            let Some(listener) = self.listeners.get(&(app, side)) else { return Ok(()) };
-            let (fd, port) = match sys::accept(listener) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                other => other?,
-            };
-            let of_port = |conn: &Conn| conn.app == app && conn.port == port && conn.is_tcp();
-            let Some(index) = self.conns.iter().rposition(of_port) else { continue };
-            let spec = &self.spec.apps[app];
-            let at = if side == 0 { Side::Home } else { Side::Wan };
-            sockets::accepted(&fd, self.conns[index].open, lab::tcp_of(spec, at))?;
-            self.poll.watch(&fd, (index * 2 + side) as u64)?;
-            let end = &mut self.conns[index].ends[side];
-            end.fd = Some(fd);
-            end.established = true;
-            self.progress(index, side)?;
-        }
-    }
-
-    /// Moves an end on after the kernel said that something has changed.
-    fn progress(&mut self, index: usize, side: usize) -> io::Result<()> {
-        if !self.conns[index].is_tcp() {
-            self.hear(index, side);
-            return Ok(());
-        }
-        let mut changes = Vec::new();
-        let end = &mut self.conns[index].ends[side];
-        end.settle(&mut changes);
-        if end.established && !end.gone {
-            if !end.peer_done {
-                end.drain(&mut changes);
-            }
-            end.flush(&mut changes);
-        }
-        let open = self.conns[index].open;
-        let app = self.conns[index].app;
-        for change in changes {
-            if let Change::Read(_) = change {
-                let at = if side == 0 { Side::Home } else { Side::Wan };
-                let tcp = lab::tcp_of(&self.spec.apps[app], at);
-                if let Some(fd) = &self.conns[index].ends[side].fd {
-                    sockets::quickly(fd, open, tcp)?;
-                }
-            }
-            self.report(index, side, change);
-        }
-        self.bury(index);
-        Ok(())
-    }
-
-    fn report(&mut self, index: usize, side: usize, change: Change) {
-        let conn = &mut self.conns[index];
-        let at = if side == 0 { Side::Home } else { Side::Wan };
-        let id = conn.id;
-        let notice = match change {
-            Change::Established => {
-                conn.established = Some(self.now);
-                Notice::Opened(id)
-            }
-            Change::Read(bytes) if conn.open.reads => Notice::Read { conn: id, at, bytes },
-            Change::Writable => Notice::Writable { conn: id, at },
-            Change::PeerFinished => Notice::Finished { conn: id, at },
-            Change::Read(_) | Change::Gone => return,
-        };
-        self.notices.push_back((conn.app, notice));
-    }
-
-    /// Forgets the sockets of a connection that is over: both halves closed, or reset.
-    pub(crate) fn bury(&mut self, index: usize) {
-        let conn = &mut self.conns[index];
-        let [home, wan] = &conn.ends;
-        // An end that never came to be is over with the other.
-        let done = |end: &End, other: &End| {
-            end.gone || (end.shut && end.peer_done) || (end.fd.is_none() && other.gone)
-        };
-        let over = done(home, wan) && done(wan, home);
-        if conn.closed.is_some() || !over {
-            return;
-        }
-        conn.closed = Some(self.now);
-        for end in &mut conn.ends {
-            end.info = end.fd.as_ref().and_then(Info::of).unwrap_or(end.info);
-            end.gone = true;
-            end.fd = None;
-        }
-        self.notices.push_back((conn.app, Notice::Closed(conn.id)));
-    }
-
-    fn hear(&mut self, index: usize, side: usize) {
-        let conn = &mut self.conns[index];
-        let at = if side == 0 { Side::Home } else { Side::Wan };
-        let Some(fd) = &conn.ends[side].fd else { return };
-        while let Some((payload, tag)) = sockets::receive(fd, conn.open.transport, &mut self.buffer)
-        {
-            conn.ends[side].read += u64::from(payload);
-            let notice = Notice::Datagram { conn: conn.id, at, payload, tag };
-            self.notices.push_back((conn.app, notice));
-        }
-    }
-
-    pub(crate) fn open(&mut self, app: usize, open: Open) -> Result<ConnId, String> {
-        let index = self.conns.len();
-        let id = ConnId(self.apps[app].conns.len() as u32);
-        self.apps[app].conns.push(index);
-        let port = 10_000 + (index % 30_000) as u16;
-        self.conns.push(Conn {
-            app,
-            id,
-            open,
-            port,
-            ends: [End::default(), End::default()],
-            opened: self.now,
-            established: None,
-            closed: None,
-        });
-        let spec = &self.spec.apps[app];
-        let far = open.from.peer();
-        if open.transport == Transport::Tcp {
-            if !self.listeners.contains_key(&(app, far.index())) {
-                self.lab.enter(far)?;
-                let fd = sockets::listener(app, far, lab::tcp_of(spec, far)).map_err(text)?;
-                self.poll.watch(&fd, LISTENS | (app * 2 + far.index()) as u64).map_err(text)?;
-                self.listeners.insert((app, far.index()), fd);
-            }
-            self.lab.enter(open.from)?;
-            let near = lab::tcp_of(spec, open.from);
-            let fd = sockets::client(app, port, open, near).map_err(text)?;
-            return self.adopt(index, open.from, fd).map(|()| id);
-        }
-        for side in [Side::Home, Side::Wan] {
-            // The kernel itself answers echo requests.
-            if open.transport == Transport::Icmp && side == far {
-                continue;
-            }
-            self.lab.enter(side)?;
-            let fd = sockets::datagrams(app, side, port, open).map_err(text)?;
-            self.adopt(index, side, fd)?;
-        }
-        Ok(id)
-    }
-
-    fn adopt(&mut self, index: usize, side: Side, fd: OwnedFd) -> Result<(), String> {
-        self.poll.watch(&fd, (index * 2 + side.index()) as u64).map_err(text)?;
-        self.conns[index].ends[side.index()].fd = Some(fd);
-        Ok(())
-    }
 }
 
 /// Whether every packet is to be kept.
 fn keeps_packets(spec: &Spec) -> bool {
     spec.measure.enabled && spec.measure.packets
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
-fn text(error: io::Error) -> String {
-    format!("a socket: {error}")
 }
