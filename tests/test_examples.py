@@ -30,7 +30,7 @@ def test_the_first_scenario_has_ten_lines_and_shows_the_problem(tmp_path: Path) 
     command = [sys.executable, "-m", "aqmlab", "run", str(path), "--out", str(tmp_path / "first")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    flows = pl.read_parquet(tmp_path / "first" / "flows.parquet").filter(flow="call")
+    flows = pl.read_parquet(tmp_path / "first" / "tables" / "flows").filter(flow="call")
     late = dict(flows.group_by("qdisc").agg(pl.col("induced_p95_ms").max()).iter_rows())
     assert late["pfifo"] > 1_000 > 50 > late["fq_codel"]
     assert (tmp_path / "first" / "report.html").is_file()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 import shlex
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from aqmlab.failures import RequestError, TrialsError
 from aqmlab.labels import group_apps, links_of
 from aqmlab.results import Results, load
 from aqmlab.store import Trial
+from aqmlab.versions import versions
 
 if TYPE_CHECKING:
     from aqmlab.plan import Plan
@@ -80,6 +80,7 @@ def run(
     engine: str = "sim",
     discipline: str = "kernel",
     place: str = "vm",
+    executor: Executor | None = None,
     progress: Progress | None = None,
     **changes: Any,
 ) -> Results:
@@ -91,15 +92,16 @@ def run(
     results live in a temporary folder for as long as they are used. `engine` is "sim", "kernel",
     or "sim,kernel" to run every trial on both. With "kernel", `discipline` says whose disciplines
     wait between the kernel's TCPs, "kernel" or "ours", and `place` where the kernel is: "vm", or
-    "host" as root and in real time; both may be lists too. Raises `ScenarioError` for what cannot
-    be run, `MissingError` for what must be installed, and `TrialsError` if trials have no result.
+    "host" as root and in real time; both may be lists too. Trials run in processes, or wherever
+    an `executor` with the interface of `concurrent.futures` runs them. Raises `ScenarioError` for
+    what cannot be run, `MissingError` for what must be installed, and `TrialsError` if trials have
+    no result.
     """
     request = Request(scenario, *_changes(changes), seeds, duration, engine, discipline, place)
     owned = None if out is not None else tempfile.TemporaryDirectory(prefix="aqmlab-")
     folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
-    report = campaigns.run(
-        campaign_for(request, request.plan()), folder, jobs=jobs, progress=progress
-    )
+    campaign = campaign_for(request, request.plan())
+    report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
     complete(report)
     return Results(folder, owned)
 
@@ -148,25 +150,6 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
 def default_folder(campaign: Campaign) -> Path:
     """Where a campaign goes unless somebody says otherwise."""
     return Path("results") / f"{campaign.about['name']}-{campaign.key[:8]}"
-
-
-def versions() -> dict[str, str]:
-    """What makes a result: this package, its core, and the machine's kind.
-
-    `build` stands for the core's very binary: results of two builds never share a folder.
-    """
-    import pyarrow
-
-    from aqmlab import __version__, _core
-
-    return {
-        "aqmlab": __version__,
-        "core": _core.version(),
-        "build": hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:8],
-        "python": platform.python_version(),
-        "pyarrow": pyarrow.__version__,
-        "system": f"{platform.system()} {platform.machine()}",
-    }
 
 
 def _about(request: Request, plan: Plan) -> dict[str, Any]:

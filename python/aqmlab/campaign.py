@@ -1,4 +1,4 @@
-"""Runs a campaign: all trials of a plan, over all cores, into a folder.
+"""Runs a campaign: all trials of a plan, over all cores or a cluster, into a folder.
 
 A campaign may be stopped at any time, by Ctrl-C, a crash or a power cut. The same command
 goes on with the trials that are missing and ends with the same bytes.
@@ -7,56 +7,22 @@ goes on with the trials that are missing and ends with the same bytes.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from aqmlab.dataset import Dataset, Found
 from aqmlab.engines import ENGINES, made_by
-from aqmlab.failures import DiskError, LabError, RequestError
-from aqmlab.parts import is_whole
-from aqmlab.store import Folder, Trial, campaign_key, digest_of
-from aqmlab.tables import Finished, digests_in_order
-from aqmlab.workers import Answer, Order, Pool
+from aqmlab.failures import RequestError
+from aqmlab.orders import Order
+from aqmlab.running import Progress, Report, Silence, run_all
+from aqmlab.store import FORMAT, Folder, Trial, campaign_key, digest_of
+from aqmlab.versions import build
+from aqmlab.workers import Processes
 
-_AHEAD = 2
-"""Trials handed out per worker, so that none waits for the next."""
-
-
-class Progress(Protocol):
-    """Who wants to know how far a campaign is."""
-
-    def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """The campaign is about to run the `missing` ones of its trials."""
-
-    def moved(self, trial: Trial, seconds: float) -> None:
-        """So much of a running trial has passed; any thread may say so, and few engines do."""
-
-    def done(self, trial: Trial, problem: str | None) -> None:
-        """A trial has ended, well or with a problem."""
-
-    def tables(self) -> None:
-        """All trials have ended; the tables are being written."""
-
-
-class Silence:
-    """Nobody wants to know."""
-
-    def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Says nothing."""
-
-    def moved(self, trial: Trial, seconds: float) -> None:
-        """Says nothing."""
-
-    def done(self, trial: Trial, problem: str | None) -> None:
-        """Says nothing."""
-
-    def tables(self) -> None:
-        """Says nothing."""
+__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +44,11 @@ class Campaign:
         """What identifies it."""
         return campaign_key(self.trials, self.engine, self.about["versions"])
 
-    def order(self, trial: Trial, path: Path) -> Order:
+    def order(self, trial: Trial) -> Order:
         """How a worker is told to run `trial`."""
         engine = ENGINES[trial.engine]
         options = self.options.get(engine.name, {})
-        return Order(self.runner or engine.runner, trial.spec, path, options, engine.tells)
-
-
-@dataclass(slots=True)
-class Report:
-    """How a run of a campaign ended."""
-
-    run: int = 0
-    """Trials that were run now; the others were finished before."""
-    seconds: float = 0.0
-    failed: dict[str, str] = field(default_factory=dict)
-    """The problem of each trial that has no result."""
+        return Order(self.runner or engine.runner, trial.spec, options, engine.tells, build())
 
 
 def run(
@@ -101,38 +56,42 @@ def run(
     path: Path,
     *,
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
 ) -> Report:
     """Runs what is missing of `campaign` in the folder `path`, and completes the folder.
 
-    With `only`, runs nothing but the trials of these names; the folder is complete when none is
-    left. Raises `RequestError` if the folder holds another campaign, and `DiskError` if a file
-    cannot be written; what was finished is kept.
+    Trials run in `jobs` processes of this machine, one for each core if absent, or wherever
+    `executor` runs what it is given. With `only`, runs nothing but the trials of these names; the
+    folder is complete when none is left. Raises `RequestError` if the folder holds another
+    campaign, and `DiskError` if a file cannot be written; what was finished is kept.
     """
     folder = Folder(path)
     _refuse_other(campaign, folder)
     progress = progress or Silence()
-    if folder.exists() and folder.manifest().get("complete"):
-        folder.remove_parts(len(campaign.trials))
+    if folder.exists() and folder.manifest()["complete"]:
         return Report()
     folder.make()
     with folder.locked():
         folder.clear_unfinished()
         if not folder.exists():
             folder.write_manifest(_manifest(campaign, None))
+        dataset = Dataset(folder, campaign.trials)
         missing = [
             one
             for one in campaign.trials
-            if (only is None or one.id in only) and not is_whole(folder.part_path(one.index))
+            if (only is None or one.id in only) and not dataset.has(one)
         ]
         progress.begin(campaign.trials, missing)
-        try:
-            report = _run_missing(campaign, folder, missing, jobs or cores(), progress)
-        finally:  # workers that were ended in the middle of a file
-            folder.clear_unfinished()
+        with dataset.recording():
+            if executor is not None:
+                report = run_all(missing, campaign.order, executor, dataset.keep, progress)
+            else:
+                with Processes(min(jobs or cores(), len(missing) or 1)) as own:
+                    report = run_all(missing, campaign.order, own, dataset.keep, progress)
         progress.tables()
-        _complete(campaign, folder, report)
+        _complete(campaign, folder, dataset.complete(), report)
     return report
 
 
@@ -158,6 +117,11 @@ def _refuse_other(campaign: Campaign, folder: Folder) -> None:
     manifest = folder.manifest()
     if manifest["campaign"] == campaign.key:
         return
+    if manifest["format"] != FORMAT:
+        raise RequestError(
+            f"{folder.path}: was made by an earlier version of aqmlab, and can only be read",
+            "give another folder with `--out DIR`, or remove this one",
+        )
     name, engine = manifest.get("name", "?"), str(manifest.get("engine", "sim"))
     raise RequestError(
         f"{folder.path}: holds another campaign: {name}, {len(manifest['trials'])} trials,"
@@ -166,81 +130,26 @@ def _refuse_other(campaign: Campaign, folder: Folder) -> None:
     )
 
 
-def _run_missing(
-    campaign: Campaign, folder: Folder, missing: Sequence[Trial], jobs: int, progress: Progress
-) -> Report:
-    report = Report()
-    started = time.monotonic()
-    with _threads(min(jobs, len(missing) or 1)) as (threads, pool, ahead):
-        waiting = iter(missing)
-        running: dict[Future[Answer], Trial] = {}
-        while True:
-            for trial in _take(waiting, ahead - len(running)):
-                order = campaign.order(trial, folder.part_path(trial.index))
-                running[threads.submit(pool.run, order, partial(progress.moved, trial))] = trial
-            if not running:
-                break
-            ended, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in ended:
-                _note(running.pop(future), future.result(), report, progress)
-    report.seconds = time.monotonic() - started
-    return report
-
-
-@contextmanager
-def _threads(jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Pool, int]]:
-    """Threads that each drive one worker; leaving ends them all, also in the middle of a trial."""
-    pool = Pool()
-    threads = ThreadPoolExecutor(jobs, thread_name_prefix="aqmlab")
-    try:
-        yield threads, pool, jobs * _AHEAD
-    finally:
-        pool.kill()
-        threads.shutdown(wait=True, cancel_futures=True)
-        pool.close()
-
-
-def _take(waiting: Iterator[Trial], most: int) -> Iterator[Trial]:
-    for _, trial in zip(range(most), waiting, strict=False):
-        yield trial
-
-
-def _note(trial: Trial, answer: Answer, report: Report, progress: Progress) -> None:
-    if answer.failed == "disk":
-        raise DiskError(answer.problem, answer.hint)
-    if answer.failed == "stopped":
-        raise LabError(answer.problem)
-    if answer.failed == "request":
-        raise RequestError(f"trial `{trial.id}`: {answer.problem}", answer.hint)
-    report.run += 1
-    if answer.failed is not None:
-        report.failed[trial.id] = "\n".join(filter(None, (answer.problem, answer.hint)))
-    progress.done(trial, report.failed.get(trial.id))
-
-
-def _complete(campaign: Campaign, folder: Folder, report: Report) -> None:
-    """Writes the tables, then the manifest, then removes what both made superfluous."""
-    finished = Finished(folder, campaign.trials)
-    finished.write()
-    digests = digests_in_order(finished, campaign.trials)
+def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
+    digests = [found.digests.get(trial.index) for trial in campaign.trials]
     complete = None not in digests
-    results = {
-        "complete": complete,
-        "digest": digest_of(campaign.trials, digests) if complete else None,
-        "digests": digests,
-        "failed": report.failed,
-        "tables": finished.names(),
-        "events": finished.events,
-        "packets": finished.packets,
-    }
-    folder.write_manifest(_manifest(campaign, results))
-    if complete:
-        folder.remove_parts(len(campaign.trials))
+    folder.write_manifest(
+        _manifest(
+            campaign,
+            {
+                "complete": complete,
+                "digest": digest_of(campaign.trials, digests) if complete else None,
+                "digests": digests,
+                "failed": report.failed,
+                "tables": found.tables,
+                "events": found.events,
+                "packets": found.packets,
+            },
+        )
+    )
 
 
 def _manifest(campaign: Campaign, results: dict[str, Any] | None) -> dict[str, Any]:
-    from aqmlab.store import FORMAT
-
     return {
         "format": FORMAT,
         **campaign.about,

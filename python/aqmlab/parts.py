@@ -1,7 +1,8 @@
 """One finished trial on disk: a ZIP archive that holds each table as an Arrow stream.
 
-A trial's file appears under its name only when it is whole and on the disk, so a file that
-exists is a trial that counts, whatever killed its writer. Its bytes depend on the trial alone.
+A trial's file appears under its name only when it is whole, so that one that can be read counts,
+whatever killed its writer; after a power cut the last few may be torn, which `is_whole` finds. Its
+bytes depend on the trial alone.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ class Part:
     def __exit__(self, *_: object) -> None:
         self._archive.close()
 
+    def is_sound(self) -> bool:
+        """Whether every byte is as it was written."""
+        return self._archive.testzip() is None
+
     def names(self) -> Iterator[str]:
         """The tables it holds, in the core's order."""
         for entry in self._archive.namelist():
@@ -98,27 +103,30 @@ class Part:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a finished trial can be read from `path`."""
+    """Whether a finished trial can be read from `path`, to the last byte."""
     try:
         with Part(path) as part:
-            return bool(part.digest)
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+            return part.is_sound()
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
         return False
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
     """Writes `data` so that `path` holds all of it or is as it was, also after a power cut.
 
-    Raises `DiskError`, having removed what it had begun.
+    Not `synced`, it does not wait for the disk, and a power cut may leave less. Raises
+    `DiskError`, having removed what it had begun.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with unfinished.open("wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                os.fsync(file.fileno())
         unfinished.replace(path)
-        sync_folder(path.parent)
+        if synced:
+            sync_folder(path.parent)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise DiskError.of(error, path, len(data)) from error

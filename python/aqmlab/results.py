@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab import engines
+from aqmlab.dataset import Dataset
 from aqmlab.failures import RequestError
 from aqmlab.labels import Label, label_trials
-from aqmlab.store import Folder, Trial
+from aqmlab.store import TABLES, Folder, Trial
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from aqmlab.tables import Finished
     from aqmlab.verdict import Verdict
 
 
@@ -84,25 +86,40 @@ class Results:
         """The names of the tables there are."""
         if "tables" in self.manifest:
             return tuple(self.manifest["tables"])
-        return tuple(self._finished.names())
+        unsealed = [made for made in self._unsealed if made is not None]
+        names = {name for made in unsealed for name in made.names()}
+        return tuple(sorted({*names, *self._dataset.found().tables}))
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by name; raises `RequestError` if there is none."""
+        if name not in self._frames:
+            self._frames[name] = _collected(self.scan(name))
+        return self._frames[name]
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A table as a query over its files, for more rows than memory holds.
+
+        Raises `RequestError` if there is none of the name.
+        """
         import polars as pl
 
-        if name not in self._frames:
-            if name not in self.tables:
-                raise RequestError(
-                    f"there is no table `{name}`", f"there are {', '.join(self.tables)}"
-                )
-            path = self._folder.table_path(name)
-            if path.is_file() or self.complete:
-                self._frames[name] = _read(path)
-            else:
-                frame = pl.from_arrow(self._finished.table(name))
+        if name not in self.tables:
+            raise RequestError(f"there is no table `{name}`", f"there are {', '.join(self.tables)}")
+        if self.complete or "tables" in self.manifest:
+            return scan_files(self._folder, name)
+        return pl.concat(self._unfinished(name), how="diagonal_relaxed")
+
+    def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
+        """The chunks of a table while the campaign runs, or after it was killed."""
+        import polars as pl
+
+        for chunk, made in enumerate(self._unsealed):
+            if made is None:
+                yield _scanned(self._folder.chunk_path(name, chunk))
+            elif name in made.names():
+                frame = pl.from_arrow(made.table(name))
                 assert isinstance(frame, pl.DataFrame)
-                self._frames[name] = frame
-        return self._frames[name]
+                yield frame.lazy()
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         """A table, as an attribute."""
@@ -172,10 +189,12 @@ class Results:
         return write(self, Path(path) if path is not None else self.path / "report.html")
 
     @cached_property
-    def _finished(self) -> Any:
-        from aqmlab.tables import Finished
+    def _dataset(self) -> Dataset:
+        return Dataset(self._folder, self.recorded_trials())
 
-        return Finished(self._folder, self.recorded_trials())
+    @cached_property
+    def _unsealed(self) -> list[Finished | None]:
+        return [self._dataset.unsealed(chunk) for chunk in range(len(self._dataset.chunks))]
 
     def recorded_trials(self) -> Sequence[Trial]:
         """The trials as the manifest has them, without what the simulator was given."""
@@ -199,14 +218,40 @@ def load(path: Path | str) -> Results:
     return Results(Path(path))
 
 
-def _read(path: Path) -> pl.DataFrame:
+def scan_files(folder: Folder, name: str) -> pl.LazyFrame:
+    """A table from the files of a folder, each of which may lack columns that others have.
+
+    Raises `RequestError` if one cannot be read, or if there is none.
+    """
+    import polars as pl
+
+    frames = [_scanned(path) for path in folder.table_files(name)]
+    if not frames:
+        raise _unreadable(folder.path / TABLES / name, "there is no such folder")
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _scanned(path: Path) -> pl.LazyFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(path)
+        frame = pl.scan_parquet(path, hive_partitioning=False)
+        frame.collect_schema()
     except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise RequestError(
-            f"{path}: cannot be read: {reason}",
-            "remove the folder and run the campaign again",
-        ) from None
+        raise _unreadable(path, error) from None
+    return frame
+
+
+def _collected(frame: pl.LazyFrame) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return frame.collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _unreadable("a table", error) from None
+
+
+def _unreadable(what: object, error: object) -> RequestError:
+    reason = str(error).splitlines()[0]
+    hint = "remove the folder and run the campaign again"
+    return RequestError(f"{what}: cannot be read: {reason}", hint)

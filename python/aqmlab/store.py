@@ -1,16 +1,19 @@
 """A campaign's folder.
 
-| Name               | Holds                                                                |
-|--------------------|----------------------------------------------------------------------|
-| `manifest.json`    | what was run, by what, and, when complete, its digests               |
-| `trials/00000.zip` | one finished trial each, until the campaign is complete              |
-| `trials.parquet`   | one row per trial: conditions, seed, digest, and the trial resolved  |
-| `<table>.parquet`  | one table of all trials: trial, conditions and seed in front         |
+| Name                                 | Holds                                               |
+|--------------------------------------|-----------------------------------------------------|
+| `manifest.json`                      | what was run, by what; when complete, its digests   |
+| `tables/TABLE/chunk=0000/rows.parquet` | the rows of a hundred trials in a table             |
+| `catalogue.sql`                      | the tables as views, for DuckDB                     |
+| `trials/00000.zip`                   | a finished trial each, until its hundred are there  |
+
+The table `trials` has one row per trial: conditions, seed, digest, and the trial resolved. Every
+other begins with trial, conditions and seed.
 
 Every file appears whole or not at all, in an order in which a half-finished folder can always
-be finished: trials, then tables, then the manifest that calls it complete, and only then are
-the trials' own files removed. No byte depends on how many processes ran it, nor on how often
-it was interrupted.
+be finished: trials; the tables of a chunk, of which `trials` is the last; only then are its
+trials' own files removed; at the end, the manifest that calls the campaign complete. No byte of a
+complete folder depends on how many processes ran it, nor on how often it was interrupted.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,10 +34,16 @@ from aqmlab.labels import condition_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 1
+FORMAT = 2
 """The version of this layout."""
 
+_READABLE = (1, 2)
+"""Versions whose complete folders can be read: in the first, a table is a single file."""
+
 MANIFEST = "manifest.json"
+CATALOGUE = "catalogue.sql"
+TABLES = "tables"
+ROWS = "rows.parquet"
 
 _NEEDED = ("name", "campaign", "trials", "versions", "complete")
 """What a manifest must say for its folder to be of any use."""
@@ -72,7 +81,7 @@ class Folder:
     def manifest(self) -> dict[str, Any]:
         """The manifest; raises `RequestError` if there is none that can be read."""
         try:
-            manifest = json.loads(self.manifest_path.read_text(encoding="utf-8"))
+            manifest: Any = json.loads(self.manifest_path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise RequestError(
                 f"{self.path}: not the folder of a campaign: it holds no {MANIFEST}",
@@ -80,8 +89,8 @@ class Folder:
             ) from None
         except (OSError, ValueError, RecursionError) as error:
             raise RequestError(f"{self.manifest_path}: cannot be read: {error}") from None
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            found = manifest.get("format") if isinstance(manifest, dict) else None
+        found = manifest.get("format") if isinstance(manifest, dict) else None
+        if not isinstance(manifest, dict) or found not in _READABLE:
             raise RequestError(
                 f"{self.manifest_path}: format {found} is not known;"
                 f" this version reads format {FORMAT}"
@@ -91,6 +100,11 @@ class Folder:
             raise RequestError(
                 f"{self.manifest_path}: is damaged: it does not say {', '.join(missing)}",
                 "remove the folder and run the campaign again",
+            )
+        if found != FORMAT and not manifest["complete"]:
+            raise RequestError(
+                f"{self.path}: an unfinished campaign of an earlier version of aqmlab",
+                "run it again into another folder",
             )
         return manifest
 
@@ -107,9 +121,16 @@ class Folder:
         """Where trial number `index` is left when it is finished."""
         return self.path / "trials" / f"{index:05d}.zip"
 
-    def table_path(self, name: str) -> Path:
-        """Where the table `name` of all trials is."""
-        return self.path / f"{name}.parquet"
+    def chunk_path(self, table: str, chunk: int) -> Path:
+        """Where the rows of a chunk of trials in a table are."""
+        return self.path / TABLES / table / f"chunk={chunk:04d}" / ROWS
+
+    def table_files(self, table: str) -> list[Path]:
+        """The files that hold a table, in the order of trials."""
+        alone = self.path / f"{table}.parquet"
+        if alone.is_file():
+            return [alone]
+        return sorted((self.path / TABLES / table).glob(f"chunk=*/{ROWS}"))
 
     def make(self) -> None:
         """Makes the folder, with room for trials."""
@@ -120,14 +141,17 @@ class Folder:
 
     def clear_unfinished(self) -> None:
         """Removes what a killed writer left behind."""
-        for folder in (self.path, self.path / "trials"):
-            for leftover in folder.glob(".*.tmp"):
+        for place in (".*.tmp", "trials/.*.tmp", f"{TABLES}/*/chunk=*/.*.tmp"):
+            for leftover in self.path.glob(place):
                 leftover.unlink(missing_ok=True)
 
-    def remove_parts(self, count: int) -> None:
-        """Removes the trials' own files, once the tables hold them."""
-        for index in range(count):
+    def remove_parts(self, indices: Iterable[int]) -> None:
+        """Removes trials' own files, once the tables hold them."""
+        for index in indices:
             self.part_path(index).unlink(missing_ok=True)
+
+    def remove_trials(self) -> None:
+        """Removes the room for trials when none is left."""
         with contextlib.suppress(OSError):  # somebody keeps something of their own there
             (self.path / "trials").rmdir()
 
@@ -174,34 +198,39 @@ def digest_of(trials: Sequence[Trial], digests: Sequence[str | None]) -> str:
 class Columns:
     """The columns in front of every table: which trial, under which conditions, which seed."""
 
-    def __init__(self, trials: Sequence[Trial], taken: set[str]) -> None:
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        names = dict.fromkeys(name for trial in trials for name in trial.conditions)
+        self._types: dict[str, pa.DataType] = {
+            name: _type_of([one.conditions[name] for one in trials if name in one.conditions])
+            for name in names
+        }
 
-        self._trials = trials
-        self._types: dict[str, tuple[str, pa.DataType]] = {}
-        for name in dict.fromkeys(name for trial in trials for name in trial.conditions):
-            values = [trial.conditions[name] for trial in trials if name in trial.conditions]
-            column = f"condition.{name}" if name in taken | {"trial", "seed"} else name
-            self._types[name] = (column, _type_of(values))
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._types) + 2
 
-    def schema(self) -> pa.Schema:
-        """Their names and types."""
+    def schema(self, taken: Collection[str]) -> pa.Schema:
+        """Their names and types; a condition called as a column of a table gets another name."""
         import pyarrow as pa
 
-        conditions = [pa.field(column, kind) for column, kind in self._types.values()]
+        conditions = [
+            (f"condition.{name}" if name in {*taken, "trial", "seed"} else name, kind)
+            for name, kind in self._types.items()
+        ]
         return pa.schema([("trial", pa.string()), *conditions, ("seed", pa.int64())])
 
-    def table(self, trial: Trial, rows: int) -> pa.Table:
+    def arrays(self, trial: Trial, rows: int) -> list[pa.Array]:
         """Their values for a trial with `rows` rows."""
         import pyarrow as pa
 
         values: list[pa.Array] = [pa.repeat(pa.scalar(trial.id), rows)]
-        for name, (_, kind) in self._types.items():
+        for name, kind in self._types.items():
             value = trial.conditions.get(name)
             if value is not None and pa.types.is_string(kind):
                 value = condition_text(value)
             values.append(pa.repeat(pa.scalar(value, kind), rows))
-        values.append(pa.repeat(pa.scalar(trial.seed, pa.int64()), rows))
-        return pa.Table.from_arrays(values, schema=self.schema())
+        return [*values, pa.repeat(pa.scalar(trial.seed, pa.int64()), rows)]
 
 
 def _type_of(values: Sequence[Any]) -> pa.DataType:

@@ -1,9 +1,10 @@
-"""A worker process: runs one trial after another and puts each on the disk.
+"""A worker process: runs one trial after another and hands each result back.
 
 It reads a JSON line per trial from standard input and answers with a JSON line on what was
-its standard output; what the simulator prints goes to standard error. It is a program of its
-own rather than a fork or a spawned copy of the caller, so that a trial that dies takes nothing
-with it, threads of the caller do no harm, and scripts need no `if __name__ == "__main__"`.
+its standard output, after which come the bytes of the result; what the simulator prints goes to
+standard error. It is a program of its own rather than a fork or a spawned copy of the caller, so
+that a trial that dies takes nothing with it, threads of the caller do no harm, and scripts need
+no `if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -15,31 +16,28 @@ import shutil
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any, TextIO
 
-from aqmlab import parts
-from aqmlab.engines import load
-from aqmlab.failures import DiskError, LabError, describe
-
-Runner = Callable[..., dict[str, Any]]
-"""What runs a trial: from its JSON to its digest and tables. Options are keyword arguments."""
+from aqmlab.orders import Order, perform
 
 
 def main() -> None:
     """Serves the caller until it closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's to answer
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-        def say(answer: dict[str, Any]) -> None:
-            answers.write(json.dumps(answer) + "\n")
+        def say(head: dict[str, Any], data: bytes = b"") -> None:
+            answers.write(json.dumps(head | {"bytes": len(data)}).encode() + b"\n")
+            answers.write(data)
             answers.flush()
 
         for line in iter(_listen().get, None):
-            say(_serve(json.loads(line), lambda seconds: say({"passed": seconds})))
+            order = Order(**json.loads(line))
+            answer = asdict(perform(order, lambda seconds: say({"passed": seconds})))
+            data = answer.pop("data")
+            say(answer, data)
 
 
 def _listen() -> queue.SimpleQueue[str | None]:
@@ -61,29 +59,6 @@ def _end(scratch: str) -> None:
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)
-
-
-def _serve(order: dict[str, Any], passed: Callable[[float], None]) -> dict[str, Any]:
-    started = time.perf_counter()
-    told = {"progress": passed} if order["tells"] else {}
-    try:
-        run: Runner = load(order["runner"])
-        outcome = run(order["spec"], **order["options"], **told)
-        data = parts.encode(outcome)
-        parts.write_atomically(Path(order["path"]), data)
-    except DiskError as error:
-        return {"failed": "disk", "problem": error.problem, "hint": error.hint}
-    except LabError as error:
-        failed = "request" if error.status == 2 else "trial"
-        return {"failed": failed, "problem": error.problem, "hint": error.hint}
-    except ValueError as error:
-        return {"failed": "trial", "problem": str(error)}
-    except MemoryError:
-        return {"failed": "trial", "problem": "not enough memory"}
-    except BaseException as error:
-        # A panic of the simulator is no `Exception`, and must fail its trial only.
-        return {"failed": "trial", "problem": describe(error)}
-    return {"digest": outcome["digest"], "seconds": time.perf_counter() - started}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The caller's side of the worker processes."""
+"""Processes on this machine that run trials, as a standard executor."""
 
 from __future__ import annotations
 
@@ -10,53 +10,50 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-Moved = Callable[[float], None]
-"""Is told how many seconds of a trial have passed."""
+from aqmlab.orders import STOPPED, Answer, Moved, Order, perform
 
 _CRASH_NOTE = 200
 
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A trial to run: what runs it, what that is given besides, and where the result goes."""
-
-    runner: str
-    spec: str
-    path: Path
-    options: Mapping[str, Any] = field(default_factory=dict)
-    tells: bool = False
-    """Whether the runner tells how far it is."""
-
-    def line(self) -> str:
-        """What the worker reads."""
-        return json.dumps({**asdict(self), "path": str(self.path)}) + "\n"
+_AHEAD = 2
+"""Trials handed out per worker, so that none waits for the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What became of a trial: a digest, or a problem and whose it was."""
+class Processes(Executor):
+    """Worker processes, each driven by a thread of its own.
 
-    digest: str | None = None
-    seconds: float = 0.0
-    failed: str | None = None
-    problem: str = ""
-    hint: str | None = None
+    Unlike those of `ProcessPoolExecutor`, they survive each other: of a process that dies, only
+    the trial is lost. They run nothing but trials.
+    """
 
+    def __init__(self, jobs: int) -> None:
+        self._pool = Pool()
+        self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="aqmlab")
+        self.room = jobs * _AHEAD
 
-STOPPED = Answer(failed="stopped", problem="the campaign was stopped")
-"""What becomes of a trial when its campaign is stopped."""
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Runs `perform(order)` in a process, or `perform(order, moved)`."""
+        if fn is not perform:
+            raise TypeError(f"these processes run trials, not {fn!r}")
+        return self._threads.submit(self._pool.run, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends all processes at once, also in the middle of a trial."""
+        self._pool.kill()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
 
 
 class Worker:
     """A process that runs trials, one at a time; a new one is started whenever it has died."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
@@ -64,20 +61,24 @@ class Worker:
         self._scratch = tempfile.TemporaryDirectory(prefix="aqmlab-", ignore_cleanup_errors=True)
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
-        """Runs a trial and leaves it where the order says."""
+        """Runs a trial."""
         process = self._running()
         if process is None:
             return STOPPED
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(order.line())
+            process.stdin.write(json.dumps(asdict(order)).encode() + b"\n")
             process.stdin.flush()
             for line in process.stdout:
                 said = json.loads(line)
+                size = said.pop("bytes")
+                data = process.stdout.read(size)
+                if len(data) < size:
+                    break
                 if "passed" not in said:
-                    return Answer(**said)
+                    return Answer(data, **said)
                 moved(said["passed"])
-        except OSError:
+        except (OSError, ValueError):  # it died, maybe in the middle of an answer
             pass
         return self._died(process)
 
@@ -96,7 +97,7 @@ class Worker:
         self._errors.close()
         self._scratch.cleanup()
 
-    def _running(self) -> subprocess.Popen[str] | None:
+    def _running(self) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._process is None and not self._stopped:
                 self._process = subprocess.Popen(
@@ -106,12 +107,10 @@ class Worker:
                     stderr=self._errors,
                     env=_environment(self._scratch.name),
                     process_group=0,  # so that a virtual machine ends with its worker
-                    text=True,
-                    encoding="utf-8",
                 )
             return None if self._stopped else self._process
 
-    def _died(self, process: subprocess.Popen[str]) -> Answer:
+    def _died(self, process: subprocess.Popen[bytes]) -> Answer:
         code = process.wait()
         with self._lock:
             self._process = None
@@ -120,7 +119,7 @@ class Worker:
         _close_pipes(process)
         problem = f"the process that ran it {_how(code)}"
         note = self._last_words()
-        return Answer(failed="trial", problem=f"{problem}: {note}" if note else problem)
+        return Answer(failed="died", problem=f"{problem}: {note}" if note else problem)
 
     def _last_words(self) -> str:
         self._errors.seek(0)
@@ -178,7 +177,7 @@ def _environment(scratch: str) -> dict[str, str]:
     }
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
     if hasattr(os, "killpg"):
@@ -197,7 +196,7 @@ def _how(code: int) -> str:
         return f"was killed by signal {-code}"
 
 
-def _close_pipes(process: subprocess.Popen[str]) -> None:
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
     for stream in (process.stdin, process.stdout):
         with contextlib.suppress(OSError):
             if stream is not None:

@@ -33,7 +33,7 @@ HOME = (
 )
 
 
-def spec_of(queue, rate=(12, 1), apps=HOME, behaviour="", seed=1):
+def spec_of(queue, rate=(12, 1), apps=HOME, behaviour="", seed=1, **more):
     """A trial as the engine takes it."""
     links = [
         {"name": name, "rate_bps": int(mbit * 1e6), "qdisc": {"kind": queue, "params": {}}}
@@ -46,6 +46,7 @@ def spec_of(queue, rate=(12, 1), apps=HOME, behaviour="", seed=1):
         "apps": list(apps),
         "measure": {"from_ns": 0},
         "behaviour": behaviour,
+        **more,
     }
 
 
@@ -107,19 +108,18 @@ def fake_engine(monkeypatch, tmp_path):
     """Lets workers find the fake engine."""
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     monkeypatch.setenv("FAKE_MENDED", str(tmp_path / "mended"))
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
 
 
 @pytest.fixture(scope="session")
 def home_results(tmp_path_factory):
     """The results of the fake home under three queues at two rates, with two seeds."""
-    import os
-
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = str(HERE)
-    folder = tmp_path_factory.mktemp("home") / "results"
-    campaigns.run(campaign_of(grid(rates=((25, 5), (12, 1)))), folder, jobs=2)
-    os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
-    return load(folder)
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(HERE))
+        patch.setenv("FAKE_LOG", str(home / "log"))
+        campaigns.run(campaign_of(grid(rates=((25, 5), (12, 1)))), home / "results", jobs=2)
+    return load(home / "results")
 
 
 def bytes_of(folder):

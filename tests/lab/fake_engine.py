@@ -1,11 +1,11 @@
 """An engine that answers at once with tables of the right form, and misbehaves when told to.
 
 What it does besides is said by `behaviour` in the trial: `crash`, `panic`, `refuse`, `chatter`,
-`full disk`, `wait`. A behaviour that ends in ` once` stops when a file called `mended` stands
-beside the campaign's folder, named by the environment; `wait` waits for that file.
+`crash twice`, `wait`. A behaviour that ends in ` once` stops when a file called `mended` stands
+beside the campaign's folder, named by the environment; `wait` waits for that file. Every run is
+noted in the file that FAKE_LOG names, before it begins.
 """
 
-import errno
 import hashlib
 import json
 import os
@@ -25,12 +25,14 @@ class Panic(BaseException):
 
 def run(spec_json):
     spec = json.loads(spec_json)
-    misbehave(spec.get("behaviour", ""))
+    own = f"{spec['links'][0]['qdisc']['kind']}-{spec['seed']}"
+    note(own)
+    misbehave(spec.get("behaviour", ""), own)
     folded = hashlib.sha256(spec_json.encode()).hexdigest()
     return {"digest": folded[:16], "events": 10, "packets": 5, "tables": tables(spec, folded)}
 
 
-def misbehave(behaviour):
+def misbehave(behaviour, own):
     once = behaviour.endswith(" once")
     if once and Path(os.environ["FAKE_MENDED"]).exists():
         return
@@ -45,8 +47,9 @@ def misbehave(behaviour):
             print("a word that is no answer", flush=True)
         case "wait":
             wait_until_mended()
-        case "full disk":
-            fill_disk()
+        case "crash twice":
+            if runs().count(own) < 3:
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
 def wait_until_mended():
@@ -56,11 +59,14 @@ def wait_until_mended():
         time.sleep(0.01)
 
 
-def fill_disk():
-    def fsync(_):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def note(run):
+    with Path(os.environ["FAKE_LOG"]).open("a") as log:
+        log.write(f"{run}\n")
 
-    os.fsync = fsync
+
+def runs():
+    """The queue and the seed of every run that was begun."""
+    return Path(os.environ["FAKE_LOG"]).read_text().split()
 
 
 def tables(spec, folded):
@@ -80,6 +86,8 @@ def tables(spec, folded):
         for metric, value in app.get("metrics", {}).items():
             add(made["apps"], flow=app["name"], metric=metric, value=value)
     add_queues(made["queue_series"], spec)
+    if "extra" in spec:
+        made["summary"]["extra"] = [spec["extra"]]
     return {name: typed(columns) for name, columns in made.items()}
 
 

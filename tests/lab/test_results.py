@@ -99,9 +99,10 @@ def test_a_damaged_manifest_is_said_in_words(tmp_path, text):
 
 def test_a_damaged_table_is_said_in_words(home_results, tmp_path):
     shutil.copytree(home_results.path, tmp_path / "copy")
-    (tmp_path / "copy" / "flows.parquet").write_bytes(b"PAR1")
-    with pytest.raises(RequestError, match=r"flows\.parquet: cannot be read"):
+    (file,) = (tmp_path / "copy" / "tables" / "flows").glob("*/*.parquet")
+    file.write_bytes(b"PAR1")
+    with pytest.raises(RequestError, match=r"rows\.parquet: cannot be read"):
         load(tmp_path / "copy").table("flows")
-    (tmp_path / "copy" / "flows.parquet").unlink()
-    with pytest.raises(RequestError, match=r"flows\.parquet: cannot be read"):
+    file.unlink()
+    with pytest.raises(RequestError, match=r"flows: cannot be read"):
         load(tmp_path / "copy").table("flows")

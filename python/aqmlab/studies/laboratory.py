@@ -17,9 +17,9 @@ from aqmlab import campaign as campaigns
 from aqmlab import engines
 from aqmlab.api import Request, campaign_for, versions
 from aqmlab.campaign import Campaign, Progress, Report, Silence
+from aqmlab.dataset import Dataset
 from aqmlab.engines import Say
 from aqmlab.failures import RequestError
-from aqmlab.parts import is_whole
 from aqmlab.plan import Plan
 from aqmlab.seeds import numbers, spelled
 from aqmlab.store import Folder, Trial
@@ -62,8 +62,11 @@ class Part:
 
     def missing(self) -> list[Trial]:
         """The needed trials that are still to be run."""
-        folder = Folder(self.folder)
-        return [one for one in self.unrecorded() if not is_whole(folder.part_path(one.index))]
+        unrecorded = self.unrecorded()
+        if not unrecorded:
+            return []
+        dataset = Dataset(Folder(self.folder), self.campaign.trials)
+        return [one for one in unrecorded if not dataset.has(one)]
 
     def needed(self) -> list[Trial]:
         """The needed trials."""

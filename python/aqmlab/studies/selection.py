@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
-from aqmlab.results import Results
+from aqmlab.results import Results, scan_files
 from aqmlab.store import Folder, Trial, digest_of
 
 if TYPE_CHECKING:
@@ -43,17 +43,15 @@ class Selection(Results):
         self.memo: dict[str, Any] = {}
         self.manifest = self._merged()
 
-    def table(self, name: str) -> pl.DataFrame:
+    def scan(self, name: str) -> pl.LazyFrame:
         """A table of the selected trials; raises `RequestError` if there is none of the name."""
         import polars as pl
 
-        if name not in self._frames:
-            if name not in self.tables:
-                known = ", ".join(self.tables)
-                raise RequestError(f"there is no table `{name}`", f"there are {known}")
-            frames = [self._scan(one, name) for one in self._sources]
-            self._frames[name] = pl.concat(frames, how="diagonal_relaxed").collect()
-        return self._frames[name]
+        if name not in self.tables:
+            known = ", ".join(self.tables)
+            raise RequestError(f"there is no table `{name}`", f"there are {known}")
+        frames = [self._scan(one, name) for one in self._sources]
+        return pl.concat(frames, how="diagonal_relaxed")
 
     def only(self, wanted: Collection[str]) -> Selection:
         """Fewer of the trials."""
@@ -68,8 +66,8 @@ class Selection(Results):
     def _scan(self, source: Source, name: str) -> pl.LazyFrame:
         import polars as pl
 
-        path = Folder(source.folder).table_path(name)
-        rows = pl.scan_parquet(path).filter(pl.col("trial").is_in(list(source.wanted)))
+        files = scan_files(Folder(source.folder), name)
+        rows = files.filter(pl.col("trial").is_in(list(source.wanted)))
         if not self._several:
             return rows
         named = pl.format("{}/{}", pl.lit(source.scenario), pl.col("trial")).alias("trial")

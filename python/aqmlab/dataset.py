@@ -1,0 +1,186 @@
+"""The tables of a campaign as a data set: a file for each hundred trials of each table.
+
+A chunk is sealed as soon as its trials are finished: its tables are written, and the trials' own
+files go. So a campaign needs the memory of one chunk, whatever its size, and what is sealed can
+be queried while the rest runs. Chunks are counted off in the order of trials rather than made of
+conditions: their number is known beforehand, no value of a condition must be fit for a file's
+name, and neighbours share what the outer loops vary, which is what a filter asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.parts import is_whole, write_atomically
+from aqmlab.store import TABLES, Columns, Folder, Trial
+from aqmlab.tables import OF_TRIALS, TRIALS, Finished, TableFile, fitted, widen
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK = 100
+"""Trials in a chunk: of 1500 trials, fifteen files of some megabytes for each table."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a campaign's folder holds."""
+
+    digests: dict[int, str] = field(default_factory=dict)
+    """The digest of each finished trial, by its index."""
+    events: int = 0
+    packets: int = 0
+    tables: list[str] = field(default_factory=list)
+
+
+class Dataset:
+    """The finished trials of a campaign in its folder."""
+
+    def __init__(self, folder: Folder, trials: Sequence[Trial]) -> None:
+        self._folder = folder
+        self._columns = Columns(trials)
+        self.chunks = [trials[start : start + CHUNK] for start in range(0, len(trials), CHUNK)]
+        self._recorded = [self._recorded_in(chunk) for chunk in range(len(self.chunks))]
+        self._sealing: Future[None] | None = None
+        self._sealer: ThreadPoolExecutor
+
+    def has(self, trial: Trial) -> bool:
+        """Whether a trial is finished."""
+        return trial.index in self._recorded[trial.index // CHUNK]
+
+    def __len__(self) -> int:
+        """How many trials are finished."""
+        return sum(map(len, self._recorded))
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within, trials can be kept; chunks are sealed beside what else is done."""
+        with ThreadPoolExecutor(1, thread_name_prefix="aqmlab-seal") as self._sealer:
+            yield
+            self._wait()
+
+    def keep(self, trial: Trial, data: bytes) -> None:
+        """Records a finished trial; raises `DiskError`."""
+        chunk = trial.index // CHUNK
+        write_atomically(self._folder.part_path(trial.index), data, synced=False)
+        self._recorded[chunk].add(trial.index)
+        if self.is_full(chunk):
+            self._wait()  # so that no more than one chunk is in memory
+            self._sealing = self._sealer.submit(self._seal, chunk)
+
+    def is_full(self, chunk: int) -> bool:
+        """Whether all trials of a chunk are finished."""
+        return len(self._recorded[chunk]) == len(self.chunks[chunk])
+
+    def complete(self) -> Found:
+        """Writes what is not in the tables yet, and says what there is."""
+        for chunk in range(len(self.chunks)):
+            if any(self._folder.part_path(one.index).is_file() for one in self.chunks[chunk]):
+                self._seal(chunk)
+        if all(map(self.is_full, range(len(self.chunks)))):
+            self._make_alike()
+            self._folder.remove_trials()
+        return self.found()
+
+    def found(self) -> Found:
+        """What the tables hold."""
+        found = Found(tables=self._tables())
+        for chunk, trials in enumerate(self.chunks):
+            indices = {one.id: one.index for one in trials}
+            rows = _read(self._folder.chunk_path(TRIALS, chunk), ["trial", *OF_TRIALS[:3]])
+            for row in rows.to_pylist() if rows is not None else ():
+                found.digests[indices[row["trial"]]] = row["digest"]
+                found.events += row["events"]
+                found.packets += row["packets"]
+        return found
+
+    def unsealed(self, chunk: int) -> Finished | None:
+        """The trials of a chunk from their own files, if they are not all in its tables."""
+        return None if self._is_sealed(chunk) else self._finished(chunk)
+
+    def _finished(self, chunk: int) -> Finished:
+        trials = [one for one in self.chunks[chunk] if one.index in self._recorded[chunk]]
+        return Finished(self._folder, trials, self._columns)
+
+    def _recorded_in(self, chunk: int) -> set[int]:
+        trials = self.chunks[chunk]
+        if self._is_sealed(chunk):
+            return {one.index for one in trials}
+        return {one.index for one in trials if is_whole(self._folder.part_path(one.index))}
+
+    def _is_sealed(self, chunk: int) -> bool:
+        rows = _read(self._folder.chunk_path(TRIALS, chunk), ["trial"])
+        return rows is not None and rows.num_rows == len(self.chunks[chunk])
+
+    def _seal(self, chunk: int) -> None:
+        """Writes the tables of what is finished in a chunk; with all of it, parts are removed."""
+        finished = self._finished(chunk)
+        before = _read(self._folder.chunk_path(TRIALS, chunk), ["trial"])
+        names = [one.id for one in finished.trials]
+        if before is None or before["trial"].to_pylist() != names:
+            finished.write(chunk)
+        if self.is_full(chunk):
+            self._folder.remove_parts(one.index for one in finished.trials)
+
+    def _wait(self) -> None:
+        if self._sealing is not None:
+            self._sealing.result()
+        self._sealing = None
+
+    def _tables(self) -> list[str]:
+        names = [path.name for path in self._folder.path.glob(f"{TABLES}/*/")]
+        return sorted(names, key=lambda name: (name == TRIALS, name))
+
+    def _make_alike(self) -> None:
+        """Gives all files of a table the same columns, for readers that look at one only."""
+        files = {name: self._folder.table_files(name) for name in self._tables()}
+        schemas = {path: _schema(path) for paths in files.values() for path in paths}
+        front, taken = self._columns.count, set(OF_TRIALS)
+        for schema in schemas.values():
+            taken.update(schema.names[front:])
+        for paths in files.values():
+            known: dict[str, Any] = {}
+            for path in paths:
+                widen(known, list(schemas[path])[front:])
+            wanted = _with_front(self._columns.schema(taken), known)
+            for path in paths:
+                if not schemas[path].equals(wanted):
+                    _rewrite(path, front, known, wanted)
+
+
+def _with_front(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([*front, *(pa.field(*one) for one in columns.items())])
+
+
+def _rewrite(path: Path, front: int, columns: dict[str, pa.DataType], schema: pa.Schema) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path, partitioning=None)
+    arrays = [*table.columns[:front], *fitted(table.select(table.column_names[front:]), columns)]
+    with TableFile(path, schema) as file:
+        file.add(pa.Table.from_arrays(arrays, schema=schema))
+
+
+def _schema(path: Path) -> pa.Schema:
+    import pyarrow.parquet as pq
+
+    return pq.read_schema(path)
+
+
+def _read(path: Path, columns: list[str]) -> pa.Table | None:
+    """Columns of a file; `None` if it is not there, or cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path, columns=columns, partitioning=None)
+    except (OSError, pa.ArrowException):
+        return None

@@ -1,0 +1,131 @@
+"""The tables of a campaign in chunks: what is sealed when, and what other programs read."""
+
+import json
+import os
+import shutil
+import signal
+from collections import Counter
+
+import polars as pl
+import pyarrow.dataset
+import pytest
+from aqmlab import campaign as campaigns
+from aqmlab import dataset
+from aqmlab.failures import RequestError
+from aqmlab.results import load
+
+from . import fake_engine
+from .conftest import HERE, bytes_of, campaign_of, grid, spec_of
+from .test_campaign import half_waiting, start_in_another_process, wait_for
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Chunks of four trials."""
+    monkeypatch.setattr(dataset, "CHUNK", 4)
+
+
+def twelve():
+    return campaign_of(grid(seeds=(1, 2, 3, 4)))
+
+
+def test_every_table_is_a_partitioned_data_set(tmp_path, small_chunks):
+    campaigns.run(twelve(), tmp_path / "out", jobs=2)
+    results = load(tmp_path / "out")
+    for name in results.tables:
+        folder = tmp_path / "out" / "tables" / name
+        files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet"))
+        assert files == [f"chunk={chunk:04d}/rows.parquet" for chunk in range(3)]
+        ours = results.table(name)
+        assert pl.read_parquet(folder).drop("chunk").equals(ours, null_equal=True)
+        arrow = pyarrow.dataset.dataset(folder, partitioning="hive").to_table()
+        assert arrow.num_rows == len(ours) and arrow["chunk"].unique().to_pylist() == [0, 1, 2]
+    assert not (tmp_path / "out" / "trials").exists()
+    assert results.scan("flows").select(pl.len()).collect().item() == len(results.flows)
+
+
+def test_chunks_are_sealed_while_others_run(tmp_path, small_chunks):
+    specs = grid(queues=("pfifo",), seeds=range(1, 7))
+    specs.insert(4, ({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="crash once", seed=9)))
+    folder = tmp_path / "out"
+    assert set(campaigns.run(campaign_of(specs), folder, jobs=2).failed) == {"trial-4"}
+    assert sorted(path.name for path in folder.glob("trials/*")) == ["00005.zip", "00006.zip"]
+    names = [f"trial-{index}" for index in (0, 1, 2, 3, 5, 6)]
+    assert load(folder).trials["trial"].to_list() == names
+    assert load(folder).flows["trial"].unique(maintain_order=True).to_list() == names
+
+    (tmp_path / "mended").touch()
+    assert campaigns.run(campaign_of(specs), folder, jobs=2).run == 1
+    campaigns.run(campaign_of(specs), tmp_path / "fresh", jobs=1)
+    assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
+
+
+def test_files_of_a_table_have_the_same_columns_in_the_end(tmp_path, small_chunks):
+    specs = [
+        *(({"flow": str(seed)}, spec_of("pie", seed=seed)) for seed in (1, 2, 3, 4)),
+        *(({"share": seed / 2}, spec_of("pie", seed=seed, extra="yes")) for seed in (5, 6)),
+    ]
+    campaigns.run(campaign_of(specs), tmp_path / "out", jobs=2)
+    for name in ("flows", "summary"):
+        files = (tmp_path / "out" / "tables" / name).rglob("*.parquet")
+        first, second = (pl.read_parquet_schema(path) for path in sorted(files))
+        assert first == second
+        assert list(first)[:4] == ["trial", "condition.flow", "share", "seed"]
+    extra = load(tmp_path / "out").summary["extra"].to_list()
+    assert extra == [None] * 4 + ["yes"] * 2
+
+
+def test_a_killed_campaign_runs_no_trial_again_that_was_recorded(tmp_path):
+    folder = tmp_path / "out"
+    process = start_in_another_process(folder, session=True)
+    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6 and len(fake_engine.runs()) == 8)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    (tmp_path / "mended").touch()
+    assert campaigns.run(half_waiting(), folder, jobs=2).run == 6
+    begun = Counter(fake_engine.runs())
+    assert {name for name, count in begun.items() if count == 2} == {"pie-1", "pie-2"}
+    assert len(begun) == 12 and sum(begun.values()) == 12 + 2
+    campaigns.run(half_waiting(), tmp_path / "fresh", jobs=1)
+    assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
+
+
+def test_a_trial_whose_worker_dies_is_run_again(tmp_path):
+    specs = grid(queues=("pie",), seeds=(1, 2))
+    specs.append(({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="crash twice", seed=7)))
+    assert not campaigns.run(campaign_of(specs), tmp_path / "out", jobs=2).failed
+    assert Counter(fake_engine.runs()) == {"pie-1": 1, "pie-2": 1, "pie-7": 3}
+
+
+def test_a_trial_that_kills_its_workers_fails_alone(tmp_path):
+    specs = grid(queues=("pie",), seeds=(1, 2))
+    specs.append(({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="crash", seed=7)))
+    report = campaigns.run(campaign_of(specs), tmp_path / "out", jobs=2)
+    assert report.failed == {"trial-2": "the process that ran it was killed by SIGKILL"}
+    assert Counter(fake_engine.runs()) == {"pie-1": 1, "pie-2": 1, "pie-7": 3}
+
+
+def test_any_executor_will_do(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as executor, pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE))
+        assert campaigns.run(twelve(), tmp_path / "threads", executor=executor).run == 12
+    campaigns.run(twelve(), tmp_path / "out", jobs=2)
+    assert bytes_of(tmp_path / "threads") == bytes_of(tmp_path / "out")
+
+
+def test_a_folder_of_the_earlier_layout_is_read_and_not_run(tmp_path, home_results):
+    folder = tmp_path / "old"
+    folder.mkdir()
+    for name in home_results.tables:
+        (file,) = (home_results.path / "tables" / name).glob("*/*.parquet")
+        shutil.copy(file, folder / f"{name}.parquet")
+    manifest = {**home_results.manifest, "format": 1}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert load(folder).flows.equals(home_results.flows, null_equal=True)
+    with pytest.raises(RequestError, match="earlier version of aqmlab, and can only be read"):
+        campaigns.run(twelve(), folder)
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "complete": False}))
+    with pytest.raises(RequestError, match="an unfinished campaign of an earlier version"):
+        load(folder)
