@@ -19,10 +19,13 @@ def test_what_figures_and_claims_need_can_be_run(name, tmp_path):
         assert claim.says.endswith(".") and claim.source
 
 
-def test_every_numbered_claim_of_kua2017_is_there():
-    claims = studies.load("kua2017").claims
-    assert [f"0-{number:02}" for number in range(1, len(claims) + 1)] == list(claims)
-    assert len(claims) >= 45
+@pytest.mark.parametrize(
+    ("name", "paper", "least"), [("kua2017", 0, 45), ("cumaranayagam2016", 1, 13)]
+)
+def test_every_numbered_claim_is_there(name, paper, least):
+    claims = studies.load(name).claims
+    assert [f"{paper}-{number:02}" for number in range(1, len(claims) + 1)] == list(claims)
+    assert len(claims) >= least
 
 
 def test_a_number_stands_for_its_parts_but_for_no_other_number():

@@ -1,0 +1,60 @@
+"""What claims ask of things over time: how evenly flows share, how often something swings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from aqmlab.studies.statistic import Span
+
+Course = Sequence[tuple[float, float]]
+"""Times in seconds and values, in order."""
+
+
+def uneven(flows: Sequence[Course], span: Span) -> list[float]:
+    """At each time within a span the most that a flow has over the least that one has.
+
+    A time that not all of them have does not count. Where one has nothing it is infinite.
+
+    >>> uneven([[(1.0, 2.0), (2.0, 3.0), (9.0, 1.0)], [(1.0, 4.0), (2.0, 0.0)]], (0.0, 5.0))
+    [2.0, inf]
+    """
+    first, *others = [dict(flow) for flow in flows]
+    found = []
+    for t_s in first:
+        if span[0] <= t_s <= span[1] and all(t_s in other for other in others):
+            values = [first[t_s], *(other[t_s] for other in others)]
+            found.append(max(values) / min(values) if min(values) else math.inf)
+    return found
+
+
+def apart(one: Course, other: Course, span: Span) -> float:
+    """By which share of the other one differs, in the mean over the times that both have.
+
+    >>> apart([(1.0, 11.0), (2.0, 10.0), (3.0, 5.0)], [(1.0, 10.0), (2.0, 10.0)], (0.0, 5.0))
+    0.05
+    """
+    known = dict(other)
+    common = [
+        abs(value - known[t_s]) / known[t_s]
+        for t_s, value in one
+        if span[0] <= t_s <= span[1] and known.get(t_s)
+    ]
+    return sum(common) / len(common) if common else math.nan
+
+
+def swings(course: Course, low: float, high: float) -> int:
+    """How often the values go from the upper third between `low` and `high` down to the lower.
+
+    >>> swings([(0.0, 1.0), (1.0, 3.0), (2.0, 2.0), (3.0, 1.0), (4.0, 3.0), (5.0, 1.0)], 1.0, 3.0)
+    2
+    """
+    upper, lower = low + (high - low) * 2 / 3, low + (high - low) / 3
+    count, was_up = 0, False
+    for _, value in course:
+        if value > upper:
+            was_up = True
+        elif value < lower and was_up:
+            was_up = False
+            count += 1
+    return count
