@@ -314,8 +314,10 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
     trials: list[Trial] = []
     warnings: dict[str, None] = {}
     taken: set[str] = set()
+    # Without its loops, which would be copied with each change of each of their points.
+    bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
     for point in variation.points(loops):
-        resolved = _resolve_point(layer, point, fixed, names)
+        resolved = _resolve_point(bare, point, fixed, names)
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seed_numbers.numbers(scenario.seeds):
             own_id = _free_id(variation.trial_id(point.conditions, seed), taken)
@@ -361,7 +363,6 @@ def _resolve_point(
         place = layer.where(("vary", address)).partition(": ")[0]
         layer = layers.merge(layer, layers.from_address(address, value, place))
     layer = layers.merge(layer, fixed)
-    layer.data["vary"] = {}
     scenario = build(layer)
     try:
         resolved = resolve(scenario)

@@ -1,0 +1,1 @@
+"""Boerlage and Collom (2016): seven mixes of traffic on 55 pairs of speeds."""

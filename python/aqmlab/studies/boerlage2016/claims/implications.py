@@ -1,0 +1,114 @@
+"""Section VI: what follows for households and providers."""
+
+from __future__ import annotations
+
+from aqmlab.studies.boerlage2016.claims.aqm import HIGHEST_MS
+from aqmlab.studies.boerlage2016.claims.arithmetic import DEMOGRAPHICS
+from aqmlab.studies.boerlage2016.claims.fifo import down_mbit
+from aqmlab.studies.boerlage2016.claims.measures import (
+    PRINTED_MS,
+    TOLERATED_MS,
+    at,
+    game,
+    greatest,
+    mean_of,
+    short,
+)
+from aqmlab.studies.boerlage2016.conditions import (
+    FIFO,
+    FQ,
+    HOUSEHOLDS,
+    NARROW,
+    NO_UPLOAD,
+    OPTUS,
+    TIERS,
+    home,
+)
+from aqmlab.studies.claims import Check, Claims, Finding, above, alike, below
+from aqmlab.studies.numbers import BySeed, Numbers
+from aqmlab.studies.trials import Trials
+
+CLAIMS = Claims()
+
+TOP_MBIT = 4.219897
+"""The highest representation of the 2 s set."""
+
+_SOLD = (*TIERS, OPTUS)
+ENOUGH = {
+    one: tuple(rate for rate in _SOLD if down_mbit(rate) >= DEMOGRAPHICS[one][1][0])
+    for one in HOUSEHOLDS
+}
+"""Rates on sale whose download speed is no less than what a household needs (III-C)."""
+
+
+@CLAIMS("4-48", "VI", "An AQM in the gateway alone is enough for a game, if the household does not "
+        "need more than the line gives downwards.",
+        Trials("uplink", {"demographic": HOUSEHOLDS, "rate": _SOLD}))  # fmt: skip
+def _(n: Numbers) -> Finding:
+    checks = [
+        below(f"{short(rate)}, {one}", game(n, {"demographic": one, "rate": rate}), TOLERATED_MS,
+              "ms")
+        for one in HOUSEHOLDS
+        for rate in ENOUGH[one]
+    ]  # fmt: skip
+    return Finding(checks, note="on the tiers of the NBN and 100/2 that give as much as III-C says")
+
+
+STREAMS = ("netflix-1", "netflix-2")
+LINES = ("8/1 Mbit/s", "12/1 Mbit/s", "16/1 Mbit/s")
+
+
+@CLAIMS("4-49", "II-A, VI, VII", "An AQM does not lower the rate that streams need.",
+        Trials("streams"))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    shown = {(rate, qdisc): _mean_rr(n, rate, qdisc) for rate in LINES for qdisc in (FIFO, FQ)}
+    checks = [
+        alike(f"RR under FQ-CoDel over FIFO, {short(rate)}", shown[rate, FQ], shown[rate, FIFO],
+              within=0.1)
+        for rate in LINES
+    ]  # fmt: skip
+    slow, fast = shown[LINES[0], FQ], shown[LINES[-1], FQ]
+    return [
+        *checks,
+        below("RR of two streams at 8/1 under FQ-CoDel", slow, 0.95 * TOP_MBIT, "Mbit/s"),
+        above("and at 16/1", fast, 0.95 * TOP_MBIT, "Mbit/s"),
+    ]
+
+
+def _mean_rr(n: Numbers, rate: str, qdisc: str) -> BySeed:
+    """The mean of both streams' representation rates, in the second half of the trial."""
+    means = []
+    for stream in STREAMS:
+        series = n.over_time("chunks", stream, "rr_mbit", {"rate": rate, "qdisc": qdisc})
+        late = {seed: [rr for t_s, rr in points if t_s > 30] for seed, points in series.items()}
+        means.append({seed: sum(values) / len(values) for seed, values in late.items()})
+    return mean_of(means)
+
+
+SKEWED = tuple(rate for rate in NARROW if down_mbit(rate) >= 50)
+"""V-B: from where acknowledgements flood 1 Mbit/s up."""
+
+
+@CLAIMS("4-52", "VI", "On highly asymmetric lines a game is playable only with an AQM.",
+        home((NO_UPLOAD, *HOUSEHOLDS), (FIFO, FQ), rate=(*SKEWED, OPTUS)))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    slack = PRINTED_MS / HIGHEST_MS
+    checks = []
+    for rate in (*SKEWED, OPTUS):
+        fq = greatest(game(n, at(rate, one, FQ)) for one in (NO_UPLOAD, *HOUSEHOLDS))
+        what = f"worst under FQ-CoDel, {short(rate)}"
+        checks.append(below(what, fq, HIGHEST_MS, "ms", slack=slack))
+        for one in HOUSEHOLDS:
+            own = game(n, at(rate, one))
+            checks.append(above(f"FIFO, {short(rate)}, {one}", own, TOLERATED_MS, "ms"))
+    return checks
+
+
+@CLAIMS("4-53", "VI, Fig. 17", "Under FIFO such lines cannot be filled downwards, even without any "
+        "upload.", home(NO_UPLOAD, rate=SKEWED))  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    checks = []
+    for rate in (one for one in SKEWED if down_mbit(one) >= 70):
+        own = n.queue("down", "throughput_mbit", at(rate, NO_UPLOAD))
+        checks.append(below(short(rate), own, 0.8 * down_mbit(rate), "Mbit/s"))
+    return checks

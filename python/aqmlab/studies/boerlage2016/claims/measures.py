@@ -1,0 +1,156 @@
+"""What several claims measure, and what words of the paper are taken for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from aqmlab.studies.boerlage2016.conditions import FIFO
+from aqmlab.studies.claims import Check, above, more
+from aqmlab.studies.numbers import At, BySeed, Numbers
+
+ABOUT = 0.2
+"""How far "about", "around" and "approximately" reach."""
+
+PRINTED_MS = 0.5
+"""Half of the last digit of round-trip times that the paper prints."""
+
+TOLERATED_MS = 200.0
+"""Table I: what a game tolerates."""
+
+BASE_MS = 20.0
+
+Points = Sequence[tuple[float, float]]
+"""Times in seconds and values."""
+
+Series = Mapping[int, Points]
+"""The same for each seed."""
+
+APPS: dict[str, str] = {
+    "movie": "down",
+    "updates": "down",
+    "cloud": "up",
+    "web": "down",
+    "email": "up",
+    "game": "down",
+    "netflix": "down",
+}
+"""The applications of demographic 1, and which way their data go."""
+
+
+def at(rate: str, demographic: str = "1", qdisc: str = FIFO) -> At:
+    """A condition of home.toml."""
+    return {"rate": rate, "demographic": demographic, "qdisc": qdisc}
+
+
+def game(n: Numbers, where: At, column: str = "rtt_p50_ms") -> BySeed:
+    """The game's round-trip times: their median, or another column of `flows`."""
+    return n.flow("game", column, where, "down")
+
+
+def short(rate: str) -> str:
+    """A rate without its unit."""
+    return rate.removesuffix(" Mbit/s")
+
+
+def mean_of(columns: Iterable[BySeed]) -> BySeed:
+    """The mean in each seed."""
+    rows = list(columns)
+    return {seed: statistics.fmean(row[seed] for row in rows) for seed in rows[0]}
+
+
+def greatest(columns: Iterable[BySeed]) -> BySeed:
+    """The greatest in each seed."""
+    rows = list(columns)
+    return {seed: max(row[seed] for row in rows) for seed in rows[0]}
+
+
+def least(columns: Iterable[BySeed]) -> BySeed:
+    """The least in each seed."""
+    rows = list(columns)
+    return {seed: min(row[seed] for row in rows) for seed in rows[0]}
+
+
+def less(these: BySeed, those: BySeed) -> BySeed:
+    """The difference in each seed."""
+    return {seed: value - those[seed] for seed, value in these.items()}
+
+
+def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
+    """Each step is below the one before."""
+    names = list(steps)
+    return [
+        more(f"{what}: {short(before)} over {short(after)}", steps[before], steps[after])
+        for before, after in itertools.pairwise(names)
+    ]
+
+
+def rising(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
+    """Each step is above the one before."""
+    return falling(what, dict(reversed(list(steps.items()))))
+
+
+def steadily_falling(what: str, steps: Mapping[str, BySeed]) -> Check:
+    """Nine of ten steps are below the one before."""
+    names = list(steps)
+    pairs = list(itertools.pairwise(names))
+    share = {
+        seed: sum(steps[after][seed] < steps[before][seed] for before, after in pairs) / len(pairs)
+        for seed in steps[names[0]]
+    }
+    return above(f"{what}: share of steps", share, 0.9)
+
+
+def steadily_rising(what: str, steps: Mapping[str, BySeed]) -> Check:
+    """Nine of ten steps are above the one before."""
+    return steadily_falling(what, dict(reversed(list(steps.items()))))
+
+
+# --- Over time ---------------------------------------------------------------------------------
+
+
+def throughput(n: Numbers, flow: str, where: At) -> Series:
+    """A flow's throughput over time, in Mbit/s."""
+    return n.over_time("windows", flow, "throughput_mbit", where, direction=APPS[flow])
+
+
+def rtt(n: Numbers, flow: str, where: At) -> Series:
+    """A flow's round-trip times over time, in ms."""
+    return n.over_time("rtt", flow, "rtt_mean_ms", where, direction=APPS[flow])
+
+
+def each(series: Series, measure: Callable[[Points], float]) -> BySeed:
+    """A number of each seed's series."""
+    return {seed: measure(points) for seed, points in series.items()}
+
+
+def between(points: Points, start_s: float, end_s: float) -> list[float]:
+    """The values from one time to another."""
+    return [value for t_s, value in points if start_s <= t_s <= end_s]
+
+
+def mean_between(start_s: float, end_s: float) -> Callable[[Points], float]:
+    """The mean from one time to another."""
+    return lambda points: statistics.fmean(between(points, start_s, end_s))
+
+
+def quantile_between(share: float, start_s: float, end_s: float) -> Callable[[Points], float]:
+    """What a share of the values from one time to another does not exceed."""
+
+    def of(points: Points) -> float:
+        values = sorted(between(points, start_s, end_s))
+        return values[max(0, math.ceil(share * len(values)) - 1)] if values else math.nan
+
+    return of
+
+
+def first_fall(points: Points) -> float | None:
+    """When a value first falls a quarter below the greatest before, once that is of a queue."""
+    peak = 0.0
+    for t_s, value in points:
+        if peak > 10 * BASE_MS and value < 0.75 * peak:
+            return t_s
+        peak = max(peak, value)
+    return None
