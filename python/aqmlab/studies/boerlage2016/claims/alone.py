@@ -8,16 +8,13 @@ import statistics
 from aqmlab.studies.boerlage2016.claims.measures import (
     ABOUT,
     BASE_MS,
-    Points,
     Series,
     each,
     first_fall,
-    quantile_between,
-    rtt,
-    throughput,
+    rate_of,
 )
 from aqmlab.studies.claims import Check, Claims, about, above, below, more, spread
-from aqmlab.studies.numbers import BySeed, Numbers
+from aqmlab.studies.numbers import BySeed, Numbers, Points
 from aqmlab.studies.trials import Trials
 
 CLAIMS = Claims()
@@ -34,8 +31,8 @@ DASH, GAME, VOIP = {"traffic": "DASH"}, {"traffic": "game"}, {"traffic": "VoIP"}
         "window and round-trip time halve.", Trials("alone", DOWNLOAD),
         given="windows")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    delays = rtt(n, "movie", DOWNLOAD)
-    windows = n.over_time("tcp_series", "movie", "cwnd_bytes", DOWNLOAD, side="wan")
+    delays = n.points("rtt", "movie", "rtt_mean_ms", DOWNLOAD)
+    windows = n.points("tcp_series", "movie", "cwnd_bytes", DOWNLOAD, "wan")
     return [
         about("first congestion", each(delays, _first_congestion_s), 12.0, "s", within=ABOUT),
         about("RTT after over before", each(delays, _halved), 0.5, "×", within=ABOUT),
@@ -43,24 +40,24 @@ def _(n: Numbers) -> list[Check]:
     ]
 
 
-def _first_congestion_s(points: Points) -> float:
+def _first_congestion_s(points: Series) -> float:
     when = first_fall(points)
     return math.nan if when is None else when
 
 
-def _halved(points: Points) -> float:
+def _halved(points: Series) -> float:
     """What a value is two to four seconds after the first congestion, over what it was before."""
     when = _first_congestion_s(points)
     return _after_over_before(points, when)
 
 
-def _after_over_before(points: Points, when_s: float) -> float:
+def _after_over_before(points: Series, when_s: float) -> float:
     before = [value for t_s, value in points if when_s - 2 <= t_s < when_s]
     after = [value for t_s, value in points if when_s + 2 <= t_s <= when_s + 4]
     return statistics.median(after) / max(before) if before and after else math.nan
 
 
-def _windows_halved(delays: Series, windows: Series) -> BySeed:
+def _windows_halved(delays: Points, windows: Points) -> BySeed:
     return {
         seed: _after_over_before(points, _first_congestion_s(delays[seed]))
         for seed, points in windows.items()
@@ -77,9 +74,9 @@ def _(n: Numbers) -> Check:
         "growing, and it never leaves slow start.", Trials("alone", UPLOAD),
         given="windows")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    delays = rtt(n, "cloud", UPLOAD)
+    delays = n.points("rtt", "cloud", "rtt_mean_ms", UPLOAD)
     early, middle, late = (
-        each(delays, quantile_between(0.5, end - 10, end)) for end in (10.0, 30.0, 60.0)
+        n.rtt("cloud", UPLOAD, (end_s - 10, end_s)) for end_s in (10.0, 30.0, 60.0)
     )
     losses = n.flow("cloud", "lost", UPLOAD)
     # "Quickly": within a quarter of the trial.
@@ -91,7 +88,7 @@ def _(n: Numbers) -> list[Check]:
     ]
 
 
-def _above_a_second_s(points: Points) -> float:
+def _above_a_second_s(points: Series) -> float:
     return next((t_s for t_s, value in points if value > 1000), math.inf)
 
 
@@ -109,7 +106,7 @@ def _(n: Numbers) -> list[Check]:
         name: spread(*(n.flow(flow, f"throughput_p{part}_mbit", where) for part in (5, 95)))
         for name, flow, where in (("DASH", "netflix", DASH), ("download", "movie", DOWNLOAD))
     }
-    full = each(throughput(n, "netflix", DASH), quantile_between(0.95, 0, 60))
+    full = rate_of(n, "netflix", DASH, (0, 60), 0.95)
     return [
         about("throughput of DASH, p95", full, DOWN_MBIT, "Mbit/s", within=ABOUT),
         above("RTT of DASH, p95", n.flow("netflix", "rtt_p95_ms", DASH), 5 * BASE_MS, "ms"),
@@ -120,9 +117,8 @@ def _(n: Numbers) -> list[Check]:
 
 def _chunks_apart_s(n: Numbers) -> BySeed:
     """The mean time between chunks once the player's buffer is full, in the second half."""
-    series = n.over_time("chunks", "netflix", "rr_mbit", DASH)
     found: BySeed = {}
-    for seed, points in series.items():
+    for seed, points in n.noted("netflix", "rr_mbit", DASH).items():
         times = [t_s for t_s, _ in points if t_s > 30]
         found[seed] = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else math.nan
     return found

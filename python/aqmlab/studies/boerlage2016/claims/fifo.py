@@ -9,18 +9,15 @@ from aqmlab.studies.boerlage2016.claims.measures import (
     APPS,
     TOLERATED_MS,
     at,
-    each,
     falling,
     game,
     greatest,
-    mean_between,
     mean_of,
-    quantile_between,
+    rate_of,
     rising,
     short,
     steadily_falling,
     steadily_rising,
-    throughput,
 )
 from aqmlab.studies.boerlage2016.conditions import (
     FIFO,
@@ -74,9 +71,8 @@ def _(n: Numbers) -> Check:
         over_time(NO_UPLOAD, FIFO), given="mail")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     # From 10 s on, when both run; nineteen windows of twenty.
-    most = quantile_between(0.95, 10, 60)
     return [
-        below(f"{flow}, p95", each(throughput(n, flow, _over_time(NO_UPLOAD)), most),
+        below(f"{flow}, p95", rate_of(n, flow, _over_time(NO_UPLOAD), (10, 60), 0.95),
               0.95 * DOWN_MBIT, "Mbit/s")
         for flow in ("movie", "netflix")
     ]  # fmt: skip
@@ -140,8 +136,8 @@ DOWNWARDS = tuple(flow for flow, way in APPS.items() if way == "down")
 def _(n: Numbers) -> list[Check]:
     where = _over_time("1")
     before, after = (
-        total(*(each(throughput(n, flow, where), mean_between(*span)) for flow in DOWNWARDS))
-        for span in ((5.5, CLOUD_ENDS_S), (CLOUD_ENDS_S + 5, 59.5))
+        total(*(rate_of(n, flow, where, span_s) for flow in DOWNWARDS))
+        for span_s in ((5, CLOUD_ENDS_S), (CLOUD_ENDS_S + 5, 60))
     )
     # "Much": a third. Full again, as a household with pauses fills a link: four fifths.
     return [

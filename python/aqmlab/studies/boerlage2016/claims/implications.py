@@ -77,12 +77,8 @@ def _(n: Numbers) -> list[Check]:
 
 def _mean_rr(n: Numbers, rate: str, qdisc: str) -> BySeed:
     """The mean of both streams' representation rates, in the second half of the trial."""
-    means = []
-    for stream in STREAMS:
-        series = n.over_time("chunks", stream, "rr_mbit", {"rate": rate, "qdisc": qdisc})
-        late = {seed: [rr for t_s, rr in points if t_s > 30] for seed, points in series.items()}
-        means.append({seed: sum(values) / len(values) for seed, values in late.items()})
-    return mean_of(means)
+    where = {"rate": rate, "qdisc": qdisc}
+    return mean_of(n.chunks(stream, "rr_mbit", where, "mean", (30, 60)) for stream in STREAMS)
 
 
 SKEWED = tuple(rate for rate in NARROW if down_mbit(rate) >= 50)

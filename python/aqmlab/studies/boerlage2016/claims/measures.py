@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from aqmlab.studies.boerlage2016.conditions import FIFO
 from aqmlab.studies.claims import Check, above, more
-from aqmlab.studies.numbers import At, BySeed, Numbers
+from aqmlab.studies.numbers import At, BySeed, Numbers, Points
+from aqmlab.studies.statistic import Take
 
 ABOUT = 0.2
 """How far "about", "around" and "approximately" reach."""
@@ -22,11 +22,8 @@ TOLERATED_MS = 200.0
 
 BASE_MS = 20.0
 
-Points = Sequence[tuple[float, float]]
+Series = Sequence[tuple[float, float]]
 """Times in seconds and values."""
-
-Series = Mapping[int, Points]
-"""The same for each seed."""
 
 APPS: dict[str, str] = {
     "movie": "down",
@@ -111,42 +108,19 @@ def steadily_rising(what: str, steps: Mapping[str, BySeed]) -> Check:
 # --- Over time ---------------------------------------------------------------------------------
 
 
-def throughput(n: Numbers, flow: str, where: At) -> Series:
-    """A flow's throughput over time, in Mbit/s."""
-    return n.over_time("windows", flow, "throughput_mbit", where, direction=APPS[flow])
+def rate_of(
+    n: Numbers, flow: str, where: At, span_s: tuple[float, float], take: Take = "mean"
+) -> BySeed:
+    """A flow's throughput in Mbit/s, of the windows within a span."""
+    return n.rate(flow, where, span_s, direction=APPS[flow], take=take)
 
 
-def rtt(n: Numbers, flow: str, where: At) -> Series:
-    """A flow's round-trip times over time, in ms."""
-    return n.over_time("rtt", flow, "rtt_mean_ms", where, direction=APPS[flow])
-
-
-def each(series: Series, measure: Callable[[Points], float]) -> BySeed:
+def each(series: Points, measure: Callable[[Series], float]) -> BySeed:
     """A number of each seed's series."""
     return {seed: measure(points) for seed, points in series.items()}
 
 
-def between(points: Points, start_s: float, end_s: float) -> list[float]:
-    """The values from one time to another."""
-    return [value for t_s, value in points if start_s <= t_s <= end_s]
-
-
-def mean_between(start_s: float, end_s: float) -> Callable[[Points], float]:
-    """The mean from one time to another."""
-    return lambda points: statistics.fmean(between(points, start_s, end_s))
-
-
-def quantile_between(share: float, start_s: float, end_s: float) -> Callable[[Points], float]:
-    """What a share of the values from one time to another does not exceed."""
-
-    def of(points: Points) -> float:
-        values = sorted(between(points, start_s, end_s))
-        return values[max(0, math.ceil(share * len(values)) - 1)] if values else math.nan
-
-    return of
-
-
-def first_fall(points: Points) -> float | None:
+def first_fall(points: Series) -> float | None:
     """When a value first falls a quarter below the greatest before, once that is of a queue."""
     peak = 0.0
     for t_s, value in points:
