@@ -17,6 +17,7 @@ from aqmlab.dataset import Dataset, Found
 from aqmlab.engines import ENGINES, made_by
 from aqmlab.failures import RequestError
 from aqmlab.orders import Order
+from aqmlab.query.views import catalogue
 from aqmlab.running import Progress, Report, Silence, run_all
 from aqmlab.store import FORMAT, Folder, Trial, campaign_key, digest_of
 from aqmlab.versions import build
@@ -133,6 +134,7 @@ def _refuse_other(campaign: Campaign, folder: Folder) -> None:
 def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
     digests = [found.digests.get(trial.index) for trial in campaign.trials]
     complete = None not in digests
+    folder.write_catalogue(catalogue(found.tables))
     folder.write_manifest(
         _manifest(
             campaign,

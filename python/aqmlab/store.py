@@ -117,6 +117,10 @@ class Folder:
         text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
         parts.write_atomically(self.manifest_path, text.encode())
 
+    def write_catalogue(self, text: str) -> None:
+        """Replaces the views of the tables."""
+        parts.write_atomically(self.path / CATALOGUE, text.encode())
+
     def part_path(self, index: int) -> Path:
         """Where trial number `index` is left when it is finished."""
         return self.path / "trials" / f"{index:05d}.zip"

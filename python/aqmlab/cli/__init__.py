@@ -21,6 +21,7 @@ COMMANDS = (
     "list",
     "show",
     "report",
+    "query",
     "reproduce",
     "claims",
     "pcap",

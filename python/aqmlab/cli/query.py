@@ -1,0 +1,57 @@
+"""`aqmlab query`: asks the tables of campaigns in SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+Sql = Annotated[
+    Optional[str],  # noqa: UP045 (typer reads the annotation)
+    typer.Argument(metavar="[SQL]", help="A SELECT; - reads it from standard input."),
+]
+FolderArg = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder of a campaign, of a study, or of several.")
+]
+Format = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--format", metavar="FORM", help="table, csv, json or parquet."),
+]
+Out = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="FILE", help="Where the answer goes; its suffix says the format."),
+]
+
+
+def command(
+    folder: FolderArg,
+    sql: Sql = None,
+    form: Format = None,
+    out: Out = None,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="What an answer may take.")] = "1GB",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="How long an answer may take.")
+    ] = 60.0,
+) -> int:
+    """Ask the tables of a campaign, in SQL; without SQL, say which tables there are.
+
+    For example: "SELECT rate, qdisc, median(rtt_p50_ms) FROM flows GROUP BY ALL ORDER BY ALL".
+    """
+    import sys
+
+    from aqmlab.cli import console
+    from aqmlab.query import output
+    from aqmlab.query.session import Session
+
+    with Session(folder, memory=memory, seconds=timeout) as session:
+        if session.missing:
+            console.talk(f"warning: {session.missing} trials are not in the tables yet")
+        if sql is None and form == "json":
+            console.print_json([table.to_json() for table in session.tables()])
+        elif sql is None:
+            print("\n".join(output.list_tables(session.tables())))
+        else:
+            with session.ask(sys.stdin.read() if sql == "-" else sql) as answer:
+                output.write(answer, form, out, console.talk)
+    return 0

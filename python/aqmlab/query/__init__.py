@@ -1,0 +1,1 @@
+"""Questions in SQL to the tables of campaigns, which DuckDB answers."""
