@@ -53,6 +53,18 @@ def test_a_mistake_in_what_a_study_says_of_itself_is_named(tiny, text, said):
         studies.load(tiny)
 
 
+def test_figures_and_claims_may_be_packages(tiny):
+    inside = tiny / "claims"
+    inside.mkdir()
+    (tiny / "claims.py").rename(inside / "delays.py")
+    text = "from . import delays\nfrom aqmlab.studies.claims import Claims\n"
+    (inside / "__init__.py").write_text(f"{text}CLAIMS = Claims.of(delays.CLAIMS)\n", "utf-8")
+    assert list(studies.load(tiny).claims) == ["9-1", "9-2", "9-3", "9-4"]
+    (inside / "__init__.py").unlink()
+    with pytest.raises(RequestError, match=r"there is no claims\.py"):
+        _ = studies.load(tiny).claims
+
+
 def test_a_folder_that_is_no_study_is_refused(tmp_path):
     with pytest.raises(RequestError, match=r"holds no study\.toml"):
         studies.load(tmp_path)

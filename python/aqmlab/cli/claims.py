@@ -164,6 +164,8 @@ def measured(verdict: Verdict) -> str:
         lines.append(sentence(verdict.finding.deciding))
         if len(checks) > 1:
             lines.append(f"{held} of {len(checks)} conditions")
+    if verdict.claim.rule:
+        lines.append(f"rule: {verdict.claim.rule}")
     if verdict.because:
         lines.append(verdict.because)
     if verdict.choices:

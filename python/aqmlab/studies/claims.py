@@ -15,6 +15,7 @@ A claim about arithmetic needs no trials; its checks are of numbers that no seed
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -179,6 +180,8 @@ class Claim:
     judge: Judge
     given: tuple[str, ...] = ()
     """The choices of `study.toml` without which it might not hold."""
+    rule: str = ""
+    """How the words are taken, where they leave it open: what counts as "slightly", say."""
 
 
 class Claims(list[Claim]):
@@ -191,17 +194,40 @@ class Claims(list[Claim]):
         says: str,
         *needs: Trials,
         given: str | Sequence[str] = (),
+        rule: str = "",
     ) -> Callable[[Judge], Judge]:
         """Adds the function below as the judge of a claim."""
         choices = (given,) if isinstance(given, str) else tuple(given)
 
         def add(judge: Judge) -> Judge:
-            if any(claim.number == number for claim in self):
-                raise RequestError(f"there are two claims `{number}`")
-            self.append(Claim(number, source, says, needs, judge, choices))
+            self._add(Claim(number, source, says, needs, judge, choices, rule))
             return judge
 
         return add
+
+    @classmethod
+    def of(cls, *parts: Claims) -> Claims:
+        """The claims of several modules, by number."""
+        found = cls()
+        for claim in sorted((one for part in parts for one in part), key=_place):
+            found._add(claim)
+        return found
+
+    def _add(self, claim: Claim) -> None:
+        if any(one.number == claim.number for one in self):
+            raise RequestError(f"there are two claims `{claim.number}`")
+        self.append(claim)
+
+
+def _place(claim: Claim) -> list[tuple[int, str]]:
+    """Where a claim stands among others: 2-9, 2-10, 2-10b.
+
+    >>> number = lambda name: _place(Claim(name, "", "", (), print))
+    >>> number("2-9") < number("2-10") < number("2-10b")
+    True
+    """
+    parts = re.findall(r"(\d+)|([^\d]+)", claim.number)
+    return [(int(digits or 0), text) for digits, text in parts]
 
 
 @dataclass(frozen=True)
@@ -222,6 +248,7 @@ class Verdict:
             "id": self.claim.number,
             "source": self.claim.source,
             "claim": self.claim.says,
+            "rule": self.claim.rule,
             "verdict": self.word,
             "because": self.because,
             "given": self.choices,

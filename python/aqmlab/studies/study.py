@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -112,13 +113,24 @@ class Study:
     def _part(self, name: str) -> ModuleType:
         if self._module is not None:
             return import_module(f"{self._module}.{name}")
-        path = self.folder / f"{name}.py"
-        spec = util.spec_from_file_location(f"aqmlab_study_{self.name}_{name}", path)
-        if not path.is_file() or spec is None or spec.loader is None:
-            raise RequestError(f"study {self.name}: there is no {path.name}")
-        module = util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        found = [self.folder / f"{name}.py", self.folder / name / "__init__.py"]
+        path = next((one for one in found if one.is_file()), None)
+        if path is None:
+            raise RequestError(f"study {self.name}: there is no {found[0].name}")
+        return _loaded(f"aqmlab_study_{self.name}_{name}", path)
+
+
+def _loaded(name: str, path: Path) -> ModuleType:
+    """The module or the package at a path, which `import` would not find."""
+    inside = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = util.spec_from_file_location(name, path, submodule_search_locations=inside)
+    assert spec is not None and spec.loader is not None  # it is a Python file
+    module = util.module_from_spec(spec)
+    for stale in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        del sys.modules[stale]
+    sys.modules[name] = module  # so that its own modules find it
+    spec.loader.exec_module(module)
+    return module
 
 
 def _belongs(number: str, asked: str) -> bool:

@@ -190,25 +190,38 @@ impl Session {
     fn finish(&mut self, size: u64, io: &mut dyn Io) {
         let Some(request) = self.request.take() else { return };
         let now = io.now();
-        let over = |since: Instant| size as f64 * 8.0 / now.since(since).as_secs_f64();
-        let sample = over(request.first_byte.unwrap_or(request.asked));
+        let sample = bps(size, now.since(request.first_byte.unwrap_or(request.asked)));
         self.throughputs.push(sample);
-        // A response read in one piece has no time between its first byte and its last.
-        let achieved = if sample.is_finite() { sample } else { over(request.asked) };
-        let achieved = achieved.min(FASTEST_BPS) / 1e6;
-        let represented = self.rates[request.quality] as f64 / 1e6;
         self.player.append(self.config.segment, now);
         if let Rules::Bola(bola) = &mut self.rules {
             bola.received(now);
         }
-        self.measures.segment(represented, achieved);
-        io.note("ar_mbit", achieved);
-        io.note("rr_mbit", represented);
-        io.note("buffer_s", self.player.level().as_secs_f64());
+        self.note_segment(request, size, sample, io);
         self.number += 1;
         self.abandoned = false;
         self.retries = 0;
         self.schedule(io);
+    }
+
+    /// Notes what a segment was like: its rate, the rate at which it came, and the player's sample.
+    ///
+    /// The achieved rate is that of Kua et al. (2017, §III-E), as a capture gives it: the length
+    /// that the response's header says, over the time from the request to the last byte. The
+    /// player's sample begins at the first byte, and counts the header with the body.
+    fn note_segment(&mut self, request: Request, size: u64, sample: f64, io: &mut dyn Io) {
+        let fetching = io.now().since(request.asked);
+        let body = size - self.config.header;
+        let achieved = bps(body, fetching).min(FASTEST_BPS) / 1e6;
+        let represented = self.rates[request.quality] as f64 / 1e6;
+        // A response read in one piece has no time between its first byte and its last.
+        let sample = if sample.is_finite() { sample } else { bps(size, fetching) };
+        self.measures.segment(represented, achieved);
+        io.note("ar_mbit", achieved);
+        io.note("rr_mbit", represented);
+        io.note("buffer_s", self.player.level().as_secs_f64());
+        io.note("fetch_s", fetching.as_secs_f64());
+        io.note("chunk_bytes", body as f64);
+        io.note("player_mbit", sample.min(FASTEST_BPS) / 1e6);
     }
 
     /// Whether the video has a segment of this number.
@@ -329,6 +342,11 @@ impl Session {
         }
         self.measures.report(&player)
     }
+}
+
+/// Bits per second of `bytes` in `span`; infinite in no time.
+fn bps(bytes: u64, span: Duration) -> f64 {
+    bytes as f64 * 8.0 / span.as_secs_f64()
 }
 
 impl Link {

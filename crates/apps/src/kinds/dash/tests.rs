@@ -56,6 +56,24 @@ fn a_slow_line_gets_the_rate_it_can_carry() {
 }
 
 #[test]
+fn the_achieved_rate_counts_the_wait_for_the_first_byte_and_the_players_does_not() {
+    // A chunk of 11 kB comes in one burst after a round trip of a second.
+    let mut net = Net::new(1).with_rate(10_000_000).with_delay(Duration::from_millis(500));
+    let lowest = [word("abr", "fixed"), ("quality", Value::Count(1)), flat()];
+    let summary = net.run_secs(&mut *build("dash", &lowest), 60);
+    let [achieved, sampled, took, bytes] =
+        ["ar_mbit", "player_mbit", "fetch_s", "chunk_bytes"].map(|name| notes(&net, name));
+    assert!(achieved.len() > 5 && achieved.len() == took.len());
+    for (number, &mbit) in achieved.iter().enumerate().skip(1) {
+        close(mbit, bytes[number] * 8e-6 / took[number], 1e-9);
+        close(bytes[number], 45_652.0 * 2.0 / 8.0, 1.0);
+        assert!((1.0..1.1).contains(&took[number]), "{}", took[number]);
+        assert!(sampled[number] > 50.0 * mbit, "{} {mbit}", sampled[number]);
+    }
+    close(known(&summary, "ar_median_mbit"), 0.09, 0.01);
+}
+
+#[test]
 fn requests_wait_on_a_grid_of_one_second_when_enough_is_buffered() {
     let mut net = Net::new(1).with_rate(2_000_000);
     net.run_secs(&mut *build("dash", &[flat()]), 100);

@@ -1,0 +1,112 @@
+"""What several claims share: conditions, flows, and numbers of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from aqmlab.studies.claims import Check, above, below, more, spread, total
+from aqmlab.studies.numbers import At, BySeed, Numbers
+from aqmlab.studies.trials import Trials
+
+HIGH, MIDDLE, FOUR, LOW = "25/5 Mbit/s", "12/1 Mbit/s", "4/1 Mbit/s", "1.5/0.5 Mbit/s"
+RATES = (HIGH, MIDDLE, FOUR, LOW)
+FQ = ("FQ-CoDel", "FQ-PIE")
+AQMS = ("PIE", *FQ)
+QUEUES = ("FIFO", *AQMS)
+SHOWN = ("40 ms", "140 ms", "240 ms")
+
+Flow = tuple[str, str, str]
+"""What a flow is called, its application, and which way its data go."""
+
+FLOWS: tuple[Flow, ...] = (
+    ("IoT_low", "iot_low", "up"),
+    ("IoT_high", "iot_high", "up"),
+    ("VideoCall up", "video_call", "up"),
+    ("VideoCall down", "video_call", "down"),
+    ("BulkUpload", "bulk_upload", "up"),
+    ("BulkDownload", "bulk_download", "down"),
+    ("DASH", "dash", "down"),
+)
+LIGHT = FLOWS[:4]
+"""Those that send at a rate of their own."""
+IOT = FLOWS[:2]
+
+IOT_LOW_MBIT, IOT_HIGH_MBIT, CALL_MBIT = 2.5 * 152 * 8e-6, 125 * 152 * 8e-6, 50 * 728 * 8e-6
+"""Table I at the IP layer: 100 B and 52 B of headers (with timestamps), 700 B and 28 B."""
+
+TOP_MBIT, LOWEST_MBIT = 4.219897, 0.045652
+"""The highest and the lowest representation of the 2 s set."""
+
+WINDOW_BYTES = 300_000
+FAR = 2.0
+"""What we take "far above" for: at least twice."""
+
+
+def home(*rates: str, rtts: tuple[str, ...] = SHOWN) -> Trials:
+    """The whole home at some rates."""
+    return Trials("home", {"rate": rates or RATES, "rtt": rtts})
+
+
+def induced(n: Numbers, flow: Flow, at: At, part: int = 50) -> BySeed:
+    """A percentile of a flow's induced RTT."""
+    return n.flow(flow[1], f"induced_p{part}_ms", at, flow[2])
+
+
+def spread_of(n: Numbers, flow: Flow, at: At) -> BySeed:
+    """From the 25th to the 75th percentile of a flow's induced RTT."""
+    return spread(induced(n, flow, at, 25), induced(n, flow, at, 75))
+
+
+def mean_induced(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
+    """The mean over flows of their median induced RTTs."""
+    summed = total(*(induced(n, flow, at) for flow in flows))
+    return {seed: value / len(flows) for seed, value in summed.items()}
+
+
+def rate_of(n: Numbers, flow: str, at: At, part: int = 50, way: str | None = None) -> BySeed:
+    """A percentile of a flow's throughput, in Mbit/s."""
+    return n.flow(flow, f"throughput_p{part}_mbit", at, way)
+
+
+def places(*rates: str, queues: tuple[str, ...] = QUEUES) -> Iterator[tuple[str, At]]:
+    """Conditions, in words and as keywords."""
+    for rate in rates:
+        for queue in queues:
+            for rtt in SHOWN:
+                short = rate.removesuffix(" Mbit/s")
+                yield f"{short} {queue} {rtt}", where(rate, queue, rtt)
+
+
+def where(rate: str, queue: str, rtt: str) -> At:
+    return {"rate": rate, "qdisc": queue, "rtt": rtt}
+
+
+def against(words: str, at: At, other: str) -> tuple[str, At]:
+    """The same place under another queue."""
+    return f"{words} over {other}", {**at, "qdisc": other}
+
+
+def over_fifo(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
+    checks = []
+    for words, at in places(rate, queues=queues):
+        what, fifo = against(words, at, "FIFO")
+        own, other = rate_of(n, "bulk_download", at), rate_of(n, "bulk_download", fifo)
+        checks.append(more(f"BulkDownload, {what}", own, other))
+    return checks
+
+
+def _iot_high(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[tuple[str, BySeed]]:
+    return [
+        (f"IoT_high, {words}", rate_of(n, "iot_high", at))
+        for words, at in places(rate, queues=queues)
+    ]
+
+
+def misses(n: Numbers, rate: str, queue: str) -> list[Check]:
+    own = _iot_high(n, rate, (queue,))
+    return [below(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=-0.05) for what, values in own]
+
+
+def attains(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
+    own = _iot_high(n, rate, queues)
+    return [above(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=0.05) for what, values in own]
