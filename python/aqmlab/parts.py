@@ -12,8 +12,9 @@ import json
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from aqmlab.failures import DiskError
 
@@ -117,10 +118,23 @@ def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
     Not `synced`, it does not wait for the disk, and a power cut may leave less. Raises
     `DiskError`, having removed what it had begun.
     """
+    with atomic_file(path, needed=len(data), synced=synced) as file:
+        file.write(data)
+
+
+@contextmanager
+def atomic_file(
+    path: Path, *, needed: int | None = None, synced: bool = True
+) -> Iterator[BinaryIO]:
+    """A file that stands at `path` when it has been written without an error, and not before.
+
+    `needed` is its size if that is known; `synced` as in `write_atomically`. Raises
+    `DiskError`, having removed what it had begun.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with unfinished.open("wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             if synced:
                 os.fsync(file.fileno())
@@ -128,8 +142,9 @@ def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
         if synced:
             sync_folder(path.parent)
     except OSError as error:
+        raise DiskError.of(error, path, needed) from error
+    finally:
         unfinished.unlink(missing_ok=True)
-        raise DiskError.of(error, path, len(data)) from error
 
 
 def sync_folder(folder: Path) -> None:

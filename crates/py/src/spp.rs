@@ -19,16 +19,20 @@ struct Wishes {
     synchronised: bool,
     /// What is rewritten between the taps: `none`, `addresses` or `ports`.
     translation: String,
+    /// Whether every round trip is wanted.
+    samples: bool,
 }
 
 impl Default for Wishes {
     fn default() -> Self {
-        Self { synchronised: false, translation: "none".into() }
+        Self { synchronised: false, translation: "none".into(), samples: false }
     }
 }
 
 /// Measures the capture `first` against the capture `second`: a dictionary with a table `flows`
-/// of columns, and counts of packets. Raises `ValueError` for what cannot be read.
+/// of columns, and counts of packets. With `samples` in the options there is a table `samples` too:
+/// each round trip, `at_s` after the first packet of its reference's capture, and the `row` of
+/// `flows` it belongs to. Raises `ValueError` for what cannot be read.
 #[pyfunction]
 #[pyo3(signature = (first, second, options_json="{}"))]
 pub(crate) fn spp<'py>(
@@ -55,13 +59,30 @@ pub(crate) fn spp<'py>(
     let options = capture::Options {
         names: [first.into(), second.into()],
         synchronised: wishes.synchronised,
+        keep_samples: wishes.samples,
         translation,
         ..capture::Options::default()
     };
     let report = py
         .detach(|| capture::spp(a, b, &options))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    to_python(py, &report, wishes.synchronised)
+    let result = to_python(py, &report, wishes.synchronised)?;
+    if wishes.samples {
+        result.set_item("samples", samples(&report).into_dict(py)?)?;
+    }
+    Ok(result)
+}
+
+/// Every round trip, by the rows of the table of flows.
+fn samples(report: &SppReport) -> Columns {
+    let mut columns = Columns::default();
+    let trips = report.flows.iter().flat_map(|flow| &flow.samples).zip(0_u32..);
+    for (trip, row) in trips.flat_map(|(trips, row)| trips.iter().map(move |trip| (trip, row))) {
+        columns.number("row", row.into());
+        columns.number("at_s", trip.at.as_nanos() as f64 / 1e9);
+        columns.number("rtt_ms", trip.rtt.as_secs_f64() * 1e3);
+    }
+    columns
 }
 
 fn to_python<'py>(

@@ -22,6 +22,7 @@ COMMANDS = (
     "show",
     "report",
     "query",
+    "export",
     "reproduce",
     "claims",
     "pcap",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional, TypeVar
 
@@ -39,7 +38,9 @@ def command(
 
     They are what `tcpdump` would have seen at the home's and at the internet's end.
     """
+    from aqmlab import captures
     from aqmlab.api import Request
+    from aqmlab.cli import console
     from aqmlab.failures import RequestError
 
     request = Request(source, tuple(sets or ()), (), seeds, duration, engine, discipline)
@@ -48,36 +49,9 @@ def command(
     )
     if Path(source).is_dir() and (sets or seeds or duration or engine != "sim"):
         raise RequestError("pcap: a finished trial cannot be changed", "name its scenario instead")
-    for path in write(one.spec, name or _file_name(chosen), one.engine):
+    for path in captures.write(one.spec, name or _file_name(chosen), one.engine, console.talk):
         print(path)
     return 0
-
-
-def write(spec: dict[str, Any], name: str, engine: str = "sim") -> tuple[Path, Path]:
-    """Runs `spec` on an engine and writes its two captures."""
-    from aqmlab import engines
-    from aqmlab.cli import console
-    from aqmlab.failures import DiskError, LabError, RequestError
-
-    spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
-    paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
-    one = engines.ENGINES[engine]
-    if not one.captures:
-        problem = "pcap: a trial in real time, on this host, does not keep its packets"
-        raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
-    prepared = one.prepare([spec], console.talk)
-    files = (str(paths[0]), str(paths[1]))
-    try:
-        engines.load(one.runner)(json.dumps(spec), captures=files, **prepared.options)
-    except LabError:
-        raise
-    except ValueError as error:
-        raise RequestError(str(error)) from None
-    except OSError as error:  # the core's own, which has a text and nothing else
-        place, _, reason = str(error).rpartition(": ")
-        reason = reason.partition(" (os error")[0]
-        raise DiskError(f"{place}: cannot be written: {reason}") from None
-    return paths
 
 
 class _Chosen(NamedTuple):

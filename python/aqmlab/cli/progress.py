@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aqmlab.cli import console
 from aqmlab.store import Trial
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+
+_T = TypeVar("_T")
 
 
 class Bar:
@@ -112,6 +116,21 @@ def cost(trial: Trial, seconds: float | None = None) -> float:
     return (_seconds(trial) if seconds is None else seconds) * (
         1 + _WEIGHTS.get(trial.engine, 0.0) * bps
     )
+
+
+def counted(things: Iterable[_T], total: int) -> Iterator[_T]:
+    """`things` one after another, with a bar on a terminal and otherwise a line now and then."""
+    target, told = console.stderr(), 0
+    bar = _bar(target) if target.is_terminal else None
+    with bar or contextlib.nullcontext():
+        task = bar.add_task("trials", total=total, done=f"0/{total} trials") if bar else None
+        for done, thing in enumerate(things, 1):
+            yield thing
+            if bar is not None and task is not None:
+                bar.update(task, completed=done, done=f"{done}/{total} trials")
+            elif done * 10 >= told + total:
+                told = done * 10
+                console.talk(f"{done}/{total} trials")
 
 
 _WEIGHTS = {"sim": 1e-6, "kernel": 1e-7, "kernel-ours": 1e-7}

@@ -1,0 +1,97 @@
+"""`aqmlab export`: results as files of other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from aqmlab.cli import options
+
+if TYPE_CHECKING:
+    from aqmlab.export.target import Target
+    from aqmlab.results import Results
+
+
+def command(
+    folder: options.FolderArg,
+    flent: Annotated[
+        bool, typer.Option("--flent", help="A .flent.gz file for each trial.")
+    ] = False,
+    teacup: Annotated[
+        bool,
+        typer.Option("--teacup", help="What TEACUP's analysis extracts, named as it names it."),
+    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="A CSV file for each table.")] = False,
+    trial: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
+        typer.Option(metavar="ID", help="Only this trial; may be given again."),
+    ] = None,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Where files go; DIR/export if absent."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+) -> int:
+    """Write the results in a campaign's folder as files for other programs.
+
+    Flent's files of calls, and all of TEACUP's, need packets: such a trial is run once more.
+    """
+    from aqmlab.cli import console
+    from aqmlab.export.target import Target
+    from aqmlab.failures import RequestError
+    from aqmlab.results import load
+
+    formats = [one for one, wanted in ((_flent, flent), (_teacup, teacup), (_csv, csv)) if wanted]
+    if not formats:
+        raise RequestError("export: which format?", "there are --csv, --flent and --teacup")
+    if csv and trial:
+        raise RequestError("--trial: CSV files hold all trials", "leave out `--trial` or `--csv`")
+    results = load(folder)
+    target = Target(out or folder / "export", force)
+    if not results.complete:
+        console.talk("warning: the campaign is not complete; what is finished is exported")
+    for one in formats:
+        for path in one(results, target, trial or ()):
+            print(path)
+    return 0
+
+
+def _csv(results: Results, target: Target, _: Sequence[str]) -> Iterator[Path]:
+    from aqmlab.export import csvs
+
+    yield from csvs.write(results, target)
+
+
+def _flent(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
+    from aqmlab.cli.progress import counted
+    from aqmlab.export import flent, trials
+    from aqmlab.failures import RequestError
+
+    if "windows" not in results.tables or results.table("windows").is_empty():
+        hint = "run it without `measure.enabled = false` and `measure.series = false`"
+        raise RequestError(f"{results.path}: holds no series over time", hint)
+    wanted = trials.wanted_trials(results, ids)
+    for one in counted(trials.read(results, flent.TABLES, ids), len(wanted)):
+        document = flent.document(results, one)
+        name = target.free_name(flent.file_stem(document), flent.SUFFIX)
+        yield target.write(name, flent.file_bytes(document))
+
+
+def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
+    from aqmlab.cli.progress import counted
+    from aqmlab.export import teacup, trials
+
+    wanted = trials.wanted_trials(results, ids)
+    seeds = sorted({entry["seed"] for entry in results.manifest["trials"]})
+    names = {entry["id"]: teacup.experiment(entry, seeds) for entry in wanted}
+    target.refuse_present(teacup.COMPLETED)
+    completed = []
+    for one in counted(trials.read(results, teacup.TABLES, ids), len(wanted)):
+        for name, data in teacup.files(one, names[one.id].id):
+            target.write(f"{names[one.id].prefix}/{name}", data)
+        completed.append(names[one.id].id)
+    yield from (target.folder / prefix for prefix in {one.prefix: None for one in names.values()})
+    yield target.write(teacup.COMPLETED, "".join(f"{name}\n" for name in completed).encode())
