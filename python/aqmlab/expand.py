@@ -133,7 +133,7 @@ def _expand_path(layer: Layer) -> None:
                 if isinstance(table, dict) and key not in table:
                     table[key] = one
                     _copy_origins(layer, ("path", key), ("path", way, key))
-    for way in ("down", "up"):
+    for way in ("down", "up", "wifi"):
         table = path.get(way)
         if isinstance(table, dict) and isinstance(table.get("qdisc"), str):
             table["qdisc"] = _located(layer, ("path", way, "qdisc"), table["qdisc"])

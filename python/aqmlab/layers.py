@@ -99,7 +99,7 @@ def split_address(address: str, place: str) -> Keys:
     """The keys of a dotted address; raises `ScenarioError` if it begins with no known table."""
     keys = tuple(key.strip() for key in address.split("."))
     if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
-        if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "down", "up"):
+        if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "wifi", "down", "up"):
             meant = f"did you mean `path.{shown(address)}`?"
             raise ScenarioError(place, f"unknown parameter `{shown(address)}`", meant)
         known = [*ROOTS, "path.rate", "path.qdisc", "path.rtt", "apps.NAME.start"]

@@ -22,6 +22,7 @@ _NAMES = {
     "duration_ns": "duration",
     "delay_ns": "rtt",
     "jitter_ns": "jitter",
+    "airtime_ns": "airtime",
     "start_ns": "start",
     "stop_ns": "stop",
     **{f"{name}_ns": name for name in ("from", "to", "window", "step", "sample")},
@@ -32,7 +33,10 @@ _NAMES = {
 def in_scenario(scenario: Scenario, spec: dict[str, Any], at: Address) -> Keys:
     """The keys in `scenario` that have led to what stands `at` a place of `spec`."""
     if at[0] == "links" and len(at) > 1:
-        return _LINKS[at[1]] + tuple(_NAMES.get(str(key), str(key)) for key in at[2:])
+        keys = tuple(_NAMES.get(str(key), str(key)) for key in at[2:])
+        if at[1] in (resolve.LAN_UP, resolve.LAN_DOWN) and scenario.path.wifi is not None:
+            return ("path", "wifi", *(keys[1:] if keys[:1] == ("wifi",) else keys))
+        return _LINKS[at[1]] + keys
     if at[0] == "apps" and len(at) > 2:
         name = _app(scenario, spec["apps"][at[1]]["name"])
         way = str(at[2])
@@ -43,7 +47,8 @@ def in_scenario(scenario: Scenario, spec: dict[str, Any], at: Address) -> Keys:
             return _host(scenario, name, way, keys)
         return ("apps", name, *(keys if way == "app" else (_NAMES.get(way, way),)))
     if at[:1] == ("links",):  # how many there are
-        return ("path", "lan") if scenario.path.lan is not None else ("path",)
+        inner = next((name for name in ("lan", "wifi") if getattr(scenario.path, name)), None)
+        return ("path", inner) if inner else ("path",)
     return tuple(_NAMES.get(str(key), str(key)) for key in at)
 
 

@@ -11,7 +11,8 @@ from aqmlab.scenario import App, Host, Measure, Scenario, Timing
 from aqmlab.values import Link
 
 UP, DOWN, LAN_UP, LAN_DOWN = range(4)
-"""Numbers of the links in a trial that is made from a scenario; the LAN's only if it has one."""
+"""Numbers of the links in a trial that is made from a scenario; the LAN's only if it has one, by
+wire or without."""
 
 _ETHERNET = {"bytes": 38, "minimum": 84, "atm": False, "counted": 14}
 """IEEE 802.3: header, check sequence, preamble and gap; a frame of 64 bytes at least."""
@@ -58,6 +59,8 @@ def resolve(scenario: Scenario) -> Resolved:
     if path.lan is not None:
         # A host sees what waits in its own link, which the home's hosts share here.
         resolved.spec["links"] += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
+    if path.wifi is not None:
+        resolved.spec["links"] += [path.wifi.link("up", own=True), path.wifi.link("down")]
     for name, app in scenario.apps.items():
         _add_app(resolved, scenario, name, app)
     resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
@@ -92,7 +95,7 @@ def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
 def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> None:
     apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
     copies = _copies(app, scenario.defaults)
-    has_lan = scenario.path.lan is not None
+    has_lan = scenario.path.lan is not None or scenario.path.wifi is not None
     ups, downs = ([LAN_UP, UP], [DOWN, LAN_DOWN]) if has_lan else ([UP], [DOWN])
     for number, (start_ns, rtt) in enumerate(copies, start=1):
         own_name = name if len(copies) == 1 else f"{name}-{number}"

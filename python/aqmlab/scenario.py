@@ -40,6 +40,7 @@ from aqmlab.values import (
     Value,
     checked,
 )
+from aqmlab.wifi import Wifi
 
 
 class Path(Value):
@@ -47,14 +48,15 @@ class Path(Value):
 
     `rate`, `qdisc`, `shaper`, `overhead`, `loss`, `jitter` and `reorder` may be given once for
     both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate of the network
-    within the home, an Ethernet with FIFOs of 1000 packets; without it, hosts reach the gateway
-    in no time.
+    within the home, an Ethernet with FIFOs of 1000 packets, and `wifi` makes it one of 802.11n;
+    without either, hosts reach the gateway in no time.
     """
 
     down: Link
     up: Link
     rtt: Duration = "40 ms"
     lan: Rate | None = None
+    wifi: Wifi | None = None
     host_jitter: Duration = "50 us"
     start_jitter: Duration = "50 ms"
 
@@ -65,6 +67,12 @@ class Path(Value):
             return value
         plain = {key: _plain(part) for key, part in value.items()}
         return layers.expand(layers.Layer({"path": plain})).data["path"]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.lan is not None and self.wifi is not None:
+            raise BadMemberError("lan", "given together with `wifi`", "leave one of the two out")
+        return self
 
 
 class Host(Value):

@@ -91,6 +91,8 @@ def _top() -> dict[str, Schema]:
                 "down": {"$ref": "#/$defs/link"},
                 "up": {"$ref": "#/$defs/link"},
                 "rtt": _REF["duration"],
+                "lan": _REF["rate"],
+                "wifi": _table(_wifi()),
                 "host_jitter": _REF["duration"],
                 "start_jitter": _REF["duration"],
                 **{key: value for key, value in _link().items() if key != "rate"},
@@ -129,6 +131,19 @@ def _link() -> dict[str, Schema]:
         "loss": _REF["number"],
         "jitter": _REF["duration"],
         "reorder": _REF["flag"],
+    }
+
+
+def _wifi() -> dict[str, Schema]:
+    return {
+        "qdisc": {"$ref": "#/$defs/qdisc"},
+        "mcs": {"type": ["integer", "string"], "examples": [15, "15/7"]},
+        "width": {"enum": ["20 MHz", "40 MHz"]},
+        "short_guard": _REF["flag"],
+        "loss": _REF["number"],
+        "aggregate": _REF["count"],
+        "airtime": _REF["duration"],
+        "driver": _REF["count"],
     }
 
 

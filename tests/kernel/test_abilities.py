@@ -98,6 +98,13 @@ def test_what_the_agent_refuses_names_the_line(home, agent, answer, where, probl
     assert (caught.value.where, caught.value.problem) == (where, problem)
 
 
+def test_a_radio_that_the_agent_refuses_is_named_by_its_table(home, agent) -> None:
+    agent("links[2].wifi: a radio of 802.11n")
+    with pytest.raises(ScenarioError) as caught:
+        home('"40 ms" }', '"40 ms", wifi = { mcs = 7 } }')
+    assert (caught.value.where, caught.value.hint) == ("home.toml:3: path.wifi", None)
+
+
 def test_an_agent_that_does_not_answer_is_no_refusal(home, agent) -> None:
     agent("", 3)
     with pytest.raises(LabError, match="ended with status 3"):

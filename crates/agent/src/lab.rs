@@ -374,6 +374,12 @@ pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
             spec.apps.len()
         ));
     }
+    if let Some(radio) = spec.links.iter().position(|link| link.wifi.is_some()) {
+        return Err(format!(
+            "links[{radio}].wifi: a radio of 802.11n (path.wifi): the kernel engine has wires \
+             only; leave path.wifi out, or run the simulator"
+        ));
+    }
     let (up, down) = (used(spec, Direction::Up), used(spec, Direction::Down));
     for (name, links) in [("up", &up), ("down", &down)] {
         if links.len() > 1 {
@@ -458,6 +464,20 @@ mod tests {
             let problem = check(&spec(up, plain), Mode::default()).expect_err("it cannot be built");
             assert!(problem.starts_with(said), "{problem}");
         }
+    }
+
+    #[test]
+    fn radios_are_refused_before_anything_else_of_a_link() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
+        let mut spec = spec(&way(0), &way(1));
+        spec.links[1].rate_bps = 0;
+        spec.links[1].wifi = serde_json::from_str(
+            r#"{"cell": 0, "mcs": 7, "width_mhz": 20, "short_guard": false, "loss": 0.0,
+                "aggregate": 32, "airtime_ns": 4096000, "driver": 124}"#,
+        )
+        .unwrap();
+        let problem = check(&spec, Mode::default()).expect_err("there is no radio");
+        assert!(problem.starts_with("links[1].wifi: a radio of 802.11n"), "{problem}");
     }
 
     #[test]

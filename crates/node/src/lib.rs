@@ -3,6 +3,7 @@
 mod overhead;
 mod port;
 mod shaper;
+pub mod wifi;
 
 pub use overhead::Overhead;
 pub use port::{Departure, Port, PortLog};

@@ -112,6 +112,17 @@ impl Port {
         self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
+    /// The next packet for a driver below the discipline, which has its own idea of when the link
+    /// is free, and how long it waited.
+    pub fn pull(&mut self, now: Instant) -> Option<(Packet, Duration)> {
+        let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
+        let packet = self.qdisc.dequeue(&mut cx)?;
+        self.log.sent += 1;
+        self.log.sent_bytes += u64::from(packet.ip_len);
+        let sojourn = now.since(packet.enqueued);
+        Some((packet, sojourn))
+    }
+
     /// When to poll next, if nothing is offered before then; where credit is left, a time past.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {

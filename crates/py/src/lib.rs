@@ -56,6 +56,12 @@ fn check(spec_json: &str) -> Option<(String, String)> {
     Some((wrong.at, wrong.problem))
 }
 
+/// Bits per second of a rate of 802.11n while data are on the air; `None` if there is none such.
+#[pyfunction]
+fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
+    aqmlab_sim::wifi_rate(mcs, width_mhz, short_guard)
+}
+
 fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {
     let create = |path: &str| {
         std::fs::File::create(path)
@@ -87,6 +93,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::observer::Observer;
 use crate::sampler::Sampler;
 use crate::spec::{AppSpec, LinkSpec, RouteSpec, ShaperSpec, Spec};
 use crate::tcp_plan::TcpPlan;
+use crate::wifi;
 use crate::world::{AppSlot, Wake, World};
 
 /// Most of anything that a trial may have: a bound on memory, far beyond any home.
@@ -27,8 +28,12 @@ const MOST_DELAY_NS: u64 = 3_600_000_000_000;
 pub(crate) fn build<O: Observer>(spec: &Spec, observer: O) -> Result<World<O>, SpecError> {
     let mut network = Network::new(observer, spec.seed);
     for (index, link) in spec.links.iter().enumerate() {
-        let port = port(&format!("links[{index}]"), link, spec.seed)?;
+        let at = format!("links[{index}]");
+        let port = port(&at, link, spec.seed)?;
         network.add_link(link.name.clone(), port, link.own);
+        if let (Some(wifi), Some(config)) = (link.wifi, wifi::config(&at, link)?) {
+            network.add_radio(wifi.cell, config);
+        }
     }
     let mut world = World {
         network,
@@ -97,7 +102,8 @@ pub(crate) fn check_whole(spec: &Spec) -> Result<(), SpecError> {
 ///
 /// If there is no such discipline, or it has no such parameters.
 pub fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
-    let rate = BitRate::new(link.rate_bps)
+    let rate = wifi::rate(at, link)?
+        .or(BitRate::new(link.rate_bps))
         .ok_or_else(|| SpecError::new(format!("{at}.rate_bps"), "a rate of zero sends nothing"))?;
     let qdisc = choose(&format!("{at}.qdisc"), &link.qdisc, aqmlab_qdisc::kinds::find)?.build();
     let over = link.overhead;

@@ -9,6 +9,7 @@
 //! | `conn`       | connections and the packets they send                                  |
 //! | `datagrams`  | whether an application's datagrams fit its hosts' packets              |
 //! | `network`    | links, lines, and a packet's way through them                          |
+//! | `wifi`       | radios that share a medium                                             |
 //! | `own_links`  | what waits in hosts' own links: TCP small queues                       |
 //! | `app_io`     | the world as an application sees it                                    |
 //! | `observer`   | who watches; `taps` is the one that measures                           |
@@ -42,6 +43,7 @@ mod table;
 pub mod tables;
 mod taps;
 mod tcp_plan;
+mod wifi;
 mod world;
 
 use aqmlab_core::Instant;
@@ -53,6 +55,7 @@ pub use notes::{Note, Notes};
 pub use outcome::Outcome;
 pub use spec::Spec;
 pub use table::{Column, Table};
+pub use wifi::rate_of as wifi_rate;
 
 use crate::observer::{Nobody, Observer};
 use crate::taps::Taps;

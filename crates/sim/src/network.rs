@@ -7,6 +7,7 @@ use crate::agenda::{Agenda, Rank, Slot};
 use crate::line::{Line, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
+use crate::wifi::{Medium, Place};
 
 /// Who can be called by the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub(crate) enum Actor {
     Link(usize),
     /// A line whose first packet arrives.
     Line(usize),
+    /// A medium on which an exchange begins or ends.
+    Medium(usize),
     /// An application that asked to be woken, started or stopped.
     App(u32),
     /// One end of a connection whose timer may have expired.
@@ -30,6 +33,8 @@ pub(crate) struct Link {
     slot: Slot,
     /// Whether it belongs to the hosts that send into it.
     pub(crate) own: bool,
+    /// The radio that sends, if it is a link of 802.11n.
+    pub(crate) radio: Option<Place>,
 }
 
 /// One flow's way in one direction.
@@ -64,6 +69,7 @@ pub(crate) struct Network<O> {
     actors: [Vec<Actor>; 2],
     pub(crate) links: Vec<Link>,
     pub(crate) lines: Vec<Line>,
+    pub(crate) media: Vec<Medium>,
     /// Of each flow: up, down.
     pub(crate) routes: Vec<[Route; 2]>,
     pub(crate) own: OwnLinks,
@@ -71,7 +77,7 @@ pub(crate) struct Network<O> {
     pub(crate) digest: Digest,
     pub(crate) packets: u64,
     pub(crate) delivered: u64,
-    seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl<O: Observer> Network<O> {
@@ -82,6 +88,7 @@ impl<O: Observer> Network<O> {
             actors: [Vec::new(), Vec::new()],
             links: Vec::new(),
             lines: Vec::new(),
+            media: Vec::new(),
             routes: Vec::new(),
             own: OwnLinks::default(),
             observer,
@@ -95,7 +102,7 @@ impl<O: Observer> Network<O> {
     /// Gives `actor` a place in the agenda.
     pub(crate) fn enrol(&mut self, actor: Actor) -> Slot {
         let rank = match actor {
-            Actor::Link(_) | Actor::Line(_) => Rank::Network,
+            Actor::Link(_) | Actor::Line(_) | Actor::Medium(_) => Rank::Network,
             Actor::App(_) | Actor::End(..) | Actor::Sampler => Rank::Host,
         };
         let slot = self.agenda.join(rank);
@@ -116,7 +123,7 @@ impl<O: Observer> Network<O> {
 
     pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
         let slot = self.enrol(Actor::Link(self.links.len()));
-        self.links.push(Link { name, port, slot, own });
+        self.links.push(Link { name, port, slot, own, radio: None });
     }
 
     /// Lays a route, sharing lines with those that already run the same way.
@@ -190,6 +197,9 @@ impl<O: Observer> Network<O> {
 
     /// Sends what a link can send now, and asks to be called when it can send more.
     pub(crate) fn pump(&mut self, index: usize) {
+        if let Some(place) = self.links[index].radio {
+            return self.feed(index, place);
+        }
         // One at a time: a link that has credit for more asks to be called again at once.
         let port = &mut self.links[index].port;
         // The packet is read and changed where the discipline put it, and moved once.
@@ -218,7 +228,7 @@ impl<O: Observer> Network<O> {
 
     /// The line on which a packet travels that leaves its link at `at`, if it is not lost.
     #[inline]
-    fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<usize> {
+    pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<usize> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
         let hop = usize::from(packet.hop);
         let line = route.lines[hop];
@@ -234,7 +244,7 @@ impl<O: Observer> Network<O> {
 
     /// Puts a packet on a line at `at`.
     #[inline]
-    fn launch(&mut self, line: usize, packet: Option<Packet>, at: Instant) {
+    pub(crate) fn launch(&mut self, line: usize, packet: Option<Packet>, at: Instant) {
         let ticket = self.agenda.ticket();
         let line = &mut self.lines[line];
         if let Some(arrives) = packet.and_then(|packet| line.push(at, ticket, packet)) {
@@ -295,7 +305,7 @@ impl<O: Observer> Network<O> {
     pub(crate) fn in_transit(&self) -> u64 {
         let waiting: usize = self.links.iter().map(|link| link.port.backlog().packets).sum();
         let travelling: usize = self.lines.iter().map(Line::len).sum();
-        (waiting + travelling) as u64
+        (waiting + travelling + self.on_media()) as u64
     }
 
     /// What was destroyed, in queues and on the path.

@@ -45,7 +45,7 @@ impl Sampler {
                 backlog_bytes: backlog.bytes.0,
                 drops: log.dropped(),
                 marks: log.marks,
-                gauges: link.port.gauges(),
+                gauges: world.network.gauges(index, now),
             });
         }
         world.network.agenda.set(self.slot, now + self.every);

@@ -63,6 +63,7 @@ pub struct LinkSpec {
     /// What tables and reports call it.
     pub name: String,
     /// Bits per second.
+    #[serde(default)]
     pub rate_bps: u64,
     /// The discipline.
     pub qdisc: KindSpec,
@@ -72,6 +73,10 @@ pub struct LinkSpec {
     /// What the link charges for a packet beyond its IP bytes.
     #[serde(default)]
     pub overhead: OverheadSpec,
+    /// The radio that sends, where the link is one of 802.11n; `rate_bps` is then the radio's own,
+    /// or zero.
+    #[serde(default)]
+    pub wifi: Option<WifiSpec>,
     /// Whether it is the own link of the hosts that send into it, so that their TCPs see what
     /// waits there and hold back (TCP small queues).
     #[serde(default)]
@@ -87,6 +92,28 @@ pub enum ShaperSpec {
     Line,
     /// Linux's HTB before a faster wire, with the bucket that `tc` gives it.
     Htb,
+}
+
+/// A radio of 802.11n, and the driver's queue above it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WifiSpec {
+    /// Which medium it is on; radios of one number share it.
+    pub cell: u32,
+    /// Index of modulation and coding, 0 to 31.
+    pub mcs: u8,
+    /// Width of the channel in MHz, 20 or 40.
+    pub width_mhz: u32,
+    /// Whether guard intervals are short.
+    pub short_guard: bool,
+    /// Chance that a frame is lost on the air.
+    pub loss: f64,
+    /// Most frames of an aggregate, 1 to 32.
+    pub aggregate: u32,
+    /// The longest that an aggregate is on the air.
+    pub airtime_ns: u64,
+    /// Frames with which the driver's queue is full.
+    pub driver: u32,
 }
 
 /// What a link charges for a packet, and what its discipline counts.

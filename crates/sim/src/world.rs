@@ -81,6 +81,10 @@ impl<O: Observer> World<O> {
                     Target::Host => self.deliver(line),
                     Target::Link(next) => self.network.forward(line, next),
                 },
+                Actor::Medium(medium) => {
+                    self.network.exchange(medium);
+                    self.touched.extend(self.network.own.released());
+                }
                 Actor::End(conn, side) => self.ring(conn, side),
                 Actor::App(app) => self.wake(app),
                 Actor::Sampler => self.sample(),

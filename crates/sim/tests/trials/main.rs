@@ -6,3 +6,4 @@ mod determinism;
 mod golden;
 mod home;
 mod numbers;
+mod wifi;

@@ -1,0 +1,183 @@
+//! Who may send when on a medium that stations share, and what comes of it.
+//!
+//! Source: IEEE Std 802.11-2012, 9.19.2 (EDCA) with the access category of best effort (Table
+//! 8-105: AIFSN 3, windows of 15 to 1023 slots, one exchange at a time), slots of 9 us and a SIFS
+//! of 16 us (Table 18-17), and 9.3.2.8 for how long an answer is waited for. When two count down
+//! to the same slot, both send, and neither is answered. The hardware repeats what was not
+//! answered with a window twice as large, and after seven times (`dot11ShortRetryLimit`) gives it
+//! back to the driver.
+
+use aqmlab_core::{Duration, Instant, Packet};
+
+use super::radio::Radio;
+
+const SLOT: Duration = Duration::from_micros(9);
+const SIFS: Duration = Duration::from_micros(16);
+/// How long the medium is left alone between exchanges, before slots are counted.
+const AIFS: Duration = Duration::from_micros(16 + 3 * 9);
+/// After what an answer no longer comes: SIFS, a slot, and what a receiver needs to notice a
+/// preamble (25 us).
+const ANSWER_TIMEOUT: Duration = Duration::from_micros(16 + 9 + 25);
+const LEAST_WINDOW: u32 = 15;
+const MOST_WINDOW: u32 = 1_023;
+const MOST_UNANSWERED: u32 = 7;
+
+/// What has become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The receiver has passed it on.
+    Delivered,
+    /// The sender has given it up.
+    GivenUp,
+}
+
+/// A packet that has left the cell.
+#[derive(Debug)]
+pub struct Delivery {
+    /// Which radio sent it.
+    pub radio: usize,
+    /// The packet.
+    pub packet: Packet,
+    /// What has become of it.
+    pub fate: Fate,
+}
+
+/// An exchange on the air.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    began: Instant,
+    ends: Instant,
+    /// Whether there will be an answer.
+    answered: bool,
+}
+
+/// A medium and the radios that share it.
+///
+/// # Driving it
+///
+/// After every [`accept`](Self::accept), and whenever [`poll_timeout`](Self::poll_timeout) falls
+/// due, ask for the next timeout; when it falls due call [`handle_timeout`](Self::handle_timeout).
+#[derive(Debug, Default)]
+pub struct Cell {
+    radios: Vec<Radio>,
+    /// From when on slots are counted.
+    contention: Instant,
+    on_air: Option<Exchange>,
+    /// Who is sending.
+    senders: Vec<usize>,
+}
+
+impl Cell {
+    /// Adds a radio and returns its number.
+    pub fn join(&mut self, mut radio: Radio) -> usize {
+        radio.draw_backoff(LEAST_WINDOW);
+        self.radios.push(radio);
+        self.radios.len() - 1
+    }
+
+    /// A radio.
+    #[inline]
+    pub fn radio(&self, number: usize) -> &Radio {
+        &self.radios[number]
+    }
+
+    /// Packets that all drivers and receivers hold.
+    pub fn len(&self) -> usize {
+        self.radios.iter().map(Radio::len).sum()
+    }
+
+    /// Whether nobody holds anything.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Gives a radio, which must have room, a packet to send.
+    pub fn accept(&mut self, number: usize, packet: Packet, now: Instant) {
+        let radio = &mut self.radios[number];
+        // Who finds the medium busy must wait, also if it has waited enough since it last sent.
+        let busy = self.on_air.is_some() || now < self.contention;
+        if radio.accept(packet, now) && busy && radio.backoff == 0 {
+            radio.draw_backoff(LEAST_WINDOW);
+        }
+    }
+
+    /// When something happens next, if nothing is accepted before then.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match self.on_air {
+            Some(exchange) => Some(exchange.ends),
+            None => self.radios.iter().filter_map(|radio| self.access(radio)).min(),
+        }
+    }
+
+    /// When a radio begins to send if nobody does before: at the end of its backoff, or, if that
+    /// has passed before it had anything to send, with the next slot.
+    fn access(&self, radio: &Radio) -> Option<Instant> {
+        let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
+        let slots = waited.max(u64::from(radio.backoff));
+        radio.wants().then(|| self.contention + SLOT * slots)
+    }
+
+    /// Begins or ends an exchange, whichever is due at `now`, and puts into `out` what has left
+    /// the cell. Returns how long the exchange was that has ended, if one has; then
+    /// [`senders`](Self::senders) says whose it was.
+    pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Delivery>) -> Option<Duration> {
+        if self.poll_timeout().is_none_or(|due| due > now) {
+            return None;
+        }
+        let Some(exchange) = self.on_air.take() else {
+            self.begin(now);
+            return None;
+        };
+        self.end(exchange, out);
+        Some(exchange.ends.since(exchange.began))
+    }
+
+    /// Who sends, or has sent last; more than one if they collided.
+    pub fn senders(&self) -> &[usize] {
+        &self.senders
+    }
+
+    fn begin(&mut self, now: Instant) {
+        let first = |cell: &Self, number: &usize| {
+            cell.access(&cell.radios[*number]).is_some_and(|at| at <= now)
+        };
+        let mut senders = std::mem::take(&mut self.senders);
+        senders.clear();
+        senders.extend((0..self.radios.len()).filter(|number| first(self, number)));
+        let passed = now.since(self.contention).as_nanos() / SLOT.as_nanos();
+        for radio in &mut self.radios {
+            radio.backoff = radio.backoff.saturating_sub(passed.min(1 << 20) as u32);
+        }
+        let collided = senders.len() > 1;
+        let mut ends = now;
+        let mut answered = false;
+        for &number in &senders {
+            let radio = &mut self.radios[number];
+            ends = ends.max(now + radio.airtime());
+            if radio.send(collided) {
+                answered = true;
+                ends += SIFS + radio.answer();
+            }
+        }
+        self.senders = senders;
+        self.on_air = Some(Exchange { began: now, ends, answered });
+    }
+
+    fn end(&mut self, exchange: Exchange, out: &mut Vec<Delivery>) {
+        let Exchange { ends, answered, .. } = exchange;
+        self.contention = ends + if answered { AIFS } else { ANSWER_TIMEOUT };
+        for &number in &self.senders {
+            let radio = &mut self.radios[number];
+            radio.unanswered = if answered { 0 } else { radio.unanswered + 1 };
+            if answered || radio.unanswered > MOST_UNANSWERED {
+                radio.unanswered = 0;
+                radio.complete(ends, |packet, delivered| {
+                    let fate = if delivered { Fate::Delivered } else { Fate::GivenUp };
+                    out.push(Delivery { radio: number, packet, fate });
+                });
+            }
+            let window = ((LEAST_WINDOW + 1) << radio.unanswered) - 1;
+            radio.draw_backoff(window.min(MOST_WINDOW));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! How long frames of 802.11n are on the air.
+//!
+//! Source: IEEE Std 802.11-2012, 20.4.3 (duration of a PPDU in the HT-mixed format), 20.6
+//! (parameters of the MCSs), 18.4.3 (duration of a non-HT PPDU), 8.3.1 (control frames), 9.7.6.5
+//! (rates of responses), 8.6.1 (A-MPDU), and the MAC header of data (8.3.2.1).
+
+use aqmlab_core::{BitRate, Duration};
+
+/// Bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, check
+/// sequence 4.
+pub(crate) const FRAMING: u32 = 38;
+/// What stands before each frame of an A-MPDU.
+pub(crate) const DELIMITER: u32 = 4;
+/// Legacy and HT signal fields and the short training field, without the long ones.
+const HT_PREAMBLE_US: u64 = 8 + 8 + 4 + 8 + 4;
+/// Each HT long training field.
+const LONG_TRAINING_US: u64 = 4;
+/// Preamble and signal field of a non-HT PPDU.
+const LEGACY_PREAMBLE_US: u64 = 20;
+const SYMBOL_US: u64 = 4;
+const SERVICE_BITS: u64 = 16;
+const TAIL_BITS: u64 = 6;
+const ACK_BYTES: u64 = 14;
+/// A compressed block acknowledgement.
+const BLOCK_ACK_BYTES: u64 = 32;
+/// The longest A-MPDU, of whole words, that ath9k makes (`ath_max_framelen`).
+const MOST_BYTES: u64 = 65_532;
+
+/// Data bits of a symbol of one stream in 20 MHz, by modulation and coding.
+const BITS: [u64; 8] = [26, 52, 78, 104, 156, 208, 234, 260];
+/// The same in 40 MHz.
+const WIDE_BITS: [u64; 8] = [54, 108, 162, 216, 324, 432, 486, 540];
+
+/// Width of a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// 20 MHz.
+    #[default]
+    Mhz20,
+    /// 40 MHz.
+    Mhz40,
+}
+
+/// A rate of the HT PHY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HtRate {
+    modulation: usize,
+    streams: u64,
+    width: Width,
+    short_guard: bool,
+}
+
+impl HtRate {
+    /// The rate of an index of modulation and coding, or `None` beyond 31, where streams differ.
+    pub fn new(mcs: u8, width: Width, short_guard: bool) -> Option<Self> {
+        (mcs < 32).then(|| Self {
+            modulation: usize::from(mcs % 8),
+            streams: u64::from(mcs / 8) + 1,
+            width,
+            short_guard,
+        })
+    }
+
+    fn symbol_bits(self) -> u64 {
+        let bits = if self.width == Width::Mhz20 { BITS } else { WIDE_BITS };
+        bits[self.modulation] * self.streams
+    }
+
+    /// What it carries while data are on the air.
+    pub fn bit_rate(self) -> BitRate {
+        let symbol_ns = if self.short_guard { 3_600 } else { 4_000 };
+        BitRate::new(self.symbol_bits() * 1_000_000_000 / symbol_ns).expect("symbols carry bits")
+    }
+
+    fn preamble_us(self) -> u64 {
+        let fields = if self.streams == 3 { 4 } else { self.streams };
+        HT_PREAMBLE_US + LONG_TRAINING_US * fields
+    }
+
+    /// Encoders, each with a tail of its own: a second one beyond 300 Mbit/s.
+    fn encoders(self) -> u64 {
+        1 + u64::from(self.bit_rate().as_bps() > 300_000_000)
+    }
+
+    /// How long a PPDU is on the air that carries so many bytes.
+    pub fn ppdu(self, bytes: u32) -> Duration {
+        let bits = 8 * u64::from(bytes) + SERVICE_BITS + TAIL_BITS * self.encoders();
+        let symbols = bits.div_ceil(self.symbol_bits());
+        // With short guard intervals the last symbol is stretched to a boundary of long ones.
+        let symbols = if self.short_guard { (symbols * 9).div_ceil(10) } else { symbols };
+        Duration::from_micros(self.preamble_us() + SYMBOL_US * symbols)
+    }
+
+    /// The most bytes of a PPDU that is on the air for no longer than `most`.
+    pub(crate) fn bytes_within(self, most: Duration) -> u32 {
+        let symbols = most.as_micros().saturating_sub(self.preamble_us()) / SYMBOL_US;
+        let symbols = if self.short_guard { symbols * 10 / 9 } else { symbols };
+        let bits = symbols * self.symbol_bits();
+        (bits.saturating_sub(SERVICE_BITS + TAIL_BITS * self.encoders()) / 8).min(MOST_BYTES) as u32
+    }
+
+    /// How long the acknowledgement of a single frame is on the air.
+    pub fn ack(self) -> Duration {
+        self.response(ACK_BYTES)
+    }
+
+    /// How long the acknowledgement of an A-MPDU is on the air.
+    pub fn block_ack(self) -> Duration {
+        self.response(BLOCK_ACK_BYTES)
+    }
+
+    /// A response at the highest of the mandatory rates (6, 12, 24 Mbit/s) that is no more than
+    /// the non-HT rate of the same modulation and coding.
+    fn response(self, bytes: u64) -> Duration {
+        let symbol_bits = match self.modulation {
+            0 => 24,
+            1 | 2 => 48,
+            _ => 96,
+        };
+        let symbols = (SERVICE_BITS + 8 * bytes + TAIL_BITS).div_ceil(symbol_bits);
+        Duration::from_micros(LEGACY_PREAMBLE_US + SYMBOL_US * symbols)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(mcs: u8, width: Width, short_guard: bool) -> HtRate {
+        HtRate::new(mcs, width, short_guard).unwrap()
+    }
+
+    /// Tables 20-30 to 20-37 of IEEE Std 802.11-2012.
+    #[test]
+    fn rates_are_those_of_the_standard() {
+        use Width::{Mhz20, Mhz40};
+        for (mcs, width, short_guard, want_kbps) in [
+            (0, Mhz20, false, 6_500),
+            (7, Mhz20, false, 65_000),
+            (7, Mhz20, true, 72_222),
+            (15, Mhz20, false, 130_000),
+            (15, Mhz20, true, 144_444),
+            (4, Mhz40, false, 81_000),
+            (15, Mhz40, true, 300_000),
+            (23, Mhz40, true, 450_000),
+            (31, Mhz40, false, 540_000),
+        ] {
+            let got = rate(mcs, width, short_guard).bit_rate().as_bps() / 1_000;
+            assert_eq!(got, want_kbps, "MCS {mcs}, {width:?}, short guard {short_guard}");
+        }
+        assert_eq!(HtRate::new(32, Mhz20, false), None);
+    }
+
+    /// By hand: bits over bits of a symbol, rounded up, and the preamble.
+    #[test]
+    fn durations_are_those_that_the_standard_s_formulas_give() {
+        use Width::{Mhz20, Mhz40};
+        for (mcs, width, short_guard, bytes, want_us) in [
+            // 12 304 + 22 bits in symbols of 260: 48 of 4 us, and 36 us.
+            (7, Mhz20, false, 1_538, 36 + 192),
+            // 48 symbols of 3.6 us are 172.8 us, which end with the 44th long one.
+            (7, Mhz20, true, 1_538, 36 + 176),
+            // Symbols of 26: 475.
+            (0, Mhz20, false, 1_538, 36 + 1_900),
+            // Two streams: a second long training field, and symbols of 520: 24.
+            (15, Mhz20, false, 1_538, 40 + 96),
+            // Three streams train with four fields; 450 Mbit/s have two tails of 6 bits.
+            // 12 304 + 28 bits in symbols of 1620: 8 of 3.6 us end with the 8th long one.
+            (23, Mhz40, true, 1_538, 48 + 32),
+            // An aggregate of 21 full frames: 259 398 bits, 998 symbols.
+            (7, Mhz20, false, 32_422, 36 + 3_992),
+        ] {
+            let got = rate(mcs, width, short_guard).ppdu(bytes);
+            assert_eq!(got, Duration::from_micros(want_us), "MCS {mcs}, {bytes} B");
+        }
+    }
+
+    #[test]
+    fn responses_go_at_the_highest_mandatory_rate_of_the_same_modulation() {
+        // 134 and 278 bits in symbols of 24, 48 and 96.
+        for (mcs, ack_us, block_ack_us) in
+            [(0, 44, 68), (1, 32, 44), (2, 32, 44), (3, 28, 32), (15, 28, 32)]
+        {
+            let rate = rate(mcs, Width::Mhz20, false);
+            assert_eq!(rate.ack(), Duration::from_micros(ack_us), "MCS {mcs}");
+            assert_eq!(rate.block_ack(), Duration::from_micros(block_ack_us), "MCS {mcs}");
+        }
+    }
+
+    /// ath9k's table of what 4096 us hold, `ath_max_framelen`.
+    #[test]
+    fn what_fits_a_time_takes_no_longer_and_a_symbol_more_would() {
+        let most = Duration::from_micros(4_096);
+        assert_eq!(rate(7, Width::Mhz20, false).bytes_within(most), 32_984);
+        assert_eq!(rate(15, Width::Mhz40, true).bytes_within(most), 65_532);
+        for mcs in 0..16 {
+            for short_guard in [false, true] {
+                let rate = rate(mcs, Width::Mhz20, short_guard);
+                let bytes = rate.bytes_within(most);
+                assert!(rate.ppdu(bytes) <= most, "MCS {mcs}");
+                let more = bytes + (2 * rate.symbol_bits() / 8) as u32;
+                assert!(bytes == 65_532 || rate.ppdu(more) > most, "MCS {mcs}");
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A station's side of the medium: the driver's queue, its aggregates, and what is missing at the
+//! receiver.
+//!
+//! Source: Linux 3.14 ath9k. A driver takes frames until more than `ATH_MAX_QDEPTH` = 123 are
+//! pending (`ath_tx_start`), and again when fewer are (`ath_txq_skb_done`); two aggregates wait
+//! ready for the hardware (`ATH_AGGR_MIN_QDEPTH`); one holds at most 32 frames, 4096 us and 65532
+//! bytes, never steps beyond the block-ack window of 64, and small frames are padded to
+//! `ATH_AGGR_MINPLEN` = 256 bytes by delimiters (`ath_tx_form_aggr`); a frame that is not
+//! acknowledged goes before all others into the next, and is given up after
+//! `ATH_MAX_SW_RETRIES` = 30 (`ath_tx_complete_aggr`).
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant, Packet, Rng};
+
+use super::phy::{DELIMITER, FRAMING, HtRate};
+
+/// `ATH_AGGR_MIN_QDEPTH`.
+const READY_AGGREGATES: usize = 2;
+/// Frames of a block-ack window.
+const WINDOW: u64 = 64;
+/// `ATH_AGGR_MINPLEN`: a frame of an aggregate takes no less, delimiter included.
+const LEAST_SUBFRAME: u32 = 256;
+/// `ATH_MAX_SW_RETRIES`.
+const MOST_TRIES: u8 = 30;
+
+/// What a radio is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RadioConfig {
+    /// Its rate.
+    pub rate: HtRate,
+    /// Chance that a frame is lost on the air.
+    pub loss: f64,
+    /// Most frames of an aggregate; one for none.
+    pub aggregate_frames: usize,
+    /// The longest that an aggregate is on the air.
+    pub aggregate_time: Duration,
+    /// Frames with which the driver's queue is full.
+    pub driver_frames: usize,
+}
+
+/// A frame in the driver.
+#[derive(Debug)]
+struct Frame {
+    packet: Packet,
+    number: u64,
+    /// Transmissions so far.
+    tries: u8,
+    /// Whether the last of them came through.
+    through: bool,
+    /// When the driver got it.
+    since: Instant,
+}
+
+impl Frame {
+    fn bytes(&self) -> u32 {
+        self.packet.ip_len + FRAMING
+    }
+
+    /// What it takes in an aggregate, without the padding to a whole word.
+    fn subframe(&self) -> u32 {
+        (DELIMITER + self.bytes()).max(LEAST_SUBFRAME)
+    }
+}
+
+/// Frames that are sent together.
+#[derive(Debug)]
+struct Aggregate {
+    frames: Vec<Frame>,
+    /// How long they are on the air.
+    airtime: Duration,
+}
+
+/// What has become of a frame at the receiver.
+#[derive(Debug)]
+enum Slot {
+    Missing,
+    Held(Packet),
+    GivenUp,
+}
+
+/// A station's transmitter and its driver's queue.
+#[derive(Debug)]
+pub struct Radio {
+    config: RadioConfig,
+    most_bytes: u32,
+    /// Frames that were not acknowledged; they go first.
+    again: VecDeque<Frame>,
+    fresh: VecDeque<Frame>,
+    ready: VecDeque<Aggregate>,
+    pending: usize,
+    /// The frames from number `first_slot` on, of which the first is missing.
+    slots: VecDeque<Slot>,
+    first_slot: u64,
+    held: usize,
+    rng: Rng,
+    /// Slots of the medium until it may send, as of the beginning of the contention.
+    pub(super) backoff: u32,
+    /// Transmissions in a row that nobody answered.
+    pub(super) unanswered: u32,
+    /// Since when it has something to send.
+    pub(super) ready_since: Instant,
+}
+
+impl Radio {
+    /// A radio with nothing to send; `rng` draws its losses and backoffs.
+    pub fn new(config: RadioConfig, rng: Rng) -> Self {
+        Self {
+            most_bytes: config.rate.bytes_within(config.aggregate_time),
+            config,
+            again: VecDeque::new(),
+            fresh: VecDeque::new(),
+            ready: VecDeque::new(),
+            pending: 0,
+            slots: VecDeque::new(),
+            first_slot: 0,
+            held: 0,
+            rng,
+            backoff: 0,
+            unanswered: 0,
+            ready_since: Instant::ZERO,
+        }
+    }
+
+    /// Whether the driver takes another frame.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.pending < self.config.driver_frames
+    }
+
+    /// Packets that have come and are neither delivered nor given up.
+    pub fn len(&self) -> usize {
+        self.pending + self.held
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Frames that wait in the driver.
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// How long the oldest frame in the driver has been there.
+    pub fn oldest(&self, now: Instant) -> Duration {
+        let frames = self.ready.iter().flat_map(|aggregate| &aggregate.frames);
+        let since = frames.chain(&self.again).chain(&self.fresh).map(|frame| frame.since).min();
+        since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// Takes a packet from the discipline; returns whether it had nothing to send before.
+    pub(super) fn accept(&mut self, packet: Packet, now: Instant) -> bool {
+        let idle = self.ready.is_empty();
+        let number = self.first_slot + self.slots.len() as u64;
+        self.slots.push_back(Slot::Missing);
+        self.pending += 1;
+        self.fresh.push_back(Frame { packet, number, tries: 0, through: false, since: now });
+        self.make_ready(now);
+        idle
+    }
+
+    /// Makes aggregates of what waits, as long as the hardware takes them.
+    pub(super) fn make_ready(&mut self, now: Instant) {
+        while self.ready.len() < READY_AGGREGATES {
+            let Some(aggregate) = self.form() else { return };
+            if self.ready.is_empty() {
+                self.ready_since = now;
+            }
+            self.ready.push_back(aggregate);
+        }
+    }
+
+    fn form(&mut self) -> Option<Aggregate> {
+        let (mut frames, mut bytes) = (Vec::new(), 0_u32);
+        while let Some(frame) = self.next() {
+            let end = bytes.next_multiple_of(4) + frame.subframe();
+            let full = frames.len() >= self.config.aggregate_frames || end > self.most_bytes;
+            if full && !frames.is_empty() {
+                break;
+            }
+            bytes = end;
+            let waiting = if self.again.is_empty() { &mut self.fresh } else { &mut self.again };
+            frames.extend(waiting.pop_front());
+        }
+        let alone = if let [frame] = &frames[..] { Some(frame.bytes()) } else { None };
+        let airtime = self.config.rate.ppdu(alone.unwrap_or(bytes));
+        (!frames.is_empty()).then_some(Aggregate { frames, airtime })
+    }
+
+    /// The frame that goes next, if the window is open for it.
+    fn next(&self) -> Option<&Frame> {
+        let frame = self.again.front().or(self.fresh.front())?;
+        (frame.number < self.first_slot + WINDOW).then_some(frame)
+    }
+
+    /// Whether it wants the medium.
+    #[inline]
+    pub(super) fn wants(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// How long what it sends next is on the air.
+    pub(super) fn airtime(&self) -> Duration {
+        self.ready.front().map_or(Duration::ZERO, |aggregate| aggregate.airtime)
+    }
+
+    /// How long the answer to what it sends next is on the air.
+    pub(super) fn answer(&self) -> Duration {
+        let many = self.ready.front().is_some_and(|aggregate| aggregate.frames.len() > 1);
+        if many { self.config.rate.block_ack() } else { self.config.rate.ack() }
+    }
+
+    /// Sends what is next: draws which frames come through, and returns whether any does, so that
+    /// there is an answer.
+    pub(super) fn send(&mut self, collided: bool) -> bool {
+        let Some(aggregate) = self.ready.front_mut() else { return false };
+        for frame in &mut aggregate.frames {
+            frame.tries += 1;
+            let lost = self.config.loss > 0.0 && self.rng.unit() < self.config.loss;
+            frame.through = !(collided || lost);
+        }
+        aggregate.frames.iter().any(|frame| frame.through)
+    }
+
+    /// Draws how many slots to wait before the next transmission.
+    pub(super) fn draw_backoff(&mut self, window: u32) {
+        self.backoff = self.rng.below(u64::from(window) + 1) as u32;
+    }
+
+    /// Takes what was sent out of the hardware: what has come through goes to the receiver, the
+    /// rest goes again or is given up. Both come out in `done`.
+    pub(super) fn complete(&mut self, now: Instant, mut done: impl FnMut(Packet, bool)) {
+        let Some(aggregate) = self.ready.pop_front() else { return };
+        let mut failed = Vec::new();
+        for frame in aggregate.frames {
+            let slot = &mut self.slots[(frame.number - self.first_slot) as usize];
+            if frame.through {
+                *slot = Slot::Held(frame.packet);
+                self.held += 1;
+                self.pending -= 1;
+            } else if frame.tries < MOST_TRIES {
+                failed.push(frame);
+            } else {
+                *slot = Slot::GivenUp;
+                self.pending -= 1;
+                done(frame.packet, false);
+            }
+        }
+        self.again.extend(failed);
+        self.ready_since = now;
+        self.let_go(&mut done);
+        self.make_ready(now);
+    }
+
+    /// Delivers what is in order.
+    fn let_go(&mut self, done: &mut impl FnMut(Packet, bool)) {
+        while let Some(slot) = self.slots.pop_front() {
+            match slot {
+                Slot::Missing => return self.slots.push_front(Slot::Missing),
+                Slot::GivenUp => {}
+                Slot::Held(packet) => {
+                    self.held -= 1;
+                    done(packet, true);
+                }
+            }
+            self.first_slot += 1;
+        }
+    }
+}
