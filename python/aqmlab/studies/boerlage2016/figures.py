@@ -29,7 +29,7 @@ from aqmlab.studies.draw import (
 )
 from aqmlab.studies.trials import Trials, Wanted
 
-_GAME = {"game": "game ↓"}
+_GAME = {"game": "game ↑"}
 _RTT, _RATE = "RTT (ms)", "throughput (Mbit/s)"
 _NAMES = {"rate": "rate down/up (Mbit/s)", "qdisc": "queue"}
 _TOLERANCE = (200, "what a game tolerates")
@@ -73,15 +73,14 @@ _APPS = {
     "cloud upload": "cloud",
     "web": "web",
     "e-mail": "email",
-    "game": "game ↓",
     "Netflix": "netflix",
 }
 
 
 def _time(number: str, demographic: str, qdisc: str, *, rates: bool = False) -> Figure:
-    form = OverTime(rate_over_time(_APPS), _RATE)
+    form = OverTime(rate_over_time(_APPS | {"game": "game ↓"}), _RATE)
     if not rates:
-        form = OverTime(rtt_over_time(_APPS), _RTT, marks="points")
+        form = OverTime(rtt_over_time(_APPS | _GAME), _RTT, marks="points")
     what = "Throughput" if rates else "RTT"
     condition = f"12/1 Mbit/s, {qdisc}; {_LAST}, {_QUEUES[qdisc]}"
     title = f"{what} over time of demographic {demographic}"

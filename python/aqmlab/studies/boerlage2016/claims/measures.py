@@ -31,10 +31,10 @@ APPS: dict[str, str] = {
     "cloud": "up",
     "web": "down",
     "email": "up",
-    "game": "down",
+    "game": "up",
     "netflix": "down",
 }
-"""The applications of demographic 1, and which way their data go."""
+"""The applications of demographic 1, and which way the data go whose round trips count."""
 
 
 def at(rate: str, demographic: str = "1", qdisc: str = FIFO) -> At:
@@ -44,7 +44,7 @@ def at(rate: str, demographic: str = "1", qdisc: str = FIFO) -> At:
 
 def game(n: Numbers, where: At, column: str = "rtt_p50_ms") -> BySeed:
     """The game's round-trip times: their median, or another column of `flows`."""
-    return n.flow("game", column, where, "down")
+    return n.flow("game", column, where, APPS["game"])
 
 
 def short(rate: str) -> str:
