@@ -20,7 +20,8 @@ def test_what_figures_and_claims_need_can_be_run(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "paper", "least"), [("kua2017", 0, 45), ("cumaranayagam2016", 1, 13)]
+    ("name", "paper", "least"),
+    [("kua2017", 0, 45), ("cumaranayagam2016", 1, 13), ("boerlage2016", 4, 49)],
 )
 def test_every_numbered_claim_is_there(name, paper, least):
     claims = studies.load(name).claims

@@ -9,9 +9,14 @@ from aqmlab.studies.boerlage2016.claims import (
     households,
     implications,
 )
+from aqmlab.studies.claims import Claims
 
-CLAIMS = sorted(
-    (claim for topic in (alone, fifo, aqm, households, distance, arithmetic, implications)
-     for claim in topic.CLAIMS),
-    key=lambda claim: claim.number,
-)  # fmt: skip
+CLAIMS = Claims.of(
+    alone.CLAIMS,
+    fifo.CLAIMS,
+    aqm.CLAIMS,
+    households.CLAIMS,
+    distance.CLAIMS,
+    arithmetic.CLAIMS,
+    implications.CLAIMS,
+)
