@@ -70,6 +70,7 @@ def run(
     """
     folder = Folder(path)
     _refuse_other(campaign, folder)
+    _refuse_far(campaign, executor)
     progress = progress or Silence()
     if folder.exists() and folder.manifest()["complete"]:
         return Report()
@@ -101,6 +102,16 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
+
+
+def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
+    """Raises `RequestError` if a cluster is to run what was made ready on this machine only."""
+    for engine, options in campaign.options.items():
+        if options and getattr(executor, "remote", False):
+            raise RequestError(
+                f"--cluster: the engine `{engine}` needs files and programs of this machine",
+                "a cluster runs the engine `sim`",
+            )
 
 
 def _refuse_other(campaign: Campaign, folder: Folder) -> None:

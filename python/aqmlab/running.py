@@ -2,7 +2,7 @@
 
 Any executor with the interface of `concurrent.futures` will do. One that says how much `room` it
 has is handed no more trials than that; one with a `check` is asked now and then whether it is
-still there.
+still there; one that says how many `lives` a trial has may run again by itself what was lost.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ def run_all(
 ) -> Report:
     """Runs all `trials`; raises `LabError` if that cannot go on."""
     running = _Running(order, executor, progress)
+    lives = getattr(executor, "lives", LIVES)
     waiting = deque(trials)
     report = Report()
     started = time.monotonic()
@@ -90,7 +91,7 @@ def run_all(
         while waiting or running.futures:
             running.hand_out(waiting)
             for trial, answer in running.ended():
-                if _is_to_be_run_again(answer, running.lives(trial)):
+                if answer.failed == "died" and running.lives(trial) < lives:
                     waiting.appendleft(trial)
                 else:
                     _note(trial, answer, keep, report, progress)
@@ -161,10 +162,6 @@ def _answer(future: Future[Answer]) -> Answer:
         raise
     except Exception as error:
         return Answer(failed="died", problem=f"what ran it broke: {describe(error)}")
-
-
-def _is_to_be_run_again(answer: Answer, lives: int) -> bool:
-    return answer.failed == "died" and lives < LIVES
 
 
 def _note(trial: Trial, answer: Answer, keep: Keep, report: Report, progress: Progress) -> None:

@@ -66,7 +66,8 @@ def note(run):
 
 def runs():
     """The queue and the seed of every run that was begun."""
-    return Path(os.environ["FAKE_LOG"]).read_text().split()
+    log = Path(os.environ["FAKE_LOG"])
+    return log.read_text().split() if log.exists() else []
 
 
 def tables(spec, folded):

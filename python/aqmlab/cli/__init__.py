@@ -28,6 +28,7 @@ COMMANDS = (
     "pcap",
     "spp",
     "schema",
+    "cluster",
     "demo",
     "kernel",
     "validate",

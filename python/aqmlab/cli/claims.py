@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from aqmlab.cli import options
-from aqmlab.cli.reproduce import DryRun, OneEngine, count, execute
+from aqmlab.cli.reproduce import DryRun, OneEngine, Place, count, execute
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Check, Verdict
-    from aqmlab.studies.laboratory import Asked
+    from aqmlab.studies.laboratory import Laboratory
     from aqmlab.studies.study import Study
 
 StudyArg = Annotated[
@@ -39,6 +39,7 @@ def command(
     engine: OneEngine = "sim",
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
+    cluster: options.Cluster = None,
     out: Folder = None,
     as_json: options.AsJson = False,
     strict: Annotated[
@@ -51,8 +52,9 @@ def command(
     A claim holds, fails, or cannot be judged; each comes with what was measured, over seeds.
     """
     from aqmlab.cli import console
-    from aqmlab.studies.laboratory import Asked
+    from aqmlab.studies.laboratory import Asked, Laboratory
 
+    place = Place(jobs, cluster)
     verdicts: list[Verdict] = []
     shown: list[dict[str, Any]] = []
     for found in _studies(study, ids):
@@ -60,7 +62,7 @@ def command(
         folder = out if out is None or study is not None else out / found.name
         # Of every study together, each has some of the claims.
         named = [one for one in ids or () if study is not None or one in found.claims]
-        own = _judged(found, named, asked, folder, jobs, dry_run)
+        own = _judged(found, named, Laboratory(found, asked, folder), place, dry_run)
         verdicts += own
         shown += [{"study": found.name, **one.to_json()} for one in own]
         if not as_json and own:
@@ -94,25 +96,18 @@ def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
 
 
 def _judged(
-    study: Study,
-    ids: list[str],
-    asked: Asked,
-    folder: Path | None,
-    jobs: int | None,
-    dry_run: bool,
+    study: Study, ids: list[str], laboratory: Laboratory, place: Place, dry_run: bool
 ) -> list[Verdict]:
     from aqmlab.api import complete
     from aqmlab.studies.claims import judge
-    from aqmlab.studies.laboratory import Laboratory
 
     claims = study.asked_claims(ids)
-    laboratory = Laboratory(study, asked, folder)
     needs = [need for claim in claims for need in claim.needs]
     if dry_run:
         print(f"{study.name}: {len(claims)} claims, {count(laboratory, needs)}")
         return []
     if needs:  # a claim about arithmetic has none
-        complete(execute(laboratory, needs, jobs))
+        complete(execute(laboratory, needs, place))
     return list(judge(claims, laboratory))
 
 

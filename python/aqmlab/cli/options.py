@@ -34,6 +34,13 @@ Jobs = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(min=1, metavar="N", help="How many trials run at once; all cores if absent."),
 ]
+Cluster = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run trials on a Dask cluster, as tcp://HOST:8786; see `aqmlab cluster`.",
+    ),
+]
 Out = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="DIR", help="Where results go; results/NAME-HASH if absent."),

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
@@ -42,6 +42,7 @@ def command(
     engine: OneEngine = "sim",
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
+    cluster: options.Cluster = None,
     out: Folder = None,
     dry_run: DryRun = False,
 ) -> int:
@@ -64,7 +65,7 @@ def command(
             print(f"figure {one.number}: {count(laboratory, one.trials)}")
         print(f"all: {count(laboratory, needs)}")
         return 0
-    report = execute(laboratory, needs, jobs)
+    report = execute(laboratory, needs, Place(jobs, cluster))
     shown = []
     for drawn in page.draw(laboratory, wanted):
         shown.append(drawn)
@@ -82,15 +83,26 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
     return f"{found.trials} trials, {left}: {found.simulated_s:.0f} s of them"
 
 
-def execute(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> Report:
+class Place(NamedTuple):
+    """Where trials run: in how many processes here, or on which cluster."""
+
+    jobs: int | None = None
+    cluster: str | None = None
+
+
+def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Place) -> Report:
     """Runs what is missing with a progress bar."""
+    from aqmlab import clusters
     from aqmlab.cli import console
     from aqmlab.cli.progress import Bar
     from aqmlab.failures import StoppedError
 
     bar = Bar()
     try:
-        report = laboratory.run(needs, jobs=jobs, progress=bar, say=console.talk)
+        with clusters.opened(place.cluster) as executor:
+            report = laboratory.run(
+                needs, jobs=place.jobs, executor=executor, progress=bar, say=console.talk
+            )
     except KeyboardInterrupt:
         raise StoppedError(
             f"interrupted; what was finished is kept in {laboratory.folder}",

@@ -19,6 +19,7 @@ def command(
     seeds: options.Seeds = None,
     duration: options.Duration = None,
     jobs: options.Jobs = None,
+    cluster: options.Cluster = None,
     out: options.Out = None,
     engine: options.Engine = "sim",
     discipline: options.Discipline = "kernel",
@@ -47,7 +48,7 @@ def command(
     for warning in warnings:
         console.talk(f"warning: {warning}")
     folder = out or default_folder(campaign)
-    report, results = execute(campaign, folder, jobs)
+    report, results = execute(campaign, folder, jobs, cluster)
     if as_json:
         console.print_json(results.to_json())
     else:
@@ -68,11 +69,14 @@ def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
     return campaign_for(request, plan, console.talk), plan.warnings
 
 
-def execute(campaign: Campaign, folder: object, jobs: int | None) -> tuple[Report, Results]:
-    """Runs `campaign` with a progress bar."""
+def execute(
+    campaign: Campaign, folder: object, jobs: int | None, cluster: str | None = None
+) -> tuple[Report, Results]:
+    """Runs `campaign` with a progress bar, here or on a cluster."""
     from pathlib import Path
 
     from aqmlab import campaign as campaigns
+    from aqmlab import clusters
     from aqmlab.cli.progress import Bar
     from aqmlab.failures import StoppedError
     from aqmlab.results import load
@@ -80,7 +84,8 @@ def execute(campaign: Campaign, folder: object, jobs: int | None) -> tuple[Repor
     path = Path(str(folder))
     bar = Bar()
     try:
-        report = campaigns.run(campaign, path, jobs=jobs, progress=bar)
+        with clusters.opened(cluster) as executor:
+            report = campaigns.run(campaign, path, jobs=jobs, executor=executor, progress=bar)
     except KeyboardInterrupt:
         raise StoppedError(
             f"interrupted; what was finished is kept in {path}",

@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aqmlab import campaign as campaigns
 from aqmlab import engines
 from aqmlab.api import Request, campaign_for, versions
-from aqmlab.campaign import Campaign, Progress, Report, Silence
+from aqmlab.campaign import Campaign, Progress, Report, Silence, cores
 from aqmlab.dataset import Dataset
 from aqmlab.engines import Say
 from aqmlab.failures import RequestError
@@ -26,6 +28,7 @@ from aqmlab.store import Folder, Trial
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study
 from aqmlab.studies.trials import Trials
+from aqmlab.workers import Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +120,25 @@ class Laboratory:
         needs: Sequence[Trials],
         *,
         jobs: int | None = None,
+        executor: Executor | None = None,
         progress: Progress | None = None,
         say: Say | None = None,
     ) -> Report:
-        """Runs what is missing of `needs`."""
+        """Runs what is missing of `needs`, in processes or wherever `executor` runs trials."""
         parts = self._parts(needs, say)
         together = _Together(progress or Silence())
         open_parts = [part for part in parts if part.unrecorded()]
         together.start(parts, open_parts)
         report = Report()
         started = time.monotonic()
-        for part in open_parts:
-            own = campaigns.run(
-                part.campaign, part.folder, jobs=jobs, progress=together, only=part.wanted
-            )
-            report.run += own.run
-            report.failed |= own.failed
+        # The same processes for all parts, for starting them takes longer than many a trial.
+        with nullcontext(executor) if executor else Processes(jobs or cores()) as place:
+            for part in open_parts:
+                own = campaigns.run(
+                    part.campaign, part.folder, executor=place, progress=together, only=part.wanted
+                )
+                report.run += own.run
+                report.failed |= own.failed
         together.finish()
         report.seconds = time.monotonic() - started
         return report

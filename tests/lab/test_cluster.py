@@ -1,0 +1,199 @@
+"""A campaign on a real Dask cluster: a scheduler and two workers, processes of this machine."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from aqmlab import campaign as campaigns
+from aqmlab import clusters
+from aqmlab.cli import status_of
+from aqmlab.failures import LabError, RequestError
+from aqmlab.orders import Order, perform
+from aqmlab.results import load
+
+from . import fake_engine
+from .conftest import HERE, bytes_of, campaign_of, grid
+from .test_campaign import wait_for
+
+PACKAGE = Path(campaigns.__file__).parent.parent
+SECONDS = 120
+"""In which processes start on a busy machine."""
+
+
+class Dask:
+    """A scheduler and its workers, each a process."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(self.file)
+        )
+        self.workers = []
+
+    def add_worker(self, *more):
+        more = [*more, "--nthreads", "1", "--no-nanny", "--scheduler-file", str(self.file)]
+        self.workers.append(self._start("worker", *more, "--host", "127.0.0.1"))
+
+    def address(self):
+        wait_for(self.file.is_file, SECONDS)
+        return json.loads(self.file.read_text())["address"]
+
+    def close(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+    def _start(self, *arguments):
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (HERE, PACKAGE)))}
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+            cwd=self._folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def dask(tmp_path):
+    """A cluster with two workers."""
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    started = Dask(folder)
+    started.add_worker()
+    started.add_worker()
+    started.address()
+    yield started
+    started.close()
+
+
+def test_a_killed_worker_costs_its_trial_and_no_byte(tmp_path, dask):
+    specs = [*grid(("pfifo",), seeds=range(1, 7)), *grid(("pie",), seeds=(1, 2), behaviour="wait")]
+
+    def kill_one():
+        recorded = (tmp_path / "cluster" / "trials").glob
+        wait_for(lambda: len(list(recorded("*.zip"))) == 6, SECONDS)
+        wait_for(lambda: {"pie-1", "pie-2"} <= set(fake_engine.runs()), SECONDS)
+        dask.workers[0].send_signal(signal.SIGKILL)
+        (tmp_path / "mended").touch()
+
+    with clusters.Cluster(dask.address()) as cluster:
+        cluster._client.wait_for_workers(2, timeout=SECONDS)
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        report = campaigns.run(campaign_of(specs), tmp_path / "cluster", executor=cluster)
+        killer.join()
+    assert report.run == 8 and not report.failed
+    runs = Counter(fake_engine.runs())
+    assert sorted(runs.values()) == [1] * 7 + [2] and runs["pie-1"] + runs["pie-2"] == 3
+    campaigns.run(campaign_of(specs), tmp_path / "here", jobs=2)
+    assert load(tmp_path / "cluster").digest == load(tmp_path / "here").digest
+    assert bytes_of(tmp_path / "cluster") == bytes_of(tmp_path / "here")
+
+
+def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
+    tmp_path, dask, monkeypatch
+):
+    specs = [*grid(("pfifo",), seeds=range(1, 5)), *grid(("pie",), seeds=(1, 2), behaviour="wait")]
+    folder = tmp_path / "out"
+
+    def kill_scheduler():
+        wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 4, SECONDS)
+        dask.scheduler.kill()
+
+    killer = threading.Thread(target=kill_scheduler)
+    with clusters.Cluster(dask.address()) as cluster:
+        killer.start()
+        with pytest.raises(LabError, match="the connection is lost") as caught:
+            campaigns.run(campaign_of(specs), folder, executor=cluster)
+        killer.join()
+    assert "goes on from here" in caught.value.hint
+    (tmp_path / "mended").touch()
+    assert campaigns.run(campaign_of(specs), folder, jobs=2).run == 2
+    assert load(folder).complete
+
+
+def test_another_build_is_refused(tmp_path):
+    other = tmp_path / "other.py"
+    other.write_text("from aqmlab import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
+    started = Dask(tmp_path)
+    try:
+        started.add_worker("--preload", str(other))
+        started.address()
+        with pytest.raises(RequestError, match=r"has another build .*: 0\.1\.0 dead") as caught:
+            clusters.Cluster(str(started.file))
+    finally:
+        started.close()
+    assert "the same build of aqmlab on every worker" in caught.value.hint
+
+
+def test_another_build_that_joins_late_is_refused():
+    answer = perform(Order("fake_engine:run", "{}", build="0.1.0 deadbeef"))
+    assert answer.failed == "build" and "not 0.1.0 deadbeef" in answer.problem
+
+
+def test_a_cluster_without_workers_is_not_waited_for_forever(tmp_path, monkeypatch):
+    monkeypatch.setattr(clusters, "_FIRST_WORKER_S", 0.2)
+    alone = Dask(tmp_path)
+    try:
+        with pytest.raises(RequestError, match="no worker has joined"):
+            clusters.Cluster(alone.address())
+    finally:
+        alone.close()
+
+
+def test_where_nobody_answers_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(clusters, "_CONNECT_S", 0.2)
+    for address in ("tcp://127.0.0.1:9", "nonsense", str(tmp_path / "none.json")):
+        with pytest.raises(RequestError, match="no scheduler can be reached") as caught:
+            clusters.Cluster(address)
+        assert "aqmlab cluster" in caught.value.hint
+
+
+def test_without_dask_the_line_that_installs_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(RequestError, match="Dask is not installed") as caught:
+        clusters.Cluster("tcp://127.0.0.1:8786")
+    assert caught.value.hint == "pip install 'aqmlab[dask]'"
+
+
+def test_what_needs_this_machine_does_not_go_to_a_cluster(tmp_path):
+    campaign = campaign_of(grid(seeds=(1,)))
+    options = {"kernel": {"kernel": "/boot/vmlinuz"}}
+    there = campaigns.Campaign(campaign.trials, campaign.about, options=options)
+
+    class Far:
+        remote = True
+
+    with pytest.raises(RequestError, match="the engine `kernel` needs files"):
+        campaigns.run(there, tmp_path / "out", executor=Far())
+
+
+def test_the_ways_to_start_one_are_told(capsys):
+    assert status_of(["cluster"]) == 0
+    everything = capsys.readouterr().out
+    for where in ("local", "ssh", "slurm", "kubernetes"):
+        assert status_of(["cluster", where]) == 0
+        told = capsys.readouterr().out
+        assert "--cluster" in told and told.splitlines()[-1] in everything
+    assert status_of(["cluster", "slrm"]) == 2
+    assert "did you mean `slurm`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["local", "ssh", "slurm"])
+def test_the_options_that_are_told_are_dasks(capsys, where):
+    assert status_of(["cluster", where]) == 0
+    text = capsys.readouterr().out.replace("\\\n", "")
+    for line in text.splitlines():
+        command = line[line.index("dask ") :].split() if " dask " in f" {line}" else []
+        if line.startswith("#") or not command:
+            continue
+        said = subprocess.run(
+            [sys.executable, "-m", "dask", command[1], "--help"], capture_output=True, text=True
+        ).stdout
+        for word in command:
+            assert not word.startswith("--") or word in said, (line, word)
