@@ -13,17 +13,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from aqmlab import speed
 from aqmlab.dataset import Dataset, Found
 from aqmlab.engines import ENGINES, made_by
 from aqmlab.failures import RequestError
 from aqmlab.orders import Order
 from aqmlab.query.views import catalogue
 from aqmlab.running import Progress, Report, Silence, run_all
+from aqmlab.speed import Lot
 from aqmlab.store import FORMAT, Folder, Trial, campaign_key, digest_of
 from aqmlab.versions import build
 from aqmlab.workers import Processes
 
-__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "run"]
+__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "lots", "missing", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +82,50 @@ def run(
         if not folder.exists():
             folder.write_manifest(_manifest(campaign, None))
         dataset = Dataset(folder, campaign.trials)
-        missing = [
+        left = [
             one
             for one in campaign.trials
             if (only is None or one.id in only) and not dataset.has(one)
         ]
-        progress.begin(campaign.trials, missing)
+        progress.begin(campaign.trials, left)
         with dataset.recording():
             if executor is not None:
-                report = run_all(missing, campaign.order, executor, dataset.keep, progress)
+                report = run_all(left, campaign.order, executor, dataset.keep, progress)
             else:
-                with Processes(min(jobs or cores(), len(missing) or 1)) as own:
-                    report = run_all(missing, campaign.order, own, dataset.keep, progress)
+                with Processes(min(jobs or cores(), len(left) or 1)) as own:
+                    report = run_all(left, campaign.order, own, dataset.keep, progress)
         progress.tables()
-        _complete(campaign, folder, dataset.complete(), report)
+        found = dataset.complete()
+        _complete(campaign, folder, found, report)
+        _note_speed(campaign, folder, found, report)
     return report
+
+
+def missing(campaign: Campaign, path: Path) -> list[Trial]:
+    """The trials of `campaign` that the folder `path` does not have.
+
+    Raises `RequestError` if it holds another campaign.
+    """
+    folder = Folder(path)
+    _refuse_other(campaign, folder)
+    if folder.exists() and folder.manifest()["complete"]:
+        return []
+    dataset = Dataset(folder, campaign.trials)
+    return [one for one in campaign.trials if not dataset.has(one)]
+
+
+def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
+    """The trials of each engine, as their speed is known."""
+    name = f"{campaign.about['name']}: {campaign.about['title']}"
+    return [
+        Lot(
+            name,
+            engine,
+            campaign.about["versions"],
+            [one for one in trials if one.engine == engine],
+        )
+        for engine in campaign.engine.split(",")
+    ]
 
 
 def cores() -> int:
@@ -140,6 +171,16 @@ def _refuse_other(campaign: Campaign, folder: Folder) -> None:
         f" made by `{manifest.get('command', '?')}` with {made_by(engine, manifest['versions'])}",
         "give another folder with `--out DIR`, or remove this one",
     )
+
+
+def _note_speed(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
+    """Remembers how long trials took; with several engines, their tables are not told apart."""
+    ran = [one for one in campaign.trials if one.index in report.busy_s]
+    stored = [one for one in campaign.trials if one.index in found.digests]
+    size = sum(path.stat().st_size for name in found.tables for path in folder.table_files(name))
+    for lot in lots(campaign, ran):
+        took_s = sum(report.busy_s[one.index] for one in lot.trials)
+        speed.note(lot, took_s, stored, size)
 
 
 def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:

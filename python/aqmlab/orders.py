@@ -62,10 +62,11 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
     if order.build not in (None, build()):
         problem = f"a worker has another build of the simulator: {build()}, not {order.build}"
         return Answer(failed="build", problem=problem)
-    started = time.perf_counter()
     told = {"progress": moved or _nobody} if order.tells else {}
     try:
         run: Runner = load(order.runner)
+        parts.make_ready()  # which takes longer than many a trial, once
+        started = time.perf_counter()
         data = parts.encode(run(order.spec, **order.options, **told))
     except LabError as error:
         failed = "request" if error.status == 2 else "trial"

@@ -44,6 +44,11 @@ def table_of(columns: Mapping[str, object]) -> pa.Table:
     return pa.table(arrays)
 
 
+def make_ready() -> None:
+    """Loads what `encode` needs."""
+    import pyarrow.ipc  # noqa: F401
+
+
 def encode(outcome: Mapping[str, object]) -> bytes:
     """The file that holds `outcome`, as the core returns it."""
     import pyarrow as pa

@@ -66,6 +66,8 @@ class Report:
     run: int = 0
     """Trials that were run now; the others were finished before."""
     seconds: float = 0.0
+    busy_s: dict[int, float] = field(default_factory=dict)
+    """How long each trial took that has a result now, by its index."""
     failed: dict[str, str] = field(default_factory=dict)
     """The problem of each trial that has no result."""
 
@@ -174,6 +176,7 @@ def _note(trial: Trial, answer: Answer, keep: Keep, report: Report, progress: Pr
     report.run += 1
     if answer.failed is None:
         keep(trial, answer.data)
+        report.busy_s[trial.index] = answer.seconds
     else:
         report.failed[trial.id] = "\n".join(filter(None, (answer.problem, answer.hint)))
     progress.done(trial, report.failed.get(trial.id))

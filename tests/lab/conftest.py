@@ -109,6 +109,7 @@ def fake_engine(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     monkeypatch.setenv("FAKE_MENDED", str(tmp_path / "mended"))
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="session")

@@ -113,3 +113,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
     laboratory = Laboratory(studies.load(written(folder / "tiny")), Asked(2), folder / "out")
     laboratory.run([Trials("home")], jobs=1)
     return laboratory
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps what tests measure out of what this machine remembers."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from aqmlab.cli import options
-from aqmlab.cli.reproduce import DryRun, OneEngine, Place, count, execute
+from aqmlab.cli.reproduce import DryRun, OneEngine, Place, count, execute, print_forecast
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Check, Verdict
@@ -105,6 +105,7 @@ def _judged(
     needs = [need for claim in claims for need in claim.needs]
     if dry_run:
         print(f"{study.name}: {len(claims)} claims, {count(laboratory, needs)}")
+        print_forecast(laboratory, needs, place.jobs)
         return []
     if needs:  # a claim about arithmetic has none
         complete(execute(laboratory, needs, place))

@@ -65,3 +65,6 @@ Place = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say what would be run, and what it would take.")
+]

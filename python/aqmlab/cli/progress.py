@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from aqmlab.cli import console
+from aqmlab.cli.forecast import span
+from aqmlab.costs import cost, simulated_s
 from aqmlab.store import Trial
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Bar:
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._done = self._trials = 0
-        self._told = 0.0
+        self._told = self._started = 0.0
         self._cost = self._spent = 0.0
         self._running: dict[int, tuple[Trial, float]] = {}
         self._lock = threading.Lock()  # trials move in their own threads
@@ -44,6 +45,7 @@ class Bar:
             console.talk(f"{kept} of {len(trials)} trials were finished before")
         self._trials, self._done = len(trials), kept
         self._cost = sum(map(cost, missing))
+        self._started = time.monotonic()
         if self._console.is_terminal and missing:
             self._progress = _bar(self._console)
             self._task = self._progress.add_task("trials", total=self._cost, done=self._count())
@@ -71,7 +73,7 @@ class Bar:
             self._progress.update(self._task, completed=passed, done=self._count())
         elif passed >= self._told + self._cost / 10:
             self._told = passed
-            console.talk(self._count())
+            console.talk(self._count() + self._left(passed))
 
     def tables(self) -> None:
         """Ends the bar."""
@@ -86,9 +88,16 @@ class Bar:
     def _count(self) -> str:
         """How many trials are done, and how many seconds of those that run have passed."""
         running = ", ".join(
-            f"{seconds:.0f} of {_seconds(trial):.0f} s" for trial, seconds in self._parts()
+            f"{seconds:.0f} of {simulated_s(trial):.0f} s" for trial, seconds in self._parts()
         )
         return f"{self._done}/{self._trials} trials" + (f" ({running})" if running else "")
+
+    def _left(self, passed: float) -> str:
+        """How long the rest will take, if it goes on as it went."""
+        if passed >= self._cost:
+            return ""
+        took_s = time.monotonic() - self._started
+        return f", about {span(took_s * (self._cost - passed) / passed)} left"
 
     def _parts(self) -> list[tuple[Trial, float]]:
         return [self._running[index] for index in sorted(self._running)]
@@ -98,24 +107,6 @@ class Bar:
             self._progress.console.print(text, markup=False)
         else:
             console.talk(text)
-
-
-@lru_cache(maxsize=10_000)
-def _spec(text: str) -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(text)
-    return spec
-
-
-def _seconds(trial: Trial) -> float:
-    return float(_spec(trial.spec)["duration_ns"]) / 1e9
-
-
-def cost(trial: Trial, seconds: float | None = None) -> float:
-    """About what so many seconds of a trial, or all, cost: each link's traffic, and the rest."""
-    bps: float = sum(link["rate_bps"] for link in _spec(trial.spec)["links"])
-    return (_seconds(trial) if seconds is None else seconds) * (
-        1 + _WEIGHTS.get(trial.engine, 0.0) * bps
-    )
 
 
 def counted(things: Iterable[_T], total: int) -> Iterator[_T]:
@@ -131,10 +122,6 @@ def counted(things: Iterable[_T], total: int) -> Iterator[_T]:
             elif done * 10 >= told + total:
                 told = done * 10
                 console.talk(f"{done}/{total} trials")
-
-
-_WEIGHTS = {"sim": 1e-6, "kernel": 1e-7, "kernel-ours": 1e-7}
-"""What a bit per second costs, where a second without traffic costs one; in real time, nothing."""
 
 
 def _bar(target: object) -> Progress:

@@ -64,6 +64,7 @@ def command(
         for one in wanted:
             print(f"figure {one.number}: {count(laboratory, one.trials)}")
         print(f"all: {count(laboratory, needs)}")
+        print_forecast(laboratory, needs, jobs)
         return 0
     report = execute(laboratory, needs, Place(jobs, cluster))
     shown = []
@@ -81,6 +82,15 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
     found = laboratory.count(needs)
     left = f"{found.missing} to run" if found.missing < found.trials else "all to run"
     return f"{found.trials} trials, {left}: {found.simulated_s:.0f} s of them"
+
+
+def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> None:
+    """Says how long what is left will take."""
+    from aqmlab.cli import forecast
+
+    found = laboratory.count(needs)
+    if found.missing:
+        print("\n".join(forecast.forecast(found.expected, found.missing, jobs)))
 
 
 class Place(NamedTuple):

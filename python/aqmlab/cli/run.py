@@ -26,13 +26,14 @@ def command(
     place: options.Place = "vm",
     as_json: options.AsJson = False,
     no_report: options.NoReport = False,
+    dry_run: options.DryRun = False,
 ) -> int:
     """Run a scenario and say what each application experienced.
 
     The same command goes on where it was interrupted, and ends with the same bytes.
     """
     from aqmlab.api import Request, complete, default_folder
-    from aqmlab.cli import console, summary
+    from aqmlab.cli import console, forecast, summary
 
     request = Request(
         scenario,
@@ -48,6 +49,9 @@ def command(
     for warning in warnings:
         console.talk(f"warning: {warning}")
     folder = out or default_folder(campaign)
+    if dry_run:
+        print("\n".join(forecast.lines(campaign, folder, jobs)))
+        return 0
     report, results = execute(campaign, folder, jobs, cluster)
     if as_json:
         console.print_json(results.to_json())

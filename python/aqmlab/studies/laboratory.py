@@ -19,11 +19,13 @@ from aqmlab import campaign as campaigns
 from aqmlab import engines
 from aqmlab.api import Request, campaign_for, versions
 from aqmlab.campaign import Campaign, Progress, Report, Silence, cores
+from aqmlab.costs import simulated_s
 from aqmlab.dataset import Dataset
 from aqmlab.engines import Say
 from aqmlab.failures import RequestError
 from aqmlab.plan import Plan
 from aqmlab.seeds import numbers, spelled
+from aqmlab.speed import Expected, expected
 from aqmlab.store import Folder, Trial
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study
@@ -84,6 +86,8 @@ class Count:
     missing: int
     simulated_s: float
     """Seconds of the trials that are missing."""
+    expected: Expected | None = None
+    """What they will take, where that is known."""
 
 
 class Laboratory:
@@ -106,14 +110,15 @@ class Laboratory:
     def count(self, needs: Sequence[Trials]) -> Count:
         """How many trials `needs` are, and how many of them are still to be run."""
         parts = self._parts(needs)
-        missing = [(part.scenario, one.id) for part in parts for one in part.missing()]
-        plans = {
-            (part.scenario, one.id): one.spec["duration_ns"] / 1e9
-            for part in parts
-            for one in self.plan(part.scenario).trials
-        }
-        simulated_s = sum(plans[key] for key in missing)
-        return Count(sum(len(part.wanted) for part in parts), len(missing), simulated_s)
+        missing = {part.folder: part.missing() for part in parts}
+        left = [one for some in missing.values() for one in some]
+        lots = [lot for one in parts for lot in campaigns.lots(one.campaign, missing[one.folder])]
+        return Count(
+            sum(len(part.wanted) for part in parts),
+            len(left),
+            sum(map(simulated_s, left)),
+            expected(lots) if left else None,
+        )
 
     def run(
         self,
