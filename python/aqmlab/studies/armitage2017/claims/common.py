@@ -10,14 +10,23 @@ Flow = tuple[str, str]
 """An application, and which way its data go."""
 
 
+FRAME_BYTES = 1514
+"""What a full packet counts for in Linux's queues."""
+
+FULL = 0.95 * 1500 / FRAME_BYTES
+"""The share of a rate from which it counts as fully used: a twentieth may be missing of what
+packets can have of it.
+"""
+
+
 def each(function: Callable[..., float], *parts: BySeed) -> BySeed:
     """A function of numbers, seed by seed."""
     return {seed: function(*(part[seed] for part in parts)) for seed in parts[0]}
 
 
 def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
-    """The mean throughput of each flow while it ran, in Mbit/s."""
-    return [n.flow(name, "throughput_mean_mbit", at, way) for name, way in flows]
+    """The median throughput of each flow, as the report's box plots have it, in Mbit/s."""
+    return [n.flow(name, "throughput_p50_mbit", at, way) for name, way in flows]
 
 
 def jain(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:

@@ -1,9 +1,7 @@
-"""What Appendix D's claims share: its flows and conditions, and how its bounds are read.
+"""What Appendix D's claims share: its flows and conditions, and how its sentences are read.
 
-The report's figures are box plots, and its sentences on round-trip times read them off. "All
-flows experience RTT < x" is held against the 95th percentile, for whiskers end near it; "mostly"
-against the 75th, the end of the box. "RTT > x" is held against the 25th percentile: every interval
-begins where another flow does, and the queue takes a while to fill.
+"All flows experience RTT < x" is held against the median of each flow's round trips; that is the
+choice `typical` of `study.toml`. "Mostly" is taken for four flows and conditions of five.
 """
 
 from __future__ import annotations
@@ -40,11 +38,13 @@ TARGET_MBIT = {
 REACHED, NOTICEABLY = 0.95, 0.95
 """The share of a rate from which it is reached; below which it is noticeably missed."""
 
-NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 0.5
-"""Losses that are none, and that are negligible: half of the least number that is printed."""
+NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
+"""Losses that are none, and that are negligible: D-E3b calls "again negligible" what D-E2b said is
+below 1 %.
+"""
 
 SLACK = 0.1
-"""Of a printed bound on round-trip times, which are read off figures."""
+"""Of a printed bound on round-trip times or losses, which are read off figures."""
 
 
 def trials(scenario: int, *rates: str) -> Trials:
@@ -67,14 +67,19 @@ def others(scenario: int) -> tuple[Flow, ...]:
     return running(scenario)[2:]
 
 
+def elastic(scenario: int) -> tuple[Flow, ...]:
+    """Those that take what there is."""
+    return running(scenario)[4:]
+
+
 def name(flow: Flow) -> str:
     """What a check calls a flow."""
     return f"{flow[0]} {flow[1]}" if flow[0] == "video_call" else flow[0]
 
 
 def rate_of(n: Numbers, flow: Flow, where: At) -> BySeed:
-    """What a flow got, in Mbit/s: the median of IoT_high's windows, as the boxes have it; the mean
-    of the others, whose packets come or are fetched in bursts.
+    """What a flow got, in Mbit/s: the mean, or of IoT_high the median of windows, since what it
+    could not send it sends later, and more of it then.
     """
     column = "throughput_p50_mbit" if flow == IOT_HIGH else "throughput_mean_mbit"
     return n.flow(flow[0], column, where, flow[1])
@@ -88,14 +93,16 @@ def loss(n: Numbers, flow: Flow, where: At) -> BySeed:
 # --- Round-trip times --------------------------------------------------------------------------
 
 
-def under(
-    n: Numbers, flows: Sequence[Flow], where: At, bound_ms: float, *, mostly: bool = False
-) -> list[Check]:
+def typical(n: Numbers, flow: Flow, where: At) -> BySeed:
+    """The median of a flow's round-trip times, in ms."""
+    return n.flow(flow[0], "rtt_p50_ms", where, flow[1])
+
+
+def under(n: Numbers, flows: Sequence[Flow], where: At, bound_ms: float) -> list[Check]:
     """Every flow's round trips take less than so many ms."""
-    part = 75 if mostly else 95
     return [
-        below(f"RTT p{part} of {name(flow)}, {words(where)}",
-              n.flow(flow[0], f"rtt_p{part}_ms", where, flow[1]), bound_ms, "ms", slack=SLACK)
+        below(f"RTT of {name(flow)}, {words(where)}", typical(n, flow, where), bound_ms, "ms",
+              slack=SLACK)
         for flow in flows
     ]  # fmt: skip
 
@@ -103,8 +110,8 @@ def under(
 def over(n: Numbers, flows: Sequence[Flow], where: At, bound_ms: float) -> list[Check]:
     """Every flow's round trips take more than so many ms."""
     return [
-        above(f"RTT p25 of {name(flow)}, {words(where)}",
-              n.flow(flow[0], "rtt_p25_ms", where, flow[1]), bound_ms, "ms", slack=SLACK)
+        above(f"RTT of {name(flow)}, {words(where)}", typical(n, flow, where), bound_ms, "ms",
+              slack=SLACK)
         for flow in flows
     ]  # fmt: skip
 
@@ -117,15 +124,16 @@ def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: flo
     ]
 
 
-def aqm_under(
-    n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float, *, mostly: bool = False
-) -> list[Check]:
-    """The same under each AQM; "mostly" is said of 40 ms."""
+def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
+    """The same under each AQM."""
     checks = []
     for queue in AQMS:
-        checks += under(n, running(scenario), at(rate, queue), near_ms, mostly=mostly)
+        checks += under(n, running(scenario), at(rate, queue), near_ms)
         checks += under(n, others(scenario), at(rate, queue, FAR), far_ms)
     return checks
+
+
+MOSTLY = 0.8
 
 
 def iot_best(n: Numbers, rate: str) -> list[Check]:
@@ -164,22 +172,26 @@ def misses(n: Numbers, flow: Flow, where: At) -> Check:
 
 
 def iot_rates(n: Numbers, rate: str) -> list[Check]:
-    """IoT_high reaches its rate under FQ-CoDel only, IoT_low under every queue."""
+    """IoT_high reaches its rate under FQ-CoDel only, IoT_low under every queue.
+
+    Under the others IoT_high gets noticeably less over 40 ms of the rest, and less over 340 ms,
+    where the upload leaves it more ("the throughput improvement of other flows").
+    """
     checks = []
     for rtt in RTTS:
         checks.append(reaches(n, IOT_HIGH, at(rate, "FQ-CoDel", rtt)))
-        checks += [misses(n, IOT_HIGH, at(rate, queue, rtt)) for queue in ("FIFO", *SINGLE)]
         checks += [reaches(n, IOT_LOW, at(rate, queue, rtt)) for queue in QUEUES]
+    for queue in ("FIFO", *SINGLE):
+        checks.append(misses(n, IOT_HIGH, at(rate, queue)))
+        checks.append(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel", FAR), at(rate, queue, FAR)))
     return checks
 
 
 def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
     """IoT_high has its rate under FQ-CoDel, and over 40 ms slightly less under the others."""
     checks = [reaches(n, IOT_HIGH, at(rate, "FQ-CoDel", rtt)) for rtt in RTTS]
-    best = n.flow("iot_high", "throughput_mean_mbit", at(rate, "FQ-CoDel"), "up")
     for queue in ("FIFO", *SINGLE):
-        own = n.flow("iot_high", "throughput_mean_mbit", at(rate, queue), "up")
-        checks.append(more(f"iot_high, FQ-CoDel over {queue}", best, own))
+        checks.append(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), at(rate, queue)))
     checks += [reaches(n, IOT_LOW, at(rate, queue, rtt)) for queue in QUEUES for rtt in RTTS]
     return checks
 
@@ -236,9 +248,11 @@ def gain(n: Numbers, flow: Flow, rate: str, queues: Sequence[str]) -> list[Check
 
 def lost_under(n: Numbers, flow: Flow, where: At, percent: float) -> Check:
     """A flow loses less than so much."""
-    return below(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%")
+    return below(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%",
+                 slack=SLACK)  # fmt: skip
 
 
 def lost_over(n: Numbers, flow: Flow, where: At, percent: float) -> Check:
     """A flow loses more than so much."""
-    return above(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%")
+    return above(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%",
+                 slack=SLACK)  # fmt: skip
