@@ -82,3 +82,17 @@ def test_claims_of_kua2017_are_judged_in_a_short_run(tmp_path):
     assert found["0-12"].word == UNKNOWN
     assert found["0-17"].finding.deciding.middle < 2
     assert "windows" in found["0-17"].choices
+
+
+def test_every_claim_of_the_appendix_on_iot_and_of_the_main_text_of_armitage2017_is_there():
+    claims = studies.load("armitage2017").claims
+    expected = [*range(1, 26), *range(44, 93)]
+    assert not {f"2-{number:02}" for number in expected} - set(claims)
+
+
+def test_the_arithmetic_of_armitage2017_needs_no_trials_and_holds(tmp_path):
+    study = studies.load("armitage2017")
+    computed = [claim for claim in study.claims.values() if not claim.needs]
+    laboratory = Laboratory(study, Asked(1), tmp_path / "out")
+    assert len(computed) >= 7
+    assert {one.word for one in judge(computed, laboratory)} == {HOLDS}

@@ -74,7 +74,10 @@ def _(before: Numbers, after: Numbers) -> Finding:
     checks = lower_than_before(before, after, UPLOAD)
     for rate in (LOW, MIDDLE):
         for queue in QUEUES:
-            own, now = (rate_of(n, IOT_HIGH, at(rate, queue)) for n in (before, after))
+            own, now = (
+                n.flow("iot_high", "throughput_mean_mbit", at(rate, queue), "up")
+                for n in (before, after)
+            )
             text = f"iot_high, {rate} {queue} 40 ms"
             if queue == "FQ-CoDel":
                 checks.append(alike(f"{text}: after over before", now, own, within=0.02))
