@@ -348,3 +348,50 @@ def test_listing_says_which_engines_have_what_and_loads_no_engine(lab) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "engines: sim, kernel\n" in done.stdout and "engines: sim\n" in done.stdout
+
+
+# --- Studies of papers -------------------------------------------------------------------------
+
+STUDY = {
+    "study.toml": 'title = "Calls"\npaper = "Nobody: Nothing, 2017"\n',
+    "home.toml": SCENARIO + '[hosts.home]\nprofile = "windows"\n',  # which is no kernel of ours
+    "home.kernel.toml": SCENARIO,
+    "figures.py": """
+from aqmlab.studies.draw import BoxPlots, Figure, flow_quantiles
+from aqmlab.studies.trials import Trials
+
+calls = flow_quantiles("rtt", "ms", {"Call": "call ↑"})
+boxes = BoxPlots(calls, "RTT (ms)", ("qdisc",))
+FIGURES = (Figure("1", "Calls", "12/1 Mbit/s", Trials("home", {"qdisc": "fq_codel"}), boxes),)
+""",
+    "claims.py": """
+from aqmlab.studies.claims import Claims, above
+from aqmlab.studies.trials import Trials
+
+CLAIMS = Claims()
+
+
+@CLAIMS("9-1", "Fig. 1", "Light takes its time.", Trials("home", {"qdisc": "fq_codel"}))
+def _(n):
+    return above("call", n.flow("call", "rtt_p50_ms", direction="up"), 40, "ms")
+""",
+}
+
+
+def test_a_study_of_a_paper_runs_on_the_kernel(lab, capsys) -> None:
+    folder = lab(GOOD)
+    (folder / "calls").mkdir()
+    for name, text in STUDY.items():
+        (folder / "calls" / name).write_text(text, encoding="utf-8")
+    on_kernel = ["calls", "--engine", "kernel", "--out", "out", "--jobs", "1"]
+    assert status_of(["claims", *on_kernel, "--seeds", "1", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["id"], found["verdict"]) == ("9-1", "holds")
+    assert status_of(["reproduce", *on_kernel, "--figure", "1"]) == 0
+    assert len(started(folder)) == 1  # the figure needs what the claim needed
+    assert "engine kernel (kernel 6.1.0" in Path("out/index.html").read_text()
+    assert status_of(["claims", "calls", "--engine", "kernel", "--discipline", "ours,kernel"]) == 2
+    assert "one engine at a time" in capsys.readouterr().err
+    (folder / "calls" / "home.kernel.toml").unlink()
+    assert status_of(["claims", "calls", "--engine", "kernel"]) == 2
+    assert "profile: not here" in capsys.readouterr().err

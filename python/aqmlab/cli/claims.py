@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from aqmlab.cli import options
-from aqmlab.cli.reproduce import DryRun, OneEngine, Place, count, execute, print_forecast
+from aqmlab.cli.reproduce import (
+    DryRun,
+    OneEngine,
+    Place,
+    count,
+    execute,
+    one_engine,
+    print_forecast,
+)
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Check, Verdict
@@ -37,6 +45,7 @@ def command(
     study: StudyArg = None,
     ids: Ids = None,
     engine: OneEngine = "sim",
+    discipline: options.Discipline = "kernel",
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -54,11 +63,12 @@ def command(
     from aqmlab.cli import console
     from aqmlab.studies.laboratory import Asked, Laboratory
 
+    name = one_engine(engine, discipline)
     place = Place(jobs, cluster)
     verdicts: list[Verdict] = []
     shown: list[dict[str, Any]] = []
     for found in _studies(study, ids):
-        asked = Asked(found.claim_seeds if seeds is None else seeds, engine)
+        asked = Asked(found.claim_seeds if seeds is None else seeds, name)
         folder = out if out is None or study is not None else out / found.name
         # Of every study together, each has some of the claims.
         named = [one for one in ids or () if study is not None or one in found.claims]
@@ -104,7 +114,7 @@ def _judged(
     claims = study.asked_claims(ids)
     needs = [need for claim in claims for need in claim.needs]
     if dry_run:
-        print(f"{study.name}: {len(claims)} claims, {count(laboratory, needs)}")
+        print(f"{study.name}: {_claims(len(claims))}, {count(laboratory, needs)}")
         print_forecast(laboratory, needs, place.jobs)
         return []
     if needs:  # a claim about arithmetic has none
@@ -140,7 +150,6 @@ _PLURALS = {"holds": "hold", "fails": "fail", "cannot be judged": "cannot be jud
 def tally(verdicts: Sequence[Verdict]) -> str:
     """How many claims there are, and what became of them."""
     words = Counter(one.word for one in verdicts)
-    claims = "1 claim" if len(verdicts) == 1 else f"{len(verdicts)} claims"
     told = [
         f"{words[word]} {word if words[word] == 1 else _PLURALS[word]}"
         for word in _STYLES
@@ -148,7 +157,7 @@ def tally(verdicts: Sequence[Verdict]) -> str:
     ]
     judged = words["holds"] + words["fails"]
     share = f" ({words['holds'] / judged:.0%} of the {judged} judged)" if judged > 1 else ""
-    return f"{claims}: {', '.join(told)}{share}"
+    return f"{_claims(len(verdicts))}: {', '.join(told)}{share}"
 
 
 def measured(verdict: Verdict) -> str:
@@ -183,3 +192,7 @@ def sentence(check: Check) -> str:
         f"{check.what}: {number(check.middle)}{over}{unit} "
         f"{check.relation} {number(check.bound)}{slack} (margin {check.middle_margin:+.0%}{share})"
     )
+
+
+def _claims(count: int) -> str:
+    return "1 claim" if count == 1 else f"{count} claims"

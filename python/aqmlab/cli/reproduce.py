@@ -40,6 +40,7 @@ def command(
     study: StudyArg,
     figure: Figures = None,
     engine: OneEngine = "sim",
+    discipline: options.Discipline = "kernel",
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -57,7 +58,7 @@ def command(
 
     found = studies.load(study)
     wanted = found.asked_figures(figure or [])
-    asked = Asked(found.seeds if seeds is None else seeds, engine)
+    asked = Asked(found.seeds if seeds is None else seeds, one_engine(engine, discipline))
     laboratory = Laboratory(found, asked, out)
     needs = [need for one in wanted for need in one.trials]
     if dry_run:
@@ -75,6 +76,17 @@ def command(
     print(page.write(laboratory, shown, command_line()))
     complete(report)
     return 0
+
+
+def one_engine(engine: str, discipline: str) -> str:
+    """The engine that the two options name; raises `RequestError` if they name several."""
+    from aqmlab import engines
+    from aqmlab.failures import RequestError
+
+    names = engines.named(engine, discipline)
+    if len(names) != 1:
+        raise RequestError("--engine: a study runs on one engine at a time")
+    return names[0]
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:

@@ -314,7 +314,7 @@ def above(what: str, values: Known, bound: float, unit: str = "", *, slack: floa
 
 
 def about(
-    what: str, values: Known, expected: float, unit: str = "", *, within: float = 0.25
+    what: str, values: Known, expected: float, unit: str = "", *, within: float = 0.2
 ) -> Check:
     """The numbers are `expected`, give or take a share of it."""
     return Check(what, _by_seed(values), "≈", expected, within, unit)

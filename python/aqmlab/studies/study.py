@@ -63,8 +63,14 @@ class Study:
         return dict(self._about.get("choices", {}))
 
     def scenario(self, name: str, engine: str) -> Path:
-        """The file of a scenario; an engine that needs another has `NAME.ENGINE.toml`."""
-        for file in (f"{name}.{engine}.toml", f"{name}.toml"):
+        """The file of a scenario.
+
+        An engine that needs another has `NAME.ENGINE.toml`; where the engine is `kernel-ours`,
+        `NAME.kernel.toml` comes before `NAME.toml` too.
+        """
+        parts = engine.split("-")
+        owns = ["-".join(parts[:count]) for count in range(len(parts), 0, -1)]
+        for file in (*(f"{name}.{own}.toml" for own in owns), f"{name}.toml"):
             if (self.folder / file).is_file():
                 return self.folder / file
         known = [path.stem for path in self.folder.glob("*.toml") if path.name != ABOUT]

@@ -78,6 +78,7 @@ def places(*rates: str, queues: tuple[str, ...] = QUEUES) -> Iterator[tuple[str,
 
 
 def where(rate: str, queue: str, rtt: str) -> At:
+    """A condition."""
     return {"rate": rate, "qdisc": queue, "rtt": rtt}
 
 
@@ -87,6 +88,7 @@ def against(words: str, at: At, other: str) -> tuple[str, At]:
 
 
 def over_fifo(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
+    """BulkDownload gets more under each of the queues than under FIFO."""
     checks = []
     for words, at in places(rate, queues=queues):
         what, fifo = against(words, at, "FIFO")
@@ -103,10 +105,12 @@ def _iot_high(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[tuple[str,
 
 
 def misses(n: Numbers, rate: str, queue: str) -> list[Check]:
+    """IoT_high falls short of its rate by a twentieth at least."""
     own = _iot_high(n, rate, (queue,))
     return [below(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=-0.05) for what, values in own]
 
 
 def attains(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
+    """IoT_high gets its rate, give or take a twentieth."""
     own = _iot_high(n, rate, queues)
     return [above(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=0.05) for what, values in own]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from aqmlab.studies.claims import (
     Check,
     Claims,
-    Finding,
     above,
     alike,
     more,
@@ -48,7 +47,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 @CLAIMS("0-28", "IV-A, IV-A.4", "Delays at 4/1 are nearly those at 12/1: the uplink rules.",
-        home(MIDDLE, FOUR))  # fmt: skip
+        home(MIDDLE, FOUR), rule="nearly: within a quarter")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     checks = []
     for words, at in places(FOUR):
@@ -83,11 +82,12 @@ def _(n: Numbers) -> list[Check]:
     return checks
 
 
-@CLAIMS("0-31", "IV-A.4", "Under FQ-CoDel and FQ-PIE no IoT flow is ever starved.", home())
-def _(n: Numbers) -> Finding:
+@CLAIMS("0-31", "IV-A.4", "Under FQ-CoDel and FQ-PIE no IoT flow is ever starved.", home(),
+        rule="starved: less than half of its rate in one of twenty windows")  # fmt: skip
+def _(n: Numbers) -> list[Check]:
     checks = []
     for words, at in places(*RATES, queues=FQ):
         low, high = rate_of(n, "iot_low", at, 5), rate_of(n, "iot_high", at, 5)
         checks.append(above(f"IoT_low p5, {words}", low, 0.5 * IOT_LOW_MBIT, "Mbit/s"))
         checks.append(above(f"IoT_high p5, {words}", high, 0.5 * IOT_HIGH_MBIT, "Mbit/s"))
-    return Finding(checks, note="starved: less than half of its rate in a window of twenty")
+    return checks
