@@ -53,11 +53,12 @@ def command(
         print("\n".join(forecast.lines(campaign, folder, jobs)))
         return 0
     report, results = execute(campaign, folder, jobs, cluster)
+    some = "trials" in results.tables  # else none has ended well, and there is nothing to show
     if as_json:
-        console.print_json(results.to_json())
-    else:
+        console.print_json(results.to_json() if some else [])
+    elif some:
         summary.show(results)
-    if not no_report and results.table("trials").height:
+    if some and not no_report:
         console.talk(f"report: {results.report()}")
     summary.close(results, report)
     complete(report)
