@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
     from aqmlab.figures.drawing import Drawing
+    from aqmlab.results import Results
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,26 @@ def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
     results = laboratory.results(*figure.trials)
     caption = _caption(laboratory, figure, results.made_by, results.digest)
     with styled():
-        canvases = figure.form.draw(results)
+        canvases = _canvases(figure, results)
         for canvas in canvases:
             _entitle(canvas, figure)
     for number, canvas in enumerate(canvases):
         part = f"-{number + 1}" if len(canvases) > 1 else ""
         yield Drawing(f"{laboratory.study.name}-{figure.number}{part}", canvas, caption)
+
+
+def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
+    """What the figure's form draws; raises `RequestError` where it asks for what is not there."""
+    import polars as pl
+
+    try:
+        return figure.form.draw(results)
+    except pl.exceptions.ColumnNotFoundError as error:
+        column = str(error).partition(";")[0].strip().replace('"', "`")
+        varied = ", ".join(results.manifest["conditions"])
+        raise RequestError(
+            f"figure {figure.number}: {column}", f"its conditions are {varied}"
+        ) from error
 
 
 def _entitle(canvas: Canvas, figure: Figure) -> None:

@@ -1,0 +1,48 @@
+"""The conditions that claims are about."""
+
+from __future__ import annotations
+
+from aqmlab.studies.numbers import At, BySeed, Numbers
+from aqmlab.studies.trials import Trials
+
+FIFO, CODEL, PIE, FQ = QUEUES = ("drop-tail", "CoDel", "PIE", "FQ-CoDel")
+MANAGED = QUEUES[1:]
+LEVELS = {"mild": 3, "medium": 7, "heavy": 9}
+"""Congestion, and by how many flows."""
+LOSS_PERCENT = {"mild": 0.1, "medium": 0.5, "heavy": 1.0}
+SENDERS = ("NewReno", "CUBIC")
+RTTS = ("5 ms", "20 ms", "50 ms", "100 ms", "200 ms", "560 ms")
+
+LINE_MBIT, RTT_MS = 10.0, 100.0
+PACKET_MS = 1500 * 8e-3 / LINE_MBIT
+TARGET_MS = {CODEL: 5.0, PIE: 15.0}
+
+CONTROLS = 0.2
+"""What we take "to a target value" for: within a fifth of it."""
+NO_LOSS_OF_USE = 0.05
+"""What we take "no negative impact" on use for: at most a twentieth less."""
+INSENSITIVE = 2.0
+"""What we take "insensitive" for: the greatest of the median delays is at most twice the least."""
+
+SINGLE, LOAD, PAIR = Trials("single"), Trials("load"), Trials("rtt")
+BESIDE, BURSTS, MIX = Trials("beside"), Trials("bursts"), Trials("mix")
+
+
+def sojourn(n: Numbers, at: At, column: str = "sojourn_p50_ms") -> BySeed:
+    """A column of the queue before B."""
+    return n.queue("down", column, at)
+
+
+def congested(level: str, queue: str) -> At:
+    """A level of congestion under a discipline."""
+    return {"congestion": level, "qdisc": queue}
+
+
+def flows(level: str) -> list[str]:
+    """The flows of a level of congestion."""
+    return [f"flow-{number + 1}" for number in range(LEVELS[level])]
+
+
+def ratio(these: BySeed, those: BySeed) -> BySeed:
+    """One by the other, in each seed."""
+    return {seed: these[seed] / those[seed] for seed in these}
