@@ -2,7 +2,7 @@
 
 import pytest
 from aqmlab import plan, studies
-from aqmlab.studies.boerlage2016.claims.measures import first_fall, steadily_falling
+from aqmlab.studies.boerlage2016.claims.measures import first_fall, trend
 from aqmlab.studies.boerlage2016.conditions import HOUSEHOLDS, NARROW, NO_UPLOAD, UPLOADS
 
 ONE = ["path.rate=12/1 Mbit/s", "path.rtt=20 ms"]
@@ -48,11 +48,11 @@ def test_a_fall_counts_from_a_quarter_of_a_queue_on():
     assert first_fall([(0.0, 100.0), (1.0, 20.0)]) is None  # of no queue
 
 
-def test_nine_of_ten_steps_make_a_steady_fall():
-    values = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
-    steps = {str(place): {1: float(value), 2: float(value)} for place, value in enumerate(values)}
-    assert steadily_falling("all", steps).holds
-    steps["10"] = {1: 3.0, 2: 3.0}
-    assert steadily_falling("all but one", steps).holds
-    steps["5"] = {1: 20.0, 2: 20.0}
-    assert not steadily_falling("all but two", steps).holds
+def test_a_trend_bears_noise_but_no_turn():
+    falls = [11, 10, 9, 7, 8, 6, 5, 4, 3, 2, 1]
+    steps = {str(place): {1: float(value), 2: float(value)} for place, value in enumerate(falls)}
+    assert trend("falls", steps, -1).holds
+    assert not trend("rises", steps, 1).holds
+    for place in (7, 8, 9, 10):
+        steps[str(place)] = {1: 20.0, 2: 20.0}
+    assert not trend("turns", steps, -1).holds

@@ -8,7 +8,7 @@ from aqmlab.studies.boerlage2016.claims.measures import (
     ABOUT,
     APPS,
     BASE_MS,
-    PRINTED_MS,
+    THRESHOLD,
     at,
     falling,
     game,
@@ -178,9 +178,8 @@ def _constant(n: Numbers, rates: tuple[str, ...]) -> list[Check]:
     """The game's medians at these rates are alike, and slightly above RTT_base."""
     medians = [game(n, at(rate, qdisc=FQ)) for rate in rates]
     most, low = greatest(medians), least(medians)
-    slack = PRINTED_MS / HIGHEST_MS
     return [
-        below("greatest median", most, HIGHEST_MS, "ms", slack=slack),
+        below("greatest median", most, HIGHEST_MS, "ms", slack=THRESHOLD),
         below("greatest less least", less(most, low), RANGE_MS, "ms"),
     ]
 

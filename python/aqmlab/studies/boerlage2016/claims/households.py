@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 from aqmlab.studies.boerlage2016.claims.aqm import HIGHEST_MS, RANGE_MS
 from aqmlab.studies.boerlage2016.claims.measures import (
+    ABOUT,
     BASE_MS,
-    PRINTED_MS,
+    CORRELATED,
+    PRINTED,
+    THRESHOLD,
     TOLERATED_MS,
     at,
     falling,
@@ -16,6 +19,7 @@ from aqmlab.studies.boerlage2016.claims.measures import (
     greatest,
     least,
     less,
+    rank_correlation,
     short,
 )
 from aqmlab.studies.boerlage2016.conditions import (
@@ -28,7 +32,7 @@ from aqmlab.studies.boerlage2016.conditions import (
     home,
     mbit,
 )
-from aqmlab.studies.claims import Check, Claims, Finding, above, below, more, spread
+from aqmlab.studies.claims import Check, Claims, Finding, about, above, below, more, spread
 from aqmlab.studies.numbers import BySeed, Numbers
 
 CLAIMS = Claims()
@@ -68,7 +72,9 @@ def _(n: Numbers) -> list[Check]:
         checks.append(above(f"greatest median, {one}", greatest(own.values()), TOLERATED_MS, "ms"))
         like = _correlation(n, own, {rate: found[rate, "1"] for rate in rates})
         if one != "1":
-            checks.append(above(f"correlation of ranks with demographic 1, {one}", like, 0.8))
+            checks.append(
+                above(f"correlation of ranks with demographic 1, {one}", like, CORRELATED)
+            )
         tiers = {rate: own[rate] for rate in (TIERS[0], TIERS[1], TIERS[3], TIERS[4])}
         checks += falling(f"median, {one}", tiers)
     return checks
@@ -77,16 +83,11 @@ def _(n: Numbers) -> list[Check]:
 def _correlation(n: Numbers, these: dict[str, BySeed], those: dict[str, BySeed]) -> BySeed:
     """Spearman's, over rates."""
     return {
-        seed: statistics.correlation(
-            *(_ranks([own[seed] for own in side.values()]) for side in (these, those))
+        seed: rank_correlation(
+            [own[seed] for own in these.values()], [own[seed] for own in those.values()]
         )
         for seed in n.seeds
     }
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    order = sorted(values)
-    return [float(order.index(value)) for value in values]
 
 
 SLOW_UP, FAST_UP = mbit("12/1", "12/10")
@@ -140,14 +141,14 @@ def _(n: Numbers) -> list[Check]:
     checks = []
     for (rate, one), own in medians(n, TIERS[:2], FIFO).items():
         make = below if (rate, one) == (TIERS[1], "1") else above
-        checks.append(make(f"{short(rate)}, {one}", own, TOLERATED_MS, "ms"))
+        checks.append(make(f"{short(rate)}, {one}", own, TOLERATED_MS, "ms", slack=THRESHOLD))
     return checks
 
 
 @CLAIMS("4-33", "VI, Fig. 31", "Under FIFO at 100/2 every demographic has a median above 400 ms.",
         home(rate=OPTUS))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return [above(one, game(n, at(OPTUS, one)), 400, "ms") for one in HOUSEHOLDS]
+    return [above(one, game(n, at(OPTUS, one)), 400, "ms", slack=THRESHOLD) for one in HOUSEHOLDS]
 
 
 # --- FQ-CoDel ----------------------------------------------------------------------------------
@@ -164,18 +165,17 @@ def _greatest_and_least(n: Numbers, rates: Sequence[str]) -> tuple[BySeed, BySee
 def _(n: Numbers) -> list[Check]:
     most, low = _greatest_and_least(n, rates_of(n))
     return [
-        below("greatest median", most, HIGHEST_MS, "ms", slack=PRINTED_MS / HIGHEST_MS),
-        above("least median", low, 21, "ms", slack=PRINTED_MS / 21),
-        below("greatest less least", less(most, low), RANGE_MS, "ms", slack=2 * PRINTED_MS / 5),
+        below("greatest median", most, HIGHEST_MS, "ms", slack=THRESHOLD),
+        above("least median", low, 21, "ms", slack=THRESHOLD),
+        about("greatest less least", less(most, low), RANGE_MS, "ms", within=PRINTED),
     ]
 
 
 @CLAIMS("4-35", "VI, Fig. 32", "Under FQ-CoDel they do not exceed 26 ms even at 8/1.",
         home(qdisc=FQ, rate="8/1 Mbit/s"), given="game_rtt")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    slack = PRINTED_MS / HIGHEST_MS
     return [
-        below(one, game(n, at("8/1 Mbit/s", one, FQ)), HIGHEST_MS, "ms", slack=slack)
+        below(one, game(n, at("8/1 Mbit/s", one, FQ)), HIGHEST_MS, "ms", slack=THRESHOLD)
         for one in HOUSEHOLDS
     ]
 
@@ -194,8 +194,8 @@ def _(n: Numbers) -> list[Check]:
     most, low = _greatest_and_least(n, rates_of(n))
     base = dict.fromkeys(n.seeds, BASE_MS)
     return [
-        below("greatest induced median", less(most, base), 5, "ms", slack=PRINTED_MS / 5),
-        above("least induced median", less(low, base), 1, "ms", slack=PRINTED_MS),
+        below("greatest induced median", less(most, base), 5, "ms", slack=ABOUT),
+        above("least induced median", less(low, base), 1, "ms", slack=ABOUT),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 from aqmlab.studies.boerlage2016.conditions import FIFO
 from aqmlab.studies.claims import Check, above, more
@@ -14,8 +15,14 @@ from aqmlab.studies.statistic import Take
 ABOUT = 0.2
 """How far "about", "around" and "approximately" reach."""
 
-PRINTED_MS = 0.5
-"""Half of the last digit of round-trip times that the paper prints."""
+THRESHOLD = 0.1
+"""How far a threshold that is read off a figure may be missed."""
+
+PRINTED = 0.25
+"""How far other numbers may be off that the paper prints."""
+
+CORRELATED = 0.8
+"""From which correlation of ranks on two curves have one shape, or one has a direction."""
 
 TOLERATED_MS = 200.0
 """Table I: what a game tolerates."""
@@ -89,20 +96,28 @@ def rising(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
     return falling(what, dict(reversed(list(steps.items()))))
 
 
-def steadily_falling(what: str, steps: Mapping[str, BySeed]) -> Check:
-    """Nine of ten steps are below the one before."""
-    names = list(steps)
-    pairs = list(itertools.pairwise(names))
-    share = {
-        seed: sum(steps[after][seed] < steps[before][seed] for before, after in pairs) / len(pairs)
-        for seed in steps[names[0]]
+def trend(what: str, steps: Mapping[str, BySeed], sign: Literal[-1, 1]) -> Check:
+    """A quantity falls (-1) or rises (1) along the steps, bar noise: by Spearman's correlation."""
+    seeds = next(iter(steps.values()))
+    found = {
+        seed: sign * rank_correlation([own[seed] for own in steps.values()], range(len(steps)))
+        for seed in seeds
     }
-    return above(f"{what}: share of steps", share, 0.9)
+    return above(f"{what}: correlation of ranks", found, CORRELATED)
 
 
-def steadily_rising(what: str, steps: Mapping[str, BySeed]) -> Check:
-    """Nine of ten steps are above the one before."""
-    return steadily_falling(what, dict(reversed(list(steps.items()))))
+def rank_correlation(these: Sequence[float], those: Sequence[float]) -> float:
+    """Spearman's.
+
+    >>> rank_correlation([1, 5, 9], [2, 3, 4]), rank_correlation([1, 5, 9], [4, 3, 2])
+    (1.0, -1.0)
+    """
+    return statistics.correlation(_ranks(these), _ranks(those))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order = sorted(values)
+    return [float(order.index(value)) for value in values]
 
 
 # --- Over time ---------------------------------------------------------------------------------
