@@ -40,6 +40,7 @@ def _cases() -> Iterator[Figure]:
                     "throughput (Mbit/s)",
                     groups,
                     _AXES,
+                    log=False,
                 ),
                 BoxPlots(flow_quantiles("rtt", "ms", flows), "RTT (ms)", groups, _AXES),
             )
