@@ -147,25 +147,27 @@ class Dataset:
             known: dict[str, Any] = {}
             for path in paths:
                 widen(known, list(schemas[path])[front:])
-            wanted = _with_front(self._columns.schema(taken), known)
+            wanted = _with(self._columns.schema(taken), known)
             for path in paths:
                 if not schemas[path].equals(wanted):
-                    _rewrite(path, front, known, wanted)
+                    _rewrite(path, front, wanted)
 
 
-def _with_front(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
+def _with(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema([*front, *(pa.field(*one) for one in columns.items())])
 
 
-def _rewrite(path: Path, front: int, columns: dict[str, pa.DataType], schema: pa.Schema) -> None:
+def _rewrite(path: Path, front: int, schema: pa.Schema) -> None:
+    """Gives a file's table the columns of `schema`, of which so many are in front."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     table = pq.read_table(path, partitioning=None)
-    arrays = [*table.columns[:front], *fitted(table.select(table.column_names[front:]), columns)]
+    own = fitted(table.select(table.column_names[front:]), pa.schema(list(schema)[front:]))
     with TableFile(path, schema) as file:
+        arrays = [*table.columns[:front], *own.columns]
         file.add(pa.Table.from_arrays(arrays, schema=schema))
 
 

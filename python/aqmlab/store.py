@@ -114,8 +114,7 @@ class Folder:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces the manifest."""
-        text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
-        parts.write_atomically(self.manifest_path, text.encode())
+        parts.write_atomically(self.manifest_path, _manifest_text(manifest).encode())
 
     def write_catalogue(self, text: str) -> None:
         """Replaces the views of the tables."""
@@ -182,6 +181,19 @@ class Folder:
             os.close(handle)
 
 
+def _manifest_text(manifest: Mapping[str, Any]) -> str:
+    """A line for each member, and for each member of a list, such as each trial."""
+    members = []
+    for key, value in manifest.items():
+        if isinstance(value, list) and value:
+            lines = ",\n  ".join(json.dumps(one, ensure_ascii=False) for one in value)
+            text = f"[\n  {lines}\n ]"
+        else:
+            text = json.dumps(value, ensure_ascii=False)
+        members.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
 def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, str]) -> str:
     """What identifies a campaign: its trials, and what runs them."""
     made_by = engines.identity(engine, versions)
@@ -224,17 +236,25 @@ class Columns:
         ]
         return pa.schema([("trial", pa.string()), *conditions, ("seed", pa.int64())])
 
-    def arrays(self, trial: Trial, rows: int) -> list[pa.Array]:
-        """Their values for a trial with `rows` rows."""
+    def arrays(self, rows: Sequence[tuple[Trial, int]]) -> list[pa.Array]:
+        """Their values for so many rows of each of some trials, one after the other."""
+        import numpy as np
         import pyarrow as pa
 
-        values: list[pa.Array] = [pa.repeat(pa.scalar(trial.id), rows)]
+        which = pa.array(np.repeat(np.arange(len(rows)), [count for _, count in rows]))
+        columns: list[tuple[list[Any], pa.DataType]] = [
+            ([trial.id for trial, _ in rows], pa.string())
+        ]
         for name, kind in self._types.items():
-            value = trial.conditions.get(name)
-            if value is not None and pa.types.is_string(kind):
-                value = condition_text(value)
-            values.append(pa.repeat(pa.scalar(value, kind), rows))
-        return [*values, pa.repeat(pa.scalar(trial.seed, pa.int64()), rows)]
+            columns.append(([_as(trial.conditions.get(name), kind) for trial, _ in rows], kind))
+        columns.append(([trial.seed for trial, _ in rows], pa.int64()))
+        return [pa.array(values, kind).take(which) for values, kind in columns]
+
+
+def _as(value: Any, kind: pa.DataType) -> Any:
+    import pyarrow as pa
+
+    return condition_text(value) if value is not None and pa.types.is_string(kind) else value
 
 
 def _type_of(values: Sequence[Any]) -> pa.DataType:

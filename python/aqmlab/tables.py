@@ -8,7 +8,7 @@ campaign. A table has the columns that any trial gives it; where a trial has no 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,79 +36,103 @@ class Finished:
         self._folder, self._columns = folder, columns
         self.trials = trials
         self._heads: list[tuple[str, int, int]] = []
-        self._schemas: dict[str, dict[str, pa.DataType]] = {}
+        schemas: dict[str, dict[str, pa.DataType]] = {}
+        forms: set[str] = set()
         for trial in self.trials:
             with self._part(trial) as part:
                 self._heads.append((part.digest, part.events, part.packets))
-                for name in part.names():
-                    widen(self._schemas.setdefault(name, {}), part.schema(name))
-        taken = {column for schema in self._schemas.values() for column in schema}
+                if part.form not in forms:
+                    forms.add(part.form)
+                    for name in part.names():
+                        widen(schemas.setdefault(name, {}), part.schema(name))
+        self._own = {name: _schema_of(columns) for name, columns in schemas.items()}
+        taken = {name for own in self._own.values() for name in own.names}
         self._front = columns.schema({*taken, *OF_TRIALS})
 
     def names(self) -> list[str]:
         """The tables there are."""
-        return [*self._schemas, TRIALS]
+        return [*self._own, TRIALS]
 
     def schema(self, name: str) -> pa.Schema:
         """The columns of a table of all these trials."""
         import pyarrow as pa
 
-        fields = [pa.field(*field) for field in self._schemas[name].items()]
-        return pa.schema([*self._front, *fields])
+        return pa.schema([*self._front, *self._own[name]])
 
     def write(self, chunk: int) -> None:
         """Writes every table of the chunk; raises `DiskError` and leaves no half of one."""
         with ExitStack() as stack:
+            waiting = {name: _Waiting(ROWS_PER_GROUP) for name in self._own}
             files = {
                 name: stack.enter_context(
                     TableFile(self._folder.chunk_path(name, chunk), self.schema(name))
                 )
-                for name in self._schemas
+                for name in self._own
             }
             for trial in self.trials:
-                for name, rows in self._rows(trial):
-                    files[name].add(rows)
+                with self._part(trial) as part:
+                    for name in part.names():
+                        if waiting[name].add(trial, fitted(part.table(name), self._own[name])):
+                            files[name].add(self._joined(name, waiting[name].take()))
+            for name, rest in waiting.items():
+                files[name].add(self._joined(name, rest.take()))
         trials = self._trials_table()  # whose file says that the others are there
         with TableFile(self._folder.chunk_path(TRIALS, chunk), trials.schema) as file:
             file.add(trials)
 
     def table(self, name: str) -> pa.Table:
         """One table of all these trials, in memory."""
-        import pyarrow as pa
-
         if name == TRIALS:
             return self._trials_table()
-        rows = [rows for trial in self.trials for table, rows in self._rows(trial, name)]
-        return pa.concat_tables(rows) if rows else self.schema(name).empty_table()
+        rows = []
+        for trial in self.trials:
+            with self._part(trial) as part:
+                if name in part.names():
+                    rows.append((trial, fitted(part.table(name), self._own[name])))
+        return self._joined(name, rows)
 
     def _part(self, trial: Trial) -> Part:
         return Part(self._folder.part_path(trial.index))
 
-    def _rows(self, trial: Trial, only: str | None = None) -> Iterator[tuple[str, pa.Table]]:
-        """The tables of one trial, in the form that they have in the table of all."""
+    def _joined(self, name: str, rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Table:
+        """Rows of some trials with the columns in front."""
         import pyarrow as pa
 
-        with self._part(trial) as part:
-            for name in part.names():
-                if only not in (None, name):
-                    continue
-                own = part.table(name)
-                front = self._columns.arrays(trial, own.num_rows)
-                columns = fitted(own, self._schemas[name])
-                yield name, pa.Table.from_arrays([*front, *columns], schema=self.schema(name))
+        own = pa.concat_tables([self._own[name].empty_table(), *(table for _, table in rows)])
+        front = self._columns.arrays([(trial, table.num_rows) for trial, table in rows])
+        table = pa.Table.from_arrays([*front, *own.columns], schema=self.schema(name))
+        return table.combine_chunks()
 
     def _trials_table(self) -> pa.Table:
         import pyarrow as pa
 
-        front = [pa.Table.from_arrays(self._columns.arrays(one, 1), schema=self._front)
-                 for one in self.trials]  # fmt: skip
-        table = pa.concat_tables(front) if front else self._front.empty_table()
+        front = self._columns.arrays([(trial, 1) for trial in self.trials])
+        table = pa.Table.from_arrays(front, schema=self._front)
         specs = [trial.spec for trial in self.trials]
         own = [*zip(*self._heads, strict=True)] if self._heads else [(), (), ()]
         types = (pa.string(), pa.int64(), pa.int64(), pa.string())
         for name, values, kind in zip(OF_TRIALS, [*own, specs], types, strict=True):
             table = table.append_column(name, pa.array(values, kind))
-        return table.combine_chunks()
+        return table
+
+
+class _Waiting:
+    """Rows of a table that wait for others, to be written together."""
+
+    def __init__(self, enough: int) -> None:
+        self._enough, self._rows = enough, 0
+        self._tables: list[tuple[Trial, pa.Table]] = []
+
+    def add(self, trial: Trial, table: pa.Table) -> bool:
+        """Adds rows; says whether there are enough."""
+        self._tables.append((trial, table))
+        self._rows += table.num_rows
+        return self._rows >= self._enough
+
+    def take(self) -> list[tuple[Trial, pa.Table]]:
+        """All rows, which then no longer wait."""
+        taken, self._tables, self._rows = self._tables, [], 0
+        return taken
 
 
 class TableFile:
@@ -118,8 +142,6 @@ class TableFile:
         self._path = path
         self._unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         self._schema = schema
-        self._waiting: list[pa.Table] = []
-        self._rows = 0
 
     def __enter__(self) -> TableFile:
         import pyarrow.parquet as pq
@@ -135,11 +157,9 @@ class TableFile:
         return self
 
     def add(self, rows: pa.Table) -> None:
-        """Adds rows."""
-        self._waiting.append(rows)
-        self._rows += rows.num_rows
-        if self._rows >= ROWS_PER_GROUP:
-            self._guarded(self._flush)
+        """Adds rows, as a group of their own."""
+        if rows.num_rows:
+            self._guarded(lambda: self._writer.write_table(rows))
 
     def __exit__(self, failed: object, *_: object) -> None:
         try:
@@ -151,15 +171,7 @@ class TableFile:
             self._file.close()
             self._unfinished.unlink(missing_ok=True)
 
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        if self._rows:
-            self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks())
-        self._waiting, self._rows = [], 0
-
     def _finish(self) -> None:
-        self._flush()
         self._writer.close()
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -182,14 +194,25 @@ def _repeated(schema: pa.Schema) -> list[str]:
     return [name for name in words if name not in ("digest", "spec")]
 
 
-def fitted(table: pa.Table, columns: dict[str, pa.DataType]) -> list[Any]:
-    """The `columns` of a table in their types; one that it has not is all nulls."""
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of `schema` of a table; one that it has not is all nulls."""
     import pyarrow as pa
 
-    return [
-        table[name].cast(kind) if name in table.column_names else pa.nulls(table.num_rows, kind)
-        for name, kind in columns.items()
+    if table.schema.equals(schema):
+        return table
+    columns = [
+        table[field.name].cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in schema
     ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _schema_of(columns: dict[str, pa.DataType]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([pa.field(*one) for one in columns.items()])
 
 
 def widen(known: dict[str, Any], schema: Any) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from aqmlab import campaign as campaigns
-from aqmlab import tables
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.results import load
 
@@ -169,11 +168,11 @@ def test_a_full_disk_ends_with_a_sentence_and_loses_nothing(tmp_path, monkeypatc
 def test_a_disk_that_fills_while_tables_are_written_loses_nothing(tmp_path, monkeypatch):
     folder = tmp_path / "out"
 
-    def full(_):
+    def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tables.TableFile, "_flush", full)
+        patch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
         with pytest.raises(DiskError, match="the disk is full"):
             campaigns.run(campaign_of(grid()), folder, jobs=2)
     assert len(list(folder.glob("trials/*.zip"))) == 6

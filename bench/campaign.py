@@ -1,0 +1,89 @@
+"""What a campaign of many short trials costs besides the trials themselves.
+
+CPU time of the process that plans, hands out, records and writes, and its memory at each step;
+then the CPU time that a worker spends on a trial beside the simulator.
+
+    python bench/campaign.py [TRIALS]
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from aqmlab import _core, campaign, parts
+from aqmlab.api import Request, campaign_for
+from aqmlab.results import load
+
+TRIALS = 1500
+DURATION = "5 s"
+RATES = [f"{down}/{up} Mbit/s" for down in (12, 25, 50) for up in (1, 5)]
+QUEUES = ["pfifo", "fq_codel"]
+
+
+def memory_mb() -> float:
+    """The most that this process has had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+class Clock:
+    """Says what each step took of this process."""
+
+    def __init__(self, trials: int) -> None:
+        self._trials = trials
+        self._cpu_s, self._wall_s = time.process_time(), time.monotonic()
+
+    def lap(self, name: str) -> None:
+        """Ends a step."""
+        cpu_s, wall_s = time.process_time(), time.monotonic()
+        each_ms = (cpu_s - self._cpu_s) / self._trials * 1e3
+        print(
+            f"{name:28} {each_ms:7.2f} ms of CPU a trial  {wall_s - self._wall_s:7.1f} s"
+            f"  {memory_mb():6.0f} MB at most"
+        )
+        self._cpu_s, self._wall_s = time.process_time(), time.monotonic()
+
+
+def worker_ms(specs: list[str]) -> tuple[float, float]:
+    """Milliseconds of CPU that the simulator takes for a trial, and its result for the way."""
+    started = time.process_time()
+    outcomes = [_core.run(spec) for spec in specs]
+    ran = time.process_time()
+    for outcome in outcomes:
+        parts.encode(outcome)
+    return (ran - started) / len(specs) * 1e3, (time.process_time() - ran) / len(specs) * 1e3
+
+
+def main() -> None:
+    """Runs the campaign in a folder of its own."""
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
+    seeds = trials // (len(RATES) * len(QUEUES))
+    varied = (f"path.rate={','.join(RATES)}", f"path.qdisc={','.join(QUEUES)}", "path.rtt=20 ms")
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="aqmlab-bench-")
+    clock = Clock(seeds * len(RATES) * len(QUEUES))
+    request = Request("boerlage2016-d6", vary=varied, seeds=seeds, duration=DURATION)
+    plan = request.plan()
+    clock.lap("plan")
+    planned = campaign_for(request, plan)
+    del plan
+    clock.lap("make the campaign")
+    with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
+        path = Path(folder)
+        campaign.run(planned, path)
+        clock.lap("hand out, record, write")
+        size = sum(file.stat().st_size for file in path.rglob("*.parquet"))
+        files = len(list(path.rglob("*.parquet")))
+        print(f"{len(planned.trials)} trials, {files} files, {size / 1e6:.0f} MB of Parquet")
+        assert load(path).table("flows").height
+        clock.lap("read flows")
+    parts.make_ready()
+    simulator_ms, encode_ms = worker_ms([one.spec for one in planned.trials[::50]])
+    print(f"in a worker: simulator {simulator_ms:.1f} ms, its result {encode_ms:.2f} ms of CPU")
+
+
+if __name__ == "__main__":
+    main()
