@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from aqmlab.figures import data
 from aqmlab.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
@@ -170,23 +172,17 @@ class BoxPlots(Grouped):
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
     ) -> None:
-        boxes = [
-            {"whislo": one[0], "q1": one[1], "med": one[2], "q3": one[3], "whishi": one[4]}
-            for one in rows.select(NUMBERS).iter_rows()
-        ]
+        # As collections: `bxp` makes seven artists of every box, and drawing them takes the time.
+        places = np.array(x)
+        least, low, middle, high, most = (rows[name].to_numpy() for name in NUMBERS)
         line: dict[str, Any] = {"color": _edge(number), "linewidth": 0.9}
-        axes.bxp(
-            boxes,
-            positions=list(x),
-            widths=width * 0.8,
-            manage_ticks=False,
-            showfliers=False,
-            patch_artist=True,
-            boxprops={"facecolor": _face(number), "edgecolor": _edge(number), "linewidth": 0.9},
-            medianprops={"color": _edge(number), "linewidth": 1.8},
-            whiskerprops=line,
-            capprops=line,
-        )
+        axes.bar(places, high - low, width * 0.8, low, color=_face(number), edgecolor=_edge(number),
+                 linewidth=0.9)  # fmt: skip
+        axes.vlines(np.concatenate([places, places]), np.concatenate([least, high]),
+                    np.concatenate([low, most]), **line)  # fmt: skip
+        for value, reach, thickness in ((middle, 0.4, 1.8), (least, 0.2, 0.9), (most, 0.2, 0.9)):
+            left, right = places - reach * width, places + reach * width
+            axes.hlines(value, left, right, **{**line, "linewidth": thickness})
 
     def _handle(self, number: int) -> Artist:
         from matplotlib.patches import Patch
