@@ -61,8 +61,8 @@ def _alone(number: int, traffic: str, title: str, apps: dict[str, str]) -> tuple
     return first, second
 
 
-def _both_ways(name: str) -> dict[str, str]:
-    return {f"{name}, down": f"{name} ↓", f"{name}, up": f"{name} ↑"}
+def _both_ways(shown: str, name: str) -> dict[str, str]:
+    return {f"{shown}, down": f"{name} ↓", f"{shown}, up": f"{name} ↑"}
 
 
 # --- A whole household over time (V-B to V-D) --------------------------------------------------
@@ -163,8 +163,8 @@ FIGURES = (
     *_alone(5, "download", "a single download", {"download": "movie"}),
     *_alone(7, "upload", "a single upload", {"upload": "cloud"}),
     *_alone(9, "DASH", "a single DASH stream", {"DASH": "netflix"}),
-    *_alone(11, "game", "a single game", _both_ways("game")),
-    *_alone(13, "VoIP", "a single VoIP call", _both_ways("voip")),
+    *_alone(11, "game", "a single game", _both_ways("game", "game")),
+    *_alone(13, "VoIP", "a single VoIP call", _both_ways("VoIP", "voip")),
     _time("15", NO_UPLOAD, FIFO),
     _time("16", NO_UPLOAD, FIFO, rates=True),
     _game("17", _MORE_DOWN, home(NO_UPLOAD, rate=NARROW), demographic=NO_UPLOAD),

@@ -175,7 +175,8 @@ class OverTime(Panelled):
         if self.log:
             log_axis(axes.yaxis)
         else:
-            axes.set_ylim(bottom=0)
+            # What fills a line or stands still is seen below the frame, not on it.
+            axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
         if self.span_s is not None:
             axes.set_xlim(*self.span_s)
         else:
