@@ -1,6 +1,7 @@
 """CSV, TEACUP's files, and the command."""
 
 import csv
+import json
 import re
 from itertools import pairwise
 
@@ -143,6 +144,16 @@ def test_the_command_writes_all_formats(home, tmp_path, capsys):
 def test_a_wrong_request_is_answered_with_what_is_allowed(home, capsys, arguments, problem):
     assert status_of(["export", str(home.path), *arguments]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_of_a_campaign_that_was_stopped_csv_holds_what_is_there(home, tmp_path, capsys):
+    manifest = json.loads((home.path / "manifest.json").read_text("utf-8"))
+    begun = {key: value for key, value in manifest.items() if key not in ("tables", "digests")}
+    (tmp_path / "manifest.json").write_text(json.dumps({**begun, "complete": False}), "utf-8")
+    assert status_of(["export", str(tmp_path), "--csv"]) == 0
+    assert "not complete" in capsys.readouterr().err
+    assert status_of(["export", str(tmp_path), "--teacup"]) == 2
+    assert "no trial can be exported yet" in capsys.readouterr().err
 
 
 def test_without_measurement_there_is_csv_and_nothing_for_flent(tmp_path, capsys):

@@ -12,6 +12,7 @@ from aqmlab.cli import options
 
 if TYPE_CHECKING:
     from aqmlab.export.target import Target
+    from aqmlab.export.trials import TrialRows
     from aqmlab.results import Results
 
 
@@ -52,7 +53,7 @@ def command(
     results = load(folder)
     target = Target(out or folder / "export", force)
     if not results.complete:
-        console.talk("warning: the campaign is not complete; what is finished is exported")
+        console.talk("warning: the campaign is not complete")
     for one in formats:
         for path in one(results, target, trial or ()):
             print(path)
@@ -66,22 +67,19 @@ def _csv(results: Results, target: Target, _: Sequence[str]) -> Iterator[Path]:
 
 
 def _flent(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.cli.progress import counted
-    from aqmlab.export import flent, trials
+    from aqmlab.export import flent
     from aqmlab.failures import RequestError
 
     if "windows" not in results.tables or results.table("windows").is_empty():
         hint = "run it without `measure.enabled = false` and `measure.series = false`"
         raise RequestError(f"{results.path}: holds no series over time", hint)
-    wanted = trials.wanted_trials(results, ids)
-    for one in counted(trials.read(results, flent.TABLES, ids), len(wanted)):
+    for one in _each(results, flent.TABLES, ids):
         document = flent.document(results, one)
         name = target.free_name(flent.file_stem(document), flent.SUFFIX)
         yield target.write(name, flent.file_bytes(document))
 
 
 def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.cli.progress import counted
     from aqmlab.export import teacup, trials
 
     wanted = trials.wanted_trials(results, ids)
@@ -89,9 +87,27 @@ def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Pa
     names = {entry["id"]: teacup.experiment(entry, seeds) for entry in wanted}
     target.refuse_present(teacup.COMPLETED)
     completed = []
-    for one in counted(trials.read(results, teacup.TABLES, ids), len(wanted)):
+    for one in _each(results, teacup.TABLES, ids):
         for name, data in teacup.files(one, names[one.id].id):
             target.write(f"{names[one.id].prefix}/{name}", data)
         completed.append(names[one.id].id)
     yield from (target.folder / prefix for prefix in {one.prefix: None for one in names.values()})
     yield target.write(teacup.COMPLETED, "".join(f"{name}\n" for name in completed).encode())
+
+
+def _each(results: Results, tables: Sequence[str], ids: Sequence[str]) -> Iterator[TrialRows]:
+    """The trials that can be exported, with progress; raises `RequestError` if there is none."""
+    from aqmlab.cli import console
+    from aqmlab.cli.progress import counted
+    from aqmlab.export import trials
+    from aqmlab.failures import RequestError
+
+    wanted, done = len(trials.wanted_trials(results, ids)), 0
+    for one in counted(trials.read(results, tables, ids), wanted):
+        yield one
+        done += 1
+    hint = "the command that began the campaign finishes it"
+    if not done:
+        raise RequestError(f"{results.path}: no trial can be exported yet", hint)
+    if done < wanted:
+        console.talk(f"warning: {done} of {wanted} trials are exported; {hint}")
