@@ -7,9 +7,7 @@
 //! they are cut into segments on the way out. So a burst's segments leave at the same time, and
 //! the last asks for a push.
 //!
-//! Differences: the application is taken to fill its buffers (`skb`) whenever it writes, so they
-//! are all as large as can be but the one being written; and of a burst that is retransmitted,
-//! each segment is on its own.
+//! Difference: of a burst that is retransmitted, each segment is on its own.
 
 use aqmlab_core::Duration;
 
@@ -17,8 +15,11 @@ use crate::connection::Connection;
 use crate::output::Push;
 use crate::state::CaState;
 
-/// What an interface takes at once: 64 KiB less the room for headers (`sk_gso_max_size`).
-const GSO_MAX: u64 = 65_536 - 1 - 320;
+/// The room that Linux keeps for headers: 256 B in a kernel without wireless networks, as those
+/// of clouds are and the one that the simulator is held against; with them it is 320 B.
+pub(crate) const MAX_TCP_HEADER: u64 = 256;
+/// What an interface takes at once: 64 KiB less that room (`sk_gso_max_size`).
+pub(crate) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
 /// The share of the window that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;
 /// Nothing waits if nothing was sent for longer, or if nothing will be acknowledged sooner.
@@ -56,23 +57,14 @@ impl Connection {
 
     /// What of `unsent` bytes lies in the buffer that is next to be sent (an `skb` of the write
     /// queue): a burst does not reach beyond.
-    fn in_buffer(&mut self, unsent: u64, mss: u32) -> u64 {
-        let (end, written) = (self.snd.buffer_end, self.snd.nxt + unsent);
-        // A buffer that is being written can be filled up again behind what has left it.
-        if self.snd.nxt >= end || written < end {
-            let window = self.snd.max_window;
-            let half = if window > 536 { window / 2 } else { window };
-            let mss = u64::from(mss);
-            let goal = if half > 0 { GSO_MAX.min(half) } else { GSO_MAX };
-            self.snd.buffer_end = self.snd.nxt + (goal - goal % mss).max(mss);
-        }
-        unsent.min(self.snd.buffer_end - self.snd.nxt)
+    fn in_buffer(&self, unsent: u64) -> u64 {
+        self.room.head_end().map_or(unsent, |end| end - self.snd.nxt)
     }
 
     /// The next burst of up to `most` segments of `mss` bytes, if one may go now; notes in
     /// `limited` if it is the congestion window that makes it wait.
     pub(crate) fn next_burst(
-        &mut self,
+        &self,
         (mss, most): (u32, u64),
         nagle_off: bool,
         push: Push,
@@ -82,7 +74,7 @@ impl Connection {
         if unsent == 0 && !self.snd.fin_pending() {
             return None;
         }
-        let held = if most > 1 { self.in_buffer(unsent, mss) } else { unsent };
+        let held = if most > 1 { self.in_buffer(unsent) } else { unsent };
         let last = held == unsent;
         let fin = last && self.snd.fin_pending();
         let small = held <= u64::from(mss);

@@ -183,6 +183,11 @@ pub trait CongestionControl: Send {
         2
     }
 
+    /// The windows that the send buffer has room for (Linux `sndbuf_expand`).
+    fn buffered_windows(&self) -> u64 {
+        2
+    }
+
     /// Its name and the state worth plotting beside `cwnd`, if any.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

@@ -13,6 +13,7 @@ use crate::linux::{Rack, Recovery, Usage};
 use crate::metrics::Stats;
 use crate::rate::Rate;
 use crate::reassembly::Reassembly;
+use crate::room::Room;
 use crate::rtt::Rtt;
 use crate::rwin::ReceiveWindow;
 use crate::scoreboard::Scoreboard;
@@ -177,6 +178,7 @@ pub struct Connection {
     pub(crate) wire: Wire,
     pub(crate) ecn: EcnState,
     pub(crate) snd: Send,
+    pub(crate) room: Room,
     pub(crate) board: Scoreboard,
     pub(crate) rtt: Rtt,
     pub(crate) rate: Rate,
@@ -239,6 +241,7 @@ impl Connection {
             wire: Wire { advmss: mss, mss_clamp: 536, ..Wire::default() },
             ecn: EcnState::default(),
             snd: Send::new(),
+            room: Room::default(),
             board: Scoreboard::default(),
             rtt: Rtt::new(&profile),
             rate: Rate::default(),

@@ -9,7 +9,12 @@
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use crate::Connection;
+use crate::burst::MAX_TCP_HEADER;
 use crate::clock::later_by;
+
+/// What a buffer costs beyond its payload where right-sizing reckons with it: `SKB_TRUESIZE` of
+/// its headers.
+const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
 
 /// What the receiver measures to size its buffer.
 #[derive(Debug, Default)]
@@ -84,17 +89,19 @@ impl Connection {
         }
     }
 
-    /// Sizes the buffer, once a round trip, after the application has read everything.
+    /// Sizes the buffer, once a round trip, when the application has read. It reads buffer by
+    /// buffer, of which the segment in hand, that ends at `end`, is the first: if it filled a
+    /// hole, what was waiting behind is read in the next round trip.
     #[inline]
-    pub(crate) fn adjust_receive_space(&mut self) {
+    pub(crate) fn adjust_receive_space(&mut self, end: u64) {
         let now = self.clock.now;
         let sizing = &mut self.rwin.sizing;
         if sizing.rtt8 == 0 || now.since(sizing.since).as_nanos() < sizing.rtt8 / 8 {
             return;
         }
-        let copied = self.rcv.nxt.saturating_sub(sizing.from);
+        let copied = end.saturating_sub(sizing.from);
         let before = sizing.space;
-        sizing.from = self.rcv.nxt;
+        sizing.from = end;
         sizing.since = now;
         if copied <= before {
             return;
@@ -113,7 +120,7 @@ impl Connection {
         let growth = u128::from(steady) * u128::from(copied - before) / u128::from(before);
         let window = u128::from(steady) + 2 * growth;
         // What a full-sized segment costs: at least so much that its share is its payload.
-        let mut memory = advmss + 896;
+        let mut memory = advmss + TRUE_SIZE;
         while self.rwin.window_in(memory) < advmss {
             memory += 128;
         }

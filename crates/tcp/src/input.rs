@@ -21,8 +21,10 @@ impl Connection {
         if header.seq > FARTHEST || header.ack > FARTHEST {
             return;
         }
-        if self.state == State::Established || self.is_beyond_handshake(header) {
+        if self.state == State::Established {
             self.established(header, ecn);
+        } else if self.is_beyond_handshake(header) && self.accept(header) {
+            self.take_in(header, ecn);
         }
     }
 
@@ -41,23 +43,36 @@ impl Connection {
         false
     }
 
-    /// A segment of a connection whose handshake is complete.
+    /// Linux `tcp_rcv_established`; in other states, the segment that completes the handshake
+    /// among them, `tcp_rcv_state_process` takes no echo for a measurement, nor for seen.
     #[inline]
     fn established(&mut self, header: &TcpHeader, ecn: Ecn) {
+        if self.accept(header) {
+            self.measure_receiver_rtt_by_echo(header);
+            self.take_in(header, ecn);
+        }
+    }
+
+    /// Checks a segment of a connection whose handshake is complete, and takes in what it
+    /// acknowledges. Returns whether its data is to be taken in, too.
+    #[inline]
+    fn accept(&mut self, header: &TcpHeader) -> bool {
         let plain = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ECE.0 | TcpFlags::CWR.0);
         let expected = plain == TcpFlags::ACK.0 && header.seq == self.rcv.nxt;
         let timely = !header.timestamps || later_by(header.ts_val, self.rcv.ts_recent) >= 0;
         let predicted = expected && timely;
         if !predicted && !self.validate(header) {
-            return;
+            return false;
         }
         if header.timestamps && header.seq <= self.rwin.advertised_at {
             self.store_timestamp(header);
         }
-        if !self.take_in_ack(header) {
-            return;
-        }
-        self.measure_receiver_rtt_by_echo(header);
+        self.take_in_ack(header)
+    }
+
+    /// Takes in the data of a segment, and sends what follows from all of it.
+    #[inline]
+    fn take_in(&mut self, header: &TcpHeader, ecn: Ecn) {
         if header.payload > 0 || header.flags.has(TcpFlags::FIN) {
             self.take_in_data(header, ecn);
         }
@@ -66,8 +81,9 @@ impl Connection {
         }
         self.send_what_follows();
         self.check_ack();
-        if header.payload > 0 {
-            self.adjust_receive_space();
+        if self.rwin.unread > 0 {
+            self.rwin.unread = 0;
+            self.adjust_receive_space(header.seq + u64::from(header.payload));
             self.on_application_read();
         }
     }
@@ -80,7 +96,9 @@ impl Connection {
         } else {
             self.push_pending();
         }
-        self.check_room();
+        if self.check_room() {
+            self.push_pending();
+        }
         self.app_acted = false;
     }
 

@@ -30,6 +30,7 @@ mod profile;
 mod rate;
 mod reassembly;
 mod receive;
+mod room;
 mod rtt;
 mod rwin;
 mod scoreboard;

@@ -15,6 +15,8 @@ use crate::state::State;
 pub(crate) enum Push {
     /// All that may go.
     All,
+    /// One burst, if it may go.
+    One,
     /// One segment, whatever the congestion window says.
     Probe,
 }
@@ -48,6 +50,7 @@ impl Connection {
         if self.is_bsd() {
             self.bsd_output();
         } else {
+            self.fill();
             if self.has_unsent() {
                 self.restart_after_idle();
             }
@@ -56,7 +59,9 @@ impl Connection {
             }
             self.push_pending();
         }
-        self.check_room();
+        if self.check_room() {
+            self.push_pending();
+        }
     }
 
     /// Sends what may be sent.
@@ -80,7 +85,7 @@ impl Connection {
                 break;
             };
             sent += self.transmit_burst(burst, mss);
-            if push == Push::Probe {
+            if push != Push::All {
                 break;
             }
         }
@@ -115,6 +120,7 @@ impl Connection {
                 break;
             }
         }
+        self.room.hand_down(self.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
             self.snd.small_end = self.snd.nxt;
         }

@@ -64,8 +64,12 @@ impl Connection {
         if header.flags.has(TcpFlags::FIN) {
             self.rcv.fin = Some(data_end);
         }
+        let waited = self.out_of_order_memory();
         self.rcv.advance(data_end.max(before));
         if header.payload > 0 {
+            self.rwin.unread = waited.saturating_sub(self.out_of_order_memory())
+                + u64::from(header.payload)
+                + self.profile.segment_overhead;
             self.on_data_received(header);
             self.check_ce(ecn);
             if header.payload >= 128 {

@@ -4,7 +4,8 @@
 //! `tcp_select_window`, `__tcp_select_window`) and `tcp_input.c` (`tcp_grow_window`,
 //! `tcp_init_buffer_space`); FreeBSD 10.4 `tcp_output.c`.
 //!
-//! The application reads at once, so only what waits out of order takes room in the buffer.
+//! The application reads at once, so only what waits out of order takes room in the buffer, and
+//! what a segment has just brought while that segment is processed.
 //! Differences: the kernel's page accounting is replaced by
 //! [`crate::Profile::segment_overhead`] bytes a range and a seventeenth of that a segment, as
 //! Linux coalesces up to seventeen segments into one; and a full buffer never makes the
@@ -30,6 +31,8 @@ pub(crate) struct ReceiveWindow {
     /// The window that the user fixed.
     pub(crate) fixed: Option<u64>,
     pub(crate) is_bsd: bool,
+    /// Memory of what the segment in hand brought in order, and the application has yet to read.
+    pub(crate) unread: u64,
     /// Zero if all of the buffer is window, as it is on FreeBSD.
     adv_win_scale: u32,
     pub(crate) sizing: RightSizing,
@@ -46,6 +49,7 @@ impl ReceiveWindow {
             ssthresh: 0,
             fixed,
             is_bsd,
+            unread: 0,
             adv_win_scale: if is_bsd { 0 } else { profile.adv_win_scale.min(31) as u32 },
             sizing: RightSizing::default(),
         };
@@ -139,8 +143,14 @@ impl Connection {
         rwin.sizing.start(space, self.rcv.nxt, self.clock.now);
     }
 
+    /// Memory that waits, out of order or to be read.
+    #[inline]
+    fn held_memory(&self) -> u64 {
+        self.out_of_order_memory() + self.rwin.unread
+    }
+
     /// Memory that waits out of order.
-    fn out_of_order_memory(&self) -> u64 {
+    pub(crate) fn out_of_order_memory(&self) -> u64 {
         if self.rcv.ranges().is_empty() {
             return 0;
         }
@@ -155,15 +165,17 @@ impl Connection {
     pub(crate) fn possible_window(&mut self) -> u64 {
         let (rwin, shift) = (&self.rwin, self.wire.rcv_shift);
         if self.rcv.ranges().is_empty() && shift > 0 && !rwin.is_bsd {
-            // Nothing waits, so all that is allowed is free, and only the offer limits.
-            let free = rwin.window_in(rwin.buffer).min(rwin.ssthresh);
-            return expressible(free, shift);
+            let free = rwin.window_in(rwin.buffer.saturating_sub(rwin.unread));
+            // Hardly anything waits, so only the offer limits.
+            if free >= rwin.clamp.min(rwin.window_in(rwin.buffer)) / 2 {
+                return expressible(free.min(rwin.ssthresh), shift);
+            }
         }
         self.possible_window_beside_what_waits()
     }
 
     fn possible_window_beside_what_waits(&mut self) -> u64 {
-        let held = self.out_of_order_memory();
+        let held = self.held_memory();
         let rwin = &self.rwin;
         if rwin.is_bsd {
             return rwin.buffer.min(rwin.clamp);
@@ -216,7 +228,7 @@ impl Connection {
         if self.rwin.is_bsd || self.rwin.ssthresh >= self.rwin.clamp {
             return;
         }
-        let held = self.out_of_order_memory();
+        let held = self.held_memory();
         let rwin = &mut self.rwin;
         let space = rwin.window_in(rwin.buffer.saturating_sub(held));
         let room = rwin.clamp.min(space).saturating_sub(rwin.ssthresh);

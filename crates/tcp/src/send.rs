@@ -29,12 +29,8 @@ pub(crate) struct Send {
     pub(crate) fin_sent: bool,
     /// A write was cut short, so the application waits for room.
     pub(crate) short_of_room: bool,
-    /// Payload that the buffer holds.
+    /// Payload that the buffer holds: on FreeBSD, and anywhere before the connection is open.
     pub(crate) capacity: u64,
-    /// The window for which `capacity` was computed.
-    sized_for: u64,
-    /// The end of the buffer (Linux: of the `skb`) that is next to be sent.
-    pub(crate) buffer_end: u64,
     /// Up to where the receiver has been asked to push.
     pub(crate) pushed: u64,
 }
@@ -47,17 +43,19 @@ impl Send {
     /// Bytes written and not sent.
     #[inline]
     pub(crate) fn unsent(&self) -> u64 {
-        self.write_end().saturating_sub(self.nxt)
+        self.written.saturating_sub(self.nxt)
     }
 
     /// The number after the last byte that is in the buffer.
     #[inline]
-    pub(crate) fn write_end(&self) -> u64 {
-        if self.pouring {
-            self.una.max(1).saturating_add(self.capacity).max(self.nxt)
-        } else {
-            self.written
-        }
+    pub(crate) const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Takes `bytes` more into the buffer.
+    #[inline]
+    pub(crate) fn extend(&mut self, bytes: u64) {
+        self.written += bytes;
     }
 
     /// Whether a FIN remains to be sent after the data.
@@ -78,7 +76,8 @@ impl Send {
     }
 
     /// Bytes that the buffer holds.
-    fn buffered(&self) -> u64 {
+    #[inline]
+    pub(crate) fn buffered(&self) -> u64 {
         self.written.saturating_sub(self.una.max(1))
     }
 }
@@ -92,9 +91,13 @@ impl Connection {
             return 0;
         }
         self.check_app_limited();
-        let room = self.snd.capacity.saturating_sub(self.snd.buffered());
-        let taken = bytes.min(room);
-        self.snd.written += taken;
+        let taken = if self.is_bsd() || !self.state.is_synchronized() {
+            let room = self.snd.capacity.saturating_sub(self.snd.buffered());
+            self.snd.extend(bytes.min(room));
+            bytes.min(room)
+        } else {
+            self.append(bytes)
+        };
         self.snd.short_of_room = taken < bytes;
         self.app_acted |= taken > 0;
         taken
@@ -103,7 +106,6 @@ impl Connection {
     /// Writes without end, as fast as the buffer empties, until closed.
     pub fn pour(&mut self) {
         if self.state.may_write() && !self.snd.fin_wanted {
-            self.check_app_limited();
             self.snd.pouring = true;
             self.app_acted = true;
         }
@@ -111,56 +113,29 @@ impl Connection {
 
     /// Stops pouring with what the buffer holds.
     pub(crate) fn stop_pouring(&mut self) {
-        if self.snd.pouring {
-            self.snd.written = if self.state.is_synchronized() {
-                self.snd.write_end()
-            } else {
-                1 + self.initial_capacity()
-            };
-            self.snd.pouring = false;
+        if self.snd.pouring && !self.state.is_synchronized() {
+            self.snd.written = 1 + self.snd.capacity;
         }
+        self.snd.pouring = false;
     }
 
     /// Sizes the buffer for the start of the transfer.
     pub(crate) fn init_send_buffer(&mut self) {
-        self.snd.capacity = self.initial_capacity();
-        self.snd.sized_for = 0;
-        self.grow_send_buffer();
-    }
-
-    fn initial_capacity(&self) -> u64 {
-        self.fixed_send_buffer.unwrap_or_else(|| self.payload_of(self.profile.send_buffer))
-    }
-
-    /// The payload that fits `memory`, given what a segment costs beyond it.
-    fn payload_of(&self, memory: u64) -> u64 {
-        let mss = u64::from(self.window.mss).max(1);
-        memory * mss / (mss + self.profile.segment_overhead)
-    }
-
-    /// Linux `tcp_sndbuf_expand`: room for two windows of the costliest segments. FreeBSD
-    /// (`tcp_output`): a step more while the buffer, not the peer, is what limits.
-    #[inline]
-    pub(crate) fn grow_send_buffer(&mut self) {
         if self.is_bsd() {
-            self.step_send_buffer();
-        } else if self.window.cwnd > self.snd.sized_for {
-            self.size_send_buffer();
+            self.snd.capacity = self.fixed_send_buffer.unwrap_or(self.profile.send_buffer);
+        } else {
+            self.init_room();
         }
     }
 
-    fn size_send_buffer(&mut self) {
-        self.snd.sized_for = self.window.cwnd;
-        if self.fixed_send_buffer.is_some() || !self.profile.send_tuning {
-            return;
+    /// FreeBSD (`tcp_output`): a step more while the buffer, not the peer, is what limits. An
+    /// application that pours keeps it full.
+    pub(crate) fn bsd_grow_send_buffer(&mut self) {
+        self.step_send_buffer();
+        if self.snd.pouring {
+            let end = self.snd.una.max(1).saturating_add(self.snd.capacity);
+            self.snd.written = self.snd.written.max(end);
         }
-        let mss = u64::from(self.wire.mss_clamp.max(self.window.mss));
-        // 320 bytes of headers' room and 320 of page list, in a power of two, and 256 of skb.
-        let per_segment = (mss + 640).next_power_of_two() + 256;
-        let segments = self.cwnd_segments().max(10).max(u64::from(self.rec.reordering) + 1);
-        let memory = (2 * segments).saturating_mul(per_segment);
-        let memory = memory.min(self.profile.send_buffer_max);
-        self.snd.capacity = self.snd.capacity.max(self.payload_of(memory));
     }
 
     fn step_send_buffer(&mut self) {
@@ -177,19 +152,28 @@ impl Connection {
         }
     }
 
-    /// Tells a waiting application that a third of the buffer is free again (Linux
-    /// `sk_stream_is_writeable`).
+    /// Lets a waiting application write, or tells it, when a third of the buffer is free again
+    /// (Linux `sk_stream_is_writeable`). Returns whether there is something new to send.
     #[inline]
-    pub(crate) fn check_room(&mut self) {
+    pub(crate) fn check_room(&mut self) -> bool {
+        if !self.snd.short_of_room || !self.has_room() {
+            return false;
+        }
+        self.snd.short_of_room = false;
         if self.snd.pouring {
-            self.grow_send_buffer();
-        } else if self.snd.short_of_room {
-            self.grow_send_buffer();
+            self.fill();
+            return true;
+        }
+        self.events.push_back(crate::Event::Writable);
+        false
+    }
+
+    fn has_room(&mut self) -> bool {
+        if self.is_bsd() {
             let buffered = self.snd.buffered();
-            if buffered + buffered / 2 <= self.snd.capacity {
-                self.snd.short_of_room = false;
-                self.events.push_back(crate::Event::Writable);
-            }
+            buffered + buffered / 2 <= self.snd.capacity
+        } else {
+            self.has_room_again()
         }
     }
 }

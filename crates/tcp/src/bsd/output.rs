@@ -11,10 +11,10 @@ impl Connection {
             return;
         }
         let idle = self.snd.max == self.snd.una;
-        if idle && self.has_unsent() {
+        if idle && (self.has_unsent() || self.snd.pouring) {
             self.bsd_restart_after_idle();
         }
-        self.grow_send_buffer();
+        self.bsd_grow_send_buffer();
         loop {
             if self.is_paced()
                 || !(self.bsd_send_hole() || self.bsd_go_back() || self.bsd_send_new(idle))

@@ -91,6 +91,7 @@ impl Connection {
         }
         self.stats.bytes_acked += header.ack - self.snd.una;
         self.snd.una = header.ack;
+        self.room.acknowledge(header.ack);
         self.take_in_sacks(header, &mut draft);
         if header.flags.has(TcpFlags::ECE) && self.wire.ecn {
             draft.flags |= flag::ECE;

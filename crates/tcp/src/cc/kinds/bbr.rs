@@ -298,6 +298,10 @@ impl CongestionControl for Bbr {
         self.least_segments()
     }
 
+    fn buffered_windows(&self) -> u64 {
+        3
+    }
+
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("bw_mbit", self.rate_of(self.bandwidth(), UNIT) as f64 * 8.0 / 1e6),

@@ -1,0 +1,266 @@
+//! Room in the send buffer, as Linux counts it: in memory, not in payload.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_sendmsg_locked`), `tcp_input.c` (`tcp_sndbuf_expand`,
+//! `tcp_should_expand_sndbuf`, `tcp_new_space`), `include/net/sock.h` (`sk_stream_memory_free`,
+//! `sk_stream_is_writeable`).
+//!
+//! What is written is laid into buffers (`skb`) of up to 64 KiB. A new one may be begun while
+//! less memory is taken than is allowed, so the limit is overstepped by up to one. A writer that
+//! found no room is told when a third of the limit is free, and the limit itself grows only if
+//! then the congestion window is not full: for the lack of data, that is.
+
+use std::collections::VecDeque;
+
+use crate::burst::MAX_TCP_HEADER;
+use crate::connection::Connection;
+use crate::output::Push;
+
+/// Linux doubles what `SO_SNDBUF` asks for.
+const DOUBLED: u64 = 2;
+/// What an application that pours writes at once.
+const WRITE: u64 = 65_536;
+/// What an `skb` costs besides, its page list included: `SKB_TRUESIZE` of nothing.
+const SHARED_INFO: u64 = 320;
+const SKB: u64 = 256;
+
+/// The memory of the send buffer.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    /// What it may take (Linux `sk_sndbuf`).
+    limit: u64,
+    /// The ends of the buffers that were handed down and not yet acknowledged.
+    handed: VecDeque<u64>,
+    /// The ends of those that are still to be sent, whole or in part.
+    laid: VecDeque<u64>,
+    /// What was written when it was last pushed.
+    pushed: u64,
+}
+
+impl Room {
+    /// Notes that what ends at `end` was handed down.
+    #[inline]
+    pub(crate) fn hand_down(&mut self, end: u64) {
+        self.handed.push_back(end);
+        while self.laid.front().is_some_and(|laid| *laid <= end) {
+            self.laid.pop_front();
+        }
+    }
+
+    /// The end of the buffer that is next to be sent.
+    #[inline]
+    pub(crate) fn head_end(&self) -> Option<u64> {
+        self.laid.front().copied()
+    }
+
+    /// Forgets the buffers that are acknowledged up to `una`.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, una: u64) {
+        while self.handed.front().is_some_and(|end| *end <= una) {
+            self.handed.pop_front();
+        }
+    }
+}
+
+impl Connection {
+    /// The room before the transfer starts.
+    pub(crate) fn init_room(&mut self) {
+        let asked = self.fixed_send_buffer.map(|bytes| bytes.saturating_mul(DOUBLED));
+        self.room.limit = asked.unwrap_or(self.profile.send_buffer);
+        self.grow_room();
+        // What was written before.
+        let (goal, written) = (self.buffer_goal(self.current_mss()), self.snd.written());
+        let mut end = self.snd.nxt;
+        while end < written {
+            end = written.min(end + goal);
+            self.room.laid.push_back(end);
+        }
+    }
+
+    /// Linux `tcp_sndbuf_expand`: room for two windows (three with BBR) of the costliest segments.
+    fn grow_room(&mut self) {
+        if self.fixed_send_buffer.is_some() || !self.profile.send_tuning {
+            return;
+        }
+        let mss = u64::from(self.wire.mss_clamp.max(self.window.mss));
+        let segment = (mss + MAX_TCP_HEADER + SHARED_INFO).next_power_of_two() + SKB;
+        let segments = self.cwnd_segments().max(10).max(u64::from(self.rec.reordering) + 1);
+        let wanted = (self.cc.buffered_windows() * segments).saturating_mul(segment);
+        self.room.limit = self.room.limit.max(wanted.min(self.profile.send_buffer_max));
+    }
+
+    /// The bytes that one buffer takes: whole segments, and no more than half a window of the
+    /// peer's (`tcp_xmit_size_goal`).
+    pub(crate) fn buffer_goal(&self, mss: u32) -> u64 {
+        let window = self.snd.max_window;
+        let half = if window > 536 { window / 2 } else { window };
+        let most = if self.profile.bursts { crate::burst::GSO_MAX } else { u64::from(mss) };
+        let goal = if half > 0 { most.min(half) } else { most };
+        let mss = u64::from(mss);
+        (goal - goal % mss).max(mss)
+    }
+
+    /// The memory that is taken (`sk_wmem_queued`). What is selectively acknowledged has been
+    /// merged into its neighbours (`tcp_shift_skb_data`).
+    fn memory(&self) -> u64 {
+        let (out, sacked) = (u64::from(self.board.packets_out()), u64::from(self.board.sacked_out));
+        let handed = self.room.handed.len() as u64 * out.saturating_sub(sacked) / out.max(1);
+        let buffers = handed + self.room.laid.len() as u64;
+        self.snd.buffered() + buffers * self.profile.segment_overhead
+    }
+
+    /// What more the buffer that is being written would take.
+    fn left_in_tail(&self, goal: u64) -> u64 {
+        let laid = &self.room.laid;
+        let start = match laid.len() {
+            0 => return 0,
+            1 => self.snd.nxt,
+            count => laid[count - 2],
+        };
+        (start + goal).saturating_sub(self.snd.written())
+    }
+
+    /// Lays up to `bytes` into the buffer that is being written, or into a new one; returns how
+    /// many. None, if there is no room.
+    fn lay(&mut self, bytes: u64, goal: u64) -> u64 {
+        let mut left = self.left_in_tail(goal);
+        if left == 0 {
+            if self.memory() >= self.room.limit {
+                return 0;
+            }
+            self.restart_after_idle();
+            self.room.laid.push_back(self.snd.written());
+            left = goal;
+        }
+        let some = left.min(bytes);
+        self.snd.extend(some);
+        if let Some(end) = self.room.laid.back_mut() {
+            *end += some;
+        }
+        some
+    }
+
+    /// Takes in up to `bytes`, and returns how many.
+    pub(crate) fn append(&mut self, bytes: u64) -> u64 {
+        let goal = self.buffer_goal(self.current_mss());
+        let mut taken = 0;
+        while taken < bytes {
+            match self.lay(bytes - taken, goal) {
+                0 => break,
+                some => taken += some,
+            }
+        }
+        taken
+    }
+
+    /// An application that pours writes until there is no room.
+    pub(crate) fn fill(&mut self) {
+        if !self.snd.pouring || self.snd.short_of_room || !self.state.is_synchronized() {
+            return;
+        }
+        self.check_app_limited();
+        while self.write_once() {}
+        self.snd.short_of_room = true;
+    }
+
+    /// One write of an application that pours, which hands down full buffers as it goes: so there
+    /// is room again in the one being written. Returns whether all was taken.
+    fn write_once(&mut self) -> bool {
+        let mut left = WRITE;
+        while left > 0 {
+            let goal = self.buffer_goal(self.current_mss());
+            let some = self.lay(left, goal);
+            left -= some;
+            if some == 0 || left == 0 {
+                self.room.pushed = self.snd.written();
+                self.push_pending();
+            } else if self.left_in_tail(goal) == 0 {
+                self.push_full_buffer();
+            }
+            if some == 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A full buffer is pushed as far as it may go if more than half a window was written since
+    /// the last time, or else, if it is the next to be sent, by one burst.
+    fn push_full_buffer(&mut self) {
+        if self.snd.written() - self.room.pushed > self.snd.max_window / 2 {
+            self.room.pushed = self.snd.written();
+            self.push_pending();
+        } else if self.room.laid.len() == 1 {
+            self.write_transmit(true, Push::One);
+        }
+    }
+
+    /// Linux `tcp_new_space`: whether a writer that waits for room has some again.
+    pub(crate) fn has_room_again(&mut self) -> bool {
+        if u64::from(self.board.in_flight()) < self.cwnd_segments() {
+            self.grow_room();
+        }
+        let limit = self.room.limit;
+        // Without what the buffers cost there would be room, or else there is none.
+        if self.snd.buffered() > limit / 3 * 2 {
+            return false;
+        }
+        let memory = self.memory();
+        limit.saturating_sub(memory) >= memory / 2 && memory < limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Args;
+
+    use super::*;
+    use crate::state::State;
+    use crate::{Config, Profile};
+
+    fn connection(cc: &str, send_buffer: Option<u64>) -> Connection {
+        let kind = crate::cc::kinds::find(cc).unwrap();
+        let cc = (kind.build)(&Args::defaults(kind.params));
+        let mut config = Config::new(Profile::linux(), cc);
+        config.send_buffer = send_buffer;
+        let mut tcp = Connection::passive(config);
+        tcp.state = State::Established;
+        (tcp.window.mss, tcp.window.segment, tcp.wire.mss_clamp) = (1_448, 1, 1_460);
+        (tcp.snd.una, tcp.snd.nxt, tcp.snd.max) = (1, 1, 1);
+        tcp.init_room();
+        tcp
+    }
+
+    /// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are 2048, and an `skb` besides.
+    #[test]
+    fn there_is_room_for_two_windows_or_three_with_bbr() {
+        for (cc, cwnd, want) in [("reno", 10, 46_080), ("bbr", 10, 69_120), ("reno", 50, 230_400)] {
+            let mut tcp = connection(cc, None);
+            tcp.window.cwnd = cwnd;
+            tcp.grow_room();
+            assert_eq!(tcp.room.limit, want, "{cc} {cwnd}");
+        }
+        let mut fixed = connection("reno", Some(64_000));
+        fixed.grow_room();
+        assert_eq!(fixed.room.limit, 128_000);
+    }
+
+    /// 45 segments fill a buffer, and a second one may be begun below the limit.
+    #[test]
+    fn the_limit_is_overstepped_by_less_than_a_buffer() {
+        let mut tcp = connection("reno", Some(40_000));
+        assert_eq!(tcp.append(1_000_000), 2 * 65_160);
+        assert_eq!(tcp.memory(), 2 * (65_160 + 1_280));
+        assert_eq!(tcp.append(1), 0);
+        assert_eq!(tcp.room.head_end(), Some(65_161));
+    }
+
+    /// `sk_stream_is_writeable`: half as much as is taken must be free.
+    #[test]
+    fn a_writer_is_told_when_a_third_is_free() {
+        let mut tcp = connection("reno", Some(48_000));
+        for (bytes, want) in [(62_720, true), (1, false)] {
+            tcp.append(bytes);
+            assert_eq!(tcp.has_room_again(), want, "{} taken", tcp.memory());
+        }
+    }
+}
