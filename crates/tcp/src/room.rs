@@ -8,6 +8,9 @@
 //! less memory is taken than is allowed, so the limit is overstepped by up to one. A writer that
 //! found no room is told when a third of the limit is free, and the limit itself grows only if
 //! then the congestion window is not full: for the lack of data, that is.
+//!
+//! Difference: buffers of which a part is acknowledged selectively or sent again are neither split
+//! nor merged; what is acknowledged selectively costs nothing beyond its payload.
 
 use std::collections::VecDeque;
 

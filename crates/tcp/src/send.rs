@@ -123,6 +123,7 @@ impl Connection {
     pub(crate) fn init_send_buffer(&mut self) {
         if self.is_bsd() {
             self.snd.capacity = self.fixed_send_buffer.unwrap_or(self.profile.send_buffer);
+            self.bsd_grow_send_buffer();
         } else {
             self.init_room();
         }
@@ -156,6 +157,9 @@ impl Connection {
     /// (Linux `sk_stream_is_writeable`). Returns whether there is something new to send.
     #[inline]
     pub(crate) fn check_room(&mut self) -> bool {
+        if self.is_bsd() && self.snd.pouring {
+            self.bsd_grow_send_buffer();
+        }
         if !self.snd.short_of_room || !self.has_room() {
             return false;
         }
@@ -170,6 +174,7 @@ impl Connection {
 
     fn has_room(&mut self) -> bool {
         if self.is_bsd() {
+            self.step_send_buffer();
             let buffered = self.snd.buffered();
             buffered + buffered / 2 <= self.snd.capacity
         } else {

@@ -9,9 +9,13 @@ fn pfifo() -> Value {
 
 /// One download over 1 Mbit/s that is told to stop at `stop_ms`, in a trial of 20 s.
 fn stopped_download(stop_ms: u64) -> Value {
+    stopped_download_over(1.0, stop_ms)
+}
+
+fn stopped_download_over(mbit: f64, stop_ms: u64) -> Value {
     let mut bulk = app("a", "bulk", &json!({"direction": "down"}));
     bulk["stop_ns"] = json!(stop_ms * 1_000_000);
-    home(1.0, 1.0, &pfifo(), 10, &[bulk])
+    home(mbit, mbit, &pfifo(), 10, &[bulk])
 }
 
 #[test]
@@ -19,13 +23,13 @@ fn goodput_ends_when_its_flow_does() {
     // What waits in buffers goes on arriving for seconds, and would count as if it had come
     // in the second that the flow ran.
     let params = json!({"direction": "down", "duration": 1_000_000_000_u64});
-    let by_itself = home(1.0, 1.0, &pfifo(), 10, &[app("a", "bulk", &params)]);
-    for spec in [stopped_download(1_000), by_itself] {
+    let by_itself = home(0.3, 0.3, &pfifo(), 10, &[app("a", "bulk", &params)]);
+    for spec in [stopped_download_over(0.3, 1_000), by_itself] {
         let outcome = run(&spec);
         let row = [("flow", "a"), ("direction", "down")];
         let of = |column| number(&outcome, "flows", &row, column);
-        assert!(of("bytes_received") > 2.0 * 125_000.0, "the buffers did not outlast the flow");
-        assert!(of("goodput_mbit") > 0.5, "{}", of("goodput_mbit"));
+        assert!(of("bytes_received") > 2.0 * 37_500.0, "the buffers did not outlast the flow");
+        assert!(of("goodput_mbit") > 0.15, "{}", of("goodput_mbit"));
         assert!(of("goodput_mbit") <= of("throughput_mean_mbit"), "{}", of("goodput_mbit"));
     }
 }
