@@ -6,9 +6,10 @@ its trial, the varied conditions and the seed. Units are in the columns' names.
 
 from __future__ import annotations
 
+import copy
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ class Results:
     `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
     `tcp_series`, `summary` and `trials` are polars frames; `table(name)` gives any of them.
     """
+
+    _only: frozenset[str] | None = None
 
     def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self._folder = Folder(path)
@@ -93,8 +96,25 @@ class Results:
     def table(self, name: str) -> pl.DataFrame:
         """A table by name; raises `RequestError` if there is none."""
         if name not in self._frames:
-            self._frames[name] = _collected(self.scan(name))
+            self._frames[name] = _collected(self._narrow(self.scan(name)))
         return self._frames[name]
+
+    def height(self, name: str) -> int:
+        """How many rows a table has, without reading them."""
+        import polars as pl
+
+        return int(_collected(self._narrow(self.scan(name)).select(pl.len())).item())
+
+    def narrowed(self, trials: Collection[str]) -> Results:
+        """The same results of some trials only: nothing of the others is read."""
+        some = copy.copy(self)
+        some._only, some._frames, some.memo = frozenset(trials), {}, {}
+        return some
+
+    def _narrow(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        import polars as pl
+
+        return frame if self._only is None else frame.filter(pl.col("trial").is_in(self._only))
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A table as a query over its files, for more rows than memory holds.

@@ -76,5 +76,5 @@ def save(drawings: list[Drawing], folder: Path) -> list[Path]:
 
 
 def _applies(chosen: Figure, results: Results) -> bool:
-    present = all(name in results.tables and results.table(name).height for name in chosen.tables)
+    present = all(name in results.tables and results.height(name) for name in chosen.tables)
     return present and chosen.applies(results)

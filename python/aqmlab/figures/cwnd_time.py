@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aqmlab.figures import data
 from aqmlab.figures.drawing import Figure
-from aqmlab.figures.series import Series
+from aqmlab.figures.series import MOST_PLACES, Series
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +38,8 @@ def _senders(results: Results) -> pl.DataFrame:
 
 
 def _applies(results: Results) -> bool:
-    return _senders(results).height > 0
+    shown, _, _ = data.examples(results, MOST_PLACES)
+    return _senders(shown).height > 0
 
 
 _SERIES = Series(

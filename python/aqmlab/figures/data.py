@@ -84,6 +84,26 @@ def _carrying(results: Results, name: str) -> pl.DataFrame:
     )
 
 
+def examples(results: Results, most: int) -> tuple[Results, list[str], list[str]]:
+    """The first trial of each queue at a few places, those places, and what is left out.
+
+    A table over time has thousands of rows a trial; only those that are drawn are read.
+    """
+    import polars as pl
+
+    trials = results.table("trials").select("trial").to_series()
+    labels = pl.DataFrame(
+        [(one, results.labels[one].place, results.labels[one].queue) for one in trials],
+        schema=["trial", "place_label", "queue_label"],
+        orient="row",
+    )
+    places, notes = chosen(labels, "place_label", most, "conditions")
+    first = labels.filter(pl.col("place_label").is_in(places)).unique(
+        ["place_label", "queue_label"], keep="first"
+    )
+    return results.narrowed(first["trial"].to_list()), places, notes
+
+
 def medians(frame: pl.DataFrame, columns: Sequence[str], *keys: str) -> pl.DataFrame:
     """The median of each column over seeds and copies, by `keys`."""
     import polars as pl

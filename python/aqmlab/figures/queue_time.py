@@ -31,8 +31,8 @@ def _draw(results: Results) -> Iterator[Drawing]:
     import polars as pl
     from matplotlib.lines import Line2D
 
-    frame = results.labelled("queue_series")
-    places, notes = data.chosen(frame, "place_label", MOST_PLACES, "conditions")
+    shown, places, notes = data.examples(results, MOST_PLACES)
+    frame = shown.labelled("queue_series")
     queues, more = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
     links = data.ordered(frame, "link")[:4]
     for place in places:

@@ -52,11 +52,13 @@ class Series:
         """One figure for each of a few conditions, one panel for each queue."""
         import polars as pl
 
-        frame = self.frame(results)
-        places, notes = data.chosen(frame, "place_label", MOST_PLACES, "conditions")
+        shown, places, notes = data.examples(results, MOST_PLACES)
+        frame = self.frame(shown)
         apps, more = data.chosen(frame, "app", data.MOST_APPS, "applications")
         for place in places:
             here = frame.filter(pl.col("place_label") == place)
+            if here.is_empty():
+                continue
             queues, rest = data.chosen(here, "queue_label", data.MOST_QUEUES, "queues")
             made, panels = grid(len(queues), 2, 2.2)
             for axes, queue in zip(panels, queues, strict=True):
