@@ -12,6 +12,7 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from aqmlab import engines, layers, places
 from aqmlab import seeds as seed_numbers
 from aqmlab import vary as variation
 from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.labels import condition_text
 from aqmlab.layers import Layer
 from aqmlab.resolve import Resolved, resolve, rtt_base_ms
 from aqmlab.scenario import Scenario, build
@@ -77,6 +79,11 @@ class Trial:
     seed: int
     spec: dict[str, Any]
     engine: str = "sim"
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The conditions as people write them."""
+        return {name: condition_text(value) for name, value in self.conditions.items()}
 
     @property
     def rtt_base_ms(self) -> dict[str, float]:

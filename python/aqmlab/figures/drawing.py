@@ -167,10 +167,15 @@ def line_style(index: int) -> Line:
 
 
 def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """One legend for all panels, below them."""
-    longest = max((len(label) for label in labels), default=1)
-    columns = max(1, min(len(labels), int(110 / (longest + 6))))
+    """One legend for all panels, below them: in one row if they fit, else in columns."""
+    columns = len(labels)
+    if sum(len(label) + _HANDLE for label in labels) > _ROW:
+        columns = max(1, int(_ROW / (max(map(len, labels)) + _HANDLE)))
     made.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
+
+
+_ROW, _HANDLE = 110, 6
+"""How many characters a row of the legend holds, and how many a line beside its name takes."""
 
 
 def plain_text(text: str) -> str:

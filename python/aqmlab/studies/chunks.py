@@ -39,7 +39,6 @@ def _chunks(results: Results) -> pl.DataFrame:
     noted = results.table("app_series").filter(pl.col("flow").is_in(streams))
     keys = [name for name in noted.columns if name not in ("metric", "value")]
     wide = noted.pivot(on="metric", index=keys, values="value", aggregate_function="first")
-    wide = wide.sort("trial", "flow", "t_s", maintain_order=True)
     spans = results.table("trials").select("trial", _second("from").fill_null(0.0), _second("to"))
     end_s = pl.col("to").fill_null(float("inf"))
     measured = wide.join(spans, on="trial", maintain_order="left").filter(

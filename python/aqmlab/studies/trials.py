@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from aqmlab.errors import suggestion
 from aqmlab.failures import RequestError
-from aqmlab.labels import condition_text
 
 if TYPE_CHECKING:
     from aqmlab.plan import Plan, Trial
@@ -36,7 +35,7 @@ class Trials:
         return [
             trial
             for trial in plan.trials
-            if all(condition_text(trial.conditions[name]) in wanted[name] for name in wanted)
+            if all(trial.texts[name] in wanted[name] for name in wanted)
         ]
 
 
@@ -48,7 +47,7 @@ def _check(plan: Plan, scenario: str, name: str, values: Sequence[str]) -> None:
     if name not in plan.conditions:
         problem = f"scenario {scenario}: nothing varies `{name}`"
         raise RequestError(problem, suggestion(name, plan.conditions))
-    known = dict.fromkeys(condition_text(trial.conditions[name]) for trial in plan.trials)
+    known = dict.fromkeys(trial.texts[name] for trial in plan.trials)
     for value in values:
         if value not in known:
             hint = f"there are {', '.join(known)}"

@@ -1,0 +1,49 @@
+"""The chunks of video streams, side by side."""
+
+import json
+
+import polars as pl
+from aqmlab.studies import chunks, draw
+
+METRICS = {"ar_mbit": 2.0, "rr_mbit": 1.0, "fetch_s": 0.5, "chunk_bytes": 125_000.0}
+
+
+class Results:
+    """Two trials of which the second by name comes first; only the middle is measured."""
+
+    def __init__(self):
+        self.memo = {}
+        self.manifest = {"apps": {"film": "dash", "call": "voip"}, "conditions": ["qdisc"]}
+        spec = json.dumps({"measure": {"from_ns": 10_000_000_000, "to_ns": 20_000_000_000}})
+        trials = {"trial": ["b", "a"], "qdisc": ["PIE", "FIFO"], "seed": [1, 1]}
+        rows = [
+            {"trial": trial, "qdisc": qdisc, "seed": 1, "flow": flow, "t_s": t_s}
+            | {"metric": metric, "value": value * t_s}
+            for trial, qdisc in (("b", "PIE"), ("a", "FIFO"))
+            for flow in ("film", "call")
+            for t_s in (5.0, 12.0, 14.0, 21.0)
+            for metric, value in METRICS.items()
+        ]
+        self.tables = {
+            "trials": pl.DataFrame({**trials, "spec": [spec, '{"measure": {}}']}),
+            "app_series": pl.DataFrame(rows),
+        }
+
+    def table(self, name):
+        return self.tables[name]
+
+
+def test_a_chunk_is_a_row_in_the_order_of_the_campaign_if_it_came_in_the_measured_time():
+    found = chunks.of(Results())
+    assert found["flow"].unique().to_list() == ["film"]
+    assert found.filter(trial="b")["t_s"].to_list() == [12.0, 14.0]
+    assert found.filter(trial="a")["t_s"].to_list() == [5.0, 12.0, 14.0, 21.0]  # measured from 0 on
+    assert found["qdisc"].unique(maintain_order=True).to_list() == ["PIE", "FIFO"]
+    assert found.row(0, named=True)["chunk_bytes"] == 12 * 125_000
+
+
+def test_medians_of_chunks_have_a_series_for_each_rate():
+    rows = draw.chunk_medians("film", {"AR": "ar_mbit", "RR": "rr_mbit"})(Results())
+    found = {(row["series"], row["qdisc"]): row["middle"] for row in rows.rows(named=True)}
+    assert found == {("AR", "PIE"): 26, ("AR", "FIFO"): 26, ("RR", "PIE"): 13, ("RR", "FIFO"): 13}
+    assert rows["qdisc"][0] == "PIE"
