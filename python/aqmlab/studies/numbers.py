@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.errors import suggestion
@@ -33,6 +34,19 @@ At = Mapping[str, str]
 NOWHERE: At = {}
 
 
+OVER_TIME = ("windows", "rtt", "tcp_series", "app_series", "queue_series")
+"""Tables with so many rows a trial that only those of the flow or link in question are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is read of a table: all of it, or the rows that have a value in a column."""
+
+    table: str
+    column: str = ""
+    value: str = ""
+
+
 class Numbers:
     """The numbers of a selection of trials, by condition; a condition names one trial a seed.
 
@@ -42,7 +56,8 @@ class Numbers:
 
     def __init__(self, results: Selection) -> None:
         self.results = results
-        self._parts: dict[tuple[str, ...], dict[tuple[Any, ...], pl.DataFrame]] = {}
+        self._parts: dict[tuple[_Read, tuple[str, ...]], dict[tuple[Any, ...], pl.DataFrame]] = {}
+        self._read: dict[_Read, pl.DataFrame] = {}
         self._primary: dict[str, set[str]] = {}
 
     @property
@@ -193,13 +208,14 @@ class Numbers:
     def _of(self, table: str, keys: Mapping[str, str], where: At) -> pl.DataFrame:
         """The rows of one flow (or link) under one condition."""
         wanted = {**keys, **{name: where[name] for name in sorted(where)}}
-        names = (table, *wanted)
+        read = _Read(table, *next(iter(keys.items()))) if table in OVER_TIME else _Read(table)
+        names = (read, tuple(wanted))
         if names not in self._parts:
-            self._parts[names] = self._parted(table, list(wanted))
+            self._parts[names] = self._parted(read, list(wanted))
         found = self._parts[names].get(tuple(wanted.values()))
         if found is None:
             self._refuse_unknown(keys.get("flow"), where)
-            return self._frame(table).clear()
+            return self._frame(read).clear()
         return found
 
     def _refuse_unknown(self, flow: str | None, where: At) -> None:
@@ -215,10 +231,10 @@ class Numbers:
             asked = ", ".join(f"{name} = {value}" for name, value in where.items())
             raise RequestError(f"there is no trial with {asked}", "does the claim name its trials?")
 
-    def _parted(self, table: str, names: list[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
+    def _parted(self, read: _Read, names: list[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
         import polars as pl
 
-        frame = self._frame(table)
+        frame = self._frame(read)
         for name in names:
             if name not in frame.columns:
                 raise RequestError(f"nothing varies `{name}`", suggestion(name, frame.columns))
@@ -227,8 +243,17 @@ class Numbers:
         as_text = frame.with_columns(frame[name].cast(pl.String) for name in names)
         return as_text.partition_by(names, as_dict=True, maintain_order=True)
 
-    def _frame(self, table: str) -> pl.DataFrame:
-        return chunks.of(self.results) if table == "chunks" else self.results.table(table)
+    def _frame(self, read: _Read) -> pl.DataFrame:
+        import polars as pl
+
+        if read.column:
+            if read not in self._read:
+                rows = self.results.scan(read.table).filter(pl.col(read.column) == read.value)
+                self._read[read] = rows.collect()
+            return self._read[read]
+        if read.table == "chunks":
+            return chunks.of(self.results)
+        return self.results.table(read.table)
 
     def _by_seed(
         self, rows: pl.DataFrame, column: str, what: str, *, empty: bool = False
