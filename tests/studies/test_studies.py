@@ -21,11 +21,17 @@ def test_what_figures_and_claims_need_can_be_run(name, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "paper", "least"),
-    [("kua2017", 0, 45), ("cumaranayagam2016", 1, 13), ("boerlage2016", 4, 49)],
+    [
+        ("kua2017", 0, 45),
+        ("cumaranayagam2016", 1, 13),
+        ("hoiland2015", 3, 8),
+        ("boerlage2016", 4, 49),
+    ],
 )
 def test_every_numbered_claim_is_there(name, paper, least):
-    claims = studies.load(name).claims
-    assert [f"{paper}-{number:02}" for number in range(1, len(claims) + 1)] == list(claims)
+    # 3-02b is a further claim of the sentence that 3-02 is of.
+    claims = list(dict.fromkeys(claim.rstrip("b") for claim in studies.load(name).claims))
+    assert [f"{paper}-{number:02}" for number in range(1, len(claims) + 1)] == claims
     assert len(claims) >= least
 
 

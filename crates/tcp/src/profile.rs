@@ -264,6 +264,9 @@ profile! {
     /// The most that may wait in the host's own queue (`tcp_limit_output_bytes`); zero for a
     /// host that puts no bound on it.
     small_queue (bytes) = 1_048_576;
+    /// What may always wait there, in place of that most and of two bursts: how Linux 3.13 to
+    /// 3.18 understood `tcp_limit_output_bytes`; zero for hosts that do not.
+    small_queue_least (bytes) = 0;
 }
 
 impl Profile {
@@ -281,6 +284,7 @@ impl Profile {
             push_acks: false,
             bursts: false,
             receive_buffer: 87_380,
+            small_queue_least: 131_072,
             ..Self::linux()
         }
     }

@@ -3,7 +3,8 @@
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
 //! (`tcp_update_pacing_rate`): two bursts or a millisecond of the rate at which the window is
 //! being spread over the round trip, twice that rate in slow start and 1.2 times later, and
-//! never more than `tcp_limit_output_bytes` unless the connection paces.
+//! never more than `tcp_limit_output_bytes` unless the connection paces. Linux 3.13 to 3.18
+//! (`tcp_write_xmit` of 3.14) let as much as that wait, or a millisecond of the rate if it is more.
 
 use aqmlab_core::Bytes;
 
@@ -76,6 +77,10 @@ impl Connection {
         if most == 0 {
             return None;
         }
+        let least = self.profile.small_queue_least;
+        if least > 0 {
+            return Some(least.max(self.rate_below() >> 10));
+        }
         let burst = self.burst_goal(self.window.mss);
         let wanted = (2 * burst * SEGMENT_MEMORY).max(self.rate_below() >> 10);
         Some(if self.cc.pacing_rate().is_some() { wanted } else { wanted.min(most) })
@@ -128,6 +133,19 @@ mod tests {
         assert_eq!(tcp.small_queue(), Some(289_600_000 >> 10));
         tcp.window.cwnd = 1_000_000;
         assert_eq!(tcp.small_queue(), Some(1 << 20));
+    }
+
+    #[test]
+    fn linux_3_17_lets_so_much_wait_and_not_so_little() {
+        let mut tcp = connection(Profile::linux_3_17());
+        assert_eq!(tcp.small_queue(), Some(131_072));
+        let clock = tcp.clock;
+        tcp.rtt.sample(Duration::from_millis(1), 0, 1, &clock);
+        tcp.window.mss = 1_448;
+        tcp.window.segment = 1;
+        (tcp.window.cwnd, tcp.window.ssthresh) = (1_000, 1_000);
+        // 1.2 windows of 1.448 MB in a millisecond are 1737.6 MB/s, of which a 1024th.
+        assert_eq!(tcp.small_queue(), Some(1_737_600_000 >> 10));
     }
 
     #[test]

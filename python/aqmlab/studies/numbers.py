@@ -166,6 +166,13 @@ class Numbers:
         """The state of a queue over time, from `queue_series`: "backlog_packets"."""
         return self._points(self._of("queue_series", {"link": link}, at), column)
 
+    def gauge(
+        self, link: str, gauge: str, at: At = NOWHERE, span: Span | None = None, take: Take = "mean"
+    ) -> BySeed:
+        """What a link showed of itself over time, from `queue_gauges`: "drop_probability"."""
+        rows = statistic.within(self._of("queue_gauges", {"link": link, "gauge": gauge}, at), span)
+        return self._taken(rows, "value", lambda own: statistic.of(own["value"], take))
+
     def chunks(
         self,
         flow: str,

@@ -1,0 +1,1 @@
+"""Høiland-Jørgensen, Hurtig and Brunstrom (2015)."""
