@@ -53,10 +53,6 @@ class Dataset:
         """Whether a trial is finished."""
         return trial.index in self._recorded[trial.index // CHUNK]
 
-    def __len__(self) -> int:
-        """How many trials are finished."""
-        return sum(map(len, self._recorded))
-
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Within, trials can be kept; chunks are sealed beside what else is done."""
@@ -104,7 +100,7 @@ class Dataset:
         return None if self._is_sealed(chunk) else self._finished(chunk)
 
     def _finished(self, chunk: int) -> Finished:
-        trials = [one for one in self.chunks[chunk] if one.index in self._recorded[chunk]]
+        trials = [one for one in self.chunks[chunk] if self.has(one)]
         return Finished(self._folder, trials, self._columns)
 
     def _recorded_in(self, chunk: int) -> set[int]:
@@ -119,13 +115,13 @@ class Dataset:
 
     def _seal(self, chunk: int) -> None:
         """Writes the tables of what is finished in a chunk; with all of it, parts are removed."""
-        finished = self._finished(chunk)
+        trials = [one for one in self.chunks[chunk] if self.has(one)]
         before = _read(self._folder.chunk_path(TRIALS, chunk), ["trial"])
-        names = [one.id for one in finished.trials]
-        if before is None or before["trial"].to_pylist() != names:
-            finished.write(chunk)
+        # Of a chunk that is in the tables, some parts may be gone already.
+        if before is None or before["trial"].to_pylist() != [one.id for one in trials]:
+            self._finished(chunk).write(chunk)
         if self.is_full(chunk):
-            self._folder.remove_parts(one.index for one in finished.trials)
+            self._folder.remove_parts([one.index for one in trials])
 
     def _wait(self) -> None:
         if self._sealing is not None:

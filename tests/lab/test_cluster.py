@@ -59,8 +59,9 @@ class Dask:
 
 
 @pytest.fixture
-def dask(tmp_path):
+def dask(tmp_path, monkeypatch):
     """A cluster with two workers."""
+    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
     folder = tmp_path / "dask"
     folder.mkdir()
     started = Dask(folder)
@@ -117,8 +118,9 @@ def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
     assert load(folder).complete
 
 
-def test_another_build_is_refused(tmp_path):
+def test_another_build_is_refused(tmp_path, monkeypatch):
     other = tmp_path / "other.py"
+    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
     other.write_text("from aqmlab import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
     started = Dask(tmp_path)
     try:
@@ -138,6 +140,7 @@ def test_another_build_that_joins_late_is_refused():
 
 def test_a_cluster_without_workers_is_not_waited_for_forever(tmp_path, monkeypatch):
     monkeypatch.setattr(clusters, "_FIRST_WORKER_S", 0.2)
+    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
     alone = Dask(tmp_path)
     try:
         with pytest.raises(RequestError, match="no worker has joined"):
@@ -182,6 +185,20 @@ def test_the_ways_to_start_one_are_told(capsys):
         assert "--cluster" in told and told.splitlines()[-1] in everything
     assert status_of(["cluster", "slrm"]) == 2
     assert "did you mean `slurm`?" in capsys.readouterr().err
+
+
+def test_what_kubernetes_is_told_fits_together(capsys):
+    import yaml
+
+    assert status_of(["cluster", "kubernetes"]) == 0
+    text = capsys.readouterr().out
+    cluster = yaml.safe_load(text.partition("<<'YAML'\n")[2].partition("\nYAML\n")[0])
+    scheduler = cluster["spec"]["scheduler"]
+    ports = {one["name"] for one in scheduler["spec"]["containers"][0]["ports"]}
+    assert {one["targetPort"] for one in scheduler["service"]["ports"]} == ports
+    name = cluster["metadata"]["name"]
+    assert scheduler["service"]["selector"]["dask.org/cluster-name"] == name
+    assert f"service/{name}-scheduler" in text and f"delete daskcluster {name}" in text
 
 
 @pytest.mark.parametrize("where", ["local", "ssh", "slurm"])

@@ -129,3 +129,23 @@ def test_a_folder_of_the_earlier_layout_is_read_and_not_run(tmp_path, home_resul
     (folder / "manifest.json").write_text(json.dumps({**manifest, "complete": False}))
     with pytest.raises(RequestError, match="an unfinished campaign of an earlier version"):
         load(folder)
+
+
+def test_a_chunk_whose_trials_were_half_removed_is_whole(tmp_path, small_chunks, monkeypatch):
+    specs = grid(queues=("pfifo",), seeds=range(1, 7))
+    specs.append(({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="crash once", seed=9)))
+    folder = tmp_path / "out"
+
+    def remove_one(self, indices):
+        self.part_path(next(iter(indices))).unlink(missing_ok=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("aqmlab.store.Folder.remove_parts", remove_one)
+        campaigns.run(campaign_of(specs), folder, jobs=1)
+    assert len(list(folder.glob("trials/*.zip"))) == 3 + 2
+    assert load(folder).trials.height == 6
+
+    (tmp_path / "mended").touch()
+    assert campaigns.run(campaign_of(specs), folder, jobs=1).run == 1
+    campaigns.run(campaign_of(specs), tmp_path / "fresh", jobs=1)
+    assert bytes_of(folder) == bytes_of(tmp_path / "fresh")

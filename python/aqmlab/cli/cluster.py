@@ -12,9 +12,9 @@ Where = Annotated[
 ]
 
 _HEAD = """\
-# Everywhere: this very build of aqmlab, with Dask, where workers run. A build is a wheel:
-#   pip wheel --no-deps --wheel-dir dist .          # here, in aqmlab's sources
-#   pip install 'aqmlab[dask] @ file:///PATH/TO/dist/WHEEL.whl'     # on each machine
+# The same build of aqmlab, with Dask, on each machine, this one too. A build is a wheel:
+#   pip wheel --no-deps --wheel-dir dist .                       # once, in aqmlab's sources
+#   pip install 'aqmlab[dask] @ file:///PATH/TO/dist/WHEEL.whl'  # everywhere
 # A worker runs a trial per thread, and needs about 200 MB; it needs no disk in common with you.
 # Whoever reaches a scheduler can run programs there: keep it in a network that you trust.
 """
@@ -33,8 +33,8 @@ dask ssh --nworkers 8 --nthreads 1 --remote-python /opt/aqmlab/bin/python HOST1 
 aqmlab run SCENARIO --cluster tcp://HOST1:8786
 """,
     "slurm": """\
-# On Slurm: save as aqmlab.sbatch, then `sbatch aqmlab.sbatch`. The file of the scheduler lies in a
-# folder that all nodes share. A job that ran out of time goes on with the same sbatch.
+# On Slurm: save what follows as aqmlab.sbatch in a folder that all nodes share, then
+# `sbatch aqmlab.sbatch`. What a job that ran out of time left, the same sbatch goes on with.
 #!/bin/bash
 #SBATCH --job-name=aqmlab --time=02:00:00
 #SBATCH --ntasks=65 --cpus-per-task=1 --mem-per-cpu=1G
