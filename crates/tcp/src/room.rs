@@ -8,9 +8,6 @@
 //! less memory is taken than is allowed, so the limit is overstepped by up to one. A writer that
 //! found no room is told when a third of the limit is free, and the limit itself grows only if
 //! then the congestion window is not full: for the lack of data, that is.
-//!
-//! Difference: buffers of which a part is acknowledged selectively or sent again are neither split
-//! nor merged; what is acknowledged selectively costs nothing beyond its payload.
 
 use std::collections::VecDeque;
 
@@ -102,11 +99,13 @@ impl Connection {
         (goal - goal % mss).max(mss)
     }
 
-    /// The memory that is taken (`sk_wmem_queued`). What is selectively acknowledged has been
-    /// merged into its neighbours (`tcp_shift_skb_data`).
+    /// The memory that is taken (`sk_wmem_queued`).
     fn memory(&self) -> u64 {
-        let (out, sacked) = (u64::from(self.board.packets_out()), u64::from(self.board.sacked_out));
-        let handed = self.room.handed.len() as u64 * out.saturating_sub(sacked) / out.max(1);
+        let handed = if self.board.sacked_out + self.board.retrans_out == 0 {
+            self.room.handed.len() as u64
+        } else {
+            self.board.buffers(self.room.handed.iter().copied())
+        };
         let buffers = handed + self.room.laid.len() as u64;
         self.snd.buffered() + buffers * self.profile.segment_overhead
     }

@@ -206,6 +206,31 @@ impl Scoreboard {
         self.first + self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
+    /// The buffers (`skb`) that what is outstanding takes, given the `ends` of those that were
+    /// handed down: one of which a part was selectively acknowledged or sent again has been split
+    /// into its segments, and such neighbours as are selectively acknowledged have been merged
+    /// (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    pub(crate) fn buffers(&self, ends: impl Iterator<Item = u64>) -> u64 {
+        let (mut count, mut in_run, mut at) = (0, false, 0);
+        for end in ends {
+            let from = at;
+            while self.queue.get(at).is_some_and(|sent| sent.end() <= end) {
+                at += 1;
+            }
+            let parts = self.queue.range(from..at);
+            if parts.clone().all(|sent| sent.flags & (SACKED | ANY_RETRANS) == 0) {
+                count += 1;
+                in_run = false;
+                continue;
+            }
+            for sent in parts {
+                count += u64::from(!(in_run && sent.is(SACKED)));
+                in_run = sent.is(SACKED);
+            }
+        }
+        count
+    }
+
     /// Adds a segment just transmitted.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
