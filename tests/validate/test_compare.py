@@ -137,6 +137,11 @@ def _light_cells() -> dict[str, grid.Cell]:
     return {cell.name: cell for cell in (*known, *few[::3])}
 
 
+def _least_kept(cells: int) -> float:
+    level = spread.LEVEL
+    return level - 3 * math.sqrt(level * (1 - level) / cells)
+
+
 def test_over_the_grid_the_simulator_keeps_bounds_against_itself_that_excuse_little() -> None:
     cells = _light_cells()
     assert len(cells) >= 50
@@ -148,9 +153,12 @@ def test_over_the_grid_the_simulator_keeps_bounds_against_itself_that_excuse_lit
     ours, _ = compare._run_all(engines.simulator(), cells, keys, 2)
     comparison = compare.Comparison("sim", tuple(cases.cases_of(cells, kernel, ours, chosen)), {})
     assert comparison.accepted
-    # Of 19 in 20 cells that are within, chance leaves out more here and fewer there.
+    # Of 19 in 20 cells that are within, chance leaves out more here and fewer there: three
+    # standard deviations at most. The four metrics of a trial count for two that know nothing
+    # of each other.
     kept = [line.in_spread for line in comparison.lines]
-    assert min(kept) >= 0.80 and 0.87 <= statistics.mean(kept) < 1, kept
+    assert min(kept) >= _least_kept(len(cells)), kept
+    assert _least_kept(2 * len(cells)) <= statistics.mean(kept) < 1, kept
     for line in comparison.lines:
         assert line.spread_p50 is not None
         assert line.spread_p50 < (0.20 if line.metric.counts else 0.03), line
