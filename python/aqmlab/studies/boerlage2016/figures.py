@@ -178,7 +178,7 @@ FIGURES = (
     _time("25", "1", CODEL),
     _time("26", "1", FQ),
     _compared("27", LOWEST_TIER, _boxes(groups=("qdisc",)), "12/1 Mbit/s"),
-    _compared("28", OTHER_TIERS, _boxes("qdisc"), "the other tiers of the NBN"),
+    _compared("28", OTHER_TIERS, _boxes("qdisc"), "25/5 to 100/40 Mbit/s"),
     _beside("29", NARROW, _MORE_DOWN),
     _beside("30", UPLOADS, _MORE_UP),
     _medians("31", FIFO),
