@@ -264,6 +264,9 @@ impl Connection {
     /// that has at least doubled.
     #[inline]
     pub(crate) fn on_application_read(&mut self) {
+        if self.rwin.is_bsd && self.is_window_update_due() {
+            self.send_ack();
+        }
         if !self.delack.adaptive {
             return;
         }

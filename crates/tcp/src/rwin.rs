@@ -5,7 +5,8 @@
 //! `tcp_init_buffer_space`); FreeBSD 10.4 `tcp_output.c`.
 //!
 //! The application reads at once, so only what waits out of order takes room in the buffer, and
-//! what a segment has just brought while that segment is processed.
+//! what a segment has just brought while that segment is processed; on FreeBSD, whose queue of
+//! what is out of order is no part of the buffer, only the latter.
 //! Differences: the kernel's page accounting is replaced by
 //! [`crate::Profile::segment_overhead`] bytes a range and a seventeenth of that a segment, as
 //! Linux coalesces up to seventeen segments into one; and a full buffer never makes the
@@ -178,7 +179,7 @@ impl Connection {
         let held = self.held_memory();
         let rwin = &self.rwin;
         if rwin.is_bsd {
-            return rwin.buffer.min(rwin.clamp);
+            return rwin.buffer.saturating_sub(rwin.unread).min(rwin.clamp);
         }
         let allowed = rwin.window_in(rwin.buffer);
         let mut free = rwin.window_in(rwin.buffer.saturating_sub(held));
@@ -204,6 +205,18 @@ impl Connection {
             return free;
         }
         window
+    }
+
+    /// FreeBSD (`tcp_output`): the application has read, and no acknowledgement waits that could
+    /// say so. An update is due for a fourth of the buffer, or two segments of a small one.
+    pub(crate) fn is_window_update_due(&self) -> bool {
+        let rwin = &self.rwin;
+        let mss = u64::from(self.window.mss);
+        let more = rwin.buffer.min(rwin.clamp).saturating_sub(rwin.open(self.rcv.nxt));
+        !self.delack.scheduled
+            && self.rcv.fin.is_none()
+            && more >= 2 * mss
+            && (more >= rwin.buffer / 4 || rwin.buffer <= 8 * mss)
     }
 
     /// The window to offer in a segment that is about to be sent: never one that takes back

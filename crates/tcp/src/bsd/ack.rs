@@ -20,14 +20,18 @@ impl Connection {
         }
         let prior = self.rate.delivered;
         let mut draft = Draft::new();
-        let sack_changed = self.bsd_tag(header, &mut draft);
+        if self.wire.sack {
+            self.bsd_note_sacks(header, &mut draft);
+        }
         if header.ack > self.snd.una {
-            self.bsd_new_ack(header, sack_changed, &mut draft, prior);
+            self.bsd_new_ack(header, &mut draft, prior);
+        } else if header.payload == 0
+            && u64::from(header.window) == self.snd.wnd
+            && !header.flags.has(TcpFlags::FIN)
+        {
+            self.bsd_duplicate();
         } else {
-            let same_window = u64::from(header.window) == self.snd.wnd || self.wire.sack;
-            if header.payload == 0 && same_window && !header.flags.has(TcpFlags::FIN) {
-                self.bsd_duplicate(sack_changed);
-            }
+            self.bsd.dup_acks = 0;
         }
         self.update_send_window(header);
         if self.snd.wnd > 0 && self.timers.alarm == Alarm::Persist && self.board.is_empty() {
@@ -50,30 +54,27 @@ impl Connection {
         self.bsd.congested = true;
     }
 
-    /// Tags what is selectively acknowledged; returns whether there was news.
-    fn bsd_tag(&mut self, header: &TcpHeader, draft: &mut Draft) -> bool {
-        if header.sack.is_empty() || !self.wire.sack {
-            return false;
-        }
+    /// Takes in selective acknowledgements: as holes, by which losses are repaired, and as tags,
+    /// by which delivery rates are told.
+    fn bsd_note_sacks(&mut self, header: &TcpHeader, draft: &mut Draft) {
         let cached = self.board.cache;
-        let mut blocks = [(0, 0); 4];
-        let mut changed = false;
-        for (i, (start, end)) in header.sack.iter(header.ack).enumerate() {
-            let valid = start < end && start >= header.ack && end <= self.snd.max;
-            if valid && start > self.snd.una {
-                blocks[i] = (start, end);
-                fresh_parts(&cached, start, end, |from, to| {
-                    changed |= self.bsd_walk(from, to, draft);
-                });
+        let (mut valid, mut count) = ([(0, 0); 4], 0);
+        for (start, end) in header.sack.iter(header.ack) {
+            let above = start > self.snd.una && start > header.ack && start < end;
+            if above && end <= self.snd.max && count < valid.len() {
+                valid[count] = (start, end);
+                count += 1;
+                fresh_parts(&cached, start, end, |from, to| self.bsd_walk(from, to, draft));
             }
         }
-        blocks.sort_unstable();
-        self.board.cache = blocks;
-        changed
+        self.bsd.holes.update(self.snd.una, header.ack, &valid[..count]);
+        if count > 0 {
+            valid.sort_unstable();
+            self.board.cache = valid;
+        }
     }
 
-    fn bsd_walk(&mut self, start: u64, end: u64, draft: &mut Draft) -> bool {
-        let mut changed = false;
+    fn bsd_walk(&mut self, start: u64, end: u64, draft: &mut Draft) {
         let mut id = self.board.id_at(start);
         while self.board.holds(id) {
             let sent = *self.board.get(id);
@@ -84,25 +85,20 @@ impl Connection {
                 if sent.is(RETRANS) {
                     self.board.get_mut(id).flags &= !RETRANS;
                     self.board.retrans_out -= 1;
-                    self.bsd.rexmit_bytes -= u64::from(sent.len);
                 }
                 self.board.set_sacked(id);
                 self.rate.delivered += 1;
                 self.rate.on_delivered(self.board.get_mut(id), draft);
-                changed = true;
             }
             id += 1;
         }
-        changed
     }
 
-    /// A duplicate acknowledgement, perhaps.
-    fn bsd_duplicate(&mut self, sack_changed: bool) {
+    /// A duplicate acknowledgement: one that says nothing new, not even of the window. Whether
+    /// it has news by SACK does not matter before FreeBSD 10.4.
+    fn bsd_duplicate(&mut self) {
         self.stats.dup_acks += 1;
-        if self.wire.sack && !sack_changed {
-            return;
-        }
-        if self.timers.alarm != Alarm::Retransmit && !self.bsd.recovering {
+        if self.timers.alarm != Alarm::Retransmit {
             self.bsd.dup_acks = 0;
             return;
         }
@@ -126,9 +122,11 @@ impl Connection {
             window.cwnd = (window.cwnd + mss).min(window.clamp);
             return;
         }
-        let fack = self.board.highest_sack(self.snd.una);
-        let flight = self.snd.nxt.saturating_sub(fack) + self.bsd.rexmit_bytes;
-        if flight < window.ssthresh {
+        // Below nothing, where going back has not come to the highest block, it counts as much:
+        // `awnd` is signed, and `snd_ssthresh` is not.
+        let holes = &self.bsd.holes;
+        let flight = (self.snd.nxt + holes.repeated).checked_sub(holes.highest);
+        if flight.is_some_and(|flight| flight < window.ssthresh) {
             window.cwnd = (window.cwnd + mss).min(window.ssthresh);
         }
     }
@@ -188,35 +186,27 @@ impl Connection {
     }
 
     /// Something was acknowledged cumulatively.
-    fn bsd_new_ack(
-        &mut self,
-        header: &TcpHeader,
-        sack_changed: bool,
-        draft: &mut Draft,
-        prior: u64,
-    ) {
+    fn bsd_new_ack(&mut self, header: &TcpHeader, draft: &mut Draft, prior: u64) {
         let acked = header.ack - self.snd.una;
         self.stats.bytes_acked += acked;
-        self.bsd.dup_acks = u32::from(sack_changed);
-        self.bsd_check_spurious_timeout();
-        let rtt = self.bsd_measure(header);
         self.snd.una = header.ack;
         self.bsd_remove(draft);
         self.snd.nxt = self.snd.nxt.max(self.snd.una);
         self.snd.wnd = self.snd.wnd.saturating_sub(acked);
+        if self.bsd.recovering && header.ack < self.bsd.recover {
+            self.bsd_partial_ack(acked);
+        } else if self.bsd.recovering {
+            self.bsd_leave_recovery();
+        }
+        self.bsd.dup_acks = 0;
+        self.bsd_check_spurious_timeout();
+        let rtt = self.bsd_measure(header);
         if self.snd.una == self.snd.max {
             self.timers.stop_transmit();
         } else if self.timers.alarm != Alarm::Persist {
             self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
         }
         let was_reducing = self.bsd.recovering || self.bsd.congested;
-        if self.bsd.recovering {
-            if header.ack < self.bsd.recover {
-                self.bsd_partial_ack(acked);
-            } else {
-                self.bsd_leave_recovery();
-            }
-        }
         self.bsd_control(acked, prior, rtt, draft, was_reducing);
         if was_reducing && self.snd.una >= self.bsd.recover {
             self.bsd.recovering = false;
@@ -239,7 +229,6 @@ impl Connection {
             }
             if sent.is(RETRANS) {
                 self.board.retrans_out -= 1;
-                self.bsd.rexmit_bytes -= u64::from(sent.len);
             }
             self.rate.on_delivered(&mut sent, draft);
             self.board.pop();
@@ -300,7 +289,7 @@ impl Connection {
         if self.wire.sack {
             let segments = if acked / mss >= 2 { 2 } else { 1 };
             let new_data = self.snd.nxt.saturating_sub(self.bsd.new_data_from);
-            let cwnd = self.bsd.rexmit_bytes + new_data + segments * mss;
+            let cwnd = self.bsd.holes.repeated + new_data + segments * mss;
             self.window.cwnd = cwnd.min(self.window.ssthresh);
             self.bsd_output();
             return;

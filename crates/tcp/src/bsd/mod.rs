@@ -1,13 +1,14 @@
 //! FreeBSD 10's sender: counting in bytes, SACK recovery by holes, go-back-N after a timeout.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`,
-//! `tcp_timer.c`.
+//! `tcp_timer.c`; what counts as a duplicate acknowledgement is that of 9.3 to 10.2.
 //!
-//! Differences: what is retransmitted keeps the boundaries that it was first sent with; a
-//! closed window is probed as Linux does, by an old number rather than by a byte beyond the
-//! window; and the host cache is empty.
+//! Differences: what is sent again is made of whole segments as they were first sent, as many as
+//! fit into one; a closed window is probed as Linux does, by an old number rather than by a byte
+//! beyond the window; and the host cache is empty.
 
 mod ack;
+mod holes;
 mod output;
 mod timer;
 
@@ -26,8 +27,8 @@ pub(crate) struct Bsd {
     pub(crate) recover: u64,
     /// Segments sent by limited transmit for the duplicates seen so far.
     pub(crate) limited: u32,
-    /// Bytes retransmitted in this recovery and not yet acknowledged (`sack_bytes_rexmit`).
-    pub(crate) rexmit_bytes: u64,
+    /// What selective acknowledgements have left out.
+    pub(crate) holes: holes::Holes,
     /// What was sent when recovery began (`sack_newdata`).
     pub(crate) new_data_from: u64,
     /// Timeouts, or probes of a closed window, in a row (`t_rxtshift`).

@@ -1,8 +1,11 @@
 //! Sending: `tcp_output`.
 
+use std::ops::Range;
+
+use super::holes::Hole;
 use crate::cc::CcEvent;
 use crate::connection::{Alarm, Connection};
-use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED};
+use crate::scoreboard::{EVER_RETRANS, RETRANS, SACKED};
 
 impl Connection {
     /// Sends what may be sent: holes first, then what a timeout goes back over, then new data.
@@ -15,75 +18,55 @@ impl Connection {
             self.bsd_restart_after_idle();
         }
         self.bsd_grow_send_buffer();
-        loop {
-            if self.is_paced()
-                || !(self.bsd_send_hole() || self.bsd_go_back() || self.bsd_send_new(idle))
-            {
-                break;
-            }
-        }
+        while !self.is_paced() && self.bsd_send_next(idle) {}
         self.bsd_keep_timer();
     }
 
-    /// Sends the next hole of the scoreboard; returns whether it did.
-    fn bsd_send_hole(&mut self) -> bool {
-        if !self.bsd.recovering || !self.wire.sack {
-            return false;
+    /// Sends one segment: of a hole, as long as there is one to repair, of what a timeout goes
+    /// back over, or a new one. Returns whether it did.
+    fn bsd_send_next(&mut self, idle: bool) -> bool {
+        if self.snd.nxt < self.snd.max {
+            self.snd.nxt = self.bsd.holes.skip(self.snd.nxt);
         }
-        let Some(id) = self.bsd_next_hole() else { return false };
-        let len = u64::from(self.board.get(id).len);
+        if self.bsd.recovering && self.wire.sack {
+            let hole = self.bsd.holes.next().filter(|hole| hole.next < self.bsd.recover);
+            if let Some(hole) = hole {
+                return self.bsd_send_hole(hole);
+            }
+        }
+        self.bsd_go_back() || self.bsd_send_new(idle)
+    }
+
+    fn bsd_send_hole(&mut self, hole: Hole) -> bool {
         let window = self.snd.wnd.min(self.window.cwnd);
-        if window.saturating_sub(self.bsd.rexmit_bytes) < len {
+        let room = window.saturating_sub(self.bsd.holes.repeated);
+        let from = self.board.id_at(hole.next);
+        let Some(end) = self.bsd_repeat(from, room, hole.end.min(self.bsd.recover)) else {
             return false;
+        };
+        for id in from..self.board.id_at(end) {
+            let sent = self.board.get_mut(id);
+            if sent.flags & (SACKED | RETRANS) == 0 {
+                sent.flags |= RETRANS;
+                self.board.retrans_out += 1;
+            }
         }
-        self.bsd_repeat(id);
-        let sent = self.board.get_mut(id);
-        sent.flags |= RETRANS;
-        self.board.retrans_out += 1;
-        self.bsd.rexmit_bytes += len;
+        self.bsd.holes.repeat(end);
         true
     }
 
-    /// The first segment below the highest selective acknowledgement that has neither arrived
-    /// nor been retransmitted in this recovery.
-    fn bsd_next_hole(&mut self) -> Option<u32> {
-        let limit = self.board.highest_sack(self.snd.una).min(self.bsd.recover);
-        let first = self.board.front_id()?;
-        let mut id = self.board.hint.filter(|id| self.board.holds(*id)).unwrap_or(first);
-        while self.board.holds(id) && self.board.get(id).seq < limit {
-            if self.board.get(id).flags & (SACKED | RETRANS | LOST) == 0 {
-                self.board.hint = Some(id);
-                return Some(id);
-            }
-            id += 1;
-        }
-        None
-    }
-
-    /// After a timeout, sends again from `snd_nxt` on, past what has arrived; returns whether
-    /// it sent something.
+    /// After a timeout, sends again from `snd_nxt` on; returns whether it sent something.
     fn bsd_go_back(&mut self) -> bool {
         if self.snd.nxt >= self.snd.max {
             return false;
         }
-        let mut id = self.board.id_at(self.snd.nxt);
-        while self.board.holds(id) && self.board.get(id).is(SACKED) {
-            self.snd.nxt = self.board.get(id).end();
-            id += 1;
+        let mut room = self.bsd_usable_window();
+        if self.snd.nxt <= self.snd.una && room > 0 {
+            room = u64::MAX;
         }
-        if !self.board.holds(id) {
-            self.snd.nxt = self.snd.max;
-            return false;
-        }
-        let sent = *self.board.get(id);
-        let window = self.snd.wnd.min(self.window.cwnd);
-        let offset = sent.seq - self.snd.una.min(sent.seq);
-        let head = sent.seq <= self.snd.una;
-        if window < offset + u64::from(sent.len) && !(head && window > 0) {
-            return false;
-        }
-        self.bsd_repeat(id);
-        self.snd.nxt = sent.end();
+        let from = self.board.id_at(self.snd.nxt);
+        let Some(end) = self.bsd_repeat(from, room, u64::MAX) else { return false };
+        self.snd.nxt = end;
         true
     }
 
@@ -112,32 +95,57 @@ impl Connection {
         true
     }
 
-    /// What the peer's window and ours leave for new data.
+    /// What the peer's window and ours leave for what is sent from `snd_nxt` on: beside
+    /// repairs, ours counts only what this recovery has sent.
     fn bsd_usable_window(&self) -> u64 {
         let offset = self.snd.nxt - self.snd.una;
-        if !self.bsd.recovering || self.bsd.rexmit_bytes == 0 {
+        let repeated = self.bsd.holes.repeated;
+        if !self.bsd.recovering || repeated == 0 {
             return self.snd.wnd.min(self.window.cwnd).saturating_sub(offset);
         }
-        let sent = self.snd.nxt.saturating_sub(self.bsd.new_data_from) + self.bsd.rexmit_bytes;
+        let sent = self.snd.nxt.saturating_sub(self.bsd.new_data_from) + repeated;
         let room = self.snd.wnd.saturating_sub(offset);
         room.min(self.window.cwnd.saturating_sub(sent))
     }
 
-    /// Sends a segment again.
-    pub(crate) fn bsd_repeat(&mut self, id: u32) {
-        let sent = *self.board.get(id);
-        let now = self.now();
+    /// Sends again, as one, the segment `from` and those after it that fit into one and end by
+    /// `limit`; returns their end, or `None` if there is no `room` even for the first.
+    pub(crate) fn bsd_repeat(&mut self, from: u32, room: u64, limit: u64) -> Option<u64> {
+        if !self.board.holds(from) || u64::from(self.board.get(from).len) > room {
+            return None;
+        }
+        let first = *self.board.get(from);
+        let (mut end, mut payload, mut control) = (first.end(), first.len, first.control());
+        let most = room.min(u64::from(self.window.mss)) as u32;
+        let mut after = from + 1;
+        while self.board.holds(after) {
+            let sent = self.board.get(after);
+            if payload + sent.len > most || sent.end() > limit {
+                break;
+            }
+            (end, payload) = (sent.end(), payload + sent.len);
+            control = control.with(sent.control());
+            after += 1;
+        }
         self.on_data_sent();
-        self.pace(u64::from(sent.len));
-        self.emit(sent.seq, sent.len, sent.control(), true);
+        self.pace(u64::from(payload));
+        self.emit(first.seq, payload, control, true);
         // Karn: a segment sent twice is not timed.
         self.bsd.timed = None;
-        let entry = self.board.get_mut(id);
-        entry.sent = now;
-        entry.flags |= EVER_RETRANS;
-        self.rate.on_sent(entry, false);
-        self.board.enlist(id);
+        self.bsd_note_repeated(from..after);
         self.bsd_start_timer();
+        Some(end)
+    }
+
+    fn bsd_note_repeated(&mut self, ids: Range<u32>) {
+        let now = self.now();
+        for id in ids {
+            let entry = self.board.get_mut(id);
+            entry.sent = now;
+            entry.flags |= EVER_RETRANS;
+            self.rate.on_sent(entry, false);
+            self.board.enlist(id);
+        }
     }
 
     fn bsd_start_timer(&mut self) {

@@ -57,14 +57,11 @@ impl Connection {
     }
 
     fn bsd_forget_sacks(&mut self) {
-        self.board.unmark_sacked();
+        self.bsd.holes.clear();
         for id in self.board.ids() {
             self.board.get_mut(id).flags &= !RETRANS;
         }
         self.board.retrans_out = 0;
-        self.board.clear_hints();
-        self.board.cache = [(0, 0); 4];
-        self.bsd.rexmit_bytes = 0;
     }
 
     pub(crate) fn bsd_set_persist(&mut self) {

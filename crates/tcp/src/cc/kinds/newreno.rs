@@ -24,8 +24,6 @@ const ABC_LIMIT: u64 = 2;
 struct NewReno {
     /// Acknowledged since the window last grew in congestion avoidance.
     counted: u64,
-    /// The highest byte sent so far: below it, a timeout is being gone back over.
-    highest: u64,
 }
 
 impl NewReno {
@@ -43,7 +41,6 @@ impl NewReno {
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let acked = Self::acknowledged(window, ack);
-        self.highest = self.highest.max(ack.snd_nxt);
         // FreeBSD still starts slowly where the window equals the threshold.
         if window.cwnd > window.ssthresh {
             self.counted += acked.min(ABC_LIMIT * window.segment);
@@ -57,8 +54,9 @@ impl CongestionControl for NewReno {
         }
         self.counted = 0;
         if ack.cwnd_limited {
-            // RFC 3465 §2.3: one segment an acknowledgement after a timeout.
-            let limit = if ack.snd_nxt < self.highest { 1 } else { ABC_LIMIT };
+            // RFC 3465 §2.3: one segment an acknowledgement while a timeout is gone back over.
+            let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
+            let limit = if goes_back { 1 } else { ABC_LIMIT };
             let growth = acked.min(limit * window.segment);
             window.cwnd = (window.cwnd + growth).min(window.clamp);
         }
@@ -95,12 +93,12 @@ mod tests {
         Window { cwnd, ssthresh, segment: MSS, mss: MSS as u32, clamp: 1 << 40 }
     }
 
-    fn ack(bytes: u64, snd_nxt: u64) -> Ack {
+    fn ack(bytes: u64, snd_nxt: u64, in_flight: u64) -> Ack {
         Ack {
             now: Instant::ZERO,
             acked: bytes,
             bytes,
-            in_flight: 0,
+            in_flight,
             prior_in_flight: 0,
             until_departure: aqmlab_core::Duration::ZERO,
             rtt: None,
@@ -121,11 +119,11 @@ mod tests {
     fn slow_start_counts_two_segments_an_ack_and_one_after_a_timeout() {
         let mut cc = fresh();
         let mut window = window(10 * MSS, u64::MAX);
-        cc.on_ack(&mut window, &ack(3 * MSS, 100 * MSS));
+        cc.on_ack(&mut window, &ack(3 * MSS, 100 * MSS, 100 * MSS));
         assert_eq!(window.cwnd, 12 * MSS);
-        cc.on_ack(&mut window, &ack(3 * MSS, 50 * MSS));
+        cc.on_ack(&mut window, &ack(3 * MSS, 50 * MSS, 100 * MSS));
         assert_eq!(window.cwnd, 13 * MSS);
-        cc.on_ack(&mut window, &ack(100, 100 * MSS));
+        cc.on_ack(&mut window, &ack(100, 100 * MSS, 100 * MSS));
         assert_eq!(window.cwnd, 13 * MSS + 100);
     }
 
@@ -134,7 +132,7 @@ mod tests {
         let mut cc = fresh();
         let mut window = window(10 * MSS, 5 * MSS);
         for i in 1..=10 {
-            cc.on_ack(&mut window, &ack(2 * MSS, i * MSS));
+            cc.on_ack(&mut window, &ack(2 * MSS, i * MSS, i * MSS));
             assert_eq!(window.cwnd, if i < 5 { 10 } else { 11 } * MSS, "{i}");
             if i == 5 {
                 break;
