@@ -85,6 +85,27 @@ def test_a_general_sentence_bears_an_even_case_but_none_that_is_reversed():
     assert Finding.in_general([*[good] * 9, bad]).deciding is bad
 
 
+@pytest.mark.parametrize(
+    ("check", "contradicted"),
+    [
+        (more("tied", seeds(0.99, 0.98, 0.99, 0.97, 0.96), seeds(1, 1, 1, 1, 1)), False),
+        (more("less", seeds(0.9, 0.9, 0.95, 0.9, 1.1), seeds(1, 1, 1, 1, 1)), True),
+        (more("in half", seeds(0.5, 0.5, 0.5, 1.1, 1.1), seeds(1, 1, 1, 1, 1)), False),
+        (more("not twice", seeds(*[1.2] * 5), seeds(*[1] * 5), times=2), False),
+        (more("not near", seeds(*[0.92] * 5), seeds(*[1] * 5), times=0.95), False),
+        (not_less("a little", seeds(*[0.78] * 5), seeds(*[1] * 5), slack=0.2), False),
+        (not_less("much", seeds(*[0.7] * 5), seeds(*[1] * 5), slack=0.2), True),
+        (alike("far", seeds(*[1.3] * 5), seeds(*[1] * 5), within=0.2), True),
+        (below("just above", seeds(*[104] * 5), 100), False),
+        (below("above", seeds(*[106] * 5), 100), True),
+    ],
+    ids=lambda value: value.what if isinstance(value, Check) else "",
+)
+def test_a_contradiction_is_seen_in_most_seeds(check, contradicted):
+    assert not check.holds
+    assert check.contradicted == contradicted
+
+
 @pytest.mark.parametrize("count", range(1, 40))
 def test_an_interval_holds_the_median_of_nineteen_samples_in_twenty(count: int) -> None:
     low, high = interval(range(count))

@@ -7,7 +7,10 @@ the same seed, and needs at least three seeds.
 
 A claim holds if all its checks do, with two exceptions that a claim must name. Where the paper
 says "mostly", a share of them is enough. And a general sentence about dozens of conditions holds
-if nine of ten do and none is contradicted, which is to say reversed in four of five seeds.
+if nine of ten do and none is contradicted: the opposite would have to be what a reader of the
+paper's figure sees, whichever repetition it was drawn from. So in four of five seeds the number
+lies on the wrong side, and by a twentieth at least, which is as little as a figure shows. What
+lies between, such as "not by twice, but by half", or a tie, does not hold and is no contradiction.
 
 A claim about arithmetic needs no trials; its checks are of numbers that no seed changes.
 """
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be judged"
 MOST_SEEDS = 0.8
 """The share of seeds in which a check is to hold."""
+
+VISIBLE = 0.05
+"""How far on the wrong side a number must lie to say the opposite, as a share."""
 
 GENERAL_SHARE = 0.9
 """The share of conditions in which a general sentence is to hold."""
@@ -94,8 +100,16 @@ class Check:
 
     @property
     def contradicted(self) -> bool:
-        """Whether most seeds say the opposite."""
-        return self.share <= 1 - MOST_SEEDS + 1e-9
+        """Whether most seeds say the opposite, and visibly so."""
+        opposite = sum(self._opposed(value) >= VISIBLE - 1e-9 for value in self.known)
+        return opposite / len(self.values) >= MOST_SEEDS - 1e-9
+
+    def _opposed(self, value: float) -> float:
+        """By which share a number says the opposite: of "twice as much" that is "less"."""
+        if self.ordering and self.relation == ">" and not self.slack:
+            even = min(self.bound, 1.0)
+            return (even - value) / even
+        return -self.margin(value)
 
     @property
     def middle(self) -> float:
@@ -158,8 +172,9 @@ class Finding:
     def deciding(self) -> Check:
         """The check on which it hangs: that with the least margin among those that count."""
         ordered = sorted(self.checks, key=lambda one: (one.holds, one.share, one.middle_margin))
-        if self.general and ordered[0].contradicted:
-            return ordered[0]
+        opposite = next((one for one in ordered if self.general and one.contradicted), None)
+        if opposite is not None:
+            return opposite
         spare = len(ordered) - math.ceil(self.share * len(ordered) - 1e-9)
         return ordered[min(spare, len(ordered) - 1)]
 
