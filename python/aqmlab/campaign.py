@@ -15,9 +15,10 @@ from typing import Any
 
 from aqmlab import speed
 from aqmlab.dataset import Dataset, Found
-from aqmlab.engines import ENGINES, made_by
+from aqmlab.engines import ENGINES
 from aqmlab.failures import RequestError
 from aqmlab.orders import Order
+from aqmlab.owners import refuse_other
 from aqmlab.query.views import catalogue
 from aqmlab.running import Progress, Report, Silence, run_all
 from aqmlab.speed import Lot
@@ -71,7 +72,7 @@ def run(
     campaign, and `DiskError` if a file cannot be written; what was finished is kept.
     """
     folder = Folder(path)
-    _refuse_other(campaign, folder)
+    refuse_other(campaign, folder)
     _refuse_far(campaign, executor)
     progress = progress or Silence()
     if folder.exists() and folder.manifest()["complete"]:
@@ -107,7 +108,7 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
     Raises `RequestError` if it holds another campaign.
     """
     folder = Folder(path)
-    _refuse_other(campaign, folder)
+    refuse_other(campaign, folder)
     if folder.exists() and folder.manifest()["complete"]:
         return []
     dataset = Dataset(folder, campaign.trials)
@@ -143,34 +144,6 @@ def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
                 f"--cluster: the engine `{engine}` needs files and programs of this machine",
                 "a cluster runs the engine `sim`",
             )
-
-
-def _refuse_other(campaign: Campaign, folder: Folder) -> None:
-    if folder.path.exists() and not folder.path.is_dir():
-        raise RequestError(
-            f"{folder.path}: is a file, not a folder", "give another with `--out DIR`"
-        )
-    if not folder.exists():
-        if folder.path.is_dir() and any(folder.path.glob("*.parquet")):
-            raise RequestError(
-                f"{folder.path}: holds files that are not from a campaign",
-                "give an empty folder with `--out DIR`",
-            )
-        return
-    manifest = folder.manifest()
-    if manifest["campaign"] == campaign.key:
-        return
-    if manifest["format"] != FORMAT:
-        raise RequestError(
-            f"{folder.path}: was made by an earlier version of aqmlab, and can only be read",
-            "give another folder with `--out DIR`, or remove this one",
-        )
-    name, engine = manifest.get("name", "?"), str(manifest.get("engine", "sim"))
-    raise RequestError(
-        f"{folder.path}: holds another campaign: {name}, {len(manifest['trials'])} trials,"
-        f" made by `{manifest.get('command', '?')}` with {made_by(engine, manifest['versions'])}",
-        "give another folder with `--out DIR`, or remove this one",
-    )
 
 
 def _note_speed(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:

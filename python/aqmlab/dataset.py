@@ -107,7 +107,8 @@ class Dataset:
         trials = self.chunks[chunk]
         if self._is_sealed(chunk):
             return {one.index for one in trials}
-        return {one.index for one in trials if is_whole(self._folder.part_path(one.index))}
+        path = self._folder.part_path
+        return {one.index for one in trials if is_whole(path(one.index), one.spec)}
 
     def _is_sealed(self, chunk: int) -> bool:
         rows = _read(self._folder.chunk_path(TRIALS, chunk), ["trial"])

@@ -67,7 +67,7 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
         run: Runner = load(order.runner)
         parts.make_ready()  # which takes longer than many a trial, once
         started = time.perf_counter()
-        data = parts.encode(run(order.spec, **order.options, **told))
+        data = parts.encode(run(order.spec, **order.options, **told), order.spec)
     except LabError as error:
         failed = "request" if error.status == 2 else "trial"
         return Answer(failed=failed, problem=error.problem, hint=error.hint)

@@ -50,13 +50,13 @@ def make_ready() -> None:
     import pyarrow.ipc  # noqa: F401
 
 
-def encode(outcome: Mapping[str, object]) -> bytes:
-    """The file that holds `outcome`, as the core returns it."""
+def encode(outcome: Mapping[str, object], spec: str) -> bytes:
+    """The file that holds `outcome`, as the core returns it, of the trial that `spec` resolves."""
     import pyarrow as pa
 
     columns: Mapping[str, Mapping[str, object]] = outcome["tables"]  # type: ignore[assignment]
     tables = {name: table_of(own) for name, own in columns.items()}
-    head = {key: outcome[key] for key in ("digest", "events", "packets")}
+    head = {key: outcome[key] for key in ("digest", "events", "packets")} | {"spec": spec}
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
@@ -86,6 +86,8 @@ class Part:
         self.digest: str = head["digest"]
         self.events: int = head["events"]
         self.packets: int = head["packets"]
+        self.spec: str = head["spec"]
+        """What the engine was given."""
         self.form: str = head["form"]
         """Stands for the columns of all its tables: with the same, they are the same."""
 
@@ -122,11 +124,14 @@ class Part:
             return reader.read_all()
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a finished trial can be read from `path`, to the last byte."""
+def is_whole(path: Path, spec: str | None = None) -> bool:
+    """Whether a finished trial can be read from `path`, to the last byte; that of `spec`, if given.
+
+    Two trials may be called alike and differ.
+    """
     try:
         with Part(path) as part:
-            return part.is_sound()
+            return part.spec == (spec or part.spec) and part.is_sound()
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
         return False
 

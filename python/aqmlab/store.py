@@ -58,7 +58,7 @@ class Trial:
     seed: int
     conditions: Mapping[str, Any]
     spec: str
-    """The resolved trial, as JSON in one spelling."""
+    """The resolved trial, as JSON in one spelling; empty where only its name is known."""
     engine: str = "sim"
     """What runs it."""
 
@@ -111,6 +111,11 @@ class Folder:
     def exists(self) -> bool:
         """Whether there is a manifest."""
         return self.manifest_path.is_file()
+
+    def holds_results(self) -> bool:
+        """Whether there are trials or tables, of whatever campaign."""
+        places = ("*.parquet", "trials/*.zip", f"{TABLES}/*/chunk=*/{ROWS}")
+        return any(True for place in places for _ in self.path.glob(place))
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces the manifest."""

@@ -35,12 +35,12 @@ class Finished:
     def __init__(self, folder: Folder, trials: Sequence[Trial], columns: Columns) -> None:
         self._folder, self._columns = folder, columns
         self.trials = trials
-        self._heads: list[tuple[str, int, int]] = []
+        self._heads: list[tuple[str, int, int, str]] = []
         schemas: dict[str, dict[str, pa.DataType]] = {}
         forms: set[str] = set()
         for trial in self.trials:
             with self._part(trial) as part:
-                self._heads.append((part.digest, part.events, part.packets))
+                self._heads.append((part.digest, part.events, part.packets, part.spec))
                 if part.form not in forms:
                     forms.add(part.form)
                     for name in part.names():
@@ -108,10 +108,9 @@ class Finished:
 
         front = self._columns.arrays([(trial, 1) for trial in self.trials])
         table = pa.Table.from_arrays(front, schema=self._front)
-        specs = [trial.spec for trial in self.trials]
-        own = [*zip(*self._heads, strict=True)] if self._heads else [(), (), ()]
+        own = [*zip(*self._heads, strict=True)] if self._heads else [()] * len(OF_TRIALS)
         types = (pa.string(), pa.int64(), pa.int64(), pa.string())
-        for name, values, kind in zip(OF_TRIALS, [*own, specs], types, strict=True):
+        for name, values, kind in zip(OF_TRIALS, own, types, strict=True):
             table = table.append_column(name, pa.array(values, kind))
         return table
 

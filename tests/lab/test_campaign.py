@@ -131,6 +131,48 @@ def test_a_folder_of_another_campaign_is_refused(tmp_path):
     assert bytes_of(folder) == before
 
 
+def test_trials_that_are_called_alike_but_differ_are_not_taken_for_each_other(tmp_path):
+    folder = tmp_path / "out"
+    process = start_in_another_process(folder)  # stopped in the middle, and edited then
+    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
+    process.kill()
+    process.communicate()
+    slower = [*grid(queues=("pfifo",), seeds=range(1, 7), rates=((6, 1),))]
+    slower = campaign_of([*slower, *grid(queues=("pie",), seeds=range(1, 7), rates=((6, 1),))])
+    assert [one.id for one in slower.trials] == [one.id for one in half_waiting().trials]
+    before = bytes_of(folder)
+    with pytest.raises(RequestError, match="the scenario has changed since") as caught:
+        campaigns.run(slower, folder)
+    assert "--out DIR" in caught.value.hint
+    with pytest.raises(RequestError, match="the scenario has changed since"):
+        campaigns.missing(slower, folder)
+    assert bytes_of(folder) == before
+
+
+def test_results_without_a_manifest_are_not_taken_for_a_campaigns(tmp_path):
+    specs = grid(seeds=(1,))
+    specs.append(({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="refuse once")))
+    for name in ("part", "whole"):
+        campaigns.run(campaign_of(specs), tmp_path / name, jobs=1)
+        (tmp_path / "mended").touch()
+        (tmp_path / name / "manifest.json").unlink()
+        before = bytes_of(tmp_path / name)
+        with pytest.raises(RequestError, match=r"holds results, but no manifest\.json"):
+            campaigns.run(campaign_of(grid(seeds=(9,))), tmp_path / name)
+        assert bytes_of(tmp_path / name) == before
+
+
+def test_trials_that_are_in_no_table_yet_say_what_the_engine_was_given(tmp_path):
+    folder = tmp_path / "out"
+    process = start_in_another_process(folder)
+    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
+    process.kill()
+    process.communicate()
+    partial, trials = load(folder), half_waiting().trials[:6]
+    assert partial.table("trials")["spec"].to_list() == [one.spec for one in trials]
+    assert partial.spec("trial-2")["seed"] == 3
+
+
 def test_two_processes_do_not_share_a_folder(tmp_path):
     folder = tmp_path / "out"
     process = start_in_another_process(folder)

@@ -61,6 +61,35 @@ def test_a_finished_trial_whose_tables_were_never_written_is_not_run_again(tiny,
     assert again.results(SHORT).digest
 
 
+def edited(tiny, old, new):
+    path = tiny / "home.toml"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_results_of_a_scenario_as_it_was_before_an_edit_are_not_given_for_it(tiny, tmp_path):
+    laboratory(tiny, tmp_path / "out").run([ALL], jobs=1)
+    edited(tiny, 'rate = "4/1 Mbit/s"', 'rate = "8/2 Mbit/s"')
+    for ask in (
+        lambda one: one.count([SHORT]),
+        lambda one: one.run([SHORT], jobs=1),
+        lambda one: one.results(SHORT),
+    ):
+        with pytest.raises(RequestError, match=r"home/seed-1: .* has changed since") as caught:
+            ask(laboratory(tiny, tmp_path / "out"))
+        assert "give another folder with `--out DIR`" in caught.value.hint
+    fresh = laboratory(tiny, tmp_path / "fresh")
+    fresh.run([SHORT], jobs=1)
+    assert fresh.results(SHORT).table("trials")["spec"].str.contains("8000000").all()
+
+
+def test_results_of_a_scenario_of_which_only_words_were_edited_stay(tiny, tmp_path):
+    laboratory(tiny, tmp_path / "out").run([SHORT], jobs=1)
+    edited(tiny, "A call beside an upload", "An upload beside a call")
+    assert laboratory(tiny, tmp_path / "out").run([SHORT], jobs=1).run == 0
+
+
 def test_progress_hears_of_all_campaigns_as_one(tiny, tmp_path):
     heard = []
 

@@ -23,6 +23,7 @@ from aqmlab.costs import simulated_s
 from aqmlab.dataset import Dataset
 from aqmlab.engines import Say
 from aqmlab.failures import RequestError
+from aqmlab.owners import refuse_other
 from aqmlab.plan import Plan
 from aqmlab.seeds import numbers, spelled
 from aqmlab.speed import Expected, expected
@@ -172,7 +173,7 @@ class Laboratory:
     def _part(self, scenario: str, seed: int, wanted: set[str], say: Say | None) -> Part:
         campaign = self._campaign(scenario, seed, say)
         own = frozenset(one.id for one in campaign.trials if one.id in wanted)
-        return Part(scenario, seed, campaign, self.folder / scenario / f"seed-{seed}", own)
+        return Part(scenario, seed, campaign, self._place(scenario, seed), own)
 
     def _campaign(self, scenario: str, seed: int, say: Say | None) -> Campaign:
         """The campaign of one repetition, whole."""
@@ -181,8 +182,14 @@ class Laboratory:
             plan = self.plan(scenario)
             own = tuple(one for one in plan.trials if one.seed == seed)
             request = self._request(scenario, f"{seed}-{seed}")
-            self._campaigns[key] = campaign_for(request, replace(plan, trials=own), say)
+            campaign = campaign_for(request, replace(plan, trials=own), say)
+            # What is there is known by trials' names, which an edit of the scenario leaves.
+            refuse_other(campaign, Folder(self._place(scenario, seed)), self.folder / scenario)
+            self._campaigns[key] = campaign
         return self._campaigns[key]
+
+    def _place(self, scenario: str, seed: int) -> Path:
+        return self.folder / scenario / f"seed-{seed}"
 
 
 @dataclass(slots=True)

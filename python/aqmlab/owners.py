@@ -1,0 +1,53 @@
+"""Whether a folder is a campaign's own.
+
+A campaign's folder holds its trials by their names, and trials of two campaigns may be called
+alike: what they are is known by the campaign's key, which folds all that they depend on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqmlab import engines
+from aqmlab.failures import RequestError
+from aqmlab.store import FORMAT, MANIFEST, Folder
+
+if TYPE_CHECKING:
+    from aqmlab.campaign import Campaign
+
+
+def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
+    """Raises `RequestError` if `folder` holds anything but `campaign`, or what is left of it.
+
+    `remove` is what to remove for a fresh start, the folder itself if absent.
+    """
+    hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
+    if folder.path.exists() and not folder.path.is_dir():
+        raise RequestError(
+            f"{folder.path}: is a file, not a folder", "give another with `--out DIR`"
+        )
+    if not folder.exists():
+        if folder.holds_results():
+            raise RequestError(f"{folder.path}: holds results, but no {MANIFEST}", hint)
+        return
+    manifest = folder.manifest()
+    if manifest["campaign"] == campaign.key:
+        return
+    if manifest["format"] != FORMAT:
+        raise RequestError(
+            f"{folder.path}: was made by an earlier version of aqmlab, and can only be read", hint
+        )
+    raise RequestError(f"{folder.path}: holds another campaign: {_told(campaign, manifest)}", hint)
+
+
+def _told(campaign: Campaign, manifest: dict[str, Any]) -> str:
+    """What a folder holds, and how that differs from `campaign` where it does not show."""
+    name, command = manifest.get("name", "?"), manifest.get("command", "?")
+    made_by = engines.made_by(str(manifest.get("engine", "sim")), manifest["versions"])
+    own = engines.made_by(campaign.engine, campaign.about["versions"])
+    told = f"{name}, {len(manifest['trials'])} trials, made by `{command}` with {made_by}"
+    if made_by != own:
+        return f"{told}; this is {own}"
+    alike = (name, command) == (campaign.about["name"], campaign.about["command"])
+    return f"{told}; the scenario has changed since" if alike else told
