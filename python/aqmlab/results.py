@@ -217,7 +217,7 @@ class Results:
         return [self._dataset.unsealed(chunk) for chunk in range(len(self._dataset.chunks))]
 
     def recorded_trials(self) -> Sequence[Trial]:
-        """The trials as the manifest has them, without what the simulator was given."""
+        """The trials as the manifest has them, by name only."""
         return [
             Trial(index, trial["id"], trial["seed"], trial["conditions"], "")
             for index, trial in enumerate(self.manifest["trials"])
@@ -227,7 +227,7 @@ class Results:
         """What the simulator was given for `trial`."""
         frame = self.table("trials")
         rows = frame.filter(frame["trial"] == trial)
-        if rows.is_empty() or not rows["spec"][0]:
+        if rows.is_empty():
             raise RequestError(f"{self.path}: holds no finished trial `{trial}`")
         spec: dict[str, Any] = json.loads(rows["spec"][0])
         return spec

@@ -9,7 +9,8 @@ from aqmlab.labels import group_apps, links_of
 from aqmlab.results import load
 from aqmlab.store import Trial
 
-HERE = Path(__file__).parent
+from .processes import HERE
+from .processes import dask as dask
 
 
 def app(name, kind="bulk", carries=("down",), rtt_ms=40, **more):

@@ -3,16 +3,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 from aqmlab import campaign as campaigns
+from aqmlab.export.trials import read
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.results import load
 
 from .conftest import HERE, bytes_of, campaign_of, grid, spec_of
+from .processes import wait_for
 
 
 def test_the_bytes_do_not_depend_on_the_number_of_jobs(tmp_path):
@@ -78,13 +79,6 @@ def start_in_another_process(folder, session=False):
         stderr=subprocess.PIPE,
         start_new_session=session,
     )
-
-
-def wait_for(condition, seconds=30):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("whole_group", [False, True])
@@ -171,6 +165,7 @@ def test_trials_that_are_in_no_table_yet_say_what_the_engine_was_given(tmp_path)
     partial, trials = load(folder), half_waiting().trials[:6]
     assert partial.table("trials")["spec"].to_list() == [one.spec for one in trials]
     assert partial.spec("trial-2")["seed"] == 3
+    assert [one.id for one in read(partial, ["flows"])] == [one.id for one in trials]
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path):

@@ -1,13 +1,10 @@
 """A campaign on a real Dask cluster: a scheduler and two workers, processes of this machine."""
 
-import json
-import os
 import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from aqmlab import campaign as campaigns
@@ -18,58 +15,8 @@ from aqmlab.orders import Order, perform
 from aqmlab.results import load
 
 from . import fake_engine
-from .conftest import HERE, bytes_of, campaign_of, grid
-from .test_campaign import wait_for
-
-PACKAGE = Path(campaigns.__file__).parent.parent
-SECONDS = 120
-"""In which processes start on a busy machine."""
-
-
-class Dask:
-    """A scheduler and its workers, each a process."""
-
-    def __init__(self, folder):
-        self._folder = folder
-        self.file = folder / "scheduler.json"
-        self.scheduler = self._start(
-            "scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(self.file)
-        )
-        self.workers = []
-
-    def add_worker(self, *more):
-        more = [*more, "--nthreads", "1", "--no-nanny", "--scheduler-file", str(self.file)]
-        self.workers.append(self._start("worker", *more, "--host", "127.0.0.1"))
-
-    def address(self):
-        wait_for(self.file.is_file, SECONDS)
-        return json.loads(self.file.read_text())["address"]
-
-    def close(self):
-        for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait()
-
-    def _start(self, *arguments):
-        env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (HERE, PACKAGE)))}
-        return subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
-            cwd=self._folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-
-
-@pytest.fixture
-def dask(tmp_path, monkeypatch):
-    """A cluster with two workers."""
-    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
-    folder = tmp_path / "dask"
-    folder.mkdir()
-    started = Dask(folder)
-    started.add_worker()
-    started.add_worker()
-    started.address()
-    yield started
-    started.close()
+from .conftest import bytes_of, campaign_of, grid
+from .processes import SECONDS, Dask, wait_for
 
 
 def test_a_killed_worker_costs_its_trial_and_no_byte(tmp_path, dask):

@@ -16,7 +16,8 @@ from aqmlab.results import load
 
 from . import fake_engine
 from .conftest import HERE, bytes_of, campaign_of, grid, spec_of
-from .test_campaign import half_waiting, start_in_another_process, wait_for
+from .processes import wait_for
+from .test_campaign import half_waiting, start_in_another_process
 
 
 @pytest.fixture

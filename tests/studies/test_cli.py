@@ -63,6 +63,16 @@ def test_a_figure_of_what_nothing_varies_is_named_with_what_is_varied(tiny, tmp_
     assert "conditions are qdisc, rtt" in said
 
 
+def test_a_figure_that_names_what_no_trial_has_is_named_with_what_was_meant(tiny, tmp_path, capsys):
+    figures = tiny / "figures.py"
+    figures.write_text(figures.read_text("utf-8").replace('"call ↑"', '"cal ↑"'), "utf-8")
+    asked = ["reproduce", str(tiny), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    assert status_of([*asked, "--figure", "1a"]) == 2
+    said = capsys.readouterr().err
+    assert "figure 1a: there is no application `cal ↑`" in said
+    assert "did you mean `call ↑`?" in said
+
+
 def test_claims_prints_verdicts_and_fails_only_when_told_to(tiny, tmp_path, capsys):
     asked = ["claims", str(tiny), "--out", str(tmp_path / "out"), "--jobs", "1"]
     assert status_of(asked) == 0

@@ -1,9 +1,12 @@
 """What figures show, and that every form draws it."""
 
 import pytest
+from aqmlab import studies
+from aqmlab.failures import RequestError
 from aqmlab.figures.drawing import Drawing, styled
 from aqmlab.studies import draw
-from aqmlab.studies.draw.words import short
+from aqmlab.studies.draw.words import short as shortened
+from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.trials import Trials
 
 APPS = {"Call": "call ↑", "File": "file"}
@@ -59,6 +62,49 @@ def test_a_condition_may_name_the_series(ran):
     assert "Call, FQ" in both["series"].to_list()
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (draw.flow_quantiles("rtt", "ms", {"Call": "cal"}), "application `cal`.*mean `call [↑↓]`"),
+        (draw.flow_numbers("loss_percent", {"Call": "call"}), "`call`.*did you mean `call [↑↓]`"),
+        (draw.rtt_over_time(APPS | {"TV": "movie"}), "`movie`.*there are call ↑, call ↓, file"),
+        (draw.rtt_shares({"Call": "call ↑", "file": "flie"}), "`flie`.*did you mean `file`"),
+        (draw.app_numbers("mos_up", {"Call": "calls"}), "application `calls`.*mean `call`"),
+        (draw.app_numbers("mos_upp", {"Call": "call"}), "metric `mos_upp`.*did you mean `mos_up`"),
+        (draw.sample_shares("mos", {"Call": "clal"}), "application `clal`.*mean `call`"),
+        (draw.link_numbers("utilisation", {"uplink": "upp"}), "link `upp`.*did you mean `up`"),
+        (draw.chunks_over_time("ar_mbit", {"film": "dash"}), "no video stream `dash`.*are none"),
+        (draw.chunk_medians("file", {"AR": "ar_mbit"}), "no video stream `file`.*are none"),
+    ],
+)
+def test_what_a_figure_names_and_no_trial_has_is_an_error(rows, said, ran):
+    with pytest.raises(RequestError, match=f"(?s){said}"):
+        rows(ran.results(Trials("home")))
+
+
+def test_what_has_no_rows_in_a_table_although_it_is_there_is_no_error(ran):
+    results = ran.results(Trials("home"))
+    # A transfer that does not end says nothing of its end.
+    both = draw.app_numbers("mos_up", {"Call": "call", "File": "file"})(results)
+    assert both["series"].unique().to_list() == ["Call"]
+
+
+def test_a_figure_of_nothing_that_was_measured_says_so(ran):
+    late = draw.OverTime(OVER_TIME, "RTT (ms)", span_s=(7, 8))
+    with pytest.raises(RequestError, match=r"(?s)nothing was measured.*measure\.from"):
+        late.draw(ran.results(Trials("home")))
+
+
+def test_what_was_silent_is_no_slip(tiny, tmp_path):
+    home = tiny / "home.toml"
+    home.write_text(home.read_text("utf-8").replace('"up"\n', '"up"\nstart = "3 s"\n'), "utf-8")
+    own = Laboratory(studies.load(tiny), Asked(), tmp_path / "out")
+    short = Trials("home", {"rtt": "20 ms"})
+    own.run([short], jobs=1)
+    rows = draw.flow_quantiles("throughput", "mbit", APPS)(own.results(short))
+    assert rows["series"].unique().to_list() == ["Call"]
+
+
 def test_over_time_the_first_seed_is_shown(ran):
     shown = FORMS["time"]._shown(draw.rate_over_time(APPS)(ran.results(Trials("home"))))
     assert shown["seed"].unique().to_list() == [1]
@@ -85,7 +131,7 @@ def test_several_scenarios_are_told_apart(ran):
 
 
 def test_a_tick_has_no_unit():
-    assert [short(text) for text in ("40 ms", "12/1 Mbit/s", "fq_codel limit=9")] == [
+    assert [shortened(text) for text in ("40 ms", "12/1 Mbit/s", "fq_codel limit=9")] == [
         "40",
         "12/1",
         "fq_codel limit=9",

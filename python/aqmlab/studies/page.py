@@ -59,6 +59,8 @@ def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
 
     try:
         return figure.form.draw(results)
+    except RequestError as error:
+        raise RequestError(f"figure {figure.number}: {error.problem}", error.hint) from error
     except pl.exceptions.ColumnNotFoundError as error:
         column = str(error).partition(";")[0].strip().replace('"', "`")
         varied = ", ".join(results.manifest["conditions"])

@@ -78,9 +78,11 @@ _APPS = {
 
 
 def _time(number: str, demographic: str, qdisc: str, *, rates: bool = False) -> Figure:
-    form = OverTime(rate_over_time(_APPS | {"game": "game ↓"}), _RATE)
+    absent = "cloud upload" if demographic == NO_UPLOAD else ""
+    apps = {shown: name for shown, name in _APPS.items() if shown != absent}
+    form = OverTime(rate_over_time(apps | {"game": "game ↓"}), _RATE)
     if not rates:
-        form = OverTime(rtt_over_time(_APPS | _GAME), _RTT, marks="points")
+        form = OverTime(rtt_over_time(apps | _GAME), _RTT, marks="points")
     what = "Throughput" if rates else "RTT"
     condition = f"12/1 Mbit/s, {qdisc}; {_LAST}, {_QUEUES[qdisc]}"
     title = f"{what} over time of demographic {demographic}"

@@ -11,7 +11,7 @@ import numpy as np
 from aqmlab.figures import data
 from aqmlab.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
-from aqmlab.studies.draw.rows import Rows
+from aqmlab.studies.draw.rows import Rows, measured
 from aqmlab.studies.draw.words import Bound, finish, short
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Grouped(Form):
         """Draws onto axes; the series, in order."""
         import polars as pl
 
-        rows = self.rows(results)
+        rows = measured(self.rows(results))
         known = [name for name in NUMBERS if name in rows.columns]
         middle = rows.group_by("series", *self.groups, maintain_order=True).agg(
             pl.col(known).median()

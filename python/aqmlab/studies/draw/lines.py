@@ -19,7 +19,7 @@ from aqmlab.figures.drawing import (
 )
 from aqmlab.figures.series import MOST_POINTS_AS_LINES, with_gaps
 from aqmlab.studies.draw.figure import Form
-from aqmlab.studies.draw.rows import Rows
+from aqmlab.studies.draw.rows import Rows, measured
 from aqmlab.studies.draw.words import Bound, finish, short
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Lines(Form):
         """One drawing."""
         import polars as pl
 
-        rows = self.rows(results)
+        rows = measured(self.rows(results))
         middle = rows.group_by("series", self.over, maintain_order=True).agg(
             pl.col("middle").median()
         )
@@ -105,7 +105,7 @@ class Panelled(Form):
         """One drawing."""
         import polars as pl
 
-        rows = self._shown(self.rows(results))
+        rows = measured(self._shown(self.rows(results)))
         series = data.ordered(rows, "series")
         values = data.ordered(rows, self.panels) if self.panels else [""]
         made, panels = grid(len(values), _COLUMNS, self.height_inch)

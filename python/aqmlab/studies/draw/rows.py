@@ -12,9 +12,11 @@ series instead, or besides if there are several applications.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from aqmlab.errors import suggestion
+from aqmlab.failures import RequestError
 from aqmlab.figures import data
 from aqmlab.studies import chunks
 
@@ -37,7 +39,7 @@ def flow_quantiles(quantity: str, unit: str, apps: Apps, by: str = "") -> Rows:
     """Quantiles of a quantity of `flows`: "throughput" in "mbit", "rtt" or "induced" in "ms"."""
 
     def rows(results: Results) -> pl.DataFrame:
-        frame = _named(data.carrying(results, "flows"), "app", apps, by)
+        frame = _carrying(results, "flows", apps, by)
         measured, less = (quantity, 0) if quantity != "induced" else ("rtt", frame["rtt_base_ms"])
         return frame.with_columns(
             (frame[f"{measured}_p{part}_{unit}"] - less).alias(name)
@@ -51,7 +53,7 @@ def flow_numbers(column: str, apps: Apps, by: str = "") -> Rows:
     """A column of `flows`, such as "loss_percent"."""
 
     def rows(results: Results) -> pl.DataFrame:
-        frame = _named(data.carrying(results, "flows"), "app", apps, by)
+        frame = _carrying(results, "flows", apps, by)
         return frame.with_columns(frame[column].alias("middle"))
 
     return rows
@@ -61,8 +63,7 @@ def app_numbers(metric: str, apps: Apps, by: str = "") -> Rows:
     """What applications measured themselves, from `apps`, such as "completion_time_s"."""
 
     def rows(results: Results) -> pl.DataFrame:
-        frame = results.table("apps")
-        own = _named(frame.filter(frame["metric"] == metric), "flow", apps, by)
+        own = _noted(results, "apps", metric, apps, by)
         return own.with_columns(own["value"].alias("middle"))
 
     return rows
@@ -72,7 +73,9 @@ def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
     """A column of `queues`, of links such as {"uplink": "up"}."""
 
     def rows(results: Results) -> pl.DataFrame:
-        frame = _named(results.table("queues"), "link", links, by)
+        frame = results.table("queues")
+        _refuse_unknown("link", links.values(), data.ordered(frame, "link"))
+        frame = _named(frame, "link", links, by)
         return frame.with_columns(frame[column].alias("middle"))
 
     return rows
@@ -84,7 +87,7 @@ def chunk_medians(flow: str, columns: Mapping[str, str]) -> Rows:
     def rows(results: Results) -> pl.DataFrame:
         import polars as pl
 
-        frame = chunks.of(results).filter(pl.col("flow") == flow)
+        frame = _chunks(results, {flow: flow})
         keys = ["trial", *results.manifest["conditions"], "seed"]
         parts = [
             frame.group_by(keys, maintain_order=True)
@@ -115,7 +118,7 @@ def chunks_over_time(column: str, flows: Apps, by: str = "") -> Rows:
     """What each chunk of a stream was like: "ar_mbit", "rr_mbit" or "buffer_s"."""
 
     def rows(results: Results) -> pl.DataFrame:
-        frame = _named(chunks.of(results), "flow", flows, by)
+        frame = _chunks(results, flows, by)
         return frame.with_columns(frame[column].alias("value"))
 
     return rows
@@ -123,7 +126,7 @@ def chunks_over_time(column: str, flows: Apps, by: str = "") -> Rows:
 
 def _over_time(table: str, column: str, apps: Apps, by: str) -> Rows:
     def rows(results: Results) -> pl.DataFrame:
-        frame = _named(data.carrying(results, table), "app", apps, by)
+        frame = _carrying(results, table, apps, by)
         return frame.with_columns(frame[column].alias("value"))
 
     return rows
@@ -138,7 +141,7 @@ def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
     def rows(results: Results) -> pl.DataFrame:
         import polars as pl
 
-        frame = _named(data.carrying(results, "flows"), "app", apps, by)
+        frame = _carrying(results, "flows", apps, by)
         less = frame["rtt_base_ms"] if induced else 0
         return pl.concat(
             frame.with_columns(
@@ -156,8 +159,7 @@ def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
     def rows(results: Results) -> pl.DataFrame:
         import polars as pl
 
-        frame = results.table("app_series")
-        own = _named(frame.filter(pl.col("metric") == metric), "flow", flows, by)
+        own = _noted(results, "app_series", metric, flows, by)
         keys = ["series", "trial", *results.manifest["conditions"], "seed"]
         samples = own.group_by(keys, maintain_order=True)
         return pl.concat(
@@ -168,6 +170,57 @@ def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
         )
 
     return rows
+
+
+def measured(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows; raises `RequestError` if there are none to draw."""
+    if rows.is_empty():
+        problem = "nothing was measured of what it shows"
+        raise RequestError(problem, "see `measure.from`, `measure.to` and the duration")
+    return rows
+
+
+# --- What is named -----------------------------------------------------------------------------
+
+
+def _carrying(results: Results, table: str, apps: Apps, by: str) -> pl.DataFrame:
+    """The rows of applications that carry data, in a table of flows."""
+    seen = data.ordered(data.carrying(results, "flows"), "app")
+    shown = {name.rstrip(" ↑↓") for name in seen}
+    groups = results.manifest.get("app_groups", {})
+    silent = [own for own in (groups.get(app, app) for app in _apps(results)) if own not in shown]
+    known = [*seen, *(own + way for own in silent for way in ("", " ↑", " ↓"))]
+    _refuse_unknown("application", apps.values(), known)
+    return _named(data.carrying(results, table), "app", apps, by)
+
+
+def _noted(results: Results, table: str, metric: str, apps: Apps, by: str) -> pl.DataFrame:
+    """The rows of a metric that applications noted themselves."""
+    _refuse_unknown("application", apps.values(), _apps(results))
+    frame = results.table(table)
+    _refuse_unknown("metric", [metric], data.ordered(frame, "metric"))
+    return _named(frame.filter(frame["metric"] == metric), "flow", apps, by)
+
+
+def _chunks(results: Results, flows: Apps, by: str = "") -> pl.DataFrame:
+    """The chunks of streams."""
+    kinds = results.manifest["apps"]
+    streams = [name for name in _apps(results) if kinds[name] == "dash"]
+    _refuse_unknown("video stream", flows.values(), streams)
+    return measured(_named(chunks.of(results), "flow", flows, by))
+
+
+def _apps(results: Results) -> list[str]:
+    """The applications of the trials, also those of which nothing was seen."""
+    trials = results.manifest["trials"]
+    return list(dict.fromkeys(name for trial in trials for name in trial["rtt_base_ms"]))
+
+
+def _refuse_unknown(what: str, names: Iterable[str], known: Sequence[str]) -> None:
+    """Raises `RequestError`: a figure would lack what it names, and nobody would be told."""
+    for name in names:
+        if name not in known:
+            raise RequestError(f"there is no {what} `{name}`", suggestion(name, known))
 
 
 def _named(frame: pl.DataFrame, column: str, apps: Apps, by: str) -> pl.DataFrame:

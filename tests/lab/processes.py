@@ -1,0 +1,72 @@
+"""What tests start beside themselves: a real Dask cluster, of processes of this machine."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from aqmlab import campaign as campaigns
+from aqmlab import clusters
+
+HERE = Path(__file__).parent
+PACKAGE = Path(campaigns.__file__).parent.parent
+SECONDS = 120
+"""In which processes start on a busy machine."""
+
+
+def wait_for(condition, seconds=30):
+    """Waits until something holds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.01)
+
+
+class Dask:
+    """A scheduler and its workers, each a process."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(self.file)
+        )
+        self.workers = []
+
+    def add_worker(self, *more):
+        more = [*more, "--nthreads", "1", "--no-nanny", "--scheduler-file", str(self.file)]
+        self.workers.append(self._start("worker", *more, "--host", "127.0.0.1"))
+
+    def address(self):
+        # Dask writes the file in place, so that it may be there and empty.
+        wait_for(lambda: self.file.is_file() and self.file.read_bytes().endswith(b"}"), SECONDS)
+        return json.loads(self.file.read_text())["address"]
+
+    def close(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+    def _start(self, *arguments):
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (HERE, PACKAGE)))}
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+            cwd=self._folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def dask(tmp_path, monkeypatch):
+    """A cluster with two workers."""
+    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    started = Dask(folder)
+    started.add_worker()
+    started.add_worker()
+    started.address()
+    yield started
+    started.close()
