@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
 from pathlib import Path
 
 import pytest
@@ -142,7 +141,7 @@ def _least_kept(cells: int) -> float:
     return level - 3 * math.sqrt(level * (1 - level) / cells)
 
 
-def test_over_the_grid_the_simulator_keeps_bounds_against_itself_that_excuse_little() -> None:
+def test_over_the_grid_the_simulator_meets_the_rule_against_itself_by_narrow_bounds() -> None:
     cells = _light_cells()
     assert len(cells) >= 50
     keys = [
@@ -153,13 +152,11 @@ def test_over_the_grid_the_simulator_keeps_bounds_against_itself_that_excuse_lit
     ours, _ = compare._run_all(engines.simulator(), cells, keys, 2)
     comparison = compare.Comparison("sim", tuple(cases.cases_of(cells, kernel, ours, chosen)), {})
     assert comparison.accepted
-    # Of 19 in 20 cells that are within, chance leaves out more here and fewer there: three
-    # standard deviations at most. The four metrics of a trial count for two that know nothing
-    # of each other.
-    kept = [line.in_spread for line in comparison.lines]
-    assert min(kept) >= _least_kept(len(cells)), kept
-    assert _least_kept(2 * len(cells)) <= statistics.mean(kept) < 1, kept
+    # Chance leaves out more than one cell in 20 here and fewer there: three standard deviations
+    # at most. The bound alone is kept less often, where three seeds happen to agree.
     for line in comparison.lines:
+        assert line.meets is not None and line.meets >= _least_kept(len(cells)), line
+        assert line.in_spread < 1, line
         assert line.spread_p50 is not None
         assert line.spread_p50 < (0.20 if line.metric.counts else 0.03), line
 

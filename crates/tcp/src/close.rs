@@ -43,6 +43,7 @@ impl Connection {
         let told = matches!(self.state, State::Closed | State::TimeWait);
         self.end();
         if !told {
+            self.hand_over();
             self.events.push_back(Event::Aborted);
         }
     }
@@ -58,6 +59,7 @@ impl Connection {
         self.timers.delayed_ack = aqmlab_core::Instant::NEVER;
         self.timers.compressed_ack = aqmlab_core::Instant::NEVER;
         self.timers.pacing = aqmlab_core::Instant::NEVER;
+        self.timers.wakeup = aqmlab_core::Instant::NEVER;
         self.timers.linger = aqmlab_core::Instant::NEVER;
         self.snd.pouring = false;
         self.app_acted = false;
@@ -66,6 +68,7 @@ impl Connection {
     /// The peer's FIN is in order: everything it sent has been read.
     pub(crate) fn on_fin_received(&mut self) {
         self.delack.scheduled = true;
+        self.hand_over();
         self.events.push_back(Event::PeerFinished);
         match self.state {
             State::Established => {

@@ -20,6 +20,7 @@ use crate::scoreboard::Scoreboard;
 use crate::send::Send;
 use crate::small_queue::Below;
 use crate::state::State;
+use crate::wakeup::Wakeup;
 
 /// How to make a [`Connection`].
 pub struct Config {
@@ -74,7 +75,7 @@ pub struct Segment {
 pub enum Event {
     /// The handshake is complete.
     Established,
-    /// So many more bytes have arrived in order and were read at once.
+    /// So many more bytes have arrived in order and were read.
     Readable(u64),
     /// There is room in the send buffer again after a write that was cut short.
     Writable,
@@ -144,6 +145,8 @@ pub(crate) struct Timers {
     pub(crate) delayed_ack: Instant,
     pub(crate) compressed_ack: Instant,
     pub(crate) pacing: Instant,
+    /// The application will be awake.
+    pub(crate) wakeup: Instant,
     /// The end of TIME-WAIT.
     pub(crate) linger: Instant,
 }
@@ -156,6 +159,7 @@ impl Timers {
             delayed_ack: Instant::NEVER,
             compressed_ack: Instant::NEVER,
             pacing: Instant::NEVER,
+            wakeup: Instant::NEVER,
             linger: Instant::NEVER,
         }
     }
@@ -203,6 +207,7 @@ pub struct Connection {
     pub(crate) ack_challenged: Option<Instant>,
     /// The application did something since the connection last had the time.
     pub(crate) app_acted: bool,
+    pub(crate) wakeup: Wakeup,
     pub(crate) below: Below,
     is_bsd: bool,
 }
@@ -263,6 +268,7 @@ impl Connection {
             first_syn: None,
             ack_challenged: None,
             app_acted: false,
+            wakeup: Wakeup::default(),
             below: Below::default(),
             is_bsd: profile.recovery == "freebsd",
             profile,
@@ -320,7 +326,8 @@ impl Connection {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let timers = &self.timers;
         let acks = timers.delayed_ack.min(timers.compressed_ack);
-        let at = timers.transmit.min(acks).min(timers.pacing).min(timers.linger);
+        let others = timers.pacing.min(timers.wakeup).min(timers.linger);
+        let at = timers.transmit.min(acks).min(others);
         (at != Instant::NEVER).then_some(at)
     }
 

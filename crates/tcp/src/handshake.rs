@@ -6,7 +6,6 @@
 
 use aqmlab_core::{Instant, TcpFlags, TcpHeader};
 
-use crate::Event;
 use crate::connection::{Alarm, Connection};
 use crate::state::State;
 
@@ -181,8 +180,8 @@ impl Connection {
         self.delack.last_received = self.clock.jiffies();
         self.snd.small_end = 1;
         self.snd.pushed = 1;
-        self.events.push_back(Event::Established);
-        self.app_acted = true;
+        self.wakeup.opened = true;
+        self.wake();
     }
 
     /// What a full-sized segment carries. Linux never makes it more than half of the largest

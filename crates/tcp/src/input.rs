@@ -81,10 +81,8 @@ impl Connection {
         }
         self.send_what_follows();
         self.check_ack();
-        if self.rwin.unread > 0 {
-            self.rwin.unread = 0;
-            self.adjust_receive_space(header.seq + u64::from(header.payload));
-            self.on_application_read();
+        if self.wakeup.unread.memory > 0 {
+            self.wake();
         }
     }
 
@@ -96,9 +94,7 @@ impl Connection {
         } else {
             self.push_pending();
         }
-        if self.check_room() {
-            self.push_pending();
-        }
+        self.check_room();
         self.app_acted = false;
     }
 

@@ -38,6 +38,7 @@ mod send;
 mod small_queue;
 mod state;
 mod timeout;
+mod wakeup;
 
 mod bsd;
 mod linux;

@@ -59,15 +59,13 @@ impl Connection {
             }
             self.push_pending();
         }
-        if self.check_room() {
-            self.push_pending();
-        }
+        self.check_room();
     }
 
     /// Sends what may be sent.
     #[inline]
     pub(crate) fn push_pending(&mut self) {
-        if self.has_unsent() && self.state.is_synchronized() {
+        if self.has_unsent() && self.state.is_synchronized() && !self.wakeup.opened {
             let stuck = self.write_transmit(self.nodelay, Push::All);
             if stuck {
                 self.check_persist();

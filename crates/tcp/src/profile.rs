@@ -231,6 +231,9 @@ profile! {
     ack_compression_delay (duration) = ms(1);
     /// By how much that wait may be overstepped.
     ack_compression_slack (duration) = Duration::from_micros(100);
+    /// How long an application that waits for data, for room or for the connection takes to be
+    /// woken; zero for one that acts at once.
+    wakeup (duration) = Duration::from_micros(25);
     /// Whose receive buffer: Linux's (sized by dynamic right-sizing) or FreeBSD's (in steps).
     receive_rule (word STACKS) = "linux";
     /// Whether the receive buffer grows.
@@ -293,6 +296,7 @@ impl Profile {
     pub fn freebsd() -> Self {
         Self {
             name: "freebsd",
+            wakeup: Duration::ZERO,
             small_queue: 0,
             push_acks: false,
             bursts: false,
@@ -340,6 +344,7 @@ impl Profile {
     pub fn windows() -> Self {
         Self {
             name: "windows",
+            wakeup: Duration::ZERO,
             small_queue: 0,
             push_acks: false,
             bursts: false,

@@ -67,9 +67,9 @@ impl Connection {
         let waited = self.out_of_order_memory();
         self.rcv.advance(data_end.max(before));
         if header.payload > 0 {
-            self.rwin.unread = waited.saturating_sub(self.out_of_order_memory())
-                + u64::from(header.payload)
-                + self.profile.segment_overhead;
+            let freed = waited.saturating_sub(self.out_of_order_memory());
+            let memory = freed + u64::from(header.payload) + self.profile.segment_overhead;
+            self.wakeup.unread.add(header.seq, data_end, memory, self.rcv.nxt - before);
             self.on_data_received(header);
             self.check_ce(ecn);
             if header.payload >= 128 {
@@ -79,10 +79,6 @@ impl Connection {
         // RFC 5681 §4.2: at once when a gap is filled.
         if had_hole && self.rcv.ranges().is_empty() {
             self.delack.now = true;
-        }
-        let read = self.rcv.nxt - before;
-        if read > 0 {
-            self.readable(read);
         }
         if self.rcv.fin == Some(self.rcv.nxt) {
             self.rcv.purge();

@@ -156,7 +156,8 @@ impl Connection {
 
     /// An application that pours writes until there is no room.
     pub(crate) fn fill(&mut self) {
-        if !self.snd.pouring || self.snd.short_of_room || !self.state.is_synchronized() {
+        let ready = self.state.is_synchronized() && !self.wakeup.opened;
+        if !self.snd.pouring || self.snd.short_of_room || !ready {
             return;
         }
         self.check_app_limited();

@@ -4,9 +4,9 @@
 //! `tcp_select_window`, `__tcp_select_window`) and `tcp_input.c` (`tcp_grow_window`,
 //! `tcp_init_buffer_space`); FreeBSD 10.4 `tcp_output.c`.
 //!
-//! The application reads at once, so only what waits out of order takes room in the buffer, and
-//! what a segment has just brought while that segment is processed; on FreeBSD, whose queue of
-//! what is out of order is no part of the buffer, only the latter.
+//! The application reads as soon as it is awake, so only what waits out of order takes room in
+//! the buffer, and what has come since it slept; on FreeBSD, whose queue of what is out of order
+//! is no part of the buffer, only the latter.
 //! Differences: the kernel's page accounting is replaced by
 //! [`crate::Profile::segment_overhead`] bytes a range and a seventeenth of that a segment, as
 //! Linux coalesces up to seventeen segments into one; and a full buffer never makes the
@@ -32,8 +32,6 @@ pub(crate) struct ReceiveWindow {
     /// The window that the user fixed.
     pub(crate) fixed: Option<u64>,
     pub(crate) is_bsd: bool,
-    /// Memory of what the segment in hand brought in order, and the application has yet to read.
-    pub(crate) unread: u64,
     /// Zero if all of the buffer is window, as it is on FreeBSD.
     adv_win_scale: u32,
     pub(crate) sizing: RightSizing,
@@ -50,7 +48,6 @@ impl ReceiveWindow {
             ssthresh: 0,
             fixed,
             is_bsd,
-            unread: 0,
             adv_win_scale: if is_bsd { 0 } else { profile.adv_win_scale.min(31) as u32 },
             sizing: RightSizing::default(),
         };
@@ -147,7 +144,7 @@ impl Connection {
     /// Memory that waits, out of order or to be read.
     #[inline]
     fn held_memory(&self) -> u64 {
-        self.out_of_order_memory() + self.rwin.unread
+        self.out_of_order_memory() + self.wakeup.unread.memory
     }
 
     /// Memory that waits out of order.
@@ -166,7 +163,7 @@ impl Connection {
     pub(crate) fn possible_window(&mut self) -> u64 {
         let (rwin, shift) = (&self.rwin, self.wire.rcv_shift);
         if self.rcv.ranges().is_empty() && shift > 0 && !rwin.is_bsd {
-            let free = rwin.window_in(rwin.buffer.saturating_sub(rwin.unread));
+            let free = rwin.window_in(rwin.buffer.saturating_sub(self.wakeup.unread.memory));
             // Hardly anything waits, so only the offer limits.
             if free >= rwin.clamp.min(rwin.window_in(rwin.buffer)) / 2 {
                 return expressible(free.min(rwin.ssthresh), shift);
@@ -179,7 +176,7 @@ impl Connection {
         let held = self.held_memory();
         let rwin = &self.rwin;
         if rwin.is_bsd {
-            return rwin.buffer.saturating_sub(rwin.unread).min(rwin.clamp);
+            return rwin.buffer.saturating_sub(self.wakeup.unread.memory).min(rwin.clamp);
         }
         let allowed = rwin.window_in(rwin.buffer);
         let mut free = rwin.window_in(rwin.buffer.saturating_sub(held));

@@ -154,22 +154,27 @@ impl Connection {
     }
 
     /// Lets a waiting application write, or tells it, when a third of the buffer is free again
-    /// (Linux `sk_stream_is_writeable`). Returns whether there is something new to send.
+    /// (Linux `sk_stream_is_writeable`).
     #[inline]
-    pub(crate) fn check_room(&mut self) -> bool {
+    pub(crate) fn check_room(&mut self) {
         if self.is_bsd() && self.snd.pouring {
             self.bsd_grow_send_buffer();
         }
-        if !self.snd.short_of_room || !self.has_room() {
-            return false;
+        if self.snd.short_of_room && !self.wakeup.room && self.has_room() {
+            self.wakeup.room = true;
+            self.wake();
         }
+    }
+
+    /// The application, awake, writes what there is room for.
+    pub(crate) fn use_room(&mut self) {
         self.snd.short_of_room = false;
         if self.snd.pouring {
             self.fill();
-            return true;
+            self.push_pending();
+        } else {
+            self.events.push_back(crate::Event::Writable);
         }
-        self.events.push_back(crate::Event::Writable);
-        false
     }
 
     fn has_room(&mut self) -> bool {

@@ -15,6 +15,9 @@ impl Connection {
         if self.timers.compressed_ack <= now {
             self.compressed_ack_due();
         }
+        if self.timers.wakeup <= now {
+            self.woken();
+        }
         if self.timers.pacing <= now {
             self.pacing_due();
         }

@@ -43,7 +43,7 @@ macro_rules! folders {
 
 folders! {
     autotune, burst, close, delack, ecn, frto, handshake, idle, nagle, persist, prr, rack, recovery,
-    rto, slow_start, tlp, window,
+    rto, slow_start, tlp, wakeup, window,
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Scripts: a timeline of what a peer sends, what an application does, and what must happen.
 //!
-//! A script is read line by line; `#` starts a comment. First the set-up, one word a line:
+//! A script is read line by line; `#` starts a comment. Its application is always awake, unless the
+//! script sets `wakeup`. First the set-up, one word a line:
 //!
 //! ```text
 //! host freebsd                 the profile (linux if absent)
@@ -73,7 +74,7 @@ struct Script {
 
 impl Default for Script {
     fn default() -> Self {
-        let config = Config::new(Profile::linux(), controller("reno"));
+        let config = Config::new(awake(Profile::linux()), controller("reno"));
         Self {
             config: Some(config),
             connection: None,
@@ -87,6 +88,12 @@ impl Default for Script {
             last_ts_val: 0,
         }
     }
+}
+
+/// The host with an application that never sleeps, so that what it does has a time of its own.
+fn awake(mut profile: Profile) -> Profile {
+    profile.wakeup = Duration::ZERO;
+    profile
 }
 
 type Outcome = Result<(), String>;
@@ -105,7 +112,7 @@ impl Script {
         let config = self.config.as_mut().ok_or("the connection is open already")?;
         match words {
             ["host", name] => {
-                config.profile = Profile::find(name).ok_or(format!("no host `{name}`"))?;
+                config.profile = awake(Profile::find(name).ok_or(format!("no host `{name}`"))?);
             }
             ["cc", name] => config.cc = controller(name),
             ["mtu", bytes] => config.mtu = number(bytes)? as u32,
