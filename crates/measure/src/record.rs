@@ -26,6 +26,9 @@ pub struct PacketRecord {
     pub sent: Instant,
     /// What became of it.
     pub fate: Fate,
+    /// Which of all passages of the run, of any packet at either tap, its two were: by this, those
+    /// of one moment are in order.
+    pub passages: [u32; 2],
     /// What it is measured with.
     pub flow: u32,
     /// Its connection.
@@ -73,6 +76,7 @@ impl PacketRecord {
             id: packet.id,
             sent: now,
             fate: Fate::UnderWay,
+            passages: [0; 2],
             flow: packet.flow,
             conn: packet.conn,
             ip_len: packet.ip_len,
@@ -155,18 +159,22 @@ pub struct Records {
     kept: Vec<PacketRecord>,
     /// The place in `kept` of those that are under way.
     under_way: BTreeMap<u64, usize>,
+    passages: u32,
 }
 
 impl Records {
     /// A packet passes the tap at its sender.
     pub fn sent(&mut self, packet: &Packet, now: Instant) {
         self.under_way.insert(packet.id, self.kept.len());
-        self.kept.push(PacketRecord::new(packet, now));
+        let passages = [self.next_passage(), 0];
+        self.kept.push(PacketRecord { passages, ..PacketRecord::new(packet, now) });
     }
 
     /// A packet passes the tap at its receiver. One that was not sent is ignored.
     pub fn received(&mut self, packet: &Packet, now: Instant) {
+        let passage = self.next_passage();
         if let Some(record) = self.take(packet.id) {
+            record.passages[1] = passage;
             record.fate = Fate::Received(now);
             record.ecn = packet.ecn;
         }
@@ -182,6 +190,11 @@ impl Records {
     /// The records, in the order in which the packets passed the taps at their senders.
     pub fn finish(self) -> Vec<PacketRecord> {
         self.kept
+    }
+
+    fn next_passage(&mut self) -> u32 {
+        self.passages += 1;
+        self.passages
     }
 
     fn take(&mut self, id: u64) -> Option<&mut PacketRecord> {

@@ -172,6 +172,52 @@ fn captures_give_the_round_trips_of_the_run() {
     }
 }
 
+/// A packet that must not overtake arrives with the one before it, and each is answered at once.
+#[test]
+fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_happened() {
+    let settings = Settings {
+        from: Instant::ZERO,
+        to: Instant::NEVER,
+        window: STEP,
+        step: STEP,
+        end: Instant::from_millis(1_000),
+        reorders: false,
+        series: None,
+    };
+    let mut meter = Meter::new(settings, 1);
+    let mut records = Records::default();
+    let (down, up) = (Direction::Down, Direction::Up);
+    // When, whether it leaves, which packet, and which way.
+    for (ms, leaves, id, direction) in [
+        (0, true, 0, down),
+        (1, true, 1, down),
+        (20, false, 0, down),
+        (20, true, 2, up),
+        (20, false, 1, down),
+        (20, true, 3, up),
+        (40, false, 2, up),
+        (40, true, 4, down),
+        (40, false, 3, up),
+        (60, false, 4, down),
+    ] {
+        let (packet, at) = (packet(id, 0, direction), Instant::from_millis(ms));
+        if leaves {
+            meter.sent(0, direction, id, packet.ip_len, at);
+            records.sent(&packet, at);
+        } else {
+            meter.received(0, direction, id, packet.ip_len, at);
+            records.received(&packet, at);
+        }
+    }
+    let run = Run { reports: meter.finish(), records: records.finish() };
+    let report = measured(&captures(&run, false, Duration::ZERO), &options());
+    for direction in Direction::BOTH.map(Direction::index) {
+        let want = &run.reports[0].directions[direction].rtt;
+        assert_eq!(want.count(), [1, 2][direction]);
+        assert!(flow(&report, 0).directions[direction].rtt.slots().eq(want.slots()));
+    }
+}
+
 #[test]
 fn captures_with_one_clock_give_the_series_of_the_run_too() {
     let run = run(9, 3_000);

@@ -172,14 +172,17 @@ fn write_capture<W: Write>(
     mut writer: CaptureWriter<'_, W>,
 ) -> io::Result<W> {
     let leaves = |record: &PacketRecord| writer.side.sends() == record.direction;
-    // What arrives is seen before what leaves at the same moment: a simulated host answers in
-    // no time.
-    let mut seen: Vec<(Instant, bool, usize)> = records
+    // At one moment a packet may arrive, be answered, and the next arrive: a simulated host answers
+    // in no time, and what must not overtake waits for what is before it.
+    let mut seen: Vec<(Instant, u32, usize)> = records
         .iter()
         .enumerate()
         .filter_map(|(place, record)| {
-            let at = if leaves(record) { Some(record.sent) } else { record.received() };
-            at.map(|at| (at, leaves(record), place))
+            let [sent, received] = record.passages;
+            if leaves(record) {
+                return Some((record.sent, sent, place));
+            }
+            record.received().map(|at| (at, received, place))
         })
         .collect();
     seen.sort_unstable();
