@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -236,7 +236,7 @@ class Numbers:
             for own in trials
         ):
             asked = ", ".join(f"{name} = {value}" for name, value in where.items())
-            raise RequestError(f"there is no trial with {asked}", "does the claim name its trials?")
+            raise RequestError(f"there is no trial with {asked}", _there_are(where, trials))
 
     def _parted(self, read: _Read, names: list[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
         import polars as pl
@@ -295,6 +295,15 @@ class Numbers:
         if rows["trial"].n_unique() > rows["seed"].n_unique():
             raise RequestError(f"{column}: the conditions name more than one trial")
         return [(seed, rows.filter(rows["seed"] == seed)) for seed in self.seeds]
+
+
+def _there_are(where: At, trials: Sequence[Mapping[str, Any]]) -> str:
+    """Which values there are, of the first condition that has not the one that is asked for."""
+    for name, value in where.items():
+        known = dict.fromkeys(condition_text(own[name]) for own in trials if name in own)
+        if known and value not in known:
+            return f"`{name}` is {', '.join(known)} in the trials that the claim names"
+    return "does the claim name its trials?"
 
 
 def _check(rows: pl.DataFrame, column: str) -> None:
