@@ -75,12 +75,14 @@ def run(
     refuse_other(campaign, folder)
     _refuse_far(campaign, executor)
     progress = progress or Silence()
-    if folder.exists() and folder.manifest()["complete"]:
+    if _is_complete(campaign, folder):
         return Report()
     folder.make()
     with folder.locked():
+        refuse_other(campaign, folder)  # again, for another may have been quicker
         folder.clear_unfinished()
-        if not folder.exists():
+        # What calls itself complete and is not has lost a part of its tables.
+        if not folder.exists() or folder.manifest()["complete"]:
             folder.write_manifest(_manifest(campaign, None))
         dataset = Dataset(folder, campaign.trials)
         left = [
@@ -109,10 +111,16 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
-    if folder.exists() and folder.manifest()["complete"]:
+    if _is_complete(campaign, folder):
         return []
     dataset = Dataset(folder, campaign.trials)
     return [one for one in campaign.trials if not dataset.has(one)]
+
+
+def _is_complete(campaign: Campaign, folder: Folder) -> bool:
+    if not folder.exists() or not folder.manifest()["complete"]:
+        return False
+    return Dataset(folder, campaign.trials).is_complete()
 
 
 def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:

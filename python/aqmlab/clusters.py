@@ -120,7 +120,8 @@ def _connected(address: str) -> Any:
         from distributed import Client
     except ImportError:
         raise RequestError("--cluster: Dask is not installed", INSTALL) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say what must be known
+    for name in ("distributed", "distributed.client"):  # the latter has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # we say what must be known
     named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
         if address.endswith(".json"):

@@ -69,6 +69,10 @@ class Dataset:
             self._wait()  # so that no more than one chunk is in memory
             self._sealing = self._sealer.submit(self._seal, chunk)
 
+    def is_complete(self) -> bool:
+        """Whether all trials are finished and in the tables."""
+        return all(map(self._is_sealed, range(len(self.chunks))))
+
     def is_full(self, chunk: int) -> bool:
         """Whether all trials of a chunk are finished."""
         return len(self._recorded[chunk]) == len(self.chunks[chunk])
@@ -148,6 +152,11 @@ class Dataset:
             for path in paths:
                 if not schemas[path].equals(wanted):
                     _rewrite(path, front, wanted)
+
+
+def is_in_tables(folder: Folder, trial: Trial) -> bool:
+    """Whether there are tables of the chunk that a recorded trial belongs to."""
+    return folder.chunk_path(TRIALS, trial.index // CHUNK).is_file()
 
 
 def _with(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:

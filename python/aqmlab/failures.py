@@ -12,6 +12,8 @@ import os
 import shutil
 from pathlib import Path
 
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
 
 class LabError(Exception):
     """A problem with its hint, and the status with which the command line ends."""
@@ -38,7 +40,8 @@ class DiskError(LabError):
     def of(cls, error: OSError, path: Path, needed: int | None = None) -> DiskError:
         """What `error` means for somebody who wanted `needed` bytes written to `path`."""
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            return cls(f"{path}: cannot be written: {error.strerror or error}")
+            hint = "give a place that can be written" if error.errno in _FORBIDDEN else None
+            return cls(f"{path}: cannot be written: {error.strerror or error}", hint)
         problem = f"{path}: the disk is full"
         if needed is not None:
             problem += f": {size_text(needed)} were needed"

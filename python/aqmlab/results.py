@@ -96,20 +96,34 @@ class Results:
     def table(self, name: str) -> pl.DataFrame:
         """A table by name; raises `RequestError` if there is none."""
         if name not in self._frames:
-            self._frames[name] = _collected(self._narrow(self.scan(name)))
+            self._frames[name] = self._collected(name, self._narrow(self.scan(name)))
         return self._frames[name]
 
     def height(self, name: str) -> int:
         """How many rows a table has, without reading them."""
         import polars as pl
 
-        return int(_collected(self._narrow(self.scan(name)).select(pl.len())).item())
+        return int(self._collected(name, self._narrow(self.scan(name)).select(pl.len())).item())
 
     def narrowed(self, trials: Collection[str]) -> Results:
         """The same results of some trials only: nothing of the others is read."""
         some = copy.copy(self)
         some._only, some._frames, some.memo = frozenset(trials), {}, {}
         return some
+
+    def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
+        """The rows that are asked for; raises `RequestError` with the file that has them not."""
+        import polars as pl
+
+        try:
+            return frame.collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            for folder in self._folders():
+                _refuse_damaged(folder, name)
+            raise _missing_table(self._folder, name, error) from None
+
+    def _folders(self) -> Sequence[Folder]:
+        return [self._folder]
 
     def _narrow(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         import polars as pl
@@ -135,7 +149,7 @@ class Results:
 
         for chunk, made in enumerate(self._unsealed):
             if made is None:
-                yield _scanned(self._folder.chunk_path(name, chunk))
+                yield _scanned(self._folder, self._folder.chunk_path(name, chunk))
             elif name in made.names():
                 frame = pl.from_arrow(made.table(name))
                 assert isinstance(frame, pl.DataFrame)
@@ -245,33 +259,33 @@ def scan_files(folder: Folder, name: str) -> pl.LazyFrame:
     """
     import polars as pl
 
-    frames = [_scanned(path) for path in folder.table_files(name)]
+    frames = [_scanned(folder, path) for path in folder.table_files(name)]
     if not frames:
-        raise _unreadable(folder.path / TABLES / name, "there is no such folder")
+        raise _missing_table(folder, name, "there is no such folder")
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _scanned(path: Path) -> pl.LazyFrame:
+def _scanned(folder: Folder, path: Path) -> pl.LazyFrame:
     import polars as pl
 
     try:
         frame = pl.scan_parquet(path, hive_partitioning=False)
         frame.collect_schema()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unreadable(path, error) from None
+        raise folder.unreadable(path, error) from None
     return frame
 
 
-def _collected(frame: pl.LazyFrame) -> pl.DataFrame:
+def _refuse_damaged(folder: Folder, name: str) -> None:
+    """Raises `RequestError` with the first file of a table that cannot be read."""
     import polars as pl
 
-    try:
-        return frame.collect()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unreadable("a table", error) from None
+    for path in folder.table_files(name):
+        try:
+            pl.read_parquet(path, hive_partitioning=False)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise folder.unreadable(path, error) from None
 
 
-def _unreadable(what: object, error: object) -> RequestError:
-    reason = str(error).splitlines()[0]
-    hint = "remove the folder and run the campaign again"
-    return RequestError(f"{what}: cannot be read: {reason}", hint)
+def _missing_table(folder: Folder, name: str, error: object) -> RequestError:
+    return folder.unreadable(folder.path / TABLES / name, error)

@@ -88,12 +88,16 @@ class Folder:
                 "`aqmlab run SCENARIO --out DIR` makes one",
             ) from None
         except (OSError, ValueError, RecursionError) as error:
-            raise RequestError(f"{self.manifest_path}: cannot be read: {error}") from None
+            raise RequestError(
+                f"{self.manifest_path}: cannot be read: {error}",
+                "put back a copy of it, or give another folder with `--out DIR`",
+            ) from None
         found = manifest.get("format") if isinstance(manifest, dict) else None
         if not isinstance(manifest, dict) or found not in _READABLE:
             raise RequestError(
                 f"{self.manifest_path}: format {found} is not known;"
-                f" this version reads format {FORMAT}"
+                f" this version reads format {FORMAT}",
+                "use the version of aqmlab that made it, or give another folder",
             )
         missing = [name for name in _NEEDED if name not in manifest]
         if missing:
@@ -139,6 +143,17 @@ class Folder:
         if alone.is_file():
             return [alone]
         return sorted((self.path / TABLES / table).glob(f"chunk=*/{ROWS}"))
+
+    def unreadable(self, path: Path, error: object) -> RequestError:
+        """What to say of a file of a table that cannot be read, and to do about it."""
+        reason = str(error).splitlines()[0]
+        hint = "remove the folder and run the campaign again"
+        if path.parent.name.startswith("chunk="):
+            hint = (
+                f"remove {self.path / TABLES}/*/{path.parent.name} and give the campaign's command"
+                " again: it runs the trials of that part, and keeps the others"
+            )
+        return RequestError(f"{path}: cannot be read: {reason}", hint)
 
     def make(self) -> None:
         """Makes the folder, with room for trials."""

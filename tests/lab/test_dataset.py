@@ -11,6 +11,7 @@ import pyarrow.dataset
 import pytest
 from aqmlab import campaign as campaigns
 from aqmlab import dataset
+from aqmlab.cli import status_of
 from aqmlab.failures import RequestError
 from aqmlab.results import load
 
@@ -130,6 +131,66 @@ def test_a_folder_of_the_earlier_layout_is_read_and_not_run(tmp_path, home_resul
     (folder / "manifest.json").write_text(json.dumps({**manifest, "complete": False}))
     with pytest.raises(RequestError, match="an unfinished campaign of an earlier version"):
         load(folder)
+
+
+def damaged(folder, table="flows", chunk=1):
+    """A complete campaign of three chunks, of which a file was cut short; the file."""
+    campaigns.run(twelve(), folder, jobs=2)
+    path = folder / "tables" / table / f"chunk={chunk:04d}" / "rows.parquet"
+    path.write_bytes(path.read_bytes()[:300])
+    return path
+
+
+def test_a_damaged_file_is_named_with_what_to_remove_and_only_its_trials_run_again(
+    tmp_path, small_chunks, capsys
+):
+    folder = tmp_path / "out"
+    path = damaged(folder)
+    hint = f"remove {folder}/tables/*/chunk=0001 and give the campaign's command again"
+    for ask in (lambda one: one.flows, lambda one: one.height("flows")):
+        with pytest.raises(
+            RequestError, match=r"chunk=0001/rows\.parquet: cannot be read"
+        ) as caught:
+            ask(load(folder))
+        assert hint in caught.value.hint
+    for question in ("SELECT count(*) FROM flows", "SELECT flow FROM flows"):
+        assert status_of(["query", str(folder), question]) == 2
+        said = capsys.readouterr().err
+        assert f"error: {path}: cannot be read" in said and hint in said
+    assert status_of(["query", str(folder)]) == 2
+    assert hint in capsys.readouterr().err
+
+    for part in folder.glob("tables/*/chunk=0001"):
+        shutil.rmtree(part)
+    assert [one.id for one in campaigns.missing(twelve(), folder)] == [
+        f"trial-{index}" for index in range(4, 8)
+    ]
+    assert campaigns.run(twelve(), folder, jobs=2).run == 4
+    campaigns.run(twelve(), tmp_path / "fresh", jobs=1)
+    assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
+
+
+def test_values_that_cannot_be_read_are_found_in_their_file(tmp_path, small_chunks):
+    campaigns.run(twelve(), tmp_path / "out", jobs=2)
+    path = tmp_path / "out" / "tables" / "rtt" / "chunk=0002" / "rows.parquet"
+    data = bytearray(path.read_bytes())
+    data[4:1000] = bytes(996)  # what is at its end still says what it holds
+    path.write_bytes(data)
+    with pytest.raises(RequestError, match=r"rtt/chunk=0002/rows.parquet: cannot be read"):
+        _ = load(tmp_path / "out").rtt
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"format": 9}', "(?s)format 9 is not known.*the version of aqmlab that made it"),
+        ('{"format": 2', r"(?s)manifest\.json: cannot be read.*--out DIR"),
+    ],
+)
+def test_a_manifest_that_says_nothing_to_us_is_refused_with_what_to_do(tmp_path, text, said):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(RequestError, match=said):
+        campaigns.run(twelve(), tmp_path)
 
 
 def test_a_chunk_whose_trials_were_half_removed_is_whole(tmp_path, small_chunks, monkeypatch):

@@ -1,6 +1,7 @@
 """What a study needs is run, and nothing twice."""
 
 import json
+import shutil
 
 import pytest
 from aqmlab import studies
@@ -88,6 +89,15 @@ def test_results_of_a_scenario_of_which_only_words_were_edited_stay(tiny, tmp_pa
     laboratory(tiny, tmp_path / "out").run([SHORT], jobs=1)
     edited(tiny, "A call beside an upload", "An upload beside a call")
     assert laboratory(tiny, tmp_path / "out").run([SHORT], jobs=1).run == 0
+
+
+def test_what_was_removed_of_the_tables_is_run_again(tiny, tmp_path):
+    laboratory(tiny, tmp_path / "out").run([ALL], jobs=1)
+    for part in (tmp_path / "out" / "home" / "seed-1").glob("tables/*/chunk=0000"):
+        shutil.rmtree(part)
+    assert laboratory(tiny, tmp_path / "out").count([SHORT]).missing == 2
+    assert laboratory(tiny, tmp_path / "out").run([SHORT], jobs=1).run == 2
+    assert laboratory(tiny, tmp_path / "out").results(SHORT).digest
 
 
 def test_progress_hears_of_all_campaigns_as_one(tiny, tmp_path):

@@ -83,10 +83,11 @@ class Session:
     def tables(self) -> list[Table]:
         """What there is to ask."""
         found = []
-        for name in self._files:
-            self._make_view(name)
-            rows = self._connection.execute(f"SELECT count(*) FROM {named(name)}").fetchall()
-            found.append(Table(name, rows[0][0], self._columns_of(name)))
+        with self._explained(""):
+            for name in self._files:
+                self._make_view(name)
+                rows = self._connection.execute(f"SELECT count(*) FROM {named(name)}").fetchall()
+                found.append(Table(name, rows[0][0], self._columns_of(name)))
         return found
 
     @contextmanager
@@ -101,6 +102,12 @@ class Session:
                 yield Answered(self._connection, sql)
             finally:
                 timer.cancel()
+
+    def _of_tables(self) -> Iterator[tuple[Folder, Path]]:
+        """Every file, and the campaign's folder that it is in."""
+        for own in self._files.values():
+            for campaign, files in own.items():
+                yield from ((Folder(self.path / campaign), file) for file in files)
 
     def _connected(self, memory: str) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -168,6 +175,9 @@ class Session:
             raise RequestError(problem, "a question reads the campaign's tables only") from None
         except duckdb.Error as error:
             text = str(error)
+            for folder, path in self._of_tables():
+                if str(path) in text:
+                    raise folder.unreadable(path, problem_of(text)) from None
             columns = {name: [one for one, _ in self._columns_of(name)] for name in self._files}
             raise RequestError(problem_of(text), hint_for(text, sql, columns)) from None
 

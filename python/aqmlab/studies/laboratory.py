@@ -20,7 +20,7 @@ from aqmlab import engines
 from aqmlab.api import Request, campaign_for, versions
 from aqmlab.campaign import Campaign, Progress, Report, Silence, cores
 from aqmlab.costs import simulated_s
-from aqmlab.dataset import Dataset
+from aqmlab.dataset import Dataset, is_in_tables
 from aqmlab.engines import Say
 from aqmlab.failures import RequestError
 from aqmlab.owners import refuse_other
@@ -64,7 +64,11 @@ class Part:
             digests = manifest.get("digests") or [None] * len(manifest["trials"])
             names = (entry["id"] for entry in manifest["trials"])
             known = dict(zip(names, digests, strict=True))
-        return [one for one in self.needed() if known.get(one.id) is None]
+        return [
+            one
+            for one in self.needed()
+            if known.get(one.id) is None or not is_in_tables(folder, one)
+        ]
 
     def missing(self) -> list[Trial]:
         """The needed trials that are still to be run."""

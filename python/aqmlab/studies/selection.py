@@ -63,6 +63,9 @@ class Selection(Results):
             ]
         )
 
+    def _folders(self) -> Sequence[Folder]:
+        return [Folder(one.folder) for one in self._sources]
+
     def _scan(self, source: Source, name: str) -> pl.LazyFrame:
         import polars as pl
 
