@@ -217,9 +217,10 @@ class Overhead(Value):
         return names[0] if names else short
 
 
-SHAPERS = ("line", "htb")
-"""What limits a rate: the wire, or Linux's HTB before a faster one, which lets a packet go at the
-beginning of its time on the wire, and one more after a pause."""
+SHAPERS = ("line", "htb", "dummynet")
+"""What limits a rate: the wire; or Linux's HTB before a faster one, which lets a packet go at the
+beginning of its time on the wire, and one more after a pause; or FreeBSD's dummynet, which lets
+packets go at the ticks of its clock, a millisecond apart."""
 
 
 def _shaper(value: object) -> str:

@@ -54,6 +54,11 @@ pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
             link.rate_bps
         ));
     }
+    if link.shaper == ShaperSpec::Dummynet {
+        return Err(format!(
+            "{at}.shaper: `dummynet` is FreeBSD's; the kernel's own links are `line` or `htb`"
+        ));
+    }
     if over.counted > over.bytes {
         return Err(format!(
             "{at}.overhead.counted: {} B, but the link charges {} B: HTB cannot charge less than \
@@ -132,7 +137,9 @@ impl Htb {
             rate_bps: link.rate_bps,
             burst: match link.shaper {
                 // tc takes a bucket of nothing for one that it should choose.
-                ShaperSpec::Line => (link.rate_bps / 8 * SLACK_NS / 1_000_000_000).max(1),
+                ShaperSpec::Line | ShaperSpec::Dummynet => {
+                    (link.rate_bps / 8 * SLACK_NS / 1_000_000_000).max(1)
+                }
                 ShaperSpec::Htb => BURST,
             },
             counted: i64::from(over.counted) - 14,
@@ -269,6 +276,7 @@ mod tests {
             (change(|link| link.rate_bps = 1_000), "links[0].rate_bps: 1000"),
             (change(|link| link.overhead.minimum = 9_000), "links[0].overhead"),
             (change(|link| link.own = true), "links[0].own"),
+            (change(|link| link.shaper = ShaperSpec::Dummynet), "links[0].shaper: `dummynet`"),
             (change(|link| link.qdisc.kind = "pie_freebsd".into()), "links[0].qdisc"),
         ] {
             assert!(said.starts_with(at), "{said}");

@@ -6,10 +6,23 @@
 //! *beginning* of its time on the wire, and after a pause there is credit for [`BURST`] more.
 //! Tokens of nanoseconds with a cap are the time when the debt is paid, with a floor: that is how
 //! they are kept here.
-//! Difference: the kernel's timer fires a few microseconds after it is due; the credit for them
-//! is not lost there, so the rate is the same.
+//!
+//! Source of [`Shaper::Dummynet`]: FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c`, with `io_fast` off
+//! as it is by default, and `kern.hz` of 1000, the default on PCs. `dummynet_task` looks once a
+//! tick, `serve_sched` charges what it sends at the rate, and a packet goes out at the first tick
+//! at which its last bit has gone. What comes to an idle pipe begins at the tick before
+//! (`sched_time` is `curr_time`), so a small packet waits between nothing and a tick, and RTT_base
+//! with a packet each way is up to two ticks too long. Within a tick the rate is kept exactly.
+//!
+//! Differences: the kernel's timer fires a few microseconds after HTB is due; the credit for them is
+//! not lost there, so the rate is the same. A packet that comes to dummynet in the very tick in
+//! which a pipe ran idle, and is paid for by what is left of that tick, leaves at once, where its
+//! delay would be counted from the tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
+
+/// A tick of FreeBSD's clock: `kern.hz` is 1000 on PCs unless someone changes it.
+const TICK: Duration = Duration::from_millis(1);
 
 /// Bytes of credit that `tc` gives a class when nobody says otherwise, below 8 Gbit/s: iproute2
 /// `q_htb.c` adds to them what the rate sends in a tick of the kernel's clock, a nanosecond.
@@ -23,13 +36,15 @@ pub enum Shaper {
     Line,
     /// Linux's HTB before a wire that takes no time.
     Htb,
+    /// FreeBSD's dummynet before a wire that takes no time.
+    Dummynet,
 }
 
 impl Shaper {
     /// The longest time on the wire for which credit is kept.
     pub(crate) fn credit(self, rate: BitRate) -> Duration {
         match self {
-            Self::Line => Duration::ZERO,
+            Self::Line | Self::Dummynet => Duration::ZERO,
             Self::Htb => rate.transmit_time(BURST),
         }
     }
@@ -40,6 +55,17 @@ impl Shaper {
         match self {
             Self::Line => free,
             Self::Htb => now,
+            Self::Dummynet => free.max(now),
         }
     }
+}
+
+/// The last tick at `now`.
+pub(crate) fn last_tick(now: Instant) -> Instant {
+    Instant::from_nanos(now.as_nanos() / TICK.as_nanos() * TICK.as_nanos())
+}
+
+/// The first tick that is not before `at`.
+pub(crate) fn next_tick(at: Instant) -> Instant {
+    Instant::from_nanos(at.as_nanos().div_ceil(TICK.as_nanos()) * TICK.as_nanos())
 }

@@ -112,6 +112,7 @@ pub fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
     let shaper = match link.shaper {
         ShaperSpec::Line => Shaper::Line,
         ShaperSpec::Htb => Shaper::Htb,
+        ShaperSpec::Dummynet => Shaper::Dummynet,
     };
     let rng = Rng::stream(seed, &format!("qdisc.{}", link.name));
     let mut port = Port::new(qdisc, rate, overhead, rng).shaped_by(shaper);

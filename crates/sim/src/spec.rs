@@ -92,6 +92,8 @@ pub enum ShaperSpec {
     Line,
     /// Linux's HTB before a faster wire, with the bucket that `tc` gives it.
     Htb,
+    /// FreeBSD's dummynet before a faster wire, which sends at the ticks of its clock.
+    Dummynet,
 }
 
 /// A radio of 802.11n, and the driver's queue above it.

@@ -4,7 +4,7 @@ Source: TEACUP v1.1 `routersetup.py` and `experiment.py`. On Linux a packet is m
 last matching rule of iptables and goes through that one queue; on FreeBSD, with
 `net.inet.ip.fw.one_pass=0`, through every matching pipe in turn. Either way the queue comes
 first and the emulated delay after it. The rate of a Linux router is HTB's, with the bursts that
-`tc` chooses; dummynet sends as a wire does. A Linux router counts Ethernet frames (IP + 14 bytes),
+`tc` chooses; dummynet sends at its ticks. A Linux router counts Ethernet frames (IP + 14 bytes),
 dummynet at layer 3 counts IP bytes.
 
 Differences: loss is applied after the last queue also for FreeBSD, where dummynet applies it
@@ -233,7 +233,7 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
     if network.overhead is not None:
         overhead = disciplines.overhead(network.overhead)
     link = {"name": name, "rate_bps": rate_bps, "qdisc": qdisc, "overhead": overhead}
-    network.links.append(link | {"shaper": "htb" if linux else "line"})
+    network.links.append(link | {"shaper": "htb" if linux else "dummynet"})
     return len(network.links) - 1
 
 

@@ -8,7 +8,11 @@
 //! made again up to three times, a second apart.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
-//! throughput counts the response's header with its body.
+//! throughput counts the response's header with its body. A rate is chosen before each request, as
+//! since dash.js 2.1; 2.0.0 asks first (`ScheduleController` calls `getNextFragment` while it
+//! makes up the arguments of `getPlaybackQuality`), so there a choice counts from the next request
+//! but one. After a segment was abandoned a lower rate may still be chosen for 10 s, where 2.0.0
+//! keeps to what it chose then unless its buffer is empty.
 
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

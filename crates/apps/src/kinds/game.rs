@@ -12,9 +12,14 @@
 //! - `faerber`: Färber 2002, Counter-Strike: sizes Ext(120, 36) every Ext(55, 6) ms from the
 //!   server, Ext(80, 5.7) every 40 ms from the client, taken as bytes of UDP payload.
 //!
-//! Differences: pktgen sleeps between packets, where the schedule here is exact; sizes that are
-//! negative even after the shift count as zero, and an update of many players that would be drawn
-//! larger than an Ethernet's packet holds is cut to it (the engines split such updates themselves).
+//! pktgen sleeps between packets, and a sleep may be too long: `select` of FreeBSD 10 allows itself
+//! a 16th of it (`kern_select`: the timeout shifted right by `tc_precexp`, which is four by the
+//! default of 5 % of `kern.timecounter.alloweddeviation`), and no less than was asked for. How much
+//! of that is used hangs on other timers; `oversleep` draws it uniformly.
+//!
+//! Differences: sizes that are negative even after the shift count as zero, and an update of many
+//! players that would be drawn larger than an Ethernet's packet holds is cut to it (the engines
+//! split such updates themselves).
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Rng, Side, Value};
 
@@ -88,6 +93,12 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             bounds: bounds::WAIT,
             doc: "Time from the server's start to that of its clients.",
         },
+        Param {
+            name: "oversleep",
+            default: Value::Number(0.0),
+            bounds: Bounds::Real(0.0, 1.0),
+            doc: "By which share pktgen's sleeps may be too long; FreeBSD's by 0.0625.",
+        },
     ],
     build,
 }];
@@ -111,6 +122,7 @@ fn build(args: &Args) -> Box<dyn App> {
             }
         },
         delay: args.duration("client_delay"),
+        oversleep: args.number("oversleep"),
         clients: Vec::new(),
         wanted: args.count("clients") as usize,
         running: false,
@@ -203,6 +215,7 @@ struct Client {
 struct Game {
     model: Model,
     delay: Duration,
+    oversleep: f64,
     clients: Vec<Client>,
     wanted: usize,
     running: bool,
@@ -234,7 +247,9 @@ impl Game {
         *number += 1;
         client.sent[side.index()] += 1;
         let gap = self.model.gap(side, io.rng());
-        io.wake_at(io.now() + gap, token);
+        let most_s = gap.as_secs_f64() * self.oversleep;
+        let late_s = if most_s > 0.0 { io.rng().uniform(0.0, most_s) } else { 0.0 };
+        io.wake_at(io.now() + gap + Duration::from_secs_f64(late_s), token);
     }
 
     fn hear(&mut self, conn: ConnId, at: Side, tag: u64, io: &mut dyn Io) {
@@ -323,6 +338,14 @@ mod tests {
             close(down, want, 0.01 * want);
             close(up, 72.4, 0.5);
         }
+    }
+
+    #[test]
+    fn sleeps_are_too_long_by_half_of_what_is_allowed() {
+        let mut net = Net::new(1);
+        let changes = [("oversleep", Value::Number(0.0625)), ("client_delay", ms(0))];
+        net.run_secs(&mut *build("game", &changes), 1_000);
+        close(net.ip_bytes[0] as f64 * 8.0 / 1e6, 72.4 / (1.0 + 0.0625 / 2.0), 0.5);
     }
 
     #[test]
