@@ -11,7 +11,7 @@
 //! as it is by default, and `kern.hz` of 1000, the default on PCs. `dummynet_task` looks once a
 //! tick, `serve_sched` charges what it sends at the rate, and a packet goes out at the first tick
 //! at which its last bit has gone. What comes to an idle pipe begins at the tick before
-//! (`sched_time` is `curr_time`), so a small packet waits between nothing and a tick, and RTT_base
+//! (`sched_time` is `curr_time`), so a small packet waits between nothing and a tick, and `RTT_base`
 //! with a packet each way is up to two ticks too long. Within a tick the rate is kept exactly.
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due; the credit for them is
