@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::Side;
 
-use crate::lab;
 use crate::sockets::{self, Change, Conn, End, Info};
+use crate::spec::tcp_of;
 use crate::sys;
 use crate::world::World;
 
@@ -39,7 +39,7 @@ impl World<'_> {
             let Some(index) = self.conns.iter().rposition(of_port) else { continue };
             let spec = &self.spec.apps[app];
             let at = if side == 0 { Side::Home } else { Side::Wan };
-            sockets::accepted(&fd, self.conns[index].open, lab::tcp_of(spec, at))?;
+            sockets::accepted(&fd, self.conns[index].open, tcp_of(spec, at))?;
             self.poll.watch(&fd, (index * 2 + side) as u64)?;
             let end = &mut self.conns[index].ends[side];
             end.fd = Some(fd);
@@ -68,7 +68,7 @@ impl World<'_> {
         for change in changes {
             if let Change::Read(_) = change {
                 let at = if side == 0 { Side::Home } else { Side::Wan };
-                let tcp = lab::tcp_of(&self.spec.apps[app], at);
+                let tcp = tcp_of(&self.spec.apps[app], at);
                 if let Some(fd) = &self.conns[index].ends[side].fd {
                     sockets::quickly(fd, open, tcp)?;
                 }
@@ -149,12 +149,12 @@ impl World<'_> {
         if open.transport == Transport::Tcp {
             if !self.listeners.contains_key(&(app, far.index())) {
                 self.lab.enter(far)?;
-                let fd = sockets::listener(app, far, lab::tcp_of(spec, far)).map_err(text)?;
+                let fd = sockets::listener(app, far, tcp_of(spec, far)).map_err(text)?;
                 self.poll.watch(&fd, LISTENS | (app * 2 + far.index()) as u64).map_err(text)?;
                 self.listeners.insert((app, far.index()), fd);
             }
             self.lab.enter(open.from)?;
-            let near = lab::tcp_of(spec, open.from);
+            let near = tcp_of(spec, open.from);
             let fd = sockets::client(app, port, open, near).map_err(text)?;
             return self.adopt(index, open.from, fd).map(|()| id);
         }

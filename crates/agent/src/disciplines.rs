@@ -6,205 +6,16 @@
 //!
 //! Sources: iproute2 6.1 `tc/q_*.c`; Linux 6.1 `net/sched/sch_*.c`.
 
+mod kinds;
+mod shown;
+
 use aqmlab_core::{Args, Param, Value};
 use aqmlab_sim::spec::LinkSpec;
 use serde_json::Value as Json;
 
-/// How a parameter of ours reaches the kernel.
-enum How {
-    /// As tc's parameter of that name, read back under the same.
-    Is(&'static str),
-    /// The same, but zero leaves it to tc, which computes what the simulator does.
-    OrComputed(&'static str),
-    /// tc's word, which cannot be read back.
-    Unread(&'static str),
-    /// As a switch: tc's words for on and off, and its name when read back.
-    Switch(&'static str, &'static str, &'static str),
-    /// As the length of the device's queue.
-    DeviceQueue,
-    /// No word for it: only our default stands for what the kernel does.
-    Fixed,
-}
-
-use How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
-
-/// A discipline that the kernel has.
-struct Known {
-    /// Our name.
-    ours: &'static str,
-    /// The kernel's.
-    kernel: &'static str,
-    /// Our parameters, in the order in which tc takes them.
-    params: &'static [(&'static str, How)],
-    /// What tc is told besides.
-    besides: &'static str,
-}
-
-const ECN: How = Switch("ecn", "noecn", "ecn");
-const BYTEMODE: How = Switch("bytemode", "nobytemode", "bytemode");
-const ESTIMATOR: How = Switch("dq_rate_estimator", "no_dq_rate_estimator", "dq_rate_estimator");
-
-const KINDS: &[Known] = &[
-    Known { ours: "pfifo", kernel: "pfifo", params: &[("limit", Is("limit"))], besides: "" },
-    Known { ours: "bfifo", kernel: "bfifo", params: &[("limit", Is("limit"))], besides: "" },
-    Known {
-        ours: "pfifo_head_drop",
-        kernel: "pfifo_head_drop",
-        params: &[("limit", Is("limit"))],
-        besides: "",
-    },
-    Known {
-        ours: "pfifo_fast",
-        kernel: "pfifo_fast",
-        params: &[("limit", DeviceQueue)],
-        besides: "",
-    },
-    Known {
-        ours: "codel",
-        kernel: "codel",
-        params: &[
-            ("limit", Is("limit")),
-            ("target", Is("target")),
-            ("interval", Is("interval")),
-            ("ecn", ECN),
-            ("ce_threshold", Is("ce_threshold")),
-            ("mtu", Fixed),
-        ],
-        besides: "",
-    },
-    Known {
-        ours: "fq_codel",
-        kernel: "fq_codel",
-        params: &[
-            ("limit", Is("limit")),
-            ("flows", Is("flows")),
-            ("quantum", Is("quantum")),
-            ("target", Is("target")),
-            ("interval", Is("interval")),
-            ("memory_limit", Is("memory_limit")),
-            ("ecn", ECN),
-            ("ce_threshold", Is("ce_threshold")),
-            ("drop_batch", Is("drop_batch")),
-            ("mtu", Fixed),
-            ("salt", Fixed),
-        ],
-        besides: "",
-    },
-    // A target far beyond any delay switches CoDel off. Its clock has 32 bits of 1.024 µs, and
-    // half of them are the future.
-    Known {
-        ours: "fq_nocodel",
-        kernel: "fq_codel",
-        params: &[
-            ("limit", Is("limit")),
-            ("flows", Is("flows")),
-            ("quantum", Is("quantum")),
-            ("memory_limit", Is("memory_limit")),
-            ("drop_batch", Is("drop_batch")),
-            ("salt", Fixed),
-        ],
-        besides: "noecn target 1000s interval 1000s",
-    },
-    Known {
-        ours: "pie",
-        kernel: "pie",
-        params: &[
-            ("limit", Is("limit")),
-            ("target", Is("target")),
-            ("tupdate", Is("tupdate")),
-            ("alpha", Is("alpha")),
-            ("beta", Is("beta")),
-            ("ecn", ECN),
-            ("bytemode", BYTEMODE),
-            ("dq_rate_estimator", ESTIMATOR),
-            ("mtu", Fixed),
-            ("tick", Fixed),
-        ],
-        besides: "",
-    },
-    Known {
-        ours: "fq_pie",
-        kernel: "fq_pie",
-        params: &[
-            ("limit", Is("limit")),
-            ("flows", Is("flows")),
-            ("target", Is("target")),
-            ("tupdate", Is("tupdate")),
-            ("alpha", Is("alpha")),
-            ("beta", Is("beta")),
-            ("quantum", Is("quantum")),
-            ("ecn_prob", Is("ecn_prob")),
-            ("ecn", ECN),
-            ("bytemode", BYTEMODE),
-            ("dq_rate_estimator", ESTIMATOR),
-            ("mtu", Fixed),
-            ("tick", Fixed),
-            ("salt", Fixed),
-        ],
-        besides: "",
-    },
-    Known {
-        ours: "sfq",
-        kernel: "sfq",
-        params: &[
-            ("limit", Is("limit")),
-            ("depth", Is("depth")),
-            ("flows", Is("flows")),
-            ("divisor", Is("divisor")),
-            ("quantum", Is("quantum")),
-            ("perturb", Is("perturb")),
-            ("headdrop", Switch("headdrop", "", "headdrop")),
-            ("salt", Fixed),
-        ],
-        besides: "",
-    },
-    Known {
-        ours: "red",
-        kernel: "red",
-        params: &[
-            ("limit", Is("limit")),
-            ("min", OrComputed("min")),
-            ("max", OrComputed("max")),
-            ("avpkt", Unread("avpkt")),
-            ("burst", Unread("burst")),
-            ("probability", Is("probability")),
-            ("ecn", Switch("ecn", "", "ecn")),
-            ("harddrop", Switch("harddrop", "", "harddrop")),
-            ("nodrop", Switch("nodrop", "", "nodrop")),
-            ("adaptive", Switch("adaptive", "", "adaptive")),
-            ("idle_from", Fixed),
-            ("tick", Fixed),
-        ],
-        besides: "bandwidth",
-    },
-];
-
-/// Of which of the kernel's disciplines ours of that name is another variety.
-fn relative(kind: &str) -> Option<&'static str> {
-    let likely = match kind {
-        "ared" | "red_floyd" => "red",
-        "pie_linux_3_14" | "pie_rfc8033" | "pie_freebsd" => "pie",
-        "fq_codel_linux_3_5" => "fq_codel",
-        other => other.strip_suffix("_freebsd").or_else(|| other.strip_suffix("_rfc"))?,
-    };
-    KINDS.iter().map(|known| known.ours).find(|name| *name == likely)
-}
-
-fn find(at: &str, kind: &str) -> Result<&'static Known, String> {
-    KINDS.iter().find(|known| known.ours == kind).ok_or_else(|| match relative(kind) {
-        Some("red") => format!(
-            "{at}.qdisc: `{kind}`: the kernel does not have it; what it has is `red`, \
-             with `adaptive` if wanted"
-        ),
-        Some(near) => {
-            format!("{at}.qdisc: `{kind}`: the kernel does not have it; what it has is `{near}`")
-        }
-        None => {
-            let all: Vec<_> = KINDS.iter().map(|known| known.ours).collect();
-            format!("{at}.qdisc: `{kind}`: the kernel engine has {}", all.join(", "))
-        }
-    })
-}
+use self::kinds::How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
+use self::kinds::find;
+pub(crate) use self::shown::compare;
 
 /// The arguments of a link's discipline, defaults included.
 struct Chosen {
@@ -220,20 +31,6 @@ impl Chosen {
         let args = aqmlab_sim::arguments::arguments(&at, kind.params, &link.qdisc.params)
             .map_err(|error| error.to_string())?;
         Ok(Self { params: kind.params, args })
-    }
-
-    fn value(&self, param: &Param) -> Value {
-        let (args, name) = (&self.args, param.name);
-        match param.default {
-            Value::Duration(_) => Value::Duration(args.duration(name)),
-            Value::MaybeDuration(_) => Value::MaybeDuration(args.maybe_duration(name)),
-            Value::Count(_) => Value::Count(args.count(name)),
-            Value::Bytes(_) => Value::Bytes(args.bytes(name)),
-            Value::Rate(_) => Value::Rate(args.rate(name)),
-            Value::Number(_) => Value::Number(args.number(name)),
-            Value::Flag(_) => Value::Flag(args.flag(name)),
-            Value::Word(_, all) => Value::Word(args.word(name), all),
-        }
     }
 }
 
@@ -264,7 +61,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
         let at = format!("{at}.qdisc.{name}");
         let param = chosen.params.iter().find(|param| param.name == *name);
         let param = param.ok_or_else(|| format!("{at}: the discipline has no such parameter"))?;
-        let value = chosen.value(param);
+        let value = chosen.args.value(name);
         match how {
             OrComputed(_) | Unread(_) if is_zero(value) => {}
             Is(tc) | OrComputed(tc) => {
@@ -356,48 +153,9 @@ fn put(
     Ok(())
 }
 
-/// Compares what tc shows of a discipline with what was wanted.
-///
-/// # Errors
-///
-/// The first thing that differs.
-pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
-    let kind = wanted.kind;
-    let found = shown["kind"].as_str().unwrap_or("nothing");
-    if found != kind {
-        return Err(format!("{kind} was asked for, but the kernel has {found}"));
-    }
-    for (name, want) in &wanted.reads {
-        let got = &shown["options"][*name];
-        // A switch that is off is not shown.
-        let off = got.is_null() && want.as_bool() == Some(false);
-        if !off && got != want && !rounded(name, got, want) {
-            let problem = format!("{name} {want} was asked for, but the kernel has {got}");
-            return Err(format!("{kind}: {problem}: {shown}"));
-        }
-    }
-    Ok(())
-}
-
-/// The jiffies of kernels built with `CONFIG_HZ=250`, the coarsest that distributions have but
-/// for 100; PIE's timer runs by them, and `tc` shows what it was rounded up to.
-const TICK_US: f64 = 4_000.0;
-
-/// Whether the kernel keeps what was wanted as what it shows: it counts CoDel's times in units of
-/// 1.024 µs, so tc shows one microsecond less at times; PIE's timer in ticks; a probability in
-/// 32 bits.
-fn rounded(name: &str, got: &Json, want: &Json) -> bool {
-    let (Some(got), Some(want)) = (got.as_f64(), want.as_f64()) else { return false };
-    match name {
-        "tupdate" => got >= want && got - want < TICK_US,
-        "target" | "interval" | "ce_threshold" => (0.0..=1.0).contains(&(want - got)),
-        "probability" => (got - want).abs() <= 1e-4 * want,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::kinds::KINDS;
     use super::*;
     use serde_json::json;
 
@@ -406,7 +164,7 @@ mod tests {
         serde_json::from_value(whole).expect("it is a link")
     }
 
-    fn given(qdisc: &Json) -> Wanted {
+    pub(super) fn given(qdisc: &Json) -> Wanted {
         wanted("links[0]", &link(qdisc)).expect("the kernel has it")
     }
 
@@ -474,32 +232,5 @@ mod tests {
         );
         let told = given(&json!({"kind": "red", "params": {"min": 30_000, "burst": 40}}));
         assert!(told.options.contains("min 30000 avpkt 1000 burst 40"), "{}", told.options);
-    }
-
-    #[test]
-    fn a_discipline_that_was_rounded_is_the_same_and_another_is_not() {
-        let codel = given(&json!({"kind": "codel"}));
-        let shown = |target: u64, limit: u64| {
-            json!({"kind": "codel", "options":
-                {"limit": limit, "target": target, "interval": 99_999}})
-        };
-        assert_eq!(compare(&codel, &shown(4_999, 1_000)), Ok(()));
-        for (wrong, said) in [
-            (shown(4_990, 1_000), "target 5000"),
-            (shown(4_999, 999), "limit 1000"),
-            (json!({"kind": "pfifo"}), "the kernel has pfifo"),
-            (Json::Null, "the kernel has nothing"),
-        ] {
-            let problem = compare(&codel, &wrong).expect_err("it is another");
-            assert!(problem.contains(said), "{problem}");
-        }
-    }
-
-    #[test]
-    fn only_what_counts_in_ticks_may_be_rounded_to_them() {
-        assert!(rounded("tupdate", &json!(16_000), &json!(15_000)));
-        assert!(!rounded("tupdate", &json!(12_000), &json!(15_000)));
-        assert!(!rounded("limit", &json!(999), &json!(1_000)));
-        assert!(rounded("probability", &json!(0.019_999_9), &json!(0.02)));
     }
 }

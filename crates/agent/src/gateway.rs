@@ -33,7 +33,7 @@ use aqmlab_sim::Spec;
 use self::line::Line;
 use self::slots::Slots;
 use crate::due;
-use crate::lab;
+use crate::spec::used;
 use crate::stats::Counters;
 use crate::sys::{self, Poll, Timer, Tun};
 use crate::tap::{self, Record};
@@ -185,7 +185,7 @@ struct Half {
 
 impl Half {
     fn new(spec: &Spec, direction: Direction, delays: bool) -> Result<Self, String> {
-        let link = lab::used(spec, direction).first().copied();
+        let link = used(spec, direction).first().copied();
         let bottleneck = match link {
             None => None,
             Some(link) => {

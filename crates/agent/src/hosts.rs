@@ -3,112 +3,32 @@
 //!
 //! Sources: Linux 6.1 Documentation/networking/ip-sysctl.rst, tcp(7), ip-route(8).
 
+mod controllers;
+mod settings;
+
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use aqmlab_core::{Args, Side, Value};
+use aqmlab_core::{Args, Side};
 use aqmlab_sim::Spec;
-use aqmlab_sim::arguments::arguments;
-use aqmlab_sim::spec::{AppSpec, TcpSpec};
+use aqmlab_sim::spec::TcpSpec;
 use aqmlab_tcp::Profile;
 
-use crate::lab::tcp_of;
+pub(crate) use self::controllers::forget_controllers;
+use self::controllers::{controller, cubic_module};
+use self::settings::{of_host, settings};
 use crate::run::sysctl;
+use crate::spec::tcp_of;
 use crate::sys;
 
-/// The kernel's congestion controllers that are ours too.
-const OURS: &[&str] = &["cubic", "reno", "bbr"];
-/// Those that it has besides, and that the simulator lacks.
-const THEIRS: &[&str] = &[
-    "bic",
-    "cdg",
-    "dctcp",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "nv",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-];
-/// Parameters of CUBIC that are parameters of its module.
-const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
 /// What cables and the routers' interfaces carry.
 const MOST_MTU: u32 = 1_500;
 /// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
 const LEAST_MTU: u32 = 296;
 
-/// How the kernel is told of a setting of a profile.
-enum How {
-    /// A switch below `/proc/sys/net/ipv4`: its values for off and on.
-    Switch(&'static str, [u64; 2]),
-    /// A number there, in nanoseconds over this one if it is a time.
-    Number(&'static str, u64),
-    /// The middle and the last of three numbers there.
-    Triple(&'static str, usize),
-    /// An attribute of the route.
-    Route,
-}
-
-use How::{Number, Route, Switch, Triple};
-
-const SETTINGS: &[(&str, How)] = &[
-    ("sack", Switch("tcp_sack", [0, 1])),
-    ("dsack", Switch("tcp_dsack", [0, 1])),
-    ("timestamps", Switch("tcp_timestamps", [0, 1])),
-    ("window_scale", Switch("tcp_window_scaling", [0, 1])),
-    ("ecn_fallback", Switch("tcp_ecn_fallback", [0, 1])),
-    ("frto", Switch("tcp_frto", [0, 2])),
-    ("tlp", Switch("tcp_early_retrans", [0, 3])),
-    ("rack", Switch("tcp_recovery", [0, 1])),
-    ("slow_start_after_idle", Switch("tcp_slow_start_after_idle", [0, 1])),
-    ("receive_tuning", Switch("tcp_moderate_rcvbuf", [0, 1])),
-    ("reordering", Number("tcp_reordering", 1)),
-    ("reordering_max", Number("tcp_max_reordering", 1)),
-    ("syn_retries", Number("tcp_syn_retries", 1)),
-    ("synack_retries", Number("tcp_synack_retries", 1)),
-    ("retries", Number("tcp_retries2", 1)),
-    ("adv_win_scale", Number("tcp_adv_win_scale", 1)),
-    ("small_queue", Number("tcp_limit_output_bytes", 1)),
-    ("ack_compression", Number("tcp_comp_sack_nr", 1)),
-    ("ack_compression_delay", Number("tcp_comp_sack_delay_ns", 1)),
-    ("ack_compression_slack", Number("tcp_comp_sack_slack_ns", 1)),
-    ("min_rtt_window", Number("tcp_min_rtt_wlen", 1_000_000_000)),
-    ("challenge_interval", Number("tcp_invalid_ratelimit", 1_000_000)),
-    ("receive_buffer", Triple("tcp_rmem", 1)),
-    ("receive_buffer_max", Triple("tcp_rmem", 2)),
-    ("send_buffer", Triple("tcp_wmem", 1)),
-    ("send_buffer_max", Triple("tcp_wmem", 2)),
-    ("initial_window", Route),
-    ("rto_min", Route),
-];
-
 /// Kinds of applications that have no TCP, for which settings of TCP do not matter.
 const WITHOUT_TCP: &[&str] =
     &["cbr", "coap", "game", "irtt", "ping", "video_call", "voip", "voip_g729"];
-
-/// The kernel's name for the congestion controller of an endpoint.
-fn controller(tcp: &TcpSpec) -> &str {
-    tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.as_str())
-}
-
-/// Takes from an application the controllers that the simulator lacks.
-pub(crate) fn forget_controllers(app: &mut AppSpec) {
-    for tcp in [&mut app.home, &mut app.wan] {
-        if THEIRS.contains(&controller(tcp)) {
-            tcp.cc = None;
-        }
-    }
-}
-
-/// The settings of an endpoint, Linux's where it says nothing.
-fn settings(at: &str, tcp: &TcpSpec) -> Result<Args, String> {
-    arguments(&format!("{at}.settings"), Profile::settings(), &tcp.settings)
-        .map_err(|error| error.to_string())
-}
 
 /// Says why the kernel cannot be such an endpoint, if it cannot.
 pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
@@ -116,114 +36,12 @@ pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
         let problem = "a Linux kernel cannot be this host; the kernel engine has `linux`";
         return Err(format!("{at}.profile: `{}`: {problem}", tcp.profile));
     }
-    check_controller(at, tcp)?;
+    controllers::check(at, tcp)?;
     if !(LEAST_MTU..=MOST_MTU).contains(&tcp.mtu) {
         let range = format!("{LEAST_MTU} to {MOST_MTU}");
         return Err(format!("{at}.mtu: {} B: the kernel engine has {range}", tcp.mtu));
     }
-    let args = settings(at, tcp)?;
-    for param in Profile::settings() {
-        let (name, at) = (param.name, format!("{at}.settings.{}", param.name));
-        let value = value_of(&args, name, param.default);
-        let known = SETTINGS.iter().find(|(ours, _)| *ours == name);
-        match known {
-            // The kernel restarts with the window that it began with.
-            None if name == "restart_window" && same_window(&args) => {}
-            None if value != param.default => {
-                return Err(format!(
-                    "{at}: {value}: the kernel cannot be told; it has {}",
-                    param.default
-                ));
-            }
-            Some((_, Number(_, unit))) if number(value) % unit > 0 => {
-                return Err(format!("{at}: {value}: the kernel counts in coarser units"));
-            }
-            _ => {}
-        }
-    }
-    if !same_window(&args) {
-        let (first, again) = (args.count("initial_window"), args.count("restart_window"));
-        return Err(format!(
-            "{at}.settings.restart_window: {again}: the kernel restarts with its initial window, \
-             {first}"
-        ));
-    }
-    Ok(())
-}
-
-fn same_window(args: &Args) -> bool {
-    args.count("initial_window") == args.count("restart_window")
-}
-
-fn check_controller(at: &str, tcp: &TcpSpec) -> Result<(), String> {
-    let name = controller(tcp);
-    let params = tcp.cc.as_ref().map(|cc| &cc.params);
-    if THEIRS.contains(&name) {
-        return match params.and_then(|params| params.keys().next()) {
-            Some(param) => {
-                Err(format!("{at}.cc.{param}: the kernel engine runs `{name}` as it is"))
-            }
-            None => Ok(()),
-        };
-    }
-    if !OURS.contains(&name) {
-        let near = match name {
-            "newreno" => "; its own is `reno`",
-            "cubic_rfc" | "cubic_freebsd" => "; its own is `cubic`",
-            _ => "",
-        };
-        let known = [OURS, THEIRS].concat().join(", ");
-        return Err(format!(
-            "{at}.cc: `{name}`: the kernel does not have it{near}; it has {known}"
-        ));
-    }
-    let cc = cubic(at, tcp)?;
-    for (param, value, default) in cc {
-        let told = OF_CUBIC.contains(&param) && !matches!(value, Value::Word("plusplus", _));
-        if value != default && !(name == "cubic" && told) {
-            return Err(format!(
-                "{at}.cc.{param}: {value}: the kernel cannot be told; for what it does stands \
-                 {default}"
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The parameters of an endpoint's controller: name, value, default.
-fn cubic(at: &str, tcp: &TcpSpec) -> Result<Vec<(&'static str, Value, Value)>, String> {
-    let Some(kind) = aqmlab_tcp::cc::kinds::find(controller(tcp)) else { return Ok(Vec::new()) };
-    let nothing = BTreeMap::new();
-    let given = tcp.cc.as_ref().map_or(&nothing, |cc| &cc.params);
-    let args = arguments(&format!("{at}.cc"), kind.params, given);
-    let args = args.map_err(|error| error.to_string())?;
-    let of = |name, default| (name, value_of(&args, name, default), default);
-    Ok(kind.params.iter().map(|param| of(param.name, param.default)).collect())
-}
-
-fn value_of(args: &Args, name: &str, like: Value) -> Value {
-    match like {
-        Value::Duration(_) => Value::Duration(args.duration(name)),
-        Value::MaybeDuration(_) => Value::MaybeDuration(args.maybe_duration(name)),
-        Value::Count(_) => Value::Count(args.count(name)),
-        Value::Bytes(_) => Value::Bytes(args.bytes(name)),
-        Value::Rate(_) => Value::Rate(args.rate(name)),
-        Value::Number(_) => Value::Number(args.number(name)),
-        Value::Flag(_) => Value::Flag(args.flag(name)),
-        Value::Word(_, all) => Value::Word(args.word(name), all),
-    }
-}
-
-/// A value in base units.
-fn number(value: Value) -> u64 {
-    match value {
-        Value::Duration(span) | Value::MaybeDuration(Some(span)) => span.as_nanos(),
-        Value::Count(count) => count,
-        Value::Bytes(size) => size.0,
-        Value::Flag(flag) => flag.into(),
-        Value::Rate(rate) => rate.as_bps(),
-        Value::Number(_) | Value::MaybeDuration(None) | Value::Word(..) => 0,
-    }
+    settings::check(at, tcp)
 }
 
 /// Says why the applications of a trial cannot share their hosts, if they cannot: settings hold
@@ -259,51 +77,6 @@ fn sysctls(spec: &Spec, side: Side) -> Result<BTreeMap<&'static str, String>, St
         }
     }
     Ok(all.into_iter().map(|(name, (_, text))| (name, text)).collect())
-}
-
-fn of_host(args: &Args) -> Vec<(&'static str, String)> {
-    let value = |name: &str| {
-        let param = Profile::settings().iter().find(|param| param.name == name);
-        param.map_or(0, |param| number(value_of(args, name, param.default)))
-    };
-    let mut all = Vec::new();
-    for (ours, how) in SETTINGS {
-        match how {
-            Switch(path, values) => {
-                all.push((*path, values[usize::from(value(ours) > 0)].to_string()));
-            }
-            Number(path, unit) => all.push((*path, (value(ours) / unit).to_string())),
-            Triple(path, 1) => {
-                all.push((
-                    *path,
-                    format!("4096\t{}\t{}", value(ours), value(&format!("{ours}_max"))),
-                ));
-            }
-            Triple(..) | Route => {}
-        }
-    }
-    all
-}
-
-/// What CUBIC's module is told, by parameter.
-fn cubic_module(spec: &Spec) -> Result<BTreeMap<&'static str, bool>, String> {
-    let mut all: BTreeMap<&'static str, (String, bool)> = BTreeMap::new();
-    for side in [Side::Home, Side::Wan] {
-        for (at, tcp) in endpoints(spec, side).filter(|(_, tcp)| controller(tcp) == "cubic") {
-            for (name, value, _) in cubic(&at, tcp)? {
-                let Some(name) = OF_CUBIC.iter().find(|known| **known == name) else { continue };
-                let on = matches!(value, Value::Flag(true) | Value::Word("on", _));
-                let (first, known) = all.entry(name).or_insert_with(|| (at.clone(), on));
-                if *known != on {
-                    return Err(format!(
-                        "{at}.cc.{name}: differs from that of {first}; the kernel has one CUBIC \
-                         for all"
-                    ));
-                }
-            }
-        }
-    }
-    Ok(all.into_iter().map(|(name, (_, on))| (name, on)).collect())
 }
 
 /// Applies what holds for a whole host, in whose namespace this process is. What a
@@ -464,12 +237,5 @@ mod tests {
         let want = " features ecn quickack 1 mtu lock 576 initcwnd 3 rto_min 50000us";
         assert_eq!(route(&told).as_deref(), Ok(want));
         assert_eq!(route(&tcp(json!({}))).as_deref(), Ok(""));
-    }
-
-    #[test]
-    fn every_way_of_telling_is_of_a_setting_that_exists() {
-        for (name, _) in SETTINGS {
-            assert!(Profile::settings().iter().any(|param| param.name == *name), "{name}");
-        }
     }
 }

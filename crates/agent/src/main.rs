@@ -10,12 +10,14 @@
 //! | `mode`     | with whose discipline, and where                                  |
 //! | `guest`    | what the first process of a machine has to do                     |
 //! | `host`     | the host's own kernel as the place, and what it lacks             |
-//! | `lab`      | namespaces, cables, delays; which trials the kernel can run       |
+//! | `check`    | which trials the kernel can run                                   |
+//! | `spec`     | what is asked of a trial's spec again and again                   |
+//! | `lab`      | namespaces and cables; `ends` is what is in each                  |
 //! | `qdiscs`   | bottlenecks, installed and read back                              |
 //! | `disciplines` | our disciplines and parameters in the kernel's words           |
 //! | `ways`     | what follows a bottleneck: wire, delay, jitter, loss              |
 //! | `gateway`  | bottlenecks of ours, in place of the kernel's                     |
-//! | `hosts`    | a TCP endpoint as socket options                                  |
+//! | `hosts`    | a TCP endpoint as socket options, its settings and controller     |
 //! | `sockets`  | connections and datagrams                                         |
 //! | `world`    | applications and the loop that calls them; `due` is its calendar  |
 //! | `hand`     | the world as an application sees it                               |
@@ -31,6 +33,7 @@
 //! | `sys`      | system calls: the only unsafe code but `ring`'s                   |
 
 mod capture;
+mod check;
 mod conns;
 mod disciplines;
 mod due;
@@ -48,6 +51,7 @@ mod qdiscs;
 mod ring;
 mod run;
 mod sockets;
+mod spec;
 mod stats;
 mod sys;
 mod tables;
@@ -133,7 +137,7 @@ fn run_here(mut words: impl Iterator<Item = String>) -> Result<ExitCode, String>
 /// A trial that the kernel can run.
 fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
     let spec = aqmlab_sim::parse(json).map_err(|error| error.to_string())?;
-    lab::check(&spec, mode)?;
+    check::check(&spec, mode)?;
     Ok(spec)
 }
 

@@ -20,9 +20,10 @@ use aqmlab_sim::Spec;
 use aqmlab_sim::spec::{LinkSpec, RouteSpec, ShaperSpec};
 use serde_json::Value as Json;
 
-use crate::lab::{address, way};
+use crate::lab::address;
 use crate::qdiscs::show;
 use crate::run::{run, run_all};
+use crate::spec::way;
 
 /// Most different ways in one direction: the bands that `prio` has.
 const MOST_WAYS: usize = 16;

@@ -156,7 +156,12 @@ impl Args {
         self
     }
 
-    fn get(&self, name: &str) -> Value {
+    /// The value called `name`, whatever its type.
+    ///
+    /// # Panics
+    ///
+    /// If the kind did not declare such a parameter.
+    pub fn value(&self, name: &str) -> Value {
         self.0.get(name).unwrap_or_else(|| panic!("the kind does not declare `{name}`")).0
     }
 }
@@ -168,7 +173,7 @@ macro_rules! getters {
         impl Args {
             $($(#[$doc])*
             pub fn $name(&self, name: &str) -> $type {
-                match self.get(name) {
+                match self.value(name) {
                     $pattern => $value,
                     other => panic!("`{name}` is declared as a {}", other.type_name()),
                 }

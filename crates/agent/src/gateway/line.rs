@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use aqmlab_core::{Direction, Instant, Rng};
 use aqmlab_sim::Spec;
 
-use crate::lab;
+use crate::spec::way;
 
 /// Packets on their way in one direction.
 pub(super) struct Line {
@@ -42,7 +42,7 @@ impl Line {
         let apps = spec.apps.iter().filter(|_| delays);
         let ways: Vec<_> = apps
             .map(|app| {
-                let route = lab::way(app, direction);
+                let route = way(app, direction);
                 let key = (route.delay_ns, route.jitter_ns, route.reorder);
                 let known = groups.iter().position(|other| *other == key);
                 let group = known.unwrap_or_else(|| {

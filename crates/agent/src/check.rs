@@ -1,0 +1,153 @@
+//! Which trials the kernel can run.
+
+use aqmlab_core::{Direction, Side};
+use aqmlab_sim::Spec;
+use aqmlab_sim::spec::AppSpec;
+
+use crate::mode::Mode;
+use crate::spec::{tcp_of, used, way};
+use crate::{hosts, qdiscs, ways};
+
+/// Most applications: a host's number is one byte of an address.
+const MOST_APPS: usize = 250;
+
+/// Says why the kernel cannot run a trial, if it cannot.
+pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
+    // What the simulator refuses, whoever its own TCPs are.
+    let mut general = spec.clone();
+    general.apps.iter_mut().for_each(hosts::forget_controllers);
+    aqmlab_sim::check(&general).map_err(|error| error.to_string())?;
+    if spec.apps.len() > MOST_APPS {
+        return Err(format!(
+            "apps: {}; the kernel engine has room for {MOST_APPS}",
+            spec.apps.len()
+        ));
+    }
+    if let Some(radio) = spec.links.iter().position(|link| link.wifi.is_some()) {
+        return Err(format!(
+            "links[{radio}].wifi: a radio of 802.11n (path.wifi): the kernel engine has wires \
+             only; leave path.wifi out, or run the simulator"
+        ));
+    }
+    let (up, down) = (used(spec, Direction::Up), used(spec, Direction::Down));
+    for (name, links) in [("up", &up), ("down", &down)] {
+        if links.len() > 1 {
+            return Err(format!(
+                "links: {} bottlenecks {name}; the kernel engine has one",
+                links.len()
+            ));
+        }
+    }
+    if up == down && !up.is_empty() {
+        return Err(
+            "links: one link is used in both directions; the kernel engine has one for each".into(),
+        );
+    }
+    for (index, link) in spec.links.iter().enumerate() {
+        if !up.contains(&index) && !down.contains(&index) {
+            return Err(format!("links[{index}]: no application uses it"));
+        }
+        let at = format!("links[{index}]");
+        if mode.ours { qdiscs::check_place(&at, link)? } else { qdiscs::check(&at, link)? }
+    }
+    for (index, app) in spec.apps.iter().enumerate() {
+        check_app(&format!("apps[{index}]"), app, [&up, &down])?;
+    }
+    hosts::check_together(spec)?;
+    // The gateway's own delays know no bounds.
+    if mode.ours && mode.host { Ok(()) } else { ways::check(spec) }
+}
+
+fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String> {
+    for direction in Direction::BOTH {
+        let (way, at) = (way(app, direction), format!("{at}.{}", direction.name()));
+        if way.links != links[direction.index()] {
+            return Err(format!(
+                "{at}.links: all applications must share the kernel's one bottleneck"
+            ));
+        }
+    }
+    for side in [Side::Home, Side::Wan] {
+        let at = format!("{at}.{}", if side == Side::Home { "home" } else { "wan" });
+        hosts::check(&at, tcp_of(app, side))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::direction_of;
+
+    fn spec(up: &str, down: &str) -> Spec {
+        let link = |name| {
+            format!(r#"{{"name": "{name}", "rate_bps": 1000000, "qdisc": {{"kind": "pfifo"}}}}"#)
+        };
+        let json = format!(
+            r#"{{"seed": 1, "duration_ns": 1000000000, "links": [{}, {}], "apps": [
+                {{"name": "a", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {up}, "down": {down}}}
+            ]}}"#,
+            link("up"),
+            link("down")
+        );
+        aqmlab_sim::parse(&json).expect("it is a trial")
+    }
+
+    #[test]
+    fn a_home_with_one_bottleneck_each_way_can_be_built() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 20000000}}"#);
+        let spec = spec(&way(0), &way(1));
+        assert_eq!(check(&spec, Mode::default()), Ok(()));
+        assert_eq!(direction_of(&spec, 0), Direction::Up);
+        assert_eq!(direction_of(&spec, 1), Direction::Down);
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_refused_by_name() {
+        let plain = r#"{"links": [1], "delay_ns": 0}"#;
+        for (up, said) in [
+            (r#"{"links": [0, 1], "delay_ns": 0}"#, "links: 2 bottlenecks up"),
+            (r#"{"links": [1], "delay_ns": 0}"#, "links: one link is used in both"),
+            (r#"{"links": [], "delay_ns": 0}"#, "links[0]: no application uses it"),
+            (r#"{"links": [0], "delay_ns": 0, "jitter_ns": 5000000000}"#, "apps[0].up.jitter_ns"),
+        ] {
+            let problem = check(&spec(up, plain), Mode::default()).expect_err("it cannot be built");
+            assert!(problem.starts_with(said), "{problem}");
+        }
+    }
+
+    #[test]
+    fn radios_are_refused_before_anything_else_of_a_link() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
+        let mut spec = spec(&way(0), &way(1));
+        spec.links[1].rate_bps = 0;
+        spec.links[1].wifi = serde_json::from_str(
+            r#"{"cell": 0, "mcs": 7, "width_mhz": 20, "short_guard": false, "loss": 0.0,
+                "aggregate": 32, "airtime_ns": 4096000, "driver": 124}"#,
+        )
+        .unwrap();
+        let problem = check(&spec, Mode::default()).expect_err("there is no radio");
+        assert!(problem.starts_with("links[1].wifi: a radio of 802.11n"), "{problem}");
+    }
+
+    #[test]
+    fn datagrams_that_would_be_fragmented_are_refused() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
+        let mut spec = spec(&way(0), &way(1));
+        spec.apps[0].app.kind = "cbr".into();
+        spec.apps[0].app.params.insert("payload".into(), 1_472.into());
+        assert_eq!(check(&spec, Mode::default()), Ok(()));
+        spec.apps[0].app.params.insert("payload".into(), 1_473.into());
+        let problem = check(&spec, Mode::default()).expect_err("it does not fit");
+        assert!(problem.starts_with("apps[0].app.payload: 1473 B"), "{problem}");
+    }
+
+    #[test]
+    fn what_the_simulator_refuses_is_refused() {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
+        let mut wrong = spec(&way(0), &way(1));
+        wrong.apps[0].up.links = vec![7];
+        let problem = check(&wrong, Mode::default()).expect_err("there is no such link");
+        assert!(problem.contains("apps[0].up.links"), "{problem}");
+    }
+}
