@@ -42,14 +42,25 @@ class Request:
     """Whose disciplines the engine `kernel` runs with."""
     place: str = "vm"
     """Where the engine `kernel` runs."""
+    build: bool = True
+    """Whether what an engine is asked by may be built first, which takes minutes."""
+
+    def engine_names(self) -> tuple[str, ...]:
+        """The names of the engines that run the trials."""
+        return engines.named(self.engine, self.discipline, self.place)
 
     def plan(self) -> Plan:
         """Every trial that this stands for; raises `ScenarioError`."""
         from aqmlab import plan
 
-        names = engines.named(self.engine, self.discipline, self.place)
         return plan.load(
-            self.scenario, self.sets, self.vary, self.seeds, self.duration, ",".join(names)
+            self.scenario,
+            self.sets,
+            self.vary,
+            self.seeds,
+            self.duration,
+            ",".join(self.engine_names()),
+            self.build,
         )
 
     def command(self) -> str:

@@ -56,6 +56,8 @@ class Engine:
     """Says for a family of the catalogue which kinds there are; everything if absent."""
     checker: str | None = None
     """Finds the `Refusal` of a trial, if the engine cannot run it."""
+    ready: str | None = None
+    """Says whether the checker can be asked without building anything first; always if absent."""
     preparer: str | None = None
     """From the trials to run, and whom to tell what takes long, to `Prepared`."""
     tells: bool = False
@@ -79,6 +81,10 @@ class Engine:
                 return found
         return None
 
+    def is_built(self) -> bool:
+        """Whether trials can be checked and made ready without building a program first."""
+        return self.ready is None or bool(load(self.ready)())
+
     def prepare(self, specs: Sequence[Mapping[str, Any]], say: Say | None = None) -> Prepared:
         """Makes what running `specs` needs; raises `LabError` with what must be installed."""
         if self.preparer is None:
@@ -99,6 +105,7 @@ ENGINES = {
             ("kernel", "qemu", "agent", "machine", "image"),
             abilities="aqmlab.kernel.abilities:kinds",
             checker="aqmlab.kernel.abilities:refusal",
+            ready="aqmlab.kernel.abilities:is_built",
             preparer="aqmlab.kernel.installed:prepare",
             tells=True,
         ),
@@ -108,6 +115,7 @@ ENGINES = {
             ("kernel", "qemu", "agent", "machine", "image"),
             abilities="aqmlab.kernel.abilities:kinds_around_ours",
             checker="aqmlab.kernel.abilities:refusal_around_ours",
+            ready="aqmlab.kernel.abilities:is_built",
             preparer="aqmlab.kernel.installed:prepare_for_ours",
             tells=True,
             variant=True,
@@ -118,6 +126,7 @@ ENGINES = {
             ("host", "agent"),
             abilities="aqmlab.kernel.abilities:kinds",
             checker="aqmlab.kernel.host:refusal",
+            ready="aqmlab.kernel.agent:is_there",
             preparer="aqmlab.kernel.host:prepare",
             tells=True,
             captures=False,
@@ -130,6 +139,7 @@ ENGINES = {
             ("host", "agent"),
             abilities="aqmlab.kernel.abilities:kinds_around_ours",
             checker="aqmlab.kernel.host:refusal_around_ours",
+            ready="aqmlab.kernel.agent:is_there",
             preparer="aqmlab.kernel.host:prepare_for_ours",
             tells=True,
             captures=False,
@@ -192,6 +202,11 @@ def _listed(problem: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
             hint = suggestion(name, known) or f"it may be {', '.join(known)}"
             raise RequestError(f"{problem} `{name}`", hint)
     return names
+
+
+def unbuilt(names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the engines `names` that are asked by a program that is not built yet."""
+    return tuple(name for name in names if not ENGINES[name].is_built())
 
 
 def that_have(family: str, kind: str) -> Iterator[str]:

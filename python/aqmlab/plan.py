@@ -151,22 +151,27 @@ def load(
     seeds: Any = None,
     duration: str | None = None,
     engine: str = "sim",
+    build: bool = True,
 ) -> Plan:
     """The plan for `source`, with the changes of a command line.
 
     `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms";
     `seeds` is how many, or which ("3-7"). Several engines ("sim,kernel") each run every trial,
-    and are one more condition. Raises `ScenarioError`.
+    and are one more condition. Unless it may `build` what an engine is asked by, one that is not
+    built yet is not asked whether it can run the trials. Raises `ScenarioError`.
     """
     names = engines.named(engine)
+    unasked = () if build else engines.unbuilt(names)
+    # What the simulator refuses, no engine could run.
+    asked_of = tuple("sim" if name in unasked else name for name in names)
     fixed = [_assignment(text, "--set") for text in sets]
     varied = [_assignment(text, "--vary") for text in vary]
-    asked = _Asked(fixed, varied, seeds, duration, names)
+    asked = _Asked(fixed, varied, seeds, duration, asked_of)
     if not isinstance(source, Scenario) and Path(source).suffix == ".py":
         from aqmlab import teacup
 
         plan = teacup.load(Path(source), fixed, varied, seeds, duration)
-        _refuse_config(plan, names)
+        _refuse_config(plan, asked_of)
     elif isinstance(source, Scenario):
         layer = layers.expand(Layer(source.to_dict()))
         plan = _from_layer(layer, _slug(source.title), "", asked)
@@ -184,6 +189,7 @@ class _Asked:
     seeds: Any
     duration: str | None
     engines: tuple[str, ...]
+    """Those that are asked whether they can run the trials."""
 
 
 # --- Engines ---------------------------------------------------------------------------------

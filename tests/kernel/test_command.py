@@ -221,6 +221,39 @@ def test_a_refusal_starts_nothing(lab, capsys) -> None:
     assert not started(folder) and not (folder / "results").exists()
 
 
+@pytest.fixture
+def unbuilt(lab, monkeypatch) -> None:
+    """An agent that is not built, and must not be."""
+
+    def refuse(say: Any) -> Path:
+        raise AssertionError("the agent is built")
+
+    lab(GOOD)
+    monkeypatch.setattr(installed.agent, "is_there", lambda: False)
+    monkeypatch.setattr(installed.agent, "find", refuse)
+
+
+def test_a_dry_run_says_what_it_can_before_the_agent_is_built(unbuilt, capsys) -> None:
+    asked = ["run", "home.toml", "--engine", "sim,kernel", "--seeds", "3"]
+    assert status_of([*asked, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "trials: 12 (2 qdisc × 2 engine × 3 seeds)\nsimulated: 24 s\n" in said
+    assert "engine: kernel: not built yet (`aqmlab kernel build` does it)" in said
+    # What no engine could run is refused all the same; a run would have the agent built.
+    assert status_of([*asked, "--dry-run", "--set", "path.qdisc=codel limit=0"]) == 2
+    capsys.readouterr()
+    assert status_of(asked) != 0
+    assert "the agent is built" in capsys.readouterr().err
+
+
+def test_a_dry_run_of_a_study_does_not_build_the_agent(unbuilt, capsys) -> None:
+    write_study(Path("calls"))
+    for command in ("reproduce", "claims"):
+        assert status_of([command, "calls", "--engine", "kernel", "--seeds", "2", "--dry-run"]) == 0
+        said = capsys.readouterr().out
+        assert "2 trials: 4 s\n" in said and "engine: kernel: not built yet" in said
+
+
 def _home_of(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """The command line in a process of its own, with what `lab` has installed."""
     code = (
@@ -378,11 +411,16 @@ def _(n):
 }
 
 
+def write_study(folder: Path) -> None:
+    """Writes the study into a new folder."""
+    folder.mkdir()
+    for name, text in STUDY.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
 def test_a_study_of_a_paper_runs_on_the_kernel(lab, capsys) -> None:
     folder = lab(GOOD)
-    (folder / "calls").mkdir()
-    for name, text in STUDY.items():
-        (folder / "calls" / name).write_text(text, encoding="utf-8")
+    write_study(folder / "calls")
     on_kernel = ["calls", "--engine", "kernel", "--out", "out", "--jobs", "1"]
     assert status_of(["claims", *on_kernel, "--seeds", "1", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)

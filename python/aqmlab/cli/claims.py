@@ -68,7 +68,8 @@ def command(
     verdicts: list[Verdict] = []
     shown: list[dict[str, Any]] = []
     for found in _studies(study, ids):
-        asked = Asked(found.claim_seeds if seeds is None else seeds, name)
+        own_seeds = found.claim_seeds if seeds is None else seeds
+        asked = Asked(own_seeds, name, build=not dry_run)
         folder = out if out is None or study is not None else out / found.name
         # Of every study together, each has some of the claims.
         named = [one for one in ids or () if study is not None or one in found.claims]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aqmlab.campaign import Campaign
+    from aqmlab.plan import Plan, Trial
     from aqmlab.speed import Expected
+    from aqmlab.store import Trial as Stored
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
@@ -20,12 +22,32 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
 
     left = missing(campaign, folder)
     total, done = len(campaign.trials), len(campaign.trials) - len(left)
-    yield f"trials: {total} ({_product(campaign)}); {done} recorded, {len(left)} to run"
+    product = _product(campaign.trials)
+    yield f"trials: {total} ({product}); {done} recorded, {len(left)} to run"
     yield f"simulated: {_grouped(sum(map(simulated_s, left)))} s to run"
     yield f"engine: {made_by(campaign.engine, campaign.about['versions'])}"
     yield f"folder: {folder}"
     if left:
         yield from forecast(expected(lots(campaign, left)), len(left), processes)
+
+
+def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
+    """What would be run, as far as is known while some engines are not built.
+
+    What was recorded belongs to an engine in its very version, which only its build has.
+    """
+    seconds = sum(one.spec["duration_ns"] for one in plan.trials) / 1e9
+    yield f"trials: {len(plan.trials)} ({_product(plan.trials)})"
+    yield f"simulated: {_grouped(seconds)} s"
+    yield unasked(unbuilt)
+
+
+def unasked(unbuilt: Sequence[str]) -> str:
+    """What is not known of engines that are not built, and what builds them."""
+    return (
+        f"engine: {', '.join(unbuilt)}: not built yet (`aqmlab kernel build` does it), so what"
+        " would be refused, and what is recorded, is not known"
+    )
 
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
@@ -60,14 +82,11 @@ def span(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def _product(campaign: Campaign) -> str:
+def _product(trials: Sequence[Trial] | Sequence[Stored]) -> str:
     """How many values each condition has, and how many seeds there are."""
-    names = dict.fromkeys(name for one in campaign.trials for name in one.conditions)
-    counts = [
-        f"{len({str(one.conditions.get(name)) for one in campaign.trials})} {name}"
-        for name in names
-    ]
-    seeds = len({one.seed for one in campaign.trials})
+    names = dict.fromkeys(name for one in trials for name in one.conditions)
+    counts = [f"{len({str(one.conditions.get(name)) for one in trials})} {name}" for name in names]
+    seeds = len({one.seed for one in trials})
     return " × ".join([*counts, f"{seeds} seed{'s' * (seeds != 1)}"])
 
 

@@ -58,7 +58,8 @@ def command(
 
     found = studies.load(study)
     wanted = found.asked_figures(figure or [])
-    asked = Asked(found.seeds if seeds is None else seeds, one_engine(engine, discipline))
+    name = one_engine(engine, discipline)
+    asked = Asked(found.seeds if seeds is None else seeds, name, build=not dry_run)
     laboratory = Laboratory(found, asked, out)
     needs = [need for one in wanted for need in one.trials]
     if dry_run:
@@ -92,6 +93,8 @@ def one_engine(engine: str, discipline: str) -> str:
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
     """How many trials, and how many of them are left."""
     found = laboratory.count(needs)
+    if found.missing is None:
+        return f"{found.trials} trials: {found.simulated_s:.0f} s"
     left = f"{found.missing} to run" if found.missing < found.trials else "all to run"
     return f"{found.trials} trials, {left}: {found.simulated_s:.0f} s of them"
 
@@ -101,7 +104,9 @@ def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | 
     from aqmlab.cli import forecast
 
     found = laboratory.count(needs)
-    if found.missing:
+    if found.missing is None:
+        print(forecast.unasked([laboratory.asked.engine]))
+    elif found.missing:
         print("\n".join(forecast.forecast(found.expected, found.missing, jobs)))
 
 

@@ -32,6 +32,7 @@ def command(
 
     The same command goes on where it was interrupted, and ends with the same bytes.
     """
+    from aqmlab import engines
     from aqmlab.api import Request, complete, default_folder
     from aqmlab.cli import console, forecast, summary
 
@@ -44,7 +45,12 @@ def command(
         engine,
         discipline,
         place,
+        build=not dry_run,
     )
+    unbuilt = engines.unbuilt(request.engine_names()) if dry_run else ()
+    if unbuilt:
+        print("\n".join(forecast.of_plan(request.plan(), unbuilt)))
+        return 0
     campaign, warnings = prepare(request)
     for warning in warnings:
         console.talk(f"warning: {warning}")

@@ -71,6 +71,15 @@ def modules(specs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {module: kind for kind, module in used.items() if module is not None}
 
 
+def is_built() -> bool:
+    """Whether the agent can be asked at once; raises `MissingError` for what must be installed."""
+    from aqmlab.kernel import agent, image, machine
+
+    machine.find_qemu()
+    image.find_kernel()
+    return agent.is_there()
+
+
 def refusal(spec: Mapping[str, Any], program: Path | None = None) -> Refusal | None:
     """Why the agent, or another `program` in its place, would not run a resolved trial, if so.
 

@@ -49,6 +49,12 @@ def _find(say: Say) -> Path:
     return build(root)
 
 
+def is_there() -> bool:
+    """Whether `find` has nothing to build; what it would miss, it says itself."""
+    root = source_tree()
+    return _found is not None or _packaged().exists() or root is None or is_fresh(root)
+
+
 def where() -> str:
     """Where the agent is, or that it will be built; raises `MissingError` if it cannot be."""
     packaged, root = _packaged(), source_tree()

@@ -43,6 +43,8 @@ class Asked:
     sets: tuple[str, ...] = ()
     """Changes of the scenarios, for trying a study out; what the paper states is not to be bent."""
     duration: str | None = None
+    build: bool = True
+    """Whether what the engine is asked by may be built first, which takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class Count:
     """What would be run."""
 
     trials: int
-    missing: int
+    missing: int | None
+    """`None` if it is not known, for the engine is not built."""
     simulated_s: float
     """Seconds of the trials that are missing."""
     expected: Expected | None = None
@@ -114,6 +117,8 @@ class Laboratory:
 
     def count(self, needs: Sequence[Trials]) -> Count:
         """How many trials `needs` are, and how many of them are still to be run."""
+        if not self.asked.build and engines.unbuilt([self.asked.engine]):
+            return self._count_unbuilt(needs)
         parts = self._parts(needs)
         missing = {part.folder: part.missing() for part in parts}
         left = [one for some in missing.values() for one in some]
@@ -124,6 +129,16 @@ class Laboratory:
             sum(map(simulated_s, left)),
             expected(lots) if left else None,
         )
+
+    def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
+        """The same without the engine's build, by which campaigns are known."""
+        found = {
+            (need.scenario, one.id): one
+            for need in needs
+            for one in need.of(self.plan(need.scenario))
+        }
+        length_ns = sum(one.spec["duration_ns"] for one in found.values())
+        return Count(len(found), None, length_ns / 1e9)
 
     def run(
         self,
@@ -161,7 +176,7 @@ class Laboratory:
     def _request(self, scenario: str, seeds: str | int) -> Request:
         path = self.study.scenario(scenario, self.asked.engine)
         asked = self.asked
-        return Request(path, asked.sets, (), seeds, asked.duration, asked.engine)
+        return Request(path, asked.sets, (), seeds, asked.duration, asked.engine, build=asked.build)
 
     def _parts(self, needs: Sequence[Trials], say: Say | None = None) -> list[Part]:
         wanted: dict[str, set[str]] = {}
