@@ -1,6 +1,7 @@
 """What makes a claim hold."""
 
 import math
+from functools import partial
 
 import pytest
 from aqmlab import studies
@@ -15,11 +16,14 @@ from aqmlab.studies.claims import (
     about,
     above,
     alike,
+    always,
     below,
     interval,
     judge,
     more,
+    mostly,
     not_less,
+    part,
 )
 from aqmlab.studies.laboratory import Asked, Laboratory
 
@@ -54,6 +58,8 @@ def test_a_check_holds_in_four_of_five_seeds():
 
 def test_a_printed_number_is_held_against_the_median():
     assert about("x", seeds(60, 90, 100, 140, 150), 100).holds
+    assert about("x", seeds(125), 100).holds
+    assert not about("x", seeds(126), 100).holds
     assert not alike("x", seeds(60, 90, 100, 140, 150), seeds(*[100] * 5), within=0.25).holds
 
 
@@ -65,24 +71,63 @@ def test_an_ordering_compares_within_a_seed():
     assert more("x", seeds(1, 1, 1), seeds(0, 0, 0)).holds  # nothing at all is less
 
 
-def test_a_finding_needs_all_its_checks_or_the_share_it_names():
-    good, bad = below("good", seeds(1), 2), below("bad", seeds(3), 2)
-    assert Finding([good, good]).verdict == HOLDS
-    assert Finding([good, bad]).verdict == FAILS
-    assert Finding([good, bad]).deciding is bad
-    assert Finding([good, bad], share=0.5).verdict == HOLDS
-    assert Finding([good, bad], share=0.5).deciding is good
+def checks(*held):
+    """Checks of one kind: met, missed by a little, or the opposite of what is said."""
+    values = {"met": 2.0, "tied": 1.0, "opposite": 0.5}
+    return [
+        more(f"{number}", seeds(*[values[one]] * 5), seeds(*[1.0] * 5))
+        for number, one in enumerate(held)
+    ]
 
 
-def test_a_general_sentence_bears_an_even_case_but_none_that_is_reversed():
-    good, even, bad = (
-        more("x", seeds(*values), seeds(1, 1, 1, 1, 1))
-        for values in ((2, 2, 2, 2, 2), (2, 2, 2, 0.9, 0.9), (0.5, 0.5, 0.5, 0.5, 2))
-    )
-    assert Finding.in_general([*[good] * 9, even]).verdict == HOLDS
-    assert Finding.in_general([*[good] * 8, even, even]).verdict == FAILS
-    assert Finding.in_general([*[good] * 9, bad]).verdict == FAILS
-    assert Finding.in_general([*[good] * 9, bad]).deciding is bad
+@pytest.mark.parametrize(
+    ("held", "said", "verdict"),
+    [
+        (["met"] * 9, list, HOLDS),
+        ([*["met"] * 8, "tied"], list, FAILS),  # nine of ten are all of nine
+        ([*["met"] * 9, "tied"], list, HOLDS),
+        ([*["met"] * 8, "tied", "tied"], list, FAILS),
+        ([*["met"] * 9, "opposite"], list, FAILS),
+        ([*["met"] * 71, "tied"], partial(always, "in all cases"), FAILS),
+        ([*["met"] * 4, "opposite"], partial(mostly, "mostly"), HOLDS),
+        ([*["met"] * 3, "tied", "tied"], partial(mostly, "mostly"), FAILS),
+        (["met", "tied"], partial(mostly, "", share=0.5), HOLDS),
+    ],
+    ids=lambda value: "-".join(dict.fromkeys(value)) if isinstance(value, list) else "",
+)
+def test_how_many_of_a_kind_must_hold_is_a_rule(held, said, verdict):
+    found = Finding(said(checks(*held)))
+    assert found.verdict == verdict
+    assert found.held == held.count("met")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: part("and so", checks("tied")),
+        lambda: [more("twice", seeds(1, 1, 1), seeds(1, 1, 1), times=2)],
+        lambda: [below("as a bound", seeds(3), 2)],
+        lambda: always("always", checks("tied")),
+    ],
+    ids=["part", "bound", "relation", "words"],
+)
+def test_no_part_of_a_sentence_makes_up_for_another(other):
+    many = checks(*["met"] * 40)
+    assert Finding(many).verdict == HOLDS
+    found = Finding([*many, *other()])
+    assert found.verdict == FAILS
+    assert not found.deciding.holds
+
+
+def test_what_decides_is_the_weakest_that_counts():
+    assert Finding(checks(*["met"] * 9, "opposite")).deciding.what == "9"
+    assert Finding(checks("met", "tied")).deciding.what == "1"
+    assert Finding(checks(*["met"] * 9, "tied")).deciding.holds
+    assert Finding(mostly("mostly", checks("met", "met", "met", "met", "tied"))).deciding.holds
+
+
+def test_of_a_contradiction_and_a_tie_the_contradiction_decides():
+    assert Finding(checks(*["met"] * 8, "tied", "opposite")).deciding.what == "9"
 
 
 @pytest.mark.parametrize(

@@ -166,10 +166,12 @@ def measured(verdict: Verdict) -> str:
     lines = []
     if verdict.finding is not None:
         checks = verdict.finding.checks
-        held = sum(check.holds for check in checks)
         lines.append(sentence(verdict.finding.deciding))
         if len(checks) > 1:
-            lines.append(f"{held} of {len(checks)} conditions")
+            lines.append(f"{verdict.finding.held} of {len(checks)} comparisons hold")
+        words = dict.fromkeys(check.words for check in checks if check.words)
+        if words:
+            lines.append(f"the paper says {', '.join(f'“{one}”' for one in words)}")
     if verdict.claim.rule:
         lines.append(f"rule: {verdict.claim.rule}")
     if verdict.because:

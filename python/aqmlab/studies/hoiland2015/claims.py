@@ -7,7 +7,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from aqmlab.studies.claims import Check, Claims, Finding, above, more, not_less
+from aqmlab.studies.claims import Check, Claims, above, more, mostly, not_less, part
 from aqmlab.studies.numbers import At, BySeed, Numbers, Points, Unjudged
 from aqmlab.studies.trials import Trials
 
@@ -61,26 +61,24 @@ def _words(at: At) -> str:
 # --- The Good: steady state --------------------------------------------------------------------
 
 
-def _less_than_fifo(n: Numbers, times: float) -> Finding:
-    return Finding.in_general(
-        [
-            more(f"FIFO over {_words(_at(rate, one))}", _latency(n, _at(rate, FIFO)),
-                 _latency(n, _at(rate, one)), times=times)
-            for rate in RATES
-            for one in (*AQMS, *FAIR)
-        ]
-    )  # fmt: skip
+def _less_than_fifo(n: Numbers, times: float) -> list[Check]:
+    return [
+        more(f"FIFO over {_words(_at(rate, one))}", _latency(n, _at(rate, FIFO)),
+             _latency(n, _at(rate, one)), times=times)
+        for rate in RATES
+        for one in (*AQMS, *FAIR)
+    ]  # fmt: skip
 
 
 @CLAIMS("3-01", "Abstract; section 1", "Under load every algorithm has less latency than FIFO "
         "queueing, at symmetrical and asymmetrical rates.", LOAD, given=CHOICES)  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> list[Check]:
     return _less_than_fifo(n, 1.0)
 
 
 @CLAIMS("3-01b", "Section 1", "It is significantly less.", LOAD, given=CHOICES,
         rule='"significantly" is half or less')  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> list[Check]:
     return _less_than_fifo(n, SIGNIFICANT)
 
 
@@ -94,31 +92,27 @@ def _power(n: Numbers, at: At) -> BySeed:
 @CLAIMS("3-02", "Abstract", "Fairness queueing has the best balance of low latency and high "
         "throughput.", LOAD, given=CHOICES,
         rule="of throughput over round-trip time, as Kleinrock's power")  # fmt: skip
-def _(n: Numbers) -> Finding:
-    return Finding.in_general(
-        [
-            more(f"{fair} over {other}, {rate}", _power(n, _at(rate, fair)),
-                 _power(n, _at(rate, other)))
-            for rate in RATES
-            for fair in FAIR
-            for other in (FIFO, *AQMS)
-        ]
-    )  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [
+        more(f"{fair} over {other}, {rate}", _power(n, _at(rate, fair)),
+             _power(n, _at(rate, other)))
+        for rate in RATES
+        for fair in FAIR
+        for other in (FIFO, *AQMS)
+    ]  # fmt: skip
 
 
 @CLAIMS("3-02b", "Section 1", "Fairness queueing is vastly superior to FIFO queueing and to the "
         "AQMs: in latency under load.", LOAD, given=CHOICES,
         rule='"vastly" is half the latency or less')  # fmt: skip
-def _(n: Numbers) -> Finding:
-    return Finding.in_general(
-        [
-            more(f"{other} over {fair}, {rate}", _latency(n, _at(rate, other)),
-                 _latency(n, _at(rate, fair)), times=SIGNIFICANT)
-            for rate in RATES
-            for fair in FAIR
-            for other in (FIFO, *AQMS)
-        ]
-    )  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [
+        more(f"{other} over {fair}, {rate}", _latency(n, _at(rate, other)),
+             _latency(n, _at(rate, fair)), times=SIGNIFICANT)
+        for rate in RATES
+        for fair in FAIR
+        for other in (FIFO, *AQMS)
+    ]  # fmt: skip
 
 
 def _score(n: Numbers, at: At) -> BySeed:
@@ -138,7 +132,7 @@ PAGE_RULE = "a page that never comes takes 70 s"
 
 @CLAIMS("3-03", "Section 1", "Calls and web pages fare better under every algorithm than under "
         "FIFO queueing.", VOIP, WEB, given=(*CHOICES, "applications"), rule=PAGE_RULE)  # fmt: skip
-def _(voip: Numbers, web: Numbers) -> Finding:
+def _(voip: Numbers, web: Numbers) -> list[Check]:
     checks: list[Check] = []
     for rate in RATES:
         fifo = _at(rate, FIFO)
@@ -147,19 +141,19 @@ def _(voip: Numbers, web: Numbers) -> Finding:
             checks.append(
                 more(f"call: {one} over FIFO, {rate}", _score(voip, at), _score(voip, fifo))
             )
-            checks += [
+            checks += part("pages", (
                 more(f"{page} page: FIFO over {one}, {rate}",
                      _page_ms(web, {**fifo, "web.page": page}),
                      _page_ms(web, {**at, "web.page": page}))
                 for page in PAGES
-            ]  # fmt: skip
-    return Finding.in_general(checks)
+            ))  # fmt: skip
+    return checks
 
 
 @CLAIMS("3-03b", "Abstract; section 1", "They fare best with fairness queueing.", VOIP, WEB,
         given=(*CHOICES, "applications"),
         rule=f"2 % of a score is no difference; {PAGE_RULE}")  # fmt: skip
-def _(voip: Numbers, web: Numbers) -> Finding:
+def _(voip: Numbers, web: Numbers) -> list[Check]:
     checks: list[Check] = []
     for rate, fair, aqm in itertools.product(RATES, FAIR, AQMS):
         these, those = _at(rate, fair), _at(rate, aqm)
@@ -173,7 +167,7 @@ def _(voip: Numbers, web: Numbers) -> Finding:
                  _page_ms(web, {**these, "web.page": page}))
             for page in PAGES
         ]  # fmt: skip
-    return Finding.in_general(checks)
+    return checks
 
 
 # --- The Bad: fairness and flow start-up -------------------------------------------------------
@@ -196,30 +190,26 @@ def _unfairness(n: Numbers, at: At) -> BySeed:
 @CLAIMS("3-04", "Abstract; section 1", "Among four flows of round-trip times that vary almost two "
         "orders of magnitude, the AQMs exacerbate unfairness over FIFO queueing.", FAIRNESS,
         given=(*CHOICES, "fairness"), rule="of Jain's index")  # fmt: skip
-def _(n: Numbers) -> Finding:
-    return Finding.in_general(
-        [
-            more(f"FIFO over {_words(_at(rate, aqm))}", _jain(n, _at(rate, FIFO)),
-                 _jain(n, _at(rate, aqm)))
-            for rate in RATES
-            for aqm in AQMS
-        ]
-    )  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [
+        more(f"FIFO over {_words(_at(rate, aqm))}", _jain(n, _at(rate, FIFO)),
+             _jain(n, _at(rate, aqm)))
+        for rate in RATES
+        for aqm in AQMS
+    ]  # fmt: skip
 
 
 @CLAIMS("3-04b", "Abstract", "Fairness queueing almost completely alleviates the AQMs' unfairness.",
         FAIRNESS, given=(*CHOICES, "fairness"),
         rule="what Jain's index lacks of one falls by nine tenths")  # fmt: skip
-def _(n: Numbers) -> Finding:
-    return Finding.in_general(
-        [
-            more(f"{aqm} over {fair}, {rate}", _unfairness(n, _at(rate, aqm)),
-                 _unfairness(n, _at(rate, fair)), times=1 / (1 - ALMOST_ALL))
-            for rate in RATES
-            for fair in FAIR
-            for aqm in AQMS
-        ]
-    )  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [
+        more(f"{aqm} over {fair}, {rate}", _unfairness(n, _at(rate, aqm)),
+             _unfairness(n, _at(rate, fair)), times=1 / (1 - ALMOST_ALL))
+        for rate in RATES
+        for fair in FAIR
+        for aqm in AQMS
+    ]  # fmt: skip
 
 
 def _pings(n: Numbers, at: At) -> Points:
@@ -280,7 +270,7 @@ def _first_calm(own: Sequence[tuple[float, float]], bound: float) -> float:
         "the delay, with very high spikes.", LOAD, given=(*CHOICES, "startup"),
         rule='"several" is at least 2, "very high" at least five times the delay in steady state; '
         "the introduction names no rate: at two of the three at least")  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> list[Check]:
     checks = []
     for aqm in ("PIE", "CoDel"):
         for rate in RATES:
@@ -288,23 +278,21 @@ def _(n: Numbers) -> Finding:
             checks.append(above(f"{_words(at)}: converged after", _converged_s(n, at), SEVERAL_S,
                                 "s"))  # fmt: skip
             checks.append(above(f"{_words(at)}: spike", _spike(n, at), SPIKE, "×"))
-    return Finding(checks, share=2 / 3)
+    return mostly("", checks, share=2 / 3)
 
 
 @CLAIMS("3-06", "Abstract", "Fairness queueing almost completely removes the delay that PIE and "
         "CoDel let other flows see when flows start up.", LOAD, given=(*CHOICES, "startup"),
         rule='"almost completely" is by nine tenths, of what the highest ping has beyond steady '
         "state")  # fmt: skip
-def _(n: Numbers) -> Finding:
-    return Finding.in_general(
-        [
-            more(f"{aqm} over {fair}, {rate}", _excess(n, _at(rate, aqm)),
-                 _excess(n, _at(rate, fair)), times=1 / (1 - ALMOST_ALL))
-            for rate in RATES
-            for fair in FAIR
-            for aqm in ("PIE", "CoDel")
-        ]
-    )  # fmt: skip
+def _(n: Numbers) -> list[Check]:
+    return [
+        more(f"{aqm} over {fair}, {rate}", _excess(n, _at(rate, aqm)),
+             _excess(n, _at(rate, fair)), times=1 / (1 - ALMOST_ALL))
+        for rate in RATES
+        for fair in FAIR
+        for aqm in ("PIE", "CoDel")
+    ]  # fmt: skip
 
 
 # --- The WiFi ----------------------------------------------------------------------------------
@@ -321,15 +309,13 @@ def _below_ms(n: Numbers, at: At) -> BySeed:
 @CLAIMS("3-07", "Section 1", "Over Wi-Fi the algorithms fail to limit latency.", WIFI, LOAD,
         given=(*CHOICES, "wifi"), rule="what queues add to a ping is at least twice what it is "
         "under the same discipline at 100/100 Mbit/s by wire")  # fmt: skip
-def _(air: Numbers, wire: Numbers) -> Finding:
-    return Finding.in_general(
-        [
-            more(f"MCS {mcs} over wire, {one}", _latency(air, {"wifi.mcs": mcs, "qdisc": one}),
-                 _latency(wire, _at("100/100 Mbit/s", one)), times=SIGNIFICANT)
-            for mcs in AIR
-            for one in (*AQMS, *FAIR)
-        ]
-    )  # fmt: skip
+def _(air: Numbers, wire: Numbers) -> list[Check]:
+    return [
+        more(f"MCS {mcs} over wire, {one}", _latency(air, {"wifi.mcs": mcs, "qdisc": one}),
+             _latency(wire, _at("100/100 Mbit/s", one)), times=SIGNIFICANT)
+        for mcs in AIR
+        for one in (*AQMS, *FAIR)
+    ]  # fmt: skip
 
 
 @CLAIMS("3-07b", "Abstract", "Large amounts of queueing in lower layers induce significant latency "

@@ -14,13 +14,16 @@ from aqmlab.studies.armitage2017.claims.common import (
     words,
 )
 from aqmlab.studies.claims import (
+    ABOUT,
     Check,
     Claims,
     Finding,
     above,
     alike,
+    always,
     below,
     more,
+    part,
     spread,
 )
 from aqmlab.studies.numbers import At, BySeed, Numbers
@@ -72,12 +75,12 @@ def _(n: Numbers) -> Finding:
 
 @CLAIMS("2-02", "III-C, Fig. 2", "The downstream rate has little impact on that.",
         call(qdisc="FIFO 180"))  # fmt: skip
-def _(n: Numbers) -> Finding:
-    return Finding.in_general([
+def _(n: Numbers) -> list[Check]:
+    return [
         alike(f"{up} up: 25 over 12 Mbit/s down", call_rtt(n, place(DOWNS[1], up)),
               call_rtt(n, place(DOWNS[0], up)), within=0.25)
         for up in UPS
-    ])  # fmt: skip
+    ]  # fmt: skip
 
 
 def full_use(n: Numbers, at: At) -> Check:
@@ -91,7 +94,8 @@ def full_use(n: Numbers, at: At) -> Check:
 @CLAIMS("2-03", "III-C", "The upload uses the upstream rate fully, whatever it is.",
         call(qdisc="FIFO 180"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return [full_use(n, place(down, up)) for down in DOWNS for up in UPS]
+    used = (full_use(n, place(down, up)) for down in DOWNS for up in UPS)
+    return always("at each offered speed", used)
 
 
 @CLAIMS("2-04", "V-C, Fig. 3", "FQ-CoDel can make the call's round trips shorter by orders of "
@@ -116,7 +120,8 @@ FIGURE_4 = ("40 ms", "80 ms", "120 ms")
         "fully over 40, 80 and 120 ms.", call(qdisc="FIFO 180", down_rate=DOWNS[1],
         up_rate=WHOLE_UPS, upload_rtt=FIGURE_4))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return [full_use(n, place(DOWNS[1], up, rtt=rtt)) for up in WHOLE_UPS for rtt in FIGURE_4]
+    used = (full_use(n, place(DOWNS[1], up, rtt=rtt)) for up in WHOLE_UPS for rtt in FIGURE_4)
+    return always("for each upstream speed and each RTT_base", used)
 
 
 @CLAIMS("2-06", "V-C, Fig. 4", "Under FQ-CoDel an upload uses the upstream rate fully over 40 ms, "
@@ -212,7 +217,8 @@ def _(n: Numbers) -> list[Check]:
     checks = [above("Jain, FQ-CoDel", fair["FQ-CoDel"], 0.99)]
     for queue in (*FIFOS, *SINGLE):
         checks.append(more(f"Jain: FQ-CoDel over {queue}", fair["FQ-CoDel"], fair[queue]))
-        checks.append(more(f"spread: {queue} over FQ-CoDel", rough[queue], rough["FQ-CoDel"]))
+        steadier = more(f"spread: {queue} over FQ-CoDel", rough[queue], rough["FQ-CoDel"])
+        checks += part("steady", [steadier])
     return checks
 
 
@@ -249,7 +255,8 @@ def _(n: Numbers) -> list[Check]:
             checks.append(more(f"{what}, {queue}: 40 over 240 ms", near, far))
     fair = {queue: jain(n, DOWNLOADS[:3], three(queue, FAR)) for queue in QUEUES}
     for queue in (*FIFOS, *SINGLE):
-        checks.append(more(f"Jain, 240 ms: FQ-CoDel over {queue}", fair["FQ-CoDel"], fair[queue]))
+        best = more(f"Jain, 240 ms: FQ-CoDel over {queue}", fair["FQ-CoDel"], fair[queue])
+        checks += part("shares best", [best])
     return checks
 
 
@@ -262,7 +269,8 @@ def _(n: Numbers) -> list[Check]:
         for queue in SINGLE:
             for fifo in DEEP:
                 checks.append(more(f"RTT, {rtt}: {fifo} over {queue}", own[fifo], own[queue]))
-            checks.append(more(f"RTT, {rtt}: {queue} over FQ-CoDel", own[queue], own["FQ-CoDel"]))
+            best = more(f"RTT, {rtt}: {queue} over FQ-CoDel", own[queue], own["FQ-CoDel"])
+            checks += part("FQ-CoDel shortest", [best])
     return checks
 
 
@@ -306,7 +314,9 @@ def _(n: Numbers) -> list[Check]:
                 n.flow("call", "induced_p95_ms", place(down, rate), "up") for rate in (up, double)
             )
             twice = {seed: 2 * value for seed, value in fast.items()}
-            checks.append(alike(f"{down} down: {up} over twice {double}", slow, twice, within=0.2))
+            checks.append(
+                alike(f"{down} down: {up} over twice {double}", slow, twice, within=ABOUT)
+            )
     return checks
 
 
@@ -324,7 +334,8 @@ def _(n: Numbers) -> list[Check]:
         own, other = (_lost(n, one) for one in (at, fair))
         checks.append(more(f"packets of low rate lost: {queue} over FQ-CoDel", own, other))
         own, other = (_share_of_bulk(n, one) for one in (fair, at))
-        checks.append(more(f"the upload's share of all losses: FQ-CoDel over {queue}", own, other))
+        aimed = more(f"the upload's share of all losses: FQ-CoDel over {queue}", own, other)
+        checks += part("aims", [aimed])
     return checks
 
 

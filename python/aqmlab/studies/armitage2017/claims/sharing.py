@@ -21,7 +21,7 @@ from aqmlab.studies.armitage2017.claims.bulk import (
     together,
 )
 from aqmlab.studies.armitage2017.claims.common import Flow, each
-from aqmlab.studies.claims import Check, Claims, Finding, above, more
+from aqmlab.studies.claims import Check, Claims, Finding, above, more, part
 from aqmlab.studies.numbers import At, BySeed, Numbers
 from aqmlab.studies.trials import Trials
 
@@ -71,14 +71,14 @@ def _needs(cases: Sequence[Case], where: dict[str, str | tuple[str, ...]]) -> li
 @CLAIMS("2-31", "C-D1b, Figs. 9, 15", "At 1.5/0.5 in a FIFO of 320 packets the download that "
         "starts first gets most for 90 s, under NewReno and CUBIC.",
         *_needs(EQUAL, {"rate": LOW, "qdisc": "FIFO 320", "tcp": TCPS}),
-        given="windows", rule="consistently: in general")  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+        given="windows")  # fmt: skip
+def _(*numbers: Numbers) -> list[Check]:
     checks: list[Check] = []
     for case, n in zip(EQUAL, numbers, strict=True):
         for tcp in TCPS:
             for words, at in case.places(LOW, "FIFO 320", tcp):
-                checks += _first_wins(n, case, f"{words} {tcp}", at)
-    return Finding.in_general(checks)
+                checks += part(tcp, _first_wins(n, case, f"{words} {tcp}", at))
+    return checks
 
 
 @CLAIMS("2-32", "C-D1b", "Under Compound shares are as unequal there, but in some trials the third "
@@ -135,7 +135,7 @@ def _(*numbers: Numbers) -> Finding:
             for other in (*FIFOS, *SINGLE):
                 own = shown(case, rate, other, fair, MIDDLING)
                 checks.append(more(f"{words}, up to 180 ms: FQ-CoDel over {other}", best, own))
-    return Finding.in_general(checks, "roughly: Jain's index of 0.9; middling: up to 180 ms")
+    return Finding(checks, "roughly: Jain's index of 0.9; middling: up to 180 ms")
 
 
 # --- Over unequal paths ------------------------------------------------------------------------
@@ -200,12 +200,12 @@ def _(*numbers: Numbers) -> Finding:
                     what = f"{words} {queue}: {nearest[0]} over the mean of the others"
                     own = _rate(n, nearest, at)
                     checks.append(more(what, own, others, times=CLEARLY))
-    return Finding.in_general(checks, SHARE)
+    return Finding(checks, SHARE)
 
 
 @CLAIMS("2-38", "C-D1c", "That is more so under NewReno and Compound than under CUBIC.",
         *_needs(UNEQUAL, {"rate": HIGHER, "qdisc": ONE_QUEUE}))  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> list[Check]:
     checks = []
     for case, n in zip(UNEQUAL, numbers, strict=True):
         for rate in HIGHER:
@@ -215,8 +215,8 @@ def _(*numbers: Numbers) -> Finding:
                     for tcp in ("NewReno", "Compound"):
                         own = _share(n, case, against(at, tcp=tcp))
                         what = f"share of the nearest, {words} {queue}: {tcp} over CUBIC"
-                        checks.append(more(what, own, cubic))
-    return Finding.in_general(checks)
+                        checks += part(tcp, [more(what, own, cubic)])
+    return checks
 
 
 def _share(n: Numbers, case: Case, at: At) -> BySeed:
@@ -240,7 +240,7 @@ def _(*numbers: Numbers) -> Finding:
                     for other in ONE_QUEUE
                 ]  # fmt: skip
     note = "much: half of what is missing to equality; at 1.5/0.5 2-36 says it of no AQM"
-    return Finding.in_general(checks, note)
+    return Finding(checks, note)
 
 
 def _unfairness(n: Numbers, case: Case, at: At) -> BySeed:

@@ -6,7 +6,6 @@ import math
 import statistics
 
 from aqmlab.studies.boerlage2016.claims.measures import (
-    ABOUT,
     BASE_MS,
     Series,
     each,
@@ -34,9 +33,9 @@ def _(n: Numbers) -> list[Check]:
     delays = n.points("rtt", "movie", "rtt_mean_ms", DOWNLOAD)
     windows = n.points("tcp_series", "movie", "cwnd_bytes", DOWNLOAD, "wan")
     return [
-        about("first congestion", each(delays, _first_congestion_s), 12.0, "s", within=ABOUT),
-        about("RTT after over before", each(delays, _halved), 0.5, "×", within=ABOUT),
-        about("window after over before", _windows_halved(delays, windows), 0.5, "×", within=ABOUT),
+        about("first congestion", each(delays, _first_congestion_s), 12.0, "s"),
+        about("RTT after over before", each(delays, _halved), 0.5, "×"),
+        about("window after over before", _windows_halved(delays, windows), 0.5, "×"),
     ]
 
 
@@ -108,10 +107,10 @@ def _(n: Numbers) -> list[Check]:
     }
     full = rate_of(n, "netflix", DASH, (0, 60), 0.95)
     return [
-        about("throughput of DASH, p95", full, DOWN_MBIT, "Mbit/s", within=ABOUT),
+        about("throughput of DASH, p95", full, DOWN_MBIT, "Mbit/s"),
         above("RTT of DASH, p95", n.flow("netflix", "rtt_p95_ms", DASH), 5 * BASE_MS, "ms"),
         more("spread of throughput: DASH over a download", rates["DASH"], rates["download"]),
-        about("time between chunks", _chunks_apart_s(n), 2.0, "s", within=ABOUT),
+        about("time between chunks", _chunks_apart_s(n), 2.0, "s"),
     ]
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import statistics
 
 from aqmlab.studies.boerlage2016.claims.measures import (
-    ABOUT,
     APPS,
     BASE_MS,
-    THRESHOLD,
     at,
     falling,
     game,
@@ -33,15 +31,17 @@ from aqmlab.studies.boerlage2016.conditions import (
     over_time,
 )
 from aqmlab.studies.claims import (
+    ABOUT,
+    THRESHOLD,
     Check,
     Claims,
-    Finding,
     about,
     above,
     alike,
     below,
     more,
     not_less,
+    part,
     spread,
 )
 from aqmlab.studies.numbers import At, BySeed, Numbers
@@ -72,8 +72,8 @@ def _all_traffic(n: Numbers, qdisc: str) -> BySeed:
 def _averages(n: Numbers, qdisc: str, everything_ms: float, game_ms: float) -> list[Check]:
     own = _flow(n, "game", qdisc, "mean")
     return [
-        about("all traffic", _all_traffic(n, qdisc), everything_ms, "ms", within=ABOUT),
-        about("the game", own, game_ms, "ms", within=ABOUT),
+        about("all traffic", _all_traffic(n, qdisc), everything_ms, "ms"),
+        about("the game", own, game_ms, "ms"),
     ]
 
 
@@ -100,7 +100,7 @@ def _(n: Numbers) -> list[Check]:
     others = [own for flow, own in means.items() if APPS[flow] == "down"]
     like = least(_flow(n, "cloud", qdisc, "mean") for qdisc in (PIE, CODEL))
     return [
-        about("median of the applications' means", middle, 40, "ms", within=ABOUT),
+        about("median of the applications' means", middle, 40, "ms"),
         above("game, p25", _flow(n, "game", FQ, "p25"), BASE_MS, "ms"),
         below("game, p75", _flow(n, "game", FQ, "p75"), 30, "ms", slack=ABOUT),
         not_less("upload: FQ-CoDel over the least of PIE and CoDel", means["cloud"], like,
@@ -128,8 +128,8 @@ def _(n: Numbers) -> list[Check]:
     pie, codel, fq = (_all_traffic(n, qdisc) for qdisc in AQMS)
     # CoDel is "a close second": they are told apart if they differ by a twentieth.
     return [
-        *(below(f"game, {qdisc}", games[qdisc], LOW_MS, "ms") for qdisc in AQMS),
-        above(f"game, {FIFO}", games[FIFO], 1000, "ms", slack=ABOUT),
+        *(below(f"game, {qdisc}", games[qdisc], LOW_MS, "ms", slack=THRESHOLD) for qdisc in AQMS),
+        above(f"game, {FIFO}", games[FIFO], 1000, "ms", slack=THRESHOLD),
         not_less("PIE over CoDel", pie, codel, slack=0.05),
         more("CoDel over FQ-CoDel", codel, fq),
     ]
@@ -147,8 +147,8 @@ def _game_under(home_: Numbers, sweep: Numbers, qdisc: str, rate: str) -> BySeed
 def _(home_: Numbers, sweep: Numbers) -> list[Check]:
     fifo, *aqms = ((q, _game_under(home_, sweep, q, LOWEST_TIER)) for q in (FIFO, *AQMS))
     return [
-        about(FIFO, fifo[1], 1000, "ms", within=ABOUT),
-        *(below(qdisc, own, LOW_MS, "ms") for qdisc, own in aqms),
+        about(FIFO, fifo[1], 1000, "ms"),
+        *(below(qdisc, own, LOW_MS, "ms", slack=THRESHOLD) for qdisc, own in aqms),
     ]
 
 
@@ -161,17 +161,18 @@ def _(home_: Numbers, sweep: Numbers) -> list[Check]:
         qdisc: {rate: _game_under(home_, sweep, qdisc, rate) for rate in OTHER_TIERS}
         for qdisc in (FIFO, *AQMS)
     }
-    checks = []
+    checks: list[Check] = []
     for rate in OTHER_TIERS:
         fifo, pie, codel, fq = (medians[qdisc][rate] for qdisc in (FIFO, *AQMS))
         tier = short(rate)
         checks += [
-            about(f"FQ-CoDel, {tier}", fq, 25, "ms", within=ABOUT),
+            about(f"FQ-CoDel, {tier}", fq, 25, "ms"),
             alike(f"CoDel over PIE, {tier}", codel, pie, within=0.25),
-            more(f"FIFO over PIE and CoDel, {tier}", fifo, greatest([pie, codel])),
+            *part("FIFO", [more(f"FIFO over PIE and CoDel, {tier}", fifo, greatest([pie, codel]))]),
             not_less(f"PIE and CoDel over FQ-CoDel, {tier}", least([pie, codel]), fq, slack=0.0),
         ]
-    return [*checks, *falling("PIE", medians[PIE]), *falling("CoDel", medians[CODEL])]
+    falls = (*falling("PIE", medians[PIE]), *falling("CoDel", medians[CODEL]))
+    return [*checks, *part("fall with speed", falls)]
 
 
 def _constant(n: Numbers, rates: tuple[str, ...]) -> list[Check]:
@@ -180,7 +181,7 @@ def _constant(n: Numbers, rates: tuple[str, ...]) -> list[Check]:
     most, low = greatest(medians), least(medians)
     return [
         below("greatest median", most, HIGHEST_MS, "ms", slack=THRESHOLD),
-        below("greatest less least", less(most, low), RANGE_MS, "ms"),
+        below("greatest less least", less(most, low), RANGE_MS, "ms", slack=THRESHOLD),
     ]
 
 
@@ -201,11 +202,11 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("4-43", "App. A, Figs. 37 to 39", "At 25 Mbit/s down every AQM keeps the game's RTT low at "
         "every upload speed, and FQ-CoDel lowest and flat.", home("1", FQ, rate=UPLOADS),
         Trials("sweep", {"rate": UPLOADS}), given="game_rtt")  # fmt: skip
-def _(home_: Numbers, sweep: Numbers) -> Finding:
+def _(home_: Numbers, sweep: Numbers) -> list[Check]:
     checks = _constant(home_, UPLOADS)
     for rate in UPLOADS:
         pie, codel, fq = (_game_under(home_, sweep, qdisc, rate) for qdisc in AQMS)
         checks.append(below(f"PIE and CoDel, {short(rate)}", greatest([pie, codel]), LOW_MS, "ms"))
         other = least([pie, codel])
         checks.append(more(f"PIE and CoDel over FQ-CoDel, {short(rate)}", other, fq))
-    return Finding.in_general(checks)
+    return checks

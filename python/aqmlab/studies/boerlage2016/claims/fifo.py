@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from aqmlab.studies.boerlage2016.claims.measures import (
-    ABOUT,
     APPS,
     TOLERATED_MS,
     at,
@@ -28,7 +27,17 @@ from aqmlab.studies.boerlage2016.conditions import (
     mbit,
     over_time,
 )
-from aqmlab.studies.claims import Check, Claims, Finding, about, above, below, total
+from aqmlab.studies.claims import (
+    ABOUT,
+    THRESHOLD,
+    Check,
+    Claims,
+    about,
+    above,
+    always,
+    below,
+    total,
+)
 from aqmlab.studies.numbers import At, BySeed, Numbers
 from aqmlab.studies.trials import Trials
 
@@ -54,17 +63,19 @@ def _over_time(demographic: str) -> At:
 def _(n: Numbers) -> list[Check]:
     where = _over_time(NO_UPLOAD)
     average, most = (game(n, where, f"rtt_{name}_ms") for name in ("mean", "max"))
-    # "Around 300" and "about 250": 200 to 360.
+    # "Around 300" and "about 250".
     return [
-        about("mean", average, 280, "ms", within=2 / 7),
-        about("greatest", most, 500, "ms", within=ABOUT),
+        above("mean", average, 250, "ms", slack=ABOUT),
+        below("mean", average, 300, "ms", slack=ABOUT),
+        about("greatest", most, 500, "ms"),
     ]
 
 
 @CLAIMS("4-11", "V-B, Fig. 15", "That is more than a game tolerates.", over_time(NO_UPLOAD, FIFO),
         given="mail")  # fmt: skip
 def _(n: Numbers) -> Check:
-    return above("mean", game(n, _over_time(NO_UPLOAD), "rtt_mean_ms"), TOLERATED_MS, "ms")
+    own = game(n, _over_time(NO_UPLOAD), "rtt_mean_ms")
+    return above("mean", own, TOLERATED_MS, "ms", slack=THRESHOLD)
 
 
 @CLAIMS("4-12", "V-B, Fig. 16", "With downloads alone neither the movie nor DASH fills 12 Mbit/s.",
@@ -96,7 +107,7 @@ def _(n: Numbers) -> list[Check]:
     fast = {rate: own for rate, own in averages.items() if down_mbit(rate) >= TURN}
     least = {seed: min(NARROW, key=lambda rate: averages[rate][seed]) for seed in n.seeds}
     where = {seed: float(down_mbit(rate)) for seed, rate in least.items()}
-    turn = about("download speed of the least mean", where, TURN, "Mbit/s", within=ABOUT)
+    turn = about("download speed of the least mean", where, TURN, "Mbit/s")
     return [turn, trend("falls to 50", slow, -1), trend("rises from 50", fast, 1)]
 
 
@@ -120,9 +131,9 @@ def _(n: Numbers) -> list[Check]:
         for name in ("mean", "max")
     )
     return [
-        about("all traffic", mean_of(means.values()), 1000, "ms", within=ABOUT),
-        about("the game", means["game"], 1000, "ms", within=ABOUT),
-        about("greatest of all traffic", greatest(most.values()), 2500, "ms", within=ABOUT),
+        about("all traffic", mean_of(means.values()), 1000, "ms"),
+        about("the game", means["game"], 1000, "ms"),
+        about("greatest of all traffic", greatest(most.values()), 2500, "ms"),
     ]
 
 
@@ -148,17 +159,16 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("4-17", "V-C, Fig. 21", "With uploads too and 1 Mbit/s up the game's median RTT is not far "
         "from 1000 ms, whatever the download speed.", home("1", rate=NARROW))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    # "Not far from": a quarter.
-    return [
-        about(short(rate), game(n, at(rate)), 1000, "ms", within=0.25) for rate in NARROW
-    ]  # fmt: skip
+    return always("at each speed shown", (
+        about(short(rate), game(n, at(rate)), 1000, "ms") for rate in NARROW
+    ))  # fmt: skip
 
 
 @CLAIMS("4-18", "V-C, Fig. 22", "From 45 to 60 s, after the upload, a higher download speed "
         "consistently gives the game shorter round trips.", Trials("late"))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> list[Check]:
     medians = {rate: game(n, {"rate": rate}) for rate in NARROW}
-    return Finding.in_general(falling("median, 45 to 60 s", medians))
+    return falling("median, 45 to 60 s", medians)
 
 
 @CLAIMS("4-19", "V-C, Fig. 23", "At 25 Mbit/s down the game's RTT falls with the upload speed, and "
@@ -167,7 +177,7 @@ def _(n: Numbers) -> list[Check]:
     medians = {rate: game(n, at(rate)) for rate in UPLOADS}
     enough = {seed: _enough_mbit({rate: own[seed] for rate, own in medians.items()})
               for seed in n.seeds}  # fmt: skip
-    speed = about("upload speed from which it is", enough, 7, "Mbit/s", within=ABOUT)
+    speed = about("upload speed from which it is", enough, 7, "Mbit/s")
     return [speed, trend("median falls", medians, -1)]
 
 

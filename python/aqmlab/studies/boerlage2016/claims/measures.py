@@ -12,14 +12,8 @@ from aqmlab.studies.claims import Check, above, more
 from aqmlab.studies.numbers import At, BySeed, Numbers, Points
 from aqmlab.studies.statistic import Take
 
-ABOUT = 0.2
-"""How far "about", "around" and "approximately" reach."""
-
-THRESHOLD = 0.1
-"""How far a threshold that is read off a figure may be missed."""
-
-PRINTED = 0.25
-"""How far other numbers may be off that the paper prints."""
+LITTLE = 0.2
+"""What makes little difference to throughput."""
 
 CORRELATED = 0.8
 """From which correlation of ranks on two curves have one shape, or one has a direction."""

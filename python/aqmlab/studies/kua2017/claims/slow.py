@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.claims import Check, Claims, about, above, below, more
+from aqmlab.studies.claims import Check, Claims, about, above, below, more, part
 from aqmlab.studies.kua2017.claims.common import (
     FAR,
     FLOWS,
@@ -69,7 +69,7 @@ def _(n: Numbers) -> list[Check]:
         "less evenly than FQ-CoDel and FQ-PIE delay the IoT flows.", home(LOW),
         rule="far: twice at least")  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    checks = []
+    checks, medians, spreads = [], [], []
     for words, at in places(LOW, queues=("PIE",)):
         for flow in FLOWS:
             _, fifo = against(words, at, "FIFO")
@@ -79,7 +79,7 @@ def _(n: Numbers) -> list[Check]:
             what, other = against(words, at, queue)
             for flow in IOT:
                 own, theirs = induced(n, flow, at), induced(n, flow, other)
-                checks.append(more(f"{flow[0]} median, {what}", own, theirs))
+                medians.append(more(f"{flow[0]} median, {what}", own, theirs))
                 own, theirs = spread_of(n, flow, at), spread_of(n, flow, other)
-                checks.append(more(f"{flow[0]} spread, {what}", own, theirs))
-    return checks
+                spreads.append(more(f"{flow[0]} spread, {what}", own, theirs))
+    return [*checks, *part("longer", medians), *part("less even", spreads)]

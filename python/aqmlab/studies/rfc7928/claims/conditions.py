@@ -17,8 +17,6 @@ LINE_MBIT, RTT_MS = 10.0, 100.0
 PACKET_MS = 1500 * 8e-3 / LINE_MBIT
 TARGET_MS = {CODEL: 5.0, PIE: 15.0}
 
-CONTROLS = 0.2
-"""What we take "to a target value" for: within a fifth of it."""
 NO_LOSS_OF_USE = 0.05
 """What we take "no negative impact" on use for: at most a twentieth less."""
 INSENSITIVE = 2.0
