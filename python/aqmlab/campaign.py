@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import speed
-from aqmlab.dataset import Dataset, Found
+from aqmlab.dataset import Dataset, Found, refuse_damaged
 from aqmlab.engines import ENGINES
 from aqmlab.failures import RequestError
 from aqmlab.orders import Order
@@ -69,10 +69,12 @@ def run(
     Trials run in `jobs` processes of this machine, one for each core if absent, or wherever
     `executor` runs what it is given. With `only`, runs nothing but the trials of these names; the
     folder is complete when none is left. Raises `RequestError` if the folder holds another
-    campaign, and `DiskError` if a file cannot be written; what was finished is kept.
+    campaign or a damaged file, and `DiskError` if a file cannot be written; what was finished is
+    kept.
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
+    refuse_damaged(folder)
     _refuse_far(campaign, executor)
     progress = progress or Silence()
     if _is_complete(campaign, folder):

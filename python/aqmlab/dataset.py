@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.parts import is_whole, write_atomically
-from aqmlab.store import TABLES, Columns, Folder, Trial
+from aqmlab.store import ROWS, TABLES, Columns, Folder, Trial
 from aqmlab.tables import OF_TRIALS, TRIALS, Finished, TableFile, fitted, widen
 
 if TYPE_CHECKING:
@@ -152,6 +152,23 @@ class Dataset:
             for path in paths:
                 if not schemas[path].equals(wanted):
                     _rewrite(path, front, wanted)
+
+
+def refuse_damaged(folder: Folder) -> None:
+    """Raises `RequestError` for a file of the tables of which any page is not as it was written.
+
+    Other readers leave the pages' checksums alone. Folders from before there were any pass.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for path in sorted(folder.path.glob(f"{TABLES}/*/chunk=*/{ROWS}")):
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                for _ in file.iter_batches():  # one at a time, whatever the file's size
+                    pass
+        except (OSError, pa.ArrowException) as error:
+            raise folder.unreadable(path, error) from None
 
 
 def is_in_tables(folder: Folder, trial: Trial) -> bool:

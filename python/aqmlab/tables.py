@@ -150,8 +150,13 @@ class TableFile:
             self._file = self._unfinished.open("wb")
         except OSError as error:
             raise DiskError.of(error, self._path) from error
+        # Without checksums a flipped bit is most often another number, and no reader's concern.
         self._writer = pq.ParquetWriter(
-            self._file, self._schema, compression="zstd", use_dictionary=_repeated(self._schema)
+            self._file,
+            self._schema,
+            compression="zstd",
+            use_dictionary=_repeated(self._schema),
+            write_page_checksum=True,
         )
         return self
 

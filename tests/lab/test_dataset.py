@@ -8,6 +8,7 @@ from collections import Counter
 
 import polars as pl
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 from aqmlab import campaign as campaigns
 from aqmlab import dataset
@@ -168,6 +169,28 @@ def test_a_damaged_file_is_named_with_what_to_remove_and_only_its_trials_run_aga
     assert campaigns.run(twelve(), folder, jobs=2).run == 4
     campaigns.run(twelve(), tmp_path / "fresh", jobs=1)
     assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
+
+
+def last_byte_of(path, name):
+    """Where the values of a column of fractions, which has no dictionary, end in a file."""
+    group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
+    columns = (group.column(index) for index in range(group.num_columns))
+    (column,) = (column for column in columns if column.path_in_schema == name)
+    return column.data_page_offset + column.total_compressed_size - 1
+
+
+def test_a_single_bit_that_is_another_is_found_by_the_campaigns_own_command(tmp_path, small_chunks):
+    folder = tmp_path / "out"
+    campaigns.run(twelve(), folder, jobs=2)
+    path = folder / "tables" / "flows" / "chunk=0001" / "rows.parquet"
+    whole = path.read_bytes()
+    at = last_byte_of(path, "throughput_mean_mbit")
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    assert not load(folder).flows.is_empty()  # others take it for whole
+    with pytest.raises(RequestError, match=r"flows/chunk=0001/rows\.parquet: cannot be read"):
+        campaigns.run(twelve(), folder)
+    path.write_bytes(whole)
+    assert campaigns.run(twelve(), folder).run == 0
 
 
 def test_values_that_cannot_be_read_are_found_in_their_file(tmp_path, small_chunks):
