@@ -107,20 +107,24 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def run(engine: str, spec: Mapping[str, Any], keep: Path) -> dict[str, Any]:
-    """The tables of a trial, and the names of its captures; from `keep` if they are there."""
+    """The tables of a trial, and the names of its captures; from `keep` if they are there.
+
+    There are captures if the trial keeps its packets.
+    """
     text = json.dumps(spec, sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:12]
     keep.mkdir(parents=True, exist_ok=True)
     files = tuple(str(keep / f"{name}-{engine}-{end}.pcap") for end in ("home", "wan"))
     kept = keep / f"{name}-{engine}.pickle"
+    captures = {"captures": files} if spec["measure"].get("packets") else {}
     if engine == "kernel" and kept.exists():
         return {"tables": pickle.loads(kept.read_bytes()), "captures": files}
     if engine == "sim":
-        tables = _core.run(text, captures=files)["tables"]
+        tables = _core.run(text, **captures)["tables"]
     else:
         one = engines.ENGINES[engine]
         prepared = one.prepare([spec], lambda said: print(said, file=sys.stderr))
-        tables = engines.load(one.runner)(text, captures=files, **prepared.options)["tables"]
+        tables = engines.load(one.runner)(text, **captures, **prepared.options)["tables"]
         kept.write_bytes(pickle.dumps(tables))
     return {"tables": tables, "captures": files}
 

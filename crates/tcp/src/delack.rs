@@ -177,7 +177,7 @@ impl Connection {
             news > u64::from(self.delack.rcv_mss) && self.possible_window() >= self.rwin.advertised;
         if full || self.in_quick_ack() || self.delack.now {
             self.send_ack();
-        } else if self.rcv.ranges().is_empty() {
+        } else if self.rcv.waiting().is_empty() {
             self.delay_ack();
         } else {
             self.compress_ack();
@@ -189,7 +189,7 @@ impl Connection {
     fn check_ack_fixed(&mut self) {
         let waiting = self.timers.delayed_ack != Instant::NEVER;
         let ack = &self.delack;
-        let urgent = ack.now || ack.always || !self.rcv.ranges().is_empty();
+        let urgent = ack.now || ack.always || !self.rcv.waiting().is_empty();
         if urgent || waiting {
             self.send_ack();
         } else {
@@ -275,7 +275,7 @@ impl Connection {
         if ack.scheduled {
             let news = self.rcv.nxt - self.rwin.advertised_at;
             let drained = ack.pushed_twice || (ack.pushed && !ack.pingpong);
-            due = news > u64::from(ack.rcv_mss) || (drained && self.rcv.ranges().is_empty());
+            due = news > u64::from(ack.rcv_mss) || (drained && self.rcv.waiting().is_empty());
         }
         if !due && self.rcv.fin.is_none() {
             let open = self.rwin.open(self.rcv.nxt);

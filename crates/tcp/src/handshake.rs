@@ -179,7 +179,6 @@ impl Connection {
         self.usage.stamp = now;
         self.delack.last_received = self.clock.jiffies();
         self.snd.small_end = 1;
-        self.snd.pushed = 1;
         self.wakeup.opened = true;
         self.wake();
     }

@@ -81,7 +81,7 @@ impl Connection {
         }
         self.send_what_follows();
         self.check_ack();
-        if self.wakeup.unread.memory > 0 {
+        if !self.wakeup.unread.is_empty() {
             self.wake();
         }
     }

@@ -14,6 +14,7 @@
 #![allow(clippy::struct_excessive_bools, reason = "the state of a protocol is full of switches")]
 
 mod ack;
+mod buffers;
 mod burst;
 pub mod cc;
 mod clock;

@@ -5,6 +5,8 @@
 //!
 //! What is handed down at once, and when Linux waits for more of it, is `burst.rs`' business.
 
+use aqmlab_core::TcpFlags;
+
 use crate::burst::Burst;
 use crate::connection::{Alarm, Connection};
 use crate::scoreboard::{FIN, PUSH, Sent};
@@ -106,34 +108,29 @@ impl Connection {
         let mut left = burst.bytes;
         let mut sent = 0;
         self.pace(burst.bytes);
+        let tags = if self.room.asks_for_push(self.snd.nxt + left) { PUSH } else { 0 };
         loop {
             let payload = left.min(u64::from(mss)) as u32;
             left -= u64::from(payload);
-            let last = left == 0;
-            // Linux asks for a push at the end of what it hands down as one.
-            let tags = if last && sent > 0 { PUSH } else { self.habitual_push(payload) };
-            self.transmit(payload, burst.fin && last, tags);
-            sent += 1;
-            if last {
+            if left == 0 {
+                // What is handed down as one asks for a push at its end; sent again it does not.
+                self.transmit(payload, burst.fin, tags, sent > 0);
+                sent += 1;
                 break;
             }
+            self.transmit(payload, false, 0, false);
+            sent += 1;
         }
         self.room.hand_down(self.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
             self.snd.small_end = self.snd.nxt;
         }
-        sent
-    }
-
-    /// The end of what was written, and every half a window, asks the receiver to push.
-    fn habitual_push(&mut self, payload: u32) -> u8 {
-        let last = u64::from(payload) == self.snd.unsent();
-        let end = self.snd.nxt + u64::from(payload);
-        if payload == 0 || !(last || end - self.snd.pushed > self.snd.max_window / 2) {
-            return 0;
+        // Linux 6.1 looks after each burst (`tcp_event_new_data_sent`): as long as another is to go
+        // the window is not full, so the buffer grows. That of 3.17 looks when all have gone.
+        if self.profile.bursts && !self.never_sleeps() {
+            self.check_room();
         }
-        self.snd.pushed = end;
-        PUSH
+        sent
     }
 
     /// Minshall's rule: a small segment waits while another small one is unacknowledged.
@@ -143,14 +140,17 @@ impl Connection {
             && self.snd.small_end <= self.snd.nxt
     }
 
-    /// Sends the next `payload` bytes for the first time, and the FIN with them if `fin`.
+    /// Sends the next `payload` bytes for the first time, and the FIN with them if `fin`. The end of
+    /// what was written asks for a push, and so does what probes a window on Linux.
     pub(crate) fn transmit_new(&mut self, payload: u32, fin: bool) {
-        let tags = self.habitual_push(payload);
+        let asks = u64::from(payload) == self.snd.unsent() || !self.is_bsd();
         self.pace(u64::from(payload));
-        self.transmit(payload, fin, tags);
+        self.transmit(payload, fin, if payload > 0 && asks { PUSH } else { 0 }, false);
     }
 
-    fn transmit(&mut self, payload: u32, fin: bool, tags: u8) {
+    /// Sends `payload` bytes; `push` asks for a push this once, [`PUSH`] among `tags` whenever it is
+    /// sent.
+    fn transmit(&mut self, payload: u32, fin: bool, tags: u8, push: bool) {
         let nothing_out = self.board.is_empty();
         let seq = self.snd.nxt;
         let tags = if fin { tags | FIN } else { tags };
@@ -158,7 +158,9 @@ impl Connection {
         self.on_data_sent();
         self.below.add();
         let mut sent = Sent::new(seq, payload, tags);
-        self.emit(seq, payload, sent.control(), false);
+        let control = sent.control();
+        let control = if push { control.with(TcpFlags::PSH) } else { control };
+        self.emit(seq, payload, control, false);
         sent.sent = self.clock.now;
         self.rate.on_sent(&mut sent, nothing_out);
         self.board.push(sent);

@@ -1,9 +1,9 @@
 //! What has arrived, in order and not, and how it is reported by SACK.
 //!
 //! Sources: RFC 2018, RFC 2883; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue_ofo`,
-//! `tcp_sack_new_ofo_skb`, `tcp_sack_remove`). Difference: adjacent segments that wait out of
-//! order always merge, where Linux merges up to seventeen; only duplicate-SACK blocks for
-//! repeated overlaps can tell.
+//! `tcp_ofo_queue`, `tcp_sack_new_ofo_skb`, `tcp_sack_remove`).
+
+use crate::buffers::Buffer;
 
 /// The most blocks that are remembered for reporting (Linux `TCP_NUM_SACKS`).
 const BLOCKS: usize = 4;
@@ -13,9 +13,9 @@ const BLOCKS: usize = 4;
 pub(crate) struct Reassembly {
     /// The next byte expected.
     pub(crate) nxt: u64,
-    /// What waits out of order: disjoint, not adjacent, in order of sequence.
-    ranges: Vec<(u64, u64)>,
-    /// The bytes in `ranges`.
+    /// What waits out of order, in order of sequence.
+    waiting: Vec<Buffer>,
+    /// The bytes in `waiting`.
     held: u64,
     /// The number of the peer's FIN, once it has arrived, in order or not.
     pub(crate) fin: Option<u64>,
@@ -35,8 +35,8 @@ pub(crate) struct Reassembly {
 impl Reassembly {
     /// What waits out of order.
     #[inline]
-    pub(crate) fn ranges(&self) -> &[(u64, u64)] {
-        &self.ranges
+    pub(crate) fn waiting(&self) -> &[Buffer] {
+        &self.waiting
     }
 
     /// Bytes that wait out of order.
@@ -98,25 +98,31 @@ impl Reassembly {
         self.duplicate = None;
     }
 
-    /// Moves on to `end`, and over what waited there; returns whether anything did.
-    pub(crate) fn advance(&mut self, end: u64) -> bool {
+    /// Moves on to `end`, and over what waited there, which is handed over buffer by buffer with
+    /// the bytes of it that are new.
+    #[inline]
+    pub(crate) fn advance(&mut self, end: u64, mut hand_over: impl FnMut(Buffer, u64)) {
         let before = self.nxt;
         self.nxt = end;
-        if self.ranges.is_empty() {
-            return false;
+        if self.waiting.is_empty() {
+            return;
         }
-        let reached = self.ranges.partition_point(|range| range.0 <= self.nxt);
-        for i in 0..reached {
-            let (start, range_end) = self.ranges[i];
-            self.held -= range_end - start;
-            if start < end && start >= before {
-                self.extend_duplicate(start, range_end.min(end));
+        let mut reached = 0;
+        while let Some(&buffer) = self.waiting.get(reached)
+            && buffer.start <= self.nxt
+        {
+            self.held -= buffer.end - buffer.start;
+            if buffer.start < end && buffer.start >= before {
+                self.extend_duplicate(buffer.start, buffer.end.min(end));
             }
-            self.nxt = self.nxt.max(range_end);
+            if buffer.end > self.nxt {
+                hand_over(buffer, buffer.end - self.nxt);
+                self.nxt = buffer.end;
+            }
+            reached += 1;
         }
-        self.ranges.drain(..reached);
+        self.waiting.drain(..reached);
         self.drop_blocks();
-        reached > 0
     }
 
     /// Blocks below the next byte expected are no longer news.
@@ -129,43 +135,57 @@ impl Reassembly {
                 kept += 1;
             }
         }
-        self.count = if self.ranges.is_empty() { 0 } else { kept };
+        self.count = if self.waiting.is_empty() { 0 } else { kept };
     }
 
     /// Throws away what waits beyond the end of the stream.
     pub(crate) fn purge(&mut self) {
-        self.ranges.clear();
+        self.waiting.clear();
         self.held = 0;
         self.count = 0;
     }
 
     /// Takes in `[start, end)`, which lies beyond the next byte expected.
     pub(crate) fn insert(&mut self, start: u64, end: u64) {
-        let first = self.ranges.partition_point(|range| range.1 < start);
-        let after = first + self.ranges[first..].partition_point(|range| range.0 <= end);
-        let mut merged = (start, end);
-        for i in first..after {
-            let range = self.ranges[i];
-            if range.0 <= start && end <= range.1 {
+        self.report_block(start, end);
+        let mut place = self.waiting.partition_point(|one| one.start <= start);
+        if place > 0 {
+            let left = &mut self.waiting[place - 1];
+            if end <= left.end {
                 self.note_duplicate(start, end);
-                self.report_block(start, end);
                 return;
             }
-            let overlap = (range.0.max(start), range.1.min(end));
-            if overlap.0 < overlap.1 {
-                self.extend_duplicate(overlap.0, overlap.1);
+            if left.join(Buffer::of(start, end)) {
+                self.held += end - start;
+                return;
             }
-            merged = (merged.0.min(range.0), merged.1.max(range.1));
-            self.held -= range.1 - range.0;
+            let (left_start, left_end) = (left.start, left.end);
+            if left_start == start {
+                place -= 1; // what covers it takes its place
+            } else if left_end > start {
+                self.note_duplicate(start, left_end);
+            }
         }
-        self.held += merged.1 - merged.0;
-        if after == first {
-            self.ranges.insert(first, merged);
-        } else {
-            self.ranges[first] = merged;
-            self.ranges.drain(first + 1..after);
+        self.waiting.insert(place, Buffer::of(start, end));
+        self.held += end - start;
+        self.drop_covered(place);
+    }
+
+    /// Drops what the buffer at `place` covers of those behind it.
+    fn drop_covered(&mut self, place: usize) {
+        let end = self.waiting[place].end;
+        let mut next = place + 1;
+        while let Some(&other) = self.waiting.get(next)
+            && other.start < end
+        {
+            self.extend_duplicate(other.start, other.end.min(end));
+            if other.end > end {
+                break;
+            }
+            self.held -= other.end - other.start;
+            next += 1;
         }
-        self.report_block(start, end);
+        self.waiting.drain(place + 1..next);
     }
 
     /// Whether reporting `[start, end)` moves a block, or puts a new one, before more than one
@@ -240,7 +260,9 @@ mod tests {
             assert_eq!(blocks(&mut reassembly), want, "after {start}");
         }
         assert_eq!(reassembly.out_of_order_bytes(), 500);
-        assert!(reassembly.advance(200));
+        let mut handed = Vec::new();
+        reassembly.advance(200, |buffer, bytes| handed.push((buffer.start, buffer.end, bytes)));
+        assert_eq!(handed, [(200, 400, 200), (400, 600, 200)]);
         assert_eq!(reassembly.nxt, 600);
         assert_eq!(blocks(&mut reassembly), [(700, 800)]);
         assert_eq!(reassembly.out_of_order_bytes(), 100);
@@ -265,6 +287,6 @@ mod tests {
             reassembly.insert(200 + i * 100, 250 + i * 100);
         }
         assert_eq!(blocks(&mut reassembly), [(700, 750), (600, 650), (500, 550), (400, 450)]);
-        assert_eq!(reassembly.ranges().len(), 6);
+        assert_eq!(reassembly.waiting().len(), 6);
     }
 }

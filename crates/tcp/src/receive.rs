@@ -5,6 +5,7 @@
 
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
+use crate::buffers::Buffer;
 use crate::connection::Connection;
 
 impl Connection {
@@ -56,20 +57,20 @@ impl Connection {
     #[inline]
     fn take_in_order(&mut self, header: &TcpHeader, ecn: Ecn) {
         let before = self.rcv.nxt;
-        if self.rwin.is_bsd && self.rcv.ranges().is_empty() {
+        if self.rwin.is_bsd && self.rcv.waiting().is_empty() {
             self.step_receive_buffer(header);
         }
         let data_end = header.seq + u64::from(header.payload);
-        let had_hole = !self.rcv.ranges().is_empty();
+        let had_hole = !self.rcv.waiting().is_empty();
         if header.flags.has(TcpFlags::FIN) {
             self.rcv.fin = Some(data_end);
         }
-        let waited = self.out_of_order_memory();
-        self.rcv.advance(data_end.max(before));
+        let unread = &mut self.wakeup.unread;
+        if data_end > before {
+            unread.add(Buffer::of(header.seq, data_end), data_end - before);
+        }
+        self.rcv.advance(data_end.max(before), |buffer, bytes| unread.add(buffer, bytes));
         if header.payload > 0 {
-            let freed = waited.saturating_sub(self.out_of_order_memory());
-            let memory = freed + u64::from(header.payload) + self.profile.segment_overhead;
-            self.wakeup.unread.add(header.seq, data_end, memory, self.rcv.nxt - before);
             self.on_data_received(header);
             self.check_ce(ecn);
             if header.payload >= 128 {
@@ -77,7 +78,7 @@ impl Connection {
             }
         }
         // RFC 5681 §4.2: at once when a gap is filled.
-        if had_hole && self.rcv.ranges().is_empty() {
+        if had_hole && self.rcv.waiting().is_empty() {
             self.delack.now = true;
         }
         if self.rcv.fin == Some(self.rcv.nxt) {

@@ -8,6 +8,9 @@
 //! less memory is taken than is allowed, so the limit is overstepped by up to one. A writer that
 //! found no room is told when a third of the limit is free, and the limit itself grows only if
 //! then the congestion window is not full: for the lack of data, that is.
+//!
+//! A buffer asks the receiver to push if a write ended in it (`tcp_mark_push`), unless the next write
+//! went on in it, or if half a window was written since one did.
 
 use std::collections::VecDeque;
 
@@ -23,6 +26,14 @@ const WRITE: u64 = 65_536;
 const SHARED_INFO: u64 = 320;
 const SKB: u64 = 256;
 
+/// A buffer of the write queue.
+#[derive(Clone, Copy, Debug)]
+struct Laid {
+    end: u64,
+    /// Whether its last segment asks for a push, each time that it is sent.
+    push: bool,
+}
+
 /// The memory of the send buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
@@ -30,8 +41,8 @@ pub(crate) struct Room {
     limit: u64,
     /// The ends of the buffers that were handed down and not yet acknowledged.
     handed: VecDeque<u64>,
-    /// The ends of those that are still to be sent, whole or in part.
-    laid: VecDeque<u64>,
+    /// Those that are still to be sent, whole or in part.
+    laid: VecDeque<Laid>,
     /// What was written when it was last pushed.
     pushed: u64,
 }
@@ -41,7 +52,7 @@ impl Room {
     #[inline]
     pub(crate) fn hand_down(&mut self, end: u64) {
         self.handed.push_back(end);
-        while self.laid.front().is_some_and(|laid| *laid <= end) {
+        while self.laid.front().is_some_and(|laid| laid.end <= end) {
             self.laid.pop_front();
         }
     }
@@ -49,7 +60,21 @@ impl Room {
     /// The end of the buffer that is next to be sent.
     #[inline]
     pub(crate) fn head_end(&self) -> Option<u64> {
-        self.laid.front().copied()
+        self.laid.front().map(|laid| laid.end)
+    }
+
+    /// Whether a segment that ends at `end` asks for a push.
+    #[inline]
+    pub(crate) fn asks_for_push(&self, end: u64) -> bool {
+        self.laid.front().is_some_and(|laid| laid.push && laid.end == end)
+    }
+
+    /// Linux `tcp_mark_push`: what was written up to `written` is to be pushed.
+    fn mark_push(&mut self, written: u64) {
+        if let Some(tail) = self.laid.back_mut() {
+            tail.push = true;
+            self.pushed = written;
+        }
     }
 
     /// Forgets the buffers that are acknowledged up to `una`.
@@ -72,8 +97,10 @@ impl Connection {
         let mut end = self.snd.nxt;
         while end < written {
             end = written.min(end + goal);
-            self.room.laid.push_back(end);
+            self.room.laid.push_back(Laid { end, push: false });
         }
+        self.room.pushed = written;
+        self.room.mark_push(written);
     }
 
     /// Linux `tcp_sndbuf_expand`: room for two windows (three with BBR) of the costliest segments.
@@ -116,27 +143,28 @@ impl Connection {
         let start = match laid.len() {
             0 => return 0,
             1 => self.snd.nxt,
-            count => laid[count - 2],
+            count => laid[count - 2].end,
         };
         (start + goal).saturating_sub(self.snd.written())
     }
 
     /// Lays up to `bytes` into the buffer that is being written, or into a new one; returns how
-    /// many. None, if there is no room.
-    fn lay(&mut self, bytes: u64, goal: u64) -> u64 {
+    /// many. None, if there is no room. What a write `begins` in is no longer an end to be pushed.
+    fn lay(&mut self, bytes: u64, goal: u64, begins: bool) -> u64 {
         let mut left = self.left_in_tail(goal);
         if left == 0 {
             if self.memory() >= self.room.limit {
                 return 0;
             }
             self.restart_after_idle();
-            self.room.laid.push_back(self.snd.written());
+            self.room.laid.push_back(Laid { end: self.snd.written(), push: false });
             left = goal;
         }
         let some = left.min(bytes);
         self.snd.extend(some);
-        if let Some(end) = self.room.laid.back_mut() {
-            *end += some;
+        if let Some(tail) = self.room.laid.back_mut() {
+            tail.end += some;
+            tail.push &= !begins;
         }
         some
     }
@@ -146,55 +174,75 @@ impl Connection {
         let goal = self.buffer_goal(self.current_mss());
         let mut taken = 0;
         while taken < bytes {
-            match self.lay(bytes - taken, goal) {
+            match self.lay(bytes - taken, goal, taken == 0) {
                 0 => break,
                 some => taken += some,
             }
+            if self.left_in_tail(goal) == 0 && self.wrote_half_a_window() {
+                self.room.mark_push(self.snd.written());
+            }
+        }
+        if taken > 0 {
+            self.room.mark_push(self.snd.written());
         }
         taken
     }
 
-    /// An application that pours writes until there is no room.
+    /// An application that pours writes until nothing is taken: what the end of a short write
+    /// pushed out has left room in its last buffer.
     pub(crate) fn fill(&mut self) {
         let ready = self.state.is_synchronized() && !self.wakeup.opened;
         if !self.snd.pouring || self.snd.short_of_room || !ready {
             return;
         }
         self.check_app_limited();
-        while self.write_once() {}
+        let mut left = WRITE;
+        loop {
+            match self.write_once(left) {
+                0 => break,
+                taken if taken == left => left = WRITE,
+                taken => left -= taken,
+            }
+        }
         self.snd.short_of_room = true;
     }
 
-    /// One write of an application that pours, which hands down full buffers as it goes: so there
-    /// is room again in the one being written. Returns whether all was taken.
-    fn write_once(&mut self) -> bool {
-        let mut left = WRITE;
-        while left > 0 {
-            let goal = self.buffer_goal(self.current_mss());
-            let some = self.lay(left, goal);
+    /// One write, which hands down full buffers as it goes: so there is room again in the one being
+    /// written. Returns how much was taken.
+    fn write_once(&mut self, bytes: u64) -> u64 {
+        let goal = self.buffer_goal(self.current_mss());
+        let mut left = bytes;
+        loop {
+            let some = self.lay(left, goal, left == bytes);
             left -= some;
-            if some == 0 || left == 0 {
-                self.room.pushed = self.snd.written();
+            if left == bytes {
+                return 0;
+            }
+            if left == 0 || some == 0 {
+                self.room.mark_push(self.snd.written());
                 self.push_pending();
-            } else if self.left_in_tail(goal) == 0 {
+                return bytes - left;
+            }
+            if self.left_in_tail(goal) == 0 {
                 self.push_full_buffer();
             }
-            if some == 0 {
-                return false;
-            }
         }
-        true
     }
 
     /// A full buffer is pushed as far as it may go if more than half a window was written since
     /// the last time, or else, if it is the next to be sent, by one burst.
     fn push_full_buffer(&mut self) {
-        if self.snd.written() - self.room.pushed > self.snd.max_window / 2 {
-            self.room.pushed = self.snd.written();
+        if self.wrote_half_a_window() {
+            self.room.mark_push(self.snd.written());
             self.push_pending();
         } else if self.room.laid.len() == 1 {
             self.write_transmit(true, Push::One);
         }
+    }
+
+    /// Linux `forced_push`.
+    fn wrote_half_a_window(&self) -> bool {
+        self.snd.written() - self.room.pushed > self.snd.max_window / 2
     }
 
     /// Linux `tcp_new_space`: whether a writer that waits for room has some again.

@@ -8,9 +8,8 @@
 //! the buffer, and what has come since it slept; on FreeBSD, whose queue of what is out of order
 //! is no part of the buffer, only the latter.
 //! Differences: the kernel's page accounting is replaced by
-//! [`crate::Profile::segment_overhead`] bytes a range and a seventeenth of that a segment, as
-//! Linux coalesces up to seventeen segments into one; and a full buffer never makes the
-//! receiver throw away what it had acknowledged selectively.
+//! [`crate::Profile::segment_overhead`] bytes a buffer, which up to seventeen segments share; and a
+//! full buffer never makes the receiver throw away what it had acknowledged selectively.
 
 use crate::Connection;
 use crate::Profile;
@@ -144,17 +143,19 @@ impl Connection {
     /// Memory that waits, out of order or to be read.
     #[inline]
     fn held_memory(&self) -> u64 {
-        self.out_of_order_memory() + self.wakeup.unread.memory
+        self.out_of_order_memory() + self.unread_memory()
+    }
+
+    /// Memory that waits to be read.
+    #[inline]
+    fn unread_memory(&self) -> u64 {
+        self.wakeup.unread.memory(self.profile.segment_overhead)
     }
 
     /// Memory that waits out of order.
-    pub(crate) fn out_of_order_memory(&self) -> u64 {
-        if self.rcv.ranges().is_empty() {
-            return 0;
-        }
-        let bytes = self.rcv.out_of_order_bytes();
-        let segments = bytes / u64::from(self.delack.rcv_mss.max(1));
-        bytes + (self.rcv.ranges().len() as u64 + segments / 17) * self.profile.segment_overhead
+    fn out_of_order_memory(&self) -> u64 {
+        let buffers = self.rcv.waiting().len() as u64;
+        self.rcv.out_of_order_bytes() + buffers * self.profile.segment_overhead
     }
 
     /// Linux `__tcp_select_window`: the window that could be offered, not yet scaled. It is
@@ -162,8 +163,8 @@ impl Connection {
     #[inline]
     pub(crate) fn possible_window(&mut self) -> u64 {
         let (rwin, shift) = (&self.rwin, self.wire.rcv_shift);
-        if self.rcv.ranges().is_empty() && shift > 0 && !rwin.is_bsd {
-            let free = rwin.window_in(rwin.buffer.saturating_sub(self.wakeup.unread.memory));
+        if self.rcv.waiting().is_empty() && shift > 0 && !rwin.is_bsd {
+            let free = rwin.window_in(rwin.buffer.saturating_sub(self.unread_memory()));
             // Hardly anything waits, so only the offer limits.
             if free >= rwin.clamp.min(rwin.window_in(rwin.buffer)) / 2 {
                 return expressible(free.min(rwin.ssthresh), shift);
@@ -176,7 +177,7 @@ impl Connection {
         let held = self.held_memory();
         let rwin = &self.rwin;
         if rwin.is_bsd {
-            return rwin.buffer.saturating_sub(self.wakeup.unread.memory).min(rwin.clamp);
+            return rwin.buffer.saturating_sub(self.unread_memory()).min(rwin.clamp);
         }
         let allowed = rwin.window_in(rwin.buffer);
         let mut free = rwin.window_in(rwin.buffer.saturating_sub(held));

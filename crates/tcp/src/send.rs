@@ -31,8 +31,6 @@ pub(crate) struct Send {
     pub(crate) short_of_room: bool,
     /// Payload that the buffer holds: on FreeBSD, and anywhere before the connection is open.
     pub(crate) capacity: u64,
-    /// Up to where the receiver has been asked to push.
-    pub(crate) pushed: u64,
 }
 
 impl Send {

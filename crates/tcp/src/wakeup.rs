@@ -1,7 +1,6 @@
 //! The application sleeps until something happens, and takes time to be woken.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`,
-//! `tcp_queue_rcv`, which joins a segment to the one before as long as that is unread).
+//! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
 //!
 //! What else arrives before the application runs is read in one go: the receive buffer is then
 //! sized by more than one segment, and one acknowledgement may do for two. Data of two segments
@@ -10,6 +9,7 @@
 
 use aqmlab_core::{Duration, Instant};
 
+use crate::buffers::Unread;
 use crate::connection::{Connection, Event};
 
 /// What the application is being woken for.
@@ -20,27 +20,6 @@ pub(crate) struct Wakeup {
     /// There is room in the send buffer.
     pub(crate) room: bool,
     pub(crate) unread: Unread,
-}
-
-/// What has arrived in order and was not read yet.
-#[derive(Debug, Default)]
-pub(crate) struct Unread {
-    pub(crate) memory: u64,
-    bytes: u64,
-    /// Where the first of its buffers ends: segments that follow one another share one.
-    end: u64,
-}
-
-impl Unread {
-    /// Takes in a segment from `start` to `end` that brought `bytes` in order, and holds `memory`.
-    #[inline]
-    pub(crate) fn add(&mut self, start: u64, end: u64, memory: u64, bytes: u64) {
-        if self.bytes == 0 || self.end == start {
-            self.end = end;
-        }
-        self.memory += memory;
-        self.bytes += bytes;
-    }
 }
 
 impl Connection {
@@ -62,7 +41,7 @@ impl Connection {
     /// The application is awake, and does what there is to do.
     pub(crate) fn woken(&mut self) {
         self.timers.wakeup = Instant::NEVER;
-        let end = (self.wakeup.unread.memory > 0).then_some(self.wakeup.unread.end);
+        let end = self.wakeup.unread.first_end();
         self.hand_over();
         if let Some(end) = end {
             self.adjust_receive_space(end);
@@ -80,8 +59,8 @@ impl Connection {
             self.app_acted = true;
         }
         let unread = std::mem::take(&mut self.wakeup.unread);
-        if unread.bytes > 0 {
-            self.readable(unread.bytes);
+        if unread.bytes() > 0 {
+            self.readable(unread.bytes());
         }
     }
 }
