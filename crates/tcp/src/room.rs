@@ -262,7 +262,7 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Args;
+    use aqmlab_core::{Args, TcpFlags};
 
     use super::*;
     use crate::state::State;
@@ -313,5 +313,43 @@ mod tests {
             tcp.append(bytes);
             assert_eq!(tcp.has_room_again(), want, "{} taken", tcp.memory());
         }
+    }
+
+    /// `tcp_mark_push`, and `tcp_sendmsg_locked` when a write goes on in a buffer.
+    #[test]
+    fn a_buffer_asks_for_a_push_where_a_write_ended_until_the_next_goes_on_in_it() {
+        let mut tcp = connection("reno", None);
+        tcp.append(3_000);
+        assert!(tcp.room.asks_for_push(3_001));
+        tcp.lay(500, 65_160, true);
+        assert!(!tcp.room.asks_for_push(3_501));
+    }
+
+    /// `__tcp_transmit_skb`: a burst's push is in what is sent, and not in what is kept.
+    #[test]
+    fn the_end_of_a_burst_asks_for_a_push_only_once() {
+        let mut tcp = connection("reno", None);
+        (tcp.window.cwnd, tcp.snd.wnd) = (10, 1 << 20);
+        tcp.append(4 * 1_448);
+        tcp.push_pending();
+        let push = |flags: TcpFlags| flags.has(TcpFlags::PSH);
+        let sent: Vec<bool> = tcp.out.iter().map(|one| push(one.header.flags)).collect();
+        let first = tcp.board.front_id().unwrap();
+        let kept: Vec<bool> =
+            (first..first + 4).map(|id| push(tcp.board.get(id).control())).collect();
+        assert_eq!(sent, [false, true, false, true]);
+        assert_eq!(kept, [false, false, false, true]);
+    }
+
+    /// `tcp_event_new_data_sent` looks for room after each burst: as long as another is to go the
+    /// window is not full.
+    #[test]
+    fn the_limit_grows_with_a_window_that_its_last_burst_fills() {
+        let mut tcp = connection("reno", None);
+        (tcp.window.cwnd, tcp.snd.wnd, tcp.snd.short_of_room) = (20, 1 << 20, true);
+        tcp.append(20 * 1_448);
+        tcp.push_pending();
+        assert_eq!(u64::from(tcp.board.in_flight()), tcp.cwnd_segments());
+        assert_eq!(tcp.room.limit, 20 * 2 * 2_304);
     }
 }
