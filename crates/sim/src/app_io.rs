@@ -47,7 +47,8 @@ impl<O: Observer> Io for AppIo<'_, O> {
     }
 
     fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
-        self.with_end(conn, at, |tcp| tcp.write(bytes))
+        let now = self.now();
+        self.with_end(conn, at, |tcp| tcp.write(now, bytes))
     }
 
     fn pour(&mut self, conn: ConnId, at: Side) {

@@ -20,7 +20,7 @@ use crate::output::Push;
 
 /// Linux doubles what `SO_SNDBUF` asks for.
 const DOUBLED: u64 = 2;
-/// What an application that pours writes at once.
+/// What an application writes at once.
 const WRITE: u64 = 65_536;
 /// What an `skb` costs besides, its page list included: `SKB_TRUESIZE` of nothing.
 const SHARED_INFO: u64 = 320;
@@ -169,27 +169,20 @@ impl Connection {
         some
     }
 
-    /// Takes in up to `bytes`, and returns how many.
+    /// Takes in up to `bytes`, and returns how many. The application writes until nothing is taken:
+    /// what the end of a short write pushed out has left room in its last buffer.
     pub(crate) fn append(&mut self, bytes: u64) -> u64 {
-        let goal = self.buffer_goal(self.current_mss());
         let mut taken = 0;
         while taken < bytes {
-            match self.lay(bytes - taken, goal, taken == 0) {
+            match self.write_once((bytes - taken).min(WRITE)) {
                 0 => break,
                 some => taken += some,
             }
-            if self.left_in_tail(goal) == 0 && self.wrote_half_a_window() {
-                self.room.mark_push(self.snd.written());
-            }
-        }
-        if taken > 0 {
-            self.room.mark_push(self.snd.written());
         }
         taken
     }
 
-    /// An application that pours writes until nothing is taken: what the end of a short write
-    /// pushed out has left room in its last buffer.
+    /// An application that pours writes until nothing is taken.
     pub(crate) fn fill(&mut self) {
         let ready = self.state.is_synchronized() && !self.wakeup.opened;
         if !self.snd.pouring || self.snd.short_of_room || !ready {

@@ -1,5 +1,7 @@
 //! What the application has written and the peer's window: the sender's own variables.
 
+use aqmlab_core::Instant;
+
 use crate::Connection;
 
 /// The send sequence space (RFC 9293 §3.3.1) and the send buffer.
@@ -81,13 +83,14 @@ impl Send {
 }
 
 impl Connection {
-    /// Takes up to `bytes` into the send buffer and returns how many it took.
+    /// Takes up to `bytes` into the send buffer at `now`, and returns how many it took.
     ///
     /// After a short write, [`crate::Event::Writable`] says when there is room again.
-    pub fn write(&mut self, bytes: u64) -> u64 {
+    pub fn write(&mut self, now: Instant, bytes: u64) -> u64 {
         if !self.state.may_write() || self.snd.fin_wanted || self.snd.pouring {
             return 0;
         }
+        self.clock.set(now);
         self.check_app_limited();
         let taken = if self.is_bsd() || !self.state.is_synchronized() {
             let room = self.snd.capacity.saturating_sub(self.snd.buffered());

@@ -121,7 +121,7 @@ impl Driver {
                     connection.handle_timeout(self.now);
                 }
             }
-            Operation::Write(bytes) => assert!(connection.write(*bytes) <= *bytes),
+            Operation::Write(bytes) => assert!(connection.write(self.now, *bytes) <= *bytes),
             Operation::Pour => connection.pour(),
             Operation::Close => connection.close(),
             Operation::Abort => connection.abort(),

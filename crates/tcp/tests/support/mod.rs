@@ -165,7 +165,7 @@ impl Pair {
             return;
         }
         if self.to_write[at] > 0 {
-            self.to_write[at] -= self.ends[at].write(self.to_write[at]);
+            self.to_write[at] -= self.ends[at].write(self.now, self.to_write[at]);
         }
         if self.to_write[at] == 0 && std::mem::take(&mut self.closes[at]) {
             self.ends[at].close();

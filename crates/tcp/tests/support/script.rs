@@ -246,14 +246,16 @@ impl Script {
             ["in", rest @ ..] => self.arrive(rest)?,
             ["write", bytes] => {
                 let bytes = number(bytes)?;
-                let taken = self.connection().write(bytes);
+                let now = self.now;
+                let taken = self.connection().write(now, bytes);
                 if taken != bytes {
                     return Err(format!("the buffer took {taken} bytes only"));
                 }
             }
             ["offer", bytes] => {
                 let bytes = number(bytes)?;
-                self.connection().write(bytes);
+                let now = self.now;
+                self.connection().write(now, bytes);
             }
             ["pour"] => self.connection().pour(),
             ["close"] => self.connection().close(),
