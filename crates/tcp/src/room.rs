@@ -92,15 +92,17 @@ impl Connection {
         let asked = self.fixed_send_buffer.map(|bytes| bytes.saturating_mul(DOUBLED));
         self.room.limit = asked.unwrap_or(self.profile.send_buffer);
         self.grow_room();
-        // What was written before.
-        let (goal, written) = (self.buffer_goal(self.current_mss()), self.snd.written());
-        let mut end = self.snd.nxt;
-        while end < written {
-            end = written.min(end + goal);
-            self.room.laid.push_back(Laid { end, push: false });
+        // What was written before is still with the application.
+        self.snd.early = self.snd.take_back();
+        self.room.pushed = self.snd.nxt;
+    }
+
+    /// Writes what the application has had since before the connection was open.
+    pub(crate) fn write_early(&mut self) {
+        if self.snd.early > 0 {
+            self.snd.early -= self.append(self.snd.early);
+            self.snd.short_of_room |= self.snd.early > 0;
         }
-        self.room.pushed = written;
-        self.room.mark_push(written);
     }
 
     /// Linux `tcp_sndbuf_expand`: room for two windows (three with BBR) of the costliest segments.
@@ -185,7 +187,7 @@ impl Connection {
     /// An application that pours writes until nothing is taken.
     pub(crate) fn fill(&mut self) {
         let ready = self.state.is_synchronized() && !self.wakeup.opened;
-        if !self.snd.pouring || self.snd.short_of_room || !ready {
+        if !self.snd.pouring || self.snd.short_of_room || self.snd.early > 0 || !ready {
             return;
         }
         self.check_app_limited();

@@ -33,6 +33,9 @@ pub(crate) struct Send {
     pub(crate) short_of_room: bool,
     /// Payload that the buffer holds: on FreeBSD, and anywhere before the connection is open.
     pub(crate) capacity: u64,
+    /// Linux: what the application has for the socket since before it was open, and goes on to
+    /// write before anything else.
+    pub(crate) early: u64,
 }
 
 impl Send {
@@ -58,15 +61,22 @@ impl Send {
         self.written += bytes;
     }
 
+    /// Takes what was not sent out of the buffer again, and returns how much that is.
+    pub(crate) fn take_back(&mut self) -> u64 {
+        let unsent = self.unsent();
+        self.written -= unsent;
+        unsent
+    }
+
     /// Whether a FIN remains to be sent after the data.
     #[inline]
     pub(crate) fn fin_pending(&self) -> bool {
-        self.fin_wanted && !self.fin_sent
+        self.fin_wanted && !self.fin_sent && self.early == 0
     }
 
     /// Whether everything written, and the FIN if any, has been acknowledged.
     pub(crate) fn all_acknowledged(&self) -> bool {
-        self.una == self.max && self.unsent() == 0 && !self.fin_pending()
+        self.una == self.max && self.unsent() == 0 && self.early == 0 && !self.fin_pending()
     }
 
     /// The end of the peer's window.
@@ -96,6 +106,8 @@ impl Connection {
             let room = self.snd.capacity.saturating_sub(self.snd.buffered());
             self.snd.extend(bytes.min(room));
             bytes.min(room)
+        } else if self.snd.early > 0 {
+            0
         } else {
             self.append(bytes)
         };
@@ -170,6 +182,10 @@ impl Connection {
     /// The application, awake, writes what there is room for.
     pub(crate) fn use_room(&mut self) {
         self.snd.short_of_room = false;
+        self.write_early();
+        if self.snd.short_of_room {
+            return;
+        }
         if self.snd.pouring {
             self.fill();
             self.push_pending();

@@ -56,6 +56,7 @@ impl Connection {
     pub(crate) fn hand_over(&mut self) {
         if std::mem::take(&mut self.wakeup.opened) {
             self.events.push_back(Event::Established);
+            self.write_early();
             self.app_acted = true;
         }
         let unread = std::mem::take(&mut self.wakeup.unread);
