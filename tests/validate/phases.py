@@ -1,12 +1,13 @@
-"""Shows whether a difference from the kernel is one of phase, or stays whatever the phase.
+"""Shows whether a difference from the kernel is chance, or stays whatever is moved.
 
     python tests/validate/phases.py upload.pie --metric rtt_p95 --count 12 --step 3
 
 runs a trial of the grid on both engines again and again, each time with its applications started
 `--step` milliseconds later (`--flow` moves that one alone), and prints a metric of each run. What
 hangs on when a packet meets another, or a timer, then takes its values on both engines, and their
-distributions can be held against each other. A seed does less: it draws what is random, but
-moves nothing against a clock. `--only sim` asks the simulator alone, which takes seconds.
+distributions can be held against each other. With `--step 0` it is the seed that is another
+each time: it draws what is random, but moves nothing against a clock. `--only sim` asks the
+simulator alone, which takes seconds.
 
 Runs of the kernel are kept in `--keep`, under the digest of the trial.
 """
@@ -53,7 +54,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="which step comes first")
     parser.add_argument("--count", type=int, default=8, help="how many runs of each engine")
-    parser.add_argument("--step", type=float, default=1.0, help="milliseconds between starts")
+    parser.add_argument("--step", type=float, default=1.0,
+                        help="milliseconds between starts; 0 for other seeds")  # fmt: skip
     parser.add_argument("--to", type=float, help="seconds; the trial ends there")
     parser.add_argument("--only", choices=apart.ENGINES)
     parser.add_argument("--keep", type=Path, default=Path("results/phases"))
@@ -61,7 +63,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def specs(spec: Mapping[str, Any], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The trial with other starts."""
+    """The trial with other starts, or with other seeds."""
     names = [app["name"] for app in spec["apps"]]
     if asked.flow and asked.flow not in names:
         raise SystemExit(f"there is no application `{asked.flow}`, only {', '.join(names)}")
@@ -72,6 +74,8 @@ def specs(spec: Mapping[str, Any], asked: argparse.Namespace) -> Iterator[dict[s
             for app in spec["apps"]
         ]
         one = dict(spec, apps=apps)
+        if not asked.step:
+            one["seed"] = spec["seed"] + step
         if asked.to:
             one["duration_ns"] = min(spec["duration_ns"], round(asked.to * 1e9))
             one["measure"] = spec["measure"] | {"to_ns": one["duration_ns"]}
