@@ -24,6 +24,7 @@ sys.path += [str(HERE), str(ROOT / "tests")]
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
 import kinds  # noqa: E402
+import peers  # noqa: E402
 import validated  # noqa: E402
 
 DOCUMENTS = (
@@ -117,6 +118,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "file": _file,
     "count": _count,
     "validation": validated.table,
+    "peer": peers.table,
 }
 
 

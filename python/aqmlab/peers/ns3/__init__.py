@@ -14,12 +14,17 @@ from typing import Any
 from aqmlab.peers.ns3 import plan, program, tables
 from aqmlab.peers.ns3.program import MissingError, ProgramError
 
-__all__ = ["MissingError", "ProgramError", "prepare", "run"]
+__all__ = ["MissingError", "ProgramError", "prepare", "run", "version"]
 
 
 def prepare() -> None:
     """Compiles the program if need be; raises `MissingError` for what must be installed."""
     program.build()
+
+
+def version() -> str:
+    """What is installed, such as "ns-3 3.37"; raises `MissingError`."""
+    return f"ns-3 {program.version()}"
 
 
 def run(spec_json: str) -> Mapping[str, Any]:

@@ -80,9 +80,13 @@ def flags() -> list[str]:
     for tool in ("g++", "pkg-config"):
         if shutil.which(tool) is None:
             raise MissingError(f"--peer ns3: `{tool}` is not installed", APT_LINE)
-    version = _pkg_config("--modversion", f"ns3-{MODULES[0]}")
     found = _pkg_config("--cflags", "--libs", *(f"ns3-{module}" for module in MODULES))
-    return [f"-DNS3_VERSION={version[0]}", *found]
+    return [f"-DNS3_VERSION={version()}", *found]
+
+
+def version() -> str:
+    """ns-3's version; raises `MissingError`."""
+    return _pkg_config("--modversion", f"ns3-{MODULES[0]}")[0]
 
 
 def _pkg_config(*arguments: str) -> list[str]:
