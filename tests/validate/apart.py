@@ -9,7 +9,8 @@ with what both ends sent. Runs are kept in `--keep` (a run of the kernel takes a
 digest of the trial; to be made again, they are deleted.
 
 `--quiet` takes the jitter of hosts out of the trial, so that runs differ by mechanisms alone, and
-`--no-table` prints the packets only.
+`--no-table` prints the packets only. `--ours` runs our discipline between the kernel's TCPs, where
+it draws what it draws in the simulator: what then remains is not of chance, nor of disciplines.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spec["measure"] |= {"sample_ns": round(asked.step * 1e9), "points": 1 << 20, "packets": True}
     if asked.quiet:
         spec["host_jitter_ns"] = 0
-    runs = {name: run(name, spec, asked.keep) for name in ENGINES}
+    names = ("kernel-ours", "sim") if asked.ours else ENGINES
+    runs = {name: run(name, spec, asked.keep) for name in names}
     for flow in asked.flow or sorted({app["name"] for app in spec["apps"]}):
         if not asked.no_table:
             print_states(flow, runs, (asked.begin, asked.to), asked.conn)
@@ -99,6 +101,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--conn", type=int, default=0, help="which connection of the flow")
     parser.add_argument("--keep", type=Path, default=Path("results/apart"))
     parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--ours", action="store_true")
     parser.add_argument("--no-table", action="store_true")
     return parser.parse_args(arguments)
 
@@ -117,7 +120,7 @@ def run(engine: str, spec: Mapping[str, Any], keep: Path) -> dict[str, Any]:
     files = tuple(str(keep / f"{name}-{engine}-{end}.pcap") for end in ("home", "wan"))
     kept = keep / f"{name}-{engine}.pickle"
     captures = {"captures": files} if spec["measure"].get("packets") else {}
-    if engine == "kernel" and kept.exists():
+    if engine != "sim" and kept.exists():
         return {"tables": pickle.loads(kept.read_bytes()), "captures": files}
     if engine == "sim":
         tables = _core.run(text, **captures)["tables"]
@@ -136,14 +139,14 @@ def print_states(
     flow: str, runs: Mapping[str, Any], span_s: tuple[float, float], conn: int
 ) -> None:
     """A line a step: what the sender of `flow` had on either engine, and the queues."""
-    states = {name: dict(states_of(runs[name]["tables"], flow, conn)) for name in ENGINES}
-    if not any(states.values()):
+    states = [dict(states_of(one["tables"], flow, conn)) for one in runs.values()]
+    if not any(states):
         return
     head = f"{'cwnd':>5}{'ssthr':>6}{'srtt':>8}{'fly':>5}{'backlog':>9}{'drops':>6}"
     print(f"\n{flow}: at t_s, on the kernel and on the simulator\n{'':8}{head} |{head}")
-    for key in sorted(states["kernel"].keys() | states["sim"].keys()):
+    for key in sorted(set().union(*states)):
         if span_s[0] <= key[0] / 1e3 <= span_s[1]:
-            sides = [states[name].get(key, " " * len(head)) for name in ENGINES]
+            sides = [one.get(key, " " * len(head)) for one in states]
             print(f"{key[0] / 1e3:8.3f}{sides[0]} |{sides[1]}  {key[1]}")
 
 
@@ -187,7 +190,7 @@ def flow_packets(
 ) -> dict[str, list[Packet]]:
     """What either end of a connection sent, in order, with what got lost."""
     place = [app["name"] for app in spec["apps"]].index(flow)
-    return {name: list(connection(runs[name]["captures"], place, conn)) for name in ENGINES}
+    return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
@@ -255,18 +258,18 @@ def sacks_of(options: bytes) -> tuple[tuple[int, int], ...]:
 def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -> None:
     """The packets around where the engines part, or those that were asked for."""
     if asked.packets:
-        spans = {name: [asked.packets] for name in ENGINES}
+        spans = {name: [asked.packets] for name in sent}
     else:
-        places = parting(*(sent[name] for name in ENGINES), asked.apart)
+        places = parting(*sent.values(), asked.apart)
         if places is None:
             print("no packet is another, nor apart")
             return
         why, *at_ms = places
         print(f"\n{why}")
-        spans = dict(zip(ENGINES, at_ms, strict=True))
-    for name in ENGINES:
+        spans = dict(zip(sent, at_ms, strict=True))
+    for name, packets in sent.items():
         print(f"--- {name}")
-        for line in excerpt(sent[name], spans[name], asked.around):
+        for line in excerpt(packets, spans[name], asked.around):
             print(line)
 
 

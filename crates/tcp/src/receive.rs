@@ -1,7 +1,7 @@
 //! The data that a segment carries.
 //!
-//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_ecn_check_ce`);
-//! RFC 3168 §6.1.3.
+//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_data_queue_ofo`,
+//! `tcp_ecn_check_ce`); RFC 3168 §6.1.3.
 
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
@@ -74,7 +74,7 @@ impl Connection {
             self.on_data_received(header);
             self.check_ce(ecn);
             if header.payload >= 128 {
-                self.grow_receive_window(header.payload);
+                self.grow_receive_window(header.payload, 0);
             }
         }
         // RFC 5681 §4.2: at once when a gap is filled.
@@ -101,11 +101,15 @@ impl Connection {
         if self.rcv.is_far(header.seq, data_end) {
             self.flush_compressed_ack();
         }
+        let before = self.rcv.waiting().len();
         self.rcv.insert(header.seq, data_end);
         self.delack.scheduled = true;
-        // Without SACK the window stays, so that duplicates look like duplicates.
+        // Without SACK the window stays, so that duplicates look like duplicates. What joins a
+        // buffer is charged before the window grows, a buffer of its own after (`skb_set_owner_r`).
         if self.wire.sack {
-            self.grow_receive_window(header.payload);
+            let is_own = self.rcv.waiting().len() > before;
+            let memory = u64::from(header.payload) + self.profile.segment_overhead;
+            self.grow_receive_window(header.payload, if is_own { memory } else { 0 });
         }
     }
 

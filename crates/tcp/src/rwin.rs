@@ -233,13 +233,13 @@ impl Connection {
     }
 
     /// Linux `tcp_grow_window`: every segment of some size lets the offer grow by two, as long
-    /// as its memory is in proportion to its payload.
+    /// as its memory is in proportion to its payload. Of what is held, `uncharged` does not count yet.
     #[inline]
-    pub(crate) fn grow_receive_window(&mut self, payload: u32) {
+    pub(crate) fn grow_receive_window(&mut self, payload: u32, uncharged: u64) {
         if self.rwin.is_bsd || self.rwin.ssthresh >= self.rwin.clamp {
             return;
         }
-        let held = self.held_memory();
+        let held = self.held_memory().saturating_sub(uncharged);
         let rwin = &mut self.rwin;
         let space = rwin.window_in(rwin.buffer.saturating_sub(held));
         let room = rwin.clamp.min(space).saturating_sub(rwin.ssthresh);
