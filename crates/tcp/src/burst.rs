@@ -5,7 +5,7 @@
 //! acknowledgement that is more than a millisecond away) and `tcp.c` (`tcp_xmit_size_goal`).
 //! Since 4.17 TCP builds such bursts whether or not the interface can take them: if it cannot,
 //! they are cut into segments on the way out. So a burst's segments leave at the same time, and
-//! the last asks for a push.
+//! the last asks for a push, the first time that it is sent.
 //!
 //! Difference: of a burst that is retransmitted, each segment is on its own.
 

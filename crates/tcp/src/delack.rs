@@ -29,7 +29,7 @@ pub(crate) struct DelayedAck {
     pub(crate) scheduled: bool,
     /// It is owed at once.
     pub(crate) now: bool,
-    /// Small segments have arrived: one, or more.
+    /// What ends a write has arrived, a small segment as a rule: one, or more.
     pushed: bool,
     pushed_twice: bool,
     /// Acknowledgements still to be sent at once.

@@ -90,8 +90,8 @@ impl Connection {
     }
 
     /// Sizes the buffer, once a round trip, when the application has read. It reads buffer by
-    /// buffer, of which the segment in hand, that ends at `end`, is the first: if it filled a
-    /// hole, what was waiting behind is read in the next round trip.
+    /// buffer, and looks after the first, which ends at `end`: what else was waiting, in buffers
+    /// of its own, is counted in the next round trip.
     #[inline]
     pub(crate) fn adjust_receive_space(&mut self, end: u64) {
         let now = self.clock.now;

@@ -126,7 +126,8 @@ impl Connection {
             self.snd.small_end = self.snd.nxt;
         }
         // Linux 6.1 looks after each burst (`tcp_event_new_data_sent`): as long as another is to go
-        // the window is not full, so the buffer grows. That of 3.17 looks when all have gone.
+        // the window is not full, so the buffer grows. That of 3.17 looks when all have gone, and so
+        // does a host whose application never sleeps, lest it write in the middle of a burst.
         if self.profile.bursts && !self.never_sleeps() {
             self.check_room();
         }

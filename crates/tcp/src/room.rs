@@ -6,11 +6,12 @@
 //!
 //! What is written is laid into buffers (`skb`) of up to 64 KiB. A new one may be begun while
 //! less memory is taken than is allowed, so the limit is overstepped by up to one. A writer that
-//! found no room is told when a third of the limit is free, and the limit itself grows only if
-//! then the congestion window is not full: for the lack of data, that is.
+//! found no room is told when a third of the limit is free. The limit itself grows whenever that is
+//! looked at, which is after each burst too, while the congestion window is not full.
 //!
-//! A buffer asks the receiver to push if a write ended in it (`tcp_mark_push`), unless the next write
-//! went on in it, or if half a window was written since one did.
+//! A buffer asks the receiver to push (`tcp_mark_push`) if a write ended in it and the next did not
+//! go on in it, or if it was full when more than half a window had been written since the last that
+//! asks.
 
 use std::collections::VecDeque;
 
