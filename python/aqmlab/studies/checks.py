@@ -13,7 +13,8 @@ figure shows. What lies between, such as "not by twice, but by half", or a tie, 
 no contradiction.
 
 Only the paper's own words ask for another share: all of a kind where it says "in all cases"
-(`always`), and four of five where it says "mostly" (`mostly`).
+(`always`), and four of five where it says "mostly" (`mostly`). A claim that takes another share
+says so in its rule.
 """
 
 from __future__ import annotations
