@@ -70,8 +70,7 @@ class Packet:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the trial on both engines and prints where they part."""
     asked = parse(arguments)
-    (cell,) = grid.load().select([asked.cell])
-    spec = json.loads(cell.spec_json(asked.seed))
+    spec = spec_of(asked.cell, asked.seed)
     spec["duration_ns"] = min(spec["duration_ns"], round(asked.to * 1e9))
     spec["measure"] |= {"sample_ns": round(asked.step * 1e9), "points": 1 << 20, "packets": True}
     if asked.quiet:
@@ -104,6 +103,15 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--ours", action="store_true")
     parser.add_argument("--no-table", action="store_true")
     return parser.parse_args(arguments)
+
+
+def spec_of(name: str, seed: int) -> dict[str, Any]:
+    """A trial of the one cell that is called `name`."""
+    cells = grid.load().select([name])
+    if len(cells) > 1:
+        raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
+    spec: dict[str, Any] = json.loads(cells[0].spec_json(seed))
+    return spec
 
 
 # --- Running ------------------------------------------------------------------------------------

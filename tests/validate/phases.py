@@ -15,7 +15,6 @@ Runs of the kernel are kept in `--keep`, under the digest of the trial.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from collections import defaultdict
@@ -25,15 +24,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import apart
-from aqmlab.validate import grid, metrics
+from aqmlab.validate import metrics
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the trials and prints what they gave, engine beside engine."""
     asked = parse(arguments)
-    (cell,) = grid.load().select([asked.cell])
     found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for spec in specs(json.loads(cell.spec_json(asked.seed)), asked):
+    for spec in specs(apart.spec_of(asked.cell, asked.seed), asked):
         for name in [asked.only] if asked.only else apart.ENGINES:
             for key, value in measured(name, spec, asked):
                 found[key][name].append(value)
@@ -89,6 +87,8 @@ def measured(
     tables = apart.run(engine, spec, asked.keep)["tables"]
     values = metrics.measure(spec, metrics.record(spec, {"tables": tables})).values
     for metric in asked.metric:
+        if metric not in values:
+            raise SystemExit(f"the trial has no `{metric}`, only {', '.join(values)}")
         for item, value in values[metric].items():
             if value is not None:
                 yield (metric, item), value
