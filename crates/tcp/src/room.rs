@@ -103,6 +103,7 @@ impl Connection {
         if self.snd.early > 0 {
             self.snd.early -= self.append(self.snd.early);
             self.snd.short_of_room |= self.snd.early > 0;
+            self.app_acted = true; // a FIN may follow
         }
     }
 

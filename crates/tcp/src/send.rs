@@ -128,6 +128,8 @@ impl Connection {
     pub(crate) fn stop_pouring(&mut self) {
         if self.snd.pouring && !self.state.is_synchronized() {
             self.snd.written = 1 + self.snd.capacity;
+        } else if self.snd.pouring && self.wakeup.opened {
+            self.snd.early = self.snd.capacity; // nobody has told it yet that it may write
         }
         self.snd.pouring = false;
     }
@@ -189,7 +191,7 @@ impl Connection {
         if self.snd.pouring {
             self.fill();
             self.push_pending();
-        } else {
+        } else if !self.snd.fin_wanted {
             self.events.push_back(crate::Event::Writable);
         }
     }
