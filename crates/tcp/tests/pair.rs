@@ -109,6 +109,8 @@ proptest! {
             end.profile.retries = 60;
             end.profile.syn_retries = 60;
             end.profile.synack_retries = 60;
+            // Nor how long an end that is done answers one whose timeout has grown beyond a minute.
+            end.profile.time_wait = Duration::from_millis(2 * 3_600_000);
             if switches[5] {
                 end.receive_buffer = Some(6_000);
                 end.send_buffer = Some(9_000);
