@@ -93,10 +93,14 @@ mod tests {
         aqmlab_sim::parse(&json).expect("it is a trial")
     }
 
+    fn home() -> Spec {
+        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 20000000}}"#);
+        spec(&way(0), &way(1))
+    }
+
     #[test]
     fn a_home_with_one_bottleneck_each_way_can_be_built() {
-        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 20000000}}"#);
-        let spec = spec(&way(0), &way(1));
+        let spec = home();
         assert_eq!(check(&spec, Mode::default()), Ok(()));
         assert_eq!(direction_of(&spec, 0), Direction::Up);
         assert_eq!(direction_of(&spec, 1), Direction::Down);
@@ -118,8 +122,7 @@ mod tests {
 
     #[test]
     fn radios_are_refused_before_anything_else_of_a_link() {
-        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
-        let mut spec = spec(&way(0), &way(1));
+        let mut spec = home();
         spec.links[1].rate_bps = 0;
         spec.links[1].wifi = serde_json::from_str(
             r#"{"cell": 0, "mcs": 7, "width_mhz": 20, "short_guard": false, "loss": 0.0,
@@ -132,8 +135,7 @@ mod tests {
 
     #[test]
     fn datagrams_that_would_be_fragmented_are_refused() {
-        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
-        let mut spec = spec(&way(0), &way(1));
+        let mut spec = home();
         spec.apps[0].app.kind = "cbr".into();
         spec.apps[0].app.params.insert("payload".into(), 1_472.into());
         assert_eq!(check(&spec, Mode::default()), Ok(()));
@@ -144,8 +146,7 @@ mod tests {
 
     #[test]
     fn what_the_simulator_refuses_is_refused() {
-        let way = |link| format!(r#"{{"links": [{link}], "delay_ns": 0}}"#);
-        let mut wrong = spec(&way(0), &way(1));
+        let mut wrong = home();
         wrong.apps[0].up.links = vec![7];
         let problem = check(&wrong, Mode::default()).expect_err("there is no such link");
         assert!(problem.contains("apps[0].up.links"), "{problem}");

@@ -112,14 +112,14 @@ impl Connection {
         loop {
             let payload = left.min(u64::from(mss)) as u32;
             left -= u64::from(payload);
-            if left == 0 {
-                // What is handed down as one asks for a push at its end; sent again it does not.
-                self.transmit(payload, burst.fin, tags, sent > 0);
-                sent += 1;
+            let last = left == 0;
+            // What is handed down as one asks for a push at its end; sent again it does not.
+            let asks = if last { tags } else { 0 };
+            self.transmit(payload, burst.fin && last, asks, last && sent > 0);
+            sent += 1;
+            if last {
                 break;
             }
-            self.transmit(payload, false, 0, false);
-            sent += 1;
         }
         self.room.hand_down(self.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {

@@ -148,8 +148,13 @@ impl Connection {
         }
     }
 
+    /// Watches what has been sent. A persist timer gives way: what waited for the window is out.
     fn bsd_start_timer(&mut self) {
-        if matches!(self.timers.alarm, Alarm::Off) {
+        if self.timers.alarm == Alarm::Persist {
+            self.timers.stop_transmit();
+            self.bsd.shift = 0;
+        }
+        if self.timers.alarm == Alarm::Off {
             self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
         }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from aqmlab.results import Results
 
 
-class Form:
+class Form(ABC):
     """How a figure is drawn."""
 
     over_seeds = "medians over them"
@@ -25,9 +26,9 @@ class Form:
         """What its marks mean, as a sentence of the caption."""
         return ""
 
+    @abstractmethod
     def draw(self, results: Results) -> Sequence[Canvas]:
         """One drawing, or several."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

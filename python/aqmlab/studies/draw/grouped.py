@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -78,15 +79,15 @@ class Grouped(Form):
         self._axes(axes, places)
         return series
 
+    @abstractmethod
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
     ) -> None:
         """Draws what belongs to series `number`, of which each mark has a width of `width`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _handle(self, number: int) -> Artist:
         """Series `number` in the legend."""
-        raise NotImplementedError
 
     def _called(self, value: object) -> str:
         return self.names.get(str(value), str(value))

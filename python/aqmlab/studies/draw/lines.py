@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -124,14 +125,17 @@ class Panelled(Form):
         """What is drawn of the rows."""
         return rows
 
+    @abstractmethod
     def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
-        raise NotImplementedError
+        """Draws onto axes what belongs to series `number`."""
 
+    @abstractmethod
     def _scale(self, axes: Axes) -> None:
-        raise NotImplementedError
+        """Scales the axes of a panel."""
 
+    @abstractmethod
     def _name_axes(self, panels: Sequence[Axes]) -> None:
-        raise NotImplementedError
+        """Says what the axes of all panels are."""
 
 
 @dataclass(frozen=True)
