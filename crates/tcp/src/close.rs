@@ -20,7 +20,9 @@ impl Connection {
                 self.events.push_back(Event::Closed);
             }
             state if state.may_write() && !self.snd.fin_wanted => {
-                self.stop_pouring();
+                // What the buffer holds is still sent: nothing, if the application that pours was
+                // not woken since the connection opened.
+                self.snd.pouring = false;
                 self.snd.fin_wanted = true;
                 self.app_acted = true;
             }

@@ -53,9 +53,6 @@ impl Connection {
             self.bsd_output();
         } else {
             self.fill();
-            if self.has_unsent() {
-                self.restart_after_idle();
-            }
             if self.below.take_release() && self.board.lost_out > self.board.retrans_out {
                 self.retransmit_lost();
             }

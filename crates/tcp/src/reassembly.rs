@@ -8,6 +8,18 @@ use crate::buffers::Buffer;
 /// The most blocks that are remembered for reporting (Linux `TCP_NUM_SACKS`).
 const BLOCKS: usize = 4;
 
+/// What became of a segment out of order.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// All of it waited already.
+    Nothing,
+    /// It joined the buffer that it continues.
+    Joined,
+    /// It waits in a buffer of its own.
+    Own,
+}
+
 /// The receive sequence space and what waits out of order.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
@@ -145,19 +157,19 @@ impl Reassembly {
         self.count = 0;
     }
 
-    /// Takes in `[start, end)`, which lies beyond the next byte expected.
-    pub(crate) fn insert(&mut self, start: u64, end: u64) {
+    /// Takes in `[start, end)`, which lies beyond the next byte expected, and says what became of it.
+    pub(crate) fn insert(&mut self, start: u64, end: u64) -> Kept {
         self.report_block(start, end);
         let mut place = self.waiting.partition_point(|one| one.start <= start);
         if place > 0 {
             let left = &mut self.waiting[place - 1];
             if end <= left.end {
                 self.note_duplicate(start, end);
-                return;
+                return Kept::Nothing;
             }
             if left.join(Buffer::of(start, end)) {
                 self.held += end - start;
-                return;
+                return Kept::Joined;
             }
             let (left_start, left_end) = (left.start, left.end);
             if left_start == start {
@@ -169,6 +181,7 @@ impl Reassembly {
         self.waiting.insert(place, Buffer::of(start, end));
         self.held += end - start;
         self.drop_covered(place);
+        Kept::Own
     }
 
     /// Drops what the buffer at `place` covers of those behind it.
@@ -249,14 +262,14 @@ mod tests {
     #[test]
     fn the_newest_block_comes_first_and_neighbours_merge() {
         let mut reassembly = fresh();
-        for (start, end, want) in [
-            (200, 300, vec![(200, 300)]),
-            (400, 500, vec![(400, 500), (200, 300)]),
-            (300, 400, vec![(200, 500)]),
-            (700, 800, vec![(700, 800), (200, 500)]),
-            (500, 600, vec![(200, 600), (700, 800)]),
+        for (start, end, kept, want) in [
+            (200, 300, Kept::Own, vec![(200, 300)]),
+            (400, 500, Kept::Own, vec![(400, 500), (200, 300)]),
+            (300, 400, Kept::Joined, vec![(200, 500)]),
+            (700, 800, Kept::Own, vec![(700, 800), (200, 500)]),
+            (500, 600, Kept::Joined, vec![(200, 600), (700, 800)]),
         ] {
-            reassembly.insert(start, end);
+            assert_eq!(reassembly.insert(start, end), kept, "{start}");
             assert_eq!(blocks(&mut reassembly), want, "after {start}");
         }
         assert_eq!(reassembly.out_of_order_bytes(), 500);
@@ -271,11 +284,11 @@ mod tests {
     #[test]
     fn a_duplicate_is_reported_once_and_first() {
         let mut reassembly = fresh();
-        reassembly.insert(200, 300);
-        reassembly.insert(200, 300);
+        assert_eq!(reassembly.insert(200, 300), Kept::Own);
+        assert_eq!(reassembly.insert(200, 300), Kept::Nothing);
         assert_eq!(blocks(&mut reassembly), [(200, 300), (200, 300)]);
         assert_eq!(blocks(&mut reassembly), [(200, 300)]);
-        reassembly.insert(250, 350);
+        assert_eq!(reassembly.insert(250, 350), Kept::Own);
         assert_eq!(blocks(&mut reassembly), [(250, 300), (200, 350)]);
     }
 
@@ -284,7 +297,7 @@ mod tests {
         let mut reassembly = fresh();
         for i in 0..6 {
             assert_eq!(reassembly.is_far(200 + i * 100, 250 + i * 100), i >= 2);
-            reassembly.insert(200 + i * 100, 250 + i * 100);
+            assert_eq!(reassembly.insert(200 + i * 100, 250 + i * 100), Kept::Own);
         }
         assert_eq!(blocks(&mut reassembly), [(700, 750), (600, 650), (500, 550), (400, 450)]);
         assert_eq!(reassembly.waiting().len(), 6);

@@ -7,6 +7,7 @@ use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
 use crate::buffers::Buffer;
 use crate::connection::Connection;
+use crate::reassembly::Kept;
 
 impl Connection {
     /// Takes in the data and the FIN of an acceptable segment.
@@ -101,15 +102,13 @@ impl Connection {
         if self.rcv.is_far(header.seq, data_end) {
             self.flush_compressed_ack();
         }
-        let before = self.rcv.waiting().len();
-        self.rcv.insert(header.seq, data_end);
+        let kept = self.rcv.insert(header.seq, data_end);
         self.delack.scheduled = true;
         // Without SACK the window stays, so that duplicates look like duplicates. What joins a
         // buffer is charged before the window grows, a buffer of its own after (`skb_set_owner_r`).
-        if self.wire.sack {
-            let is_own = self.rcv.waiting().len() > before;
+        if self.wire.sack && kept != Kept::Nothing {
             let memory = u64::from(header.payload) + self.profile.segment_overhead;
-            self.grow_receive_window(header.payload, if is_own { memory } else { 0 });
+            self.grow_receive_window(header.payload, if kept == Kept::Own { memory } else { 0 });
         }
     }
 

@@ -124,16 +124,6 @@ impl Connection {
         }
     }
 
-    /// Stops pouring with what the buffer holds.
-    pub(crate) fn stop_pouring(&mut self) {
-        if self.snd.pouring && !self.state.is_synchronized() {
-            self.snd.written = 1 + self.snd.capacity;
-        } else if self.snd.pouring && self.wakeup.opened {
-            self.snd.early = self.snd.capacity; // nobody has told it yet that it may write
-        }
-        self.snd.pouring = false;
-    }
-
     /// Sizes the buffer for the start of the transfer.
     pub(crate) fn init_send_buffer(&mut self) {
         if self.is_bsd() {
