@@ -36,7 +36,7 @@ demo: setup ## rerun the heart of two papers and name the report
 test: setup ## run every test; boots one virtual machine where that is possible
 	@cargo test --quiet --workspace --exclude aqmlab-py
 	@$(BIN)/python tests/conformance_count.py
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 kernel: setup ## make what the kernel engine boots from, and say what it used
 	@$(BIN)/aqmlab kernel build
