@@ -141,6 +141,13 @@ def test_argument_strings_that_are_refused(text, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.filterwarnings("error")
+def test_python_warns_of_nothing_in_argument_strings():
+    # Python 3.12 and later would have a space between a number and a word.
+    assert parse("x=1if 1else 2", {})[0]["x"] == 1
+
+
+@pytest.mark.filterwarnings("error")
 @settings(deadline=None)
 @given(st.text(alphabet="start_iperf, client='a'V_x-+*/=()[]\n0123456789\"{}", max_size=60))
 def test_any_argument_string_is_read_or_refused(text):

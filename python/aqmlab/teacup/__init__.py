@@ -12,7 +12,6 @@ before and after are not simulated.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from aqmlab.plan import Plan, Trial, file_text, split_values, tolerances
 from aqmlab.teacup import experiments, hosts, network, traffic
 from aqmlab.teacup.evaluate import Evaluator
 from aqmlab.teacup.functions import SCALARS, UnreadError
+from aqmlab.teacup.syntax import expression
 from aqmlab.teacup.vocabulary import Arguments, Config
 
 HOST_JITTER_NS = 50_000
@@ -172,7 +172,7 @@ class _Asked:
 def _literal(text: str) -> Any:
     """A value in Python's notation, or else the text itself."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body if len(text) < 100_000 else None
+        tree = expression(text.strip()) if len(text) < 100_000 else None
         return Evaluator("--set", None, {}).value(tree) if tree else text
     except (SyntaxError, UnreadError, ValueError, TypeError, RecursionError, MemoryError,
             ArithmeticError, LookupError):  # fmt: skip

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from aqmlab.errors import ScenarioError
 
@@ -45,11 +48,27 @@ def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
             text = "\n".join(lines)
 
 
+def expression(text: str) -> ast.expr:
+    """The syntax tree of an expression. Raises what `ast.parse` does."""
+    with _quiet():
+        return ast.parse(text, mode="eval").body
+
+
 def _tree(text: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(text).body
-    except TabError:  # Python 2 let tabs and spaces indent the same block
-        return ast.parse(text.expandtabs(8)).body
+    with _quiet():
+        try:
+            return ast.parse(text).body
+        except TabError:  # Python 2 let tabs and spaces indent the same block
+            return ast.parse(text.expandtabs(8)).body
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What Python would have its users write otherwise, such as `5if`, is none of a config's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:

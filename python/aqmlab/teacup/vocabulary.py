@@ -16,6 +16,7 @@ from aqmlab import units
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.teacup.evaluate import Evaluator
 from aqmlab.teacup.functions import SCALARS, Row, UnreadError
+from aqmlab.teacup.syntax import expression
 
 WITHOUT_MEANING = {
     "the testbed's machines, which are not needed here": (
@@ -134,7 +135,7 @@ def _call(text: str) -> ast.Call | str:
     if len(text) > 10_000 or re.search(r"[-+~(\[{]{30,}", text):
         return "too long"
     try:
-        tree = ast.parse(f"f(\n{text}\n)", mode="eval").body
+        tree = expression(f"f(\n{text}\n)")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return str(getattr(error, "msg", error))
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
