@@ -7,6 +7,7 @@ the same trials, so that nobody else needs the other simulator.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib
 import json
@@ -117,8 +118,11 @@ def _share(line: Mapping[str, Any], key: str) -> str:
 
 def main() -> int:
     """Runs the peer that is named, and keeps what comes of it."""
-    name, seeds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    found = run(name, seeds)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("name", choices=sorted(engines.PEERS))
+    parser.add_argument("seeds", nargs="?", type=int, default=1, help="how many of each cell")
+    asked = parser.parse_args()
+    name, found = asked.name, run(asked.name, asked.seeds)
     KEPT.mkdir(exist_ok=True)
     text = json.dumps(found, indent=1, ensure_ascii=False)
     (KEPT / f"{name}.json").write_text(text + "\n", encoding="utf-8")

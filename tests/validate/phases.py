@@ -57,7 +57,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--to", type=float, help="seconds; the trial ends there")
     parser.add_argument("--only", choices=apart.ENGINES)
     parser.add_argument("--keep", type=Path, default=Path("results/phases"))
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    if asked.flow and not asked.step:
+        parser.error("--flow moves an application, and --step 0 moves none")
+    return asked
 
 
 def specs(spec: Mapping[str, Any], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -52,6 +52,12 @@ def test_other_starts_move_applications_and_other_seeds_do_not() -> None:
     assert all(one["apps"] == spec["apps"] for one in others)
 
 
+def test_other_seeds_move_no_application(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        phases.parse(["both-ways.pie", "--metric", "loss", "--step", "0", "--flow", "up"])
+    assert "--step 0 moves none" in capsys.readouterr().err
+
+
 def test_what_each_run_gave_is_printed_with_the_median(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
