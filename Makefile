@@ -7,7 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-RUST := $(shell git ls-files '*.rs' Cargo.toml 'crates/*/Cargo.toml' 2>/dev/null)
+# With what git does not know yet: a new discipline is one file more.
+RUST := $(shell git ls-files --cached --others --exclude-standard '*.rs' Cargo.toml 'crates/*/Cargo.toml' 2>/dev/null)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \

@@ -100,7 +100,7 @@ def _count(_: str) -> str:
 
 def _file(name: str) -> str:
     path = ROOT / name
-    return fenced(path.read_text(), {".toml": "toml", ".py": "python"}.get(path.suffix, ""))
+    return fenced(path.read_text(), {".toml": "toml", ".py": "python", ".rs": "rust"}.get(path.suffix, ""))
 
 
 def _scenarios(_: str) -> str:
