@@ -8,6 +8,7 @@ the documents that are out of date; `tests/test_docs.py` does the same.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -47,6 +48,8 @@ class Document:
 
     def __init__(self, text: str, folder: Path) -> None:
         self.text, self._folder = text, folder
+        self.figures: dict[Path, bytes] = {}
+        """What its parts made beside text."""
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def made(self) -> str:
@@ -59,6 +62,8 @@ class Document:
         if what in ("run", "error", "warnings", "output"):
             before = self.text[: found.start()]
             return begin + self._printed(what, argument, before) + end
+        if what == "figure":
+            return begin + self._drawn(*argument.split()) + end
         return begin + MAKERS[what](argument) + end
 
     def _printed(self, what: str, argument: str, before: str) -> str:
@@ -72,6 +77,15 @@ class Document:
             return fenced("\n".join(line for line in said if line.startswith("warning")), "text")
         printed = done.stderr if what == "error" else done.stdout
         return fenced(f"$ {argument}\n{printed}", "console")
+
+    def _drawn(self, scenario: str, figure: str, path: str) -> str:
+        """What stands for the trials that a figure shows; it is drawn again if they are others."""
+        self._run([sys.executable, "-m", "aqmlab", "run", scenario, "--out", "shown"])
+        digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
+        text = f"*The digest of its trials is {digest}.*\n"
+        if text not in self.text:
+            self.figures[ROOT / path] = (self._folder / f"shown/figures/{figure}.png").read_bytes()
+        return text
 
     def _run(self, words: list[str], status: int = 0) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
@@ -100,7 +114,8 @@ def _count(_: str) -> str:
 
 def _file(name: str) -> str:
     path = ROOT / name
-    return fenced(path.read_text(), {".toml": "toml", ".py": "python", ".rs": "rust"}.get(path.suffix, ""))
+    languages = {".toml": "toml", ".py": "python", ".rs": "rust"}
+    return fenced(path.read_text(), languages.get(path.suffix, ""))
 
 
 def _scenarios(_: str) -> str:
@@ -122,25 +137,27 @@ MAKERS: dict[str, Callable[[str], str]] = {
 }
 
 
-def stale() -> Iterator[tuple[Path, str]]:
-    """Every document that is out of date, and what it should say."""
+def stale() -> Iterator[tuple[Path, bytes]]:
+    """Every document that is out of date and what it should say, with its figures."""
     for name in DOCUMENTS:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            made = Document(text, Path(folder)).made()
+            document = Document(text, Path(folder))
+            made = document.made()
         if made != text:
-            yield path, made
+            yield path, made.encode()
+            yield from document.figures.items()
 
 
 def main() -> int:
     """Writes what is out of date, or with `--check` names it and returns 1."""
     check = sys.argv[1:] == ["--check"]
     found = list(stale())
-    for path, text in found:
+    for path, content in found:
         print(path.relative_to(ROOT), file=sys.stderr)
         if not check:
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
     return int(check and bool(found))
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from aqmlab import units
-from aqmlab.errors import BadValueError, shown
+from aqmlab.errors import BadValueError, shown, suggestion
 
 FAMILIES = {
     "disciplines": "discipline",
@@ -77,6 +77,23 @@ class Param:
         return units.show(self.type, value)
 
 
+_NEAREST = {
+    "cake": "fq_codel",
+    "sqm": "fq_codel",
+    "fq": "sfq",
+    "dualpi2": "pie",
+    "docsis_pie": "pie",
+    "prio": "pfifo_fast",
+    "cobalt": "codel",
+    "blue": "red",
+    "sfb": "red",
+    "gred": "red",
+}
+"""Disciplines that people ask for, and what here is nearest."""
+_ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
+"""What disciplines are called elsewhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One discipline, application, congestion control or host profile."""
@@ -114,8 +131,23 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         """The kind called `name`; raises `BadValueError` with what was probably meant."""
         kinds = self._families[family]
         if not isinstance(name, str) or name not in kinds:
-            raise BadValueError.unknown(FAMILIES[family], shown(name), kinds)
+            what = f"unknown {FAMILIES[family]} `{shown(name)}`"
+            raise BadValueError(what, _meant(family, shown(name), kinds))
         return kinds[name]
+
+
+def _meant(family: str, name: str, kinds: Mapping[str, Kind]) -> str:
+    """What was probably meant by a name that is none of the `kinds`."""
+    first, comma, rest = name.partition(",")
+    if comma and first.strip() in kinds:
+        return f"write a space before parameters: `{first.strip()} {rest.strip()}`"
+    if family == "disciplines":
+        word = name.lower().replace("-", "_")
+        if word in _ELSEWHERE:
+            return f"did you mean `{_ELSEWHERE[word]}`?"
+        if word in _NEAREST:
+            return f"{name} is not modelled; `{_NEAREST[word]}` is the nearest to it"
+    return suggestion(name, kinds)
 
 
 def _kind(family: str, entry: Mapping[str, Any]) -> Kind:

@@ -62,7 +62,7 @@ def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
         ]
     extra = _undetermined(trials, plain)
     return [
-        replace(label, queue=" ".join([label.queue, *_said(trial["conditions"], extra)]))
+        replace(label, queue=_queue_and(label.queue, trial["conditions"], extra))
         for trial, label in zip(trials, plain, strict=True)
     ]
 
@@ -192,11 +192,16 @@ def _adds(group: Mapping[str, list[str]], chosen: Sequence[str], name: str) -> b
     return len(set(zip(known, group[name], strict=True))) > len(set(known))
 
 
-def _said(conditions: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+def _queue_and(queue: str, conditions: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The queue's name and what else is varied; what varies its own parameters is said once."""
     short = {name: name.rsplit(".", 1)[-1] for name in names}
     ambiguous = len(set(short.values())) < len(short)
-    return [
-        f"{name if ambiguous else short[name]}={condition_text(conditions[name])}"
-        for name in names
-        if name in conditions
-    ]
+    words: list[str] = []
+    for name in names:
+        if name in conditions:
+            text = condition_text(conditions[name])
+            if text.partition(" ")[0] == queue:
+                queue = text
+            else:
+                words.append(f"{name if ambiguous else short[name]}={text}")
+    return " ".join([queue, *words])

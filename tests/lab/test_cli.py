@@ -83,6 +83,21 @@ def test_run_prints_a_table_and_writes_a_report(home, capsys):
     assert (home / "out" / "report.html").is_file()
 
 
+def test_who_gets_what_it_needs_is_counted_for_each_condition(home, capsys):
+    assert status_of(["run", "home.toml", "--no-report", "--out", "out", "--brief"]) == 0
+    _, _, fifo, fair = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert fifo == ["pfifo", "12/1", "1", "0", "1", "call"]
+    assert fair == ["fq_codel", "12/1", "2", "0", "0"]
+    assert status_of(["show", "out"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == fair
+
+
+def test_no_command_is_answered_with_help(capsys):
+    assert status_of([]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("Usage: ") and "error" not in shown.err
+
+
 def test_json_on_standard_output_is_nothing_but_json(home, capsys):
     assert status_of(["run", "home.toml", "--json", "--no-report", "--set", "path.rtt=20 ms"]) == 0
     shown = capsys.readouterr()

@@ -68,6 +68,14 @@ def test_two_disciplines_are_told_apart_by_direction():
     assert labels(({}, spec))[0].queue == "pie down, fq_codel up"
 
 
+def test_parameters_of_a_discipline_that_is_varied_are_said_once():
+    texts = ["fq_codel limit=1000", "fq_codel limit=100", "pie"]
+    found = labels(*(({"qdisc": text}, spec_of(text.split()[0])) for text in texts))
+    assert [label.queue for label in found] == texts
+    found = labels(*(({"up": text}, spec_of("pie")) for text in ["pie", "pie target=5ms", "4 ms"]))
+    assert [label.queue for label in found] == ["pie", "pie target=5ms", "pie up=4 ms"]
+
+
 def test_a_line_without_a_bottleneck_has_a_label():
     spec = spec_of("pie", apps=[app("near")])
     spec["apps"][0]["up"]["links"] = spec["apps"][0]["down"]["links"] = []

@@ -50,6 +50,21 @@ TOO = "\n\nhint: write the unit, too:"
             "hint: did you mean `fq_codel`?",
         ),
         (
+            third('qdisc = "Drop-Tail"'),
+            "home.toml:3: path.qdisc: unknown discipline `Drop-Tail`\n\n"
+            "hint: did you mean `pfifo`?",
+        ),
+        (
+            third('qdisc = "cake"'),
+            "home.toml:3: path.qdisc: unknown discipline `cake`\n\n"
+            "hint: cake is not modelled; `fq_codel` is the nearest to it",
+        ),
+        (
+            third('qdisc = "fq_codel,limit=3"'),
+            "home.toml:3: path.qdisc: unknown discipline `fq_codel,limit=3`\n\n"
+            "hint: write a space before parameters: `fq_codel limit=3`",
+        ),
+        (
             third('qdisc = "fq_codel lmit=3"'),
             "home.toml:3: path.qdisc.lmit: unknown parameter `lmit` of `fq_codel`\n\n"
             "hint: did you mean `limit`?",

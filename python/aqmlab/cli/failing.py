@@ -14,6 +14,9 @@ def explain(error: BaseException) -> int:
         return _quietly()
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return say("interrupted", status=130)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(f"{error}\n")
+        return 2
     if hasattr(error, "format_message"):  # a slip in options, found by the option parser
         context = getattr(error, "ctx", None)
         usage = "" if context is None else context.get_usage()

@@ -64,6 +64,9 @@ Place = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Brief = Annotated[
+    bool, typer.Option("--brief", help="Show only who gets what it needs, a line a condition.")
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only say what would be run, and what it would take.")

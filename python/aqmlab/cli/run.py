@@ -25,6 +25,7 @@ def command(
     discipline: options.Discipline = "kernel",
     place: options.Place = "vm",
     as_json: options.AsJson = False,
+    brief: options.Brief = False,
     no_report: options.NoReport = False,
     dry_run: options.DryRun = False,
 ) -> int:
@@ -63,7 +64,7 @@ def command(
     if as_json:
         console.print_json(results.to_json() if some else [])
     elif some:
-        summary.show(results)
+        summary.show(results, brief=brief)
     if some and not no_report:
         console.talk(f"report: {results.report()}")
     summary.close(results, report)

@@ -13,6 +13,7 @@ def command(
     folder: options.FolderArg,
     as_json: options.AsJson = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every row.")] = False,
+    brief: options.Brief = False,
 ) -> int:
     """Show the results in a campaign's folder, also while it runs."""
     from aqmlab.cli import console, summary
@@ -27,6 +28,6 @@ def command(
     if as_json:
         console.print_json(results.to_json())
     else:
-        summary.show(results, None if everything else summary.MOST_ROWS)
+        summary.show(results, None if everything else summary.MOST_ROWS, brief=brief)
         summary.close(results)
     return 0

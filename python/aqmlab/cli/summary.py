@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aqmlab.cli import console
 from aqmlab.labels import Label
+from aqmlab.verdict import BAD, GOOD, TOLERABLE
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from aqmlab.campaign import Report
@@ -22,20 +24,32 @@ MOST_ROWS = 80
 _ROOM = (0, 0, 0, 100, 0, 0, 90, 0, 110)
 """Columns of a terminal from which on each part of a row is shown; names always are."""
 
-_STYLES = {"good": "green", "tolerable": "yellow", "bad": "bold red"}
+_STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red"}
 
 
-def show(results: Results, most: int | None = MOST_ROWS) -> None:
-    """Prints what each application experienced in each condition, and the verdict."""
+def show(results: Results, most: int | None = MOST_ROWS, *, brief: bool = False) -> None:
+    """Prints what each application experienced in each condition, and how many of them got what
+    they need; with `brief` the latter alone.
+    """
+    target = console.stdout()
+    if not brief:
+        _show_flows(results, target, most)
+    if brief or len({verdict.label for verdict in results.verdicts}) > 1:
+        if not brief:
+            target.print()
+        target.print(_tally(results.verdicts, target.width))
+
+
+def _show_flows(results: Results, target: Console, most: int | None) -> None:
+    """A row for each application and direction."""
     from rich.markup import escape
 
     from aqmlab.overview import lines
 
     rows = list(lines(results))
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
-    target = console.stdout()
     width = target.width
-    table = _table(width)
+    table = _table(rows, width)
     before: Label | None = None
     shown: list[Line] = rows[:most]
     for line in shown:
@@ -51,6 +65,26 @@ def show(results: Results, most: int | None = MOST_ROWS) -> None:
     if len(shown) < len(rows):
         left = len(rows) - len(shown)
         console.talk(f"{left} more rows: aqmlab show {results.path} --all")
+
+
+def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
+    """How many applications get what they need in each condition, and who does not."""
+    from rich.markup import escape
+
+    table = _plain()
+    table.add_column("condition", overflow="fold", no_wrap=width >= _ROOM[3])
+    for word in _STYLES:
+        table.add_column(word, justify="right")
+    table.add_column("not good", overflow="fold")
+    by_label: dict[Label, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_label.setdefault(verdict.label, []).append(verdict)
+    for label, own in by_label.items():
+        words = [verdict.word for verdict in own]
+        counts = (str(words.count(word)) for word in _STYLES)
+        named = (_styled(one.word, escape(one.app)) for one in own if one.word != GOOD)
+        table.add_row(escape(label.brief), *counts, ", ".join(named))
+    return table
 
 
 def close(results: Results, report: Report | None = None) -> None:
@@ -70,12 +104,19 @@ def close(results: Results, report: Report | None = None) -> None:
         console.talk("note: one seed is not a result; --seeds 5 says how much it varies")
 
 
-def _table(width: int) -> Table:
+def _plain() -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("condition", overflow="fold", min_width=8)
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+
+
+def _table(rows: Sequence[Line], width: int) -> Table:
+    words = {word for line in rows for word in line.label.brief.split()}
+    table = _plain()
+    # A word is broken only if it would leave the numbers no room.
+    longest = min(max(map(len, words), default=0), width // 7)
+    table.add_column("condition", overflow="fold", min_width=max(longest, 8))
     table.add_column("application", overflow="fold", min_width=12)
     table.add_column("", width=4)
     names = ("Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %", "verdict")
@@ -111,9 +152,13 @@ def _with_range(line: Line, name: str) -> str:
 def _verdict(verdict: Verdict | None) -> tuple[str, str]:
     if verdict is None:
         return "", ""
-    style = _STYLES.get(verdict.word)
-    word = f"[{style}]{verdict.word}[/]" if style else verdict.word
-    return word, verdict.because
+    return _styled(verdict.word, verdict.word), verdict.because
+
+
+def _styled(word: str, text: str) -> str:
+    """`text` as verdicts of that word are shown."""
+    style = _STYLES.get(word)
+    return f"[{style}]{text}[/]" if style else text
 
 
 def number(value: float | None) -> str:

@@ -36,8 +36,9 @@ ENDS_S = {"flow1": 60.0, "flow2": 80.0, "flow3": 100.0}
 ALONE: Span = (5.0, 20.0)
 """The first upload by itself, its start left out."""
 TOGETHER: Span = (20.0, 80.0)
-TWO, THREE, _ = PARTS = ((20.0, 40.0), (40.0, 60.0), (60.0, 80.0))
+PARTS: tuple[Span, ...] = ((20.0, 40.0), (40.0, 60.0), (60.0, 80.0))
 """Its parts, by how many uploads send."""
+TWO, THREE = PARTS[:2]
 
 FRAME = 1514
 """Bytes of a full packet as the router counts them."""
