@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from aqmlab import Scenario, _core, catalogue, figures, plan, scenario, values
+from aqmlab.cli import status_of
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -44,6 +46,15 @@ def _anchors(path: Path) -> set[str]:
     """The anchors of a document's headings, as GitHub makes them."""
     heads = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_the_dry_run_that_is_shown_counts_what_is_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (DOCS / "campaigns.md").read_text(encoding="utf-8")
+    command, *shown = re.findall(r"^\$ aqmlab (run .*--dry-run)\n(.*)\n(.*)$", text, re.M)[0]
+    assert status_of(shlex.split(command)) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == shown
 
 
 def test_statements_are_numbered_from_one_and_every_test_names_one_of_them() -> None:

@@ -177,6 +177,9 @@ def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
     for end in ("home", "wan"):
         assert (home / f"a-{end}.pcap").read_bytes() == (home / f"b-{end}.pcap").read_bytes()
 
+    assert status_of(["pcap", "home.toml", "--name", "c"]) == 0
+    assert "trial: qdisc=pfifo,seed=1, the first of 2; --trial" in capsys.readouterr().err
+
     assert status_of(["spp", *names[0]]) == 0
     shown = capsys.readouterr().out
     assert "RTT p5" in shown and "UDP" in shown and "TCP" in shown
