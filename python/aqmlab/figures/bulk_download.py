@@ -34,6 +34,7 @@ def _applies(results: Results) -> bool:
 def _draw(results: Results) -> Iterator[Drawing]:
     import polars as pl
     from matplotlib.lines import Line2D
+    from matplotlib.patheffects import withStroke
 
     frame = _downloads(results)
     choice = Choice.of(frame)
@@ -48,8 +49,10 @@ def _draw(results: Results) -> Iterator[Drawing]:
                 if row["rtt_label"] in choice.rtts and row[_COLUMNS[1]] is not None:
                     x = choice.rtts.index(row["rtt_label"]) - 0.4 + width * (number + 0.5)
                     low, middle, high = (row[name] for name in _COLUMNS)
-                    axes.bar(x, middle, width * 0.9, color=colour(number), alpha=0.85)
-                    axes.plot([x, x], [low, high], color="#333333", linewidth=1)
+                    axes.bar(x, middle, width * 0.9, color=colour(number), alpha=0.6)
+                    # Seen on a black bar, too.
+                    halo = [withStroke(linewidth=3, foreground="white")]
+                    axes.plot([x, x], [low, high], color="#333333", linewidth=1, path_effects=halo)
         axes.set_ylim(bottom=0)
         axes.set_ylabel("throughput (Mbit/s)")
         axes.grid(visible=False, axis="x")
