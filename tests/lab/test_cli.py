@@ -163,6 +163,14 @@ def test_lists_name_everything_with_its_parameters(home, capsys, topic):
             assert f"source: {entry['source']}" in text
 
 
+def test_one_entry_is_listed_alone(home, capsys):
+    assert status_of(["list", "disciplines", "pie"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("  pie ") and "tupdate" in shown and "codel" not in shown
+    assert status_of(["list", "disciplines", "pei"]) == 2
+    assert "did you mean `pie`?" in capsys.readouterr().err
+
+
 def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
     assert status_of(["run", "home.toml", "--out", "out", "--no-report", "--json"]) == 0
     trial = json.loads(capsys.readouterr().out)[1]

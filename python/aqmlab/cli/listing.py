@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Optional
 
 import typer
@@ -16,26 +17,38 @@ def command(
         Optional[str],  # noqa: UP045
         typer.Argument(metavar="[" + "|".join(TOPICS) + "]", help="What to list; all if absent."),
     ] = None,
+    name: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[NAME]", help="The one entry to show."),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """List disciplines, TCPs, applications, host profiles, scenarios and studies."""
+    """List what scenarios may name, and studies."""
     from aqmlab.cli import console
 
-    if topic is not None and topic not in TOPICS:
-        from aqmlab.errors import suggestion
-        from aqmlab.failures import RequestError
-
-        raise RequestError(f"list: unknown topic `{topic}`", suggestion(topic, TOPICS))
-    found = {name: _entries(name) for name in ([topic] if topic else TOPICS)}
+    if topic is not None:
+        _known("topic", topic, TOPICS)
+    found = {one: _entries(one) for one in ([topic] if topic else TOPICS)}
+    if topic is not None and name is not None:
+        _known(f"entry of {topic}", name, [entry["name"] for entry in found[topic]])
+        found[topic] = [entry for entry in found[topic] if entry["name"] == name]
     if as_json:
         console.print_json(found[topic] if topic else found)
         return 0
-    for name, entries in found.items():
+    for kept, entries in found.items():
         if topic is None:
-            print(f"{name}\n")
+            print(f"{kept}\n")
         for entry in entries:
             print("\n".join(_text(entry)) + "\n")
     return 0
+
+
+def _known(what: str, name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        from aqmlab.errors import shown, suggestion
+        from aqmlab.failures import RequestError
+
+        raise RequestError(f"list: unknown {what} `{shown(name)}`", suggestion(name, names))
 
 
 def _entries(topic: str) -> list[dict[str, Any]]:
