@@ -17,12 +17,13 @@ from aqmlab import speed
 from aqmlab.dataset import Dataset, Found, refuse_damaged
 from aqmlab.engines import ENGINES
 from aqmlab.failures import RequestError
+from aqmlab.manifest import FORMAT
 from aqmlab.orders import Order
 from aqmlab.owners import refuse_other
 from aqmlab.query.views import catalogue
 from aqmlab.running import Progress, Report, Silence, run_all
 from aqmlab.speed import Lot
-from aqmlab.store import FORMAT, Folder, Trial, campaign_key, digest_of
+from aqmlab.store import Folder, Trial, campaign_key, digest_of
 from aqmlab.versions import build
 from aqmlab.workers import Processes
 

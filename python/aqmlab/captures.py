@@ -6,11 +6,17 @@ those that its results were made of.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aqmlab import engines
+from aqmlab import engines, parts
+from aqmlab.errors import shown, suggestion
 from aqmlab.failures import DiskError, LabError, RequestError
 
 
@@ -24,20 +30,58 @@ def write(
     """
     spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
+    if engine not in engines.ENGINES:
+        problem = f"the trial was run by `{shown(engine)}`, which this version of aqmlab has not"
+        raise RequestError(problem, suggestion(engine, engines.ENGINES))
     one = engines.ENGINES[engine]
     if not one.captures:
         problem = "pcap: a trial in real time, on this host, does not keep its packets"
         raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
+    for path in paths:
+        parts.refuse_special(path)
     prepared = one.prepare([spec], say)
-    files = (str(paths[0]), str(paths[1]))
+    unfinished = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in paths]
+    files = (str(unfinished[0]), str(unfinished[1]))
     try:
-        engines.load(one.runner)(json.dumps(spec), captures=files, **prepared.options)
+        run = partial(engines.load(one.runner), json.dumps(spec), captures=files)
+        if one.tells:  # it runs other programs, and ends them when it is interrupted
+            run(**prepared.options)
+        else:
+            _interruptibly(run)
+        for made, path in zip(unfinished, paths, strict=True):
+            made.replace(path)
     except LabError:
         raise
     except ValueError as error:
         raise RequestError(str(error)) from None
-    except OSError as error:  # the core's own, which has a text and nothing else
-        place, _, reason = str(error).rpartition(": ")
-        reason = reason.partition(" (os error")[0]
+    except OSError as error:  # the core's own has a text and nothing else
+        reason = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
+        place = paths[1] if files[1] in str(error) else paths[0]
         raise DiskError(f"{place}: cannot be written: {reason}") from None
+    finally:
+        for made in unfinished:
+            with contextlib.suppress(OSError):
+                made.unlink()
     return paths
+
+
+def _interruptibly(run: Callable[[], object]) -> None:
+    """Runs what does not look for Ctrl-C, in a thread that does not keep the process from ending.
+
+    Raises what `run` raises.
+    """
+    import numpy  # noqa: F401 (the core asks for it at the end, and an interrupted import is fatal)
+
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            run()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work, name="aqmlab-capture", daemon=True)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]

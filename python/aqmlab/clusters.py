@@ -8,6 +8,7 @@ again, for workers that join later.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from aqmlab import parts
 from aqmlab.failures import LabError, RequestError, describe
 from aqmlab.versions import build
 
@@ -27,6 +29,9 @@ _AHEAD = 3
 _CONNECT_S = 10.0
 _FIRST_WORKER_S = 60.0
 """Seconds in which a first worker must join, or another when all are gone."""
+
+_MOST_BYTES = 2**20
+"""Of a scheduler's file, which has about one thousand."""
 
 _COUNT_S = 2.0
 """Seconds for which the number of workers is taken to stay what it is."""
@@ -118,17 +123,27 @@ def opened(address: str | None) -> Iterator[Cluster | None]:
 def _connected(address: str) -> Any:
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise RequestError("--cluster: Dask is not installed", INSTALL) from None
     for name in ("distributed", "distributed.client"):  # the latter has a level of its own
         logging.getLogger(name).setLevel(logging.CRITICAL)  # we say what must be known
     named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
-        if address.endswith(".json"):
-            Path(address).stat()  # for which Dask would wait
+        # A client that has begun with what is no address does not end in silence.
+        get_address_host_port(_named_in(Path(address)) if address.endswith(".json") else address)
         connect: Callable[..., Any] = Client
         return connect(**named, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
         problem = f"--cluster {address}: no scheduler can be reached: {describe(error)}"
         hint = "give it as tcp://HOST:8786; `aqmlab cluster` says how to start one"
         raise RequestError(problem, hint) from None
+
+
+def _named_in(path: Path) -> str:
+    """The address in a scheduler's file; raises `OSError` or `ValueError` if it has none."""
+    with parts.opened(path) as file:
+        found = json.loads(file.read(_MOST_BYTES))
+    if not isinstance(found, dict) or not isinstance(found.get("address"), str):
+        raise ValueError("the file names no `address`")
+    return str(found["address"])

@@ -94,6 +94,11 @@ class Dataset:
             indices = {one.id: one.index for one in trials}
             rows = _read(self._folder.chunk_path(TRIALS, chunk), ["trial", *OF_TRIALS[:3]])
             for row in rows.to_pylist() if rows is not None else ():
+                if row["trial"] not in indices:
+                    path = self._folder.chunk_path(TRIALS, chunk)
+                    raise self._folder.unreadable(
+                        path, f"it holds a trial `{row['trial']}`, which the manifest has not"
+                    )
                 found.digests[indices[row["trial"]]] = row["digest"]
                 found.events += row["events"]
                 found.packets += row["packets"]

@@ -112,9 +112,10 @@ def condition_text(value: Any) -> str:
     >>> condition_text({"kind": "codel", "target": "5 ms"}), condition_text(0.5)
     ('codel target=5 ms', '0.5')
     """
-    if isinstance(value, Mapping) and "kind" in value:
+    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
         params = value.get("params") or {key: value[key] for key in value if key != "kind"}
-        return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
+        if isinstance(params, Mapping):
+            return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
     if isinstance(value, str):
         return value
     return f"{value:g}" if isinstance(value, float) else json.dumps(value)

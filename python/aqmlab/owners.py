@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab import engines
-from aqmlab.failures import RequestError
-from aqmlab.store import FORMAT, MANIFEST, Folder
+from aqmlab.failures import DiskError, RequestError
+from aqmlab.manifest import FORMAT
+from aqmlab.store import MANIFEST, Folder
 
 if TYPE_CHECKING:
     from aqmlab.campaign import Campaign
@@ -23,11 +24,16 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
     `remove` is what to remove for a fresh start, the folder itself if absent.
     """
     hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
-    if folder.path.exists() and not folder.path.is_dir():
+    try:
+        in_the_way = folder.path.exists() and not folder.path.is_dir()
+        is_new = not folder.exists()
+    except OSError as error:
+        raise DiskError.of(error, folder.path) from None
+    if in_the_way:
         raise RequestError(
             f"{folder.path}: is a file, not a folder", "give another with `--out DIR`"
         )
-    if not folder.exists():
+    if is_new:
         if folder.holds_results():
             raise RequestError(f"{folder.path}: holds results, but no {MANIFEST}", hint)
         return

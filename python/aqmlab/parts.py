@@ -7,15 +7,18 @@ bytes depend on the trial alone.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
 import os
+import re
+import stat
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from aqmlab.failures import DiskError
 
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 
 _HEAD = "trial.json"
 _SUFFIX = ".arrow"
+_KINDS = {"digest": str, "events": int, "packets": int, "spec": str, "form": str}
+
+TABLE_NAME = "^[A-Za-z][A-Za-z0-9_]{0,63}$"
+"""What a table may be called: its name is that of a folder, of a file, and a word in SQL."""
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
 """Columns that differ from run to run, so that no result may hold them."""
@@ -81,8 +88,13 @@ class Part:
     """A finished trial's file, open for reading."""
 
     def __init__(self, path: Path) -> None:
-        self._archive = zipfile.ZipFile(path)
-        head = json.loads(self._archive.read(_HEAD))
+        self._file = opened(path)
+        try:
+            self._archive = zipfile.ZipFile(self._file)
+            head = self._head()
+        except BaseException:
+            self._file.close()
+            raise
         self.digest: str = head["digest"]
         self.events: int = head["events"]
         self.packets: int = head["packets"]
@@ -96,6 +108,7 @@ class Part:
 
     def __exit__(self, *_: object) -> None:
         self._archive.close()
+        self._file.close()
 
     def is_sound(self) -> bool:
         """Whether every byte is as it was written."""
@@ -106,6 +119,17 @@ class Part:
         for entry in self._archive.namelist():
             if entry.endswith(_SUFFIX):
                 yield entry.removesuffix(_SUFFIX)
+
+    def _head(self) -> dict[str, Any]:
+        """What it says of the trial; raises `ValueError` for what no writer of ours has left."""
+        head = json.loads(self._archive.read(_HEAD))
+        well = isinstance(head, dict) and all(
+            type(head.get(key)) is kind for key, kind in _KINDS.items()
+        )
+        # Tables' names become names of folders.
+        if not well or not all(re.fullmatch(TABLE_NAME, name) for name in self.names()):
+            raise ValueError("is no file of a trial")
+        return dict(head)
 
     def schema(self, name: str) -> pa.Schema:
         """The columns of a table."""
@@ -136,6 +160,19 @@ def is_whole(path: Path, spec: str | None = None) -> bool:
         return False
 
 
+def opened(path: Path) -> BinaryIO:
+    """The file at `path`, for reading; raises `OSError` for what is no file.
+
+    A pipe or a device that stands there in its place would never let go.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return os.fdopen(handle, "rb")
+
+
 def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
     """Writes `data` so that `path` holds all of it or is as it was, also after a power cut.
 
@@ -155,6 +192,7 @@ def atomic_file(
     `needed` is its size if that is known; `synced` as in `write_atomically`. Raises
     `DiskError`, having removed what it had begun.
     """
+    refuse_special(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with unfinished.open("wb") as file:
@@ -168,7 +206,22 @@ def atomic_file(
     except OSError as error:
         raise DiskError.of(error, path, needed) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # of a file that could not be begun
+            unfinished.unlink()
+
+
+def refuse_special(path: Path) -> None:
+    """Raises `DiskError` if something stands at `path` that a file must not take the place of.
+
+    A file is written beside its place and moved there: over `/dev/null` too, for who may.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # nothing is there, or writing will say what is wrong
+        return
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise DiskError(f"{path}: cannot be written: it is {kind}", "give the name of a file")
 
 
 def sync_folder(folder: Path) -> None:

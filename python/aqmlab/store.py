@@ -30,23 +30,15 @@ from typing import TYPE_CHECKING, Any
 from aqmlab import engines, parts
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.labels import condition_text
+from aqmlab.manifest import FORMAT, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-FORMAT = 2
-"""The version of this layout."""
-
-_READABLE = (1, 2)
-"""Versions whose complete folders can be read: in the first, a table is a single file."""
 
 MANIFEST = "manifest.json"
 CATALOGUE = "catalogue.sql"
 TABLES = "tables"
 ROWS = "rows.parquet"
-
-_NEEDED = ("name", "campaign", "trials", "versions", "complete")
-"""What a manifest must say for its folder to be of any use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,31 +73,13 @@ class Folder:
     def manifest(self) -> dict[str, Any]:
         """The manifest; raises `RequestError` if there is none that can be read."""
         try:
-            manifest: Any = json.loads(self.manifest_path.read_text(encoding="utf-8"))
+            manifest = read(self.manifest_path)
         except FileNotFoundError:
             raise RequestError(
                 f"{self.path}: not the folder of a campaign: it holds no {MANIFEST}",
                 "`aqmlab run SCENARIO --out DIR` makes one",
             ) from None
-        except (OSError, ValueError, RecursionError) as error:
-            raise RequestError(
-                f"{self.manifest_path}: cannot be read: {error}",
-                "put back a copy of it, or give another folder with `--out DIR`",
-            ) from None
-        found = manifest.get("format") if isinstance(manifest, dict) else None
-        if not isinstance(manifest, dict) or found not in _READABLE:
-            raise RequestError(
-                f"{self.manifest_path}: format {found} is not known;"
-                f" this version reads format {FORMAT}",
-                "use the version of aqmlab that made it, or give another folder",
-            )
-        missing = [name for name in _NEEDED if name not in manifest]
-        if missing:
-            raise RequestError(
-                f"{self.manifest_path}: is damaged: it does not say {', '.join(missing)}",
-                "remove the folder and run the campaign again",
-            )
-        if found != FORMAT and not manifest["complete"]:
+        if manifest["format"] != FORMAT and not manifest["complete"]:
             raise RequestError(
                 f"{self.path}: an unfinished campaign of an earlier version of aqmlab",
                 "run it again into another folder",

@@ -24,6 +24,13 @@ _AHEAD = 2
 """Trials handed out per worker, so that none waits for the next."""
 
 
+_MOST_WORKERS = 1024
+"""On one machine, whatever is asked for."""
+
+_HANDLES, _OTHER_HANDLES = 6, 64
+"""Open files that a worker takes here, also while it is started, and that all else may take."""
+
+
 class Processes(Executor):
     """Worker processes, each driven by a thread of its own.
 
@@ -32,6 +39,7 @@ class Processes(Executor):
     """
 
     def __init__(self, jobs: int) -> None:
+        jobs = _affordable(jobs)
         self._pool = Pool()
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="aqmlab")
         self.room = jobs * _AHEAD
@@ -162,6 +170,25 @@ class Pool:
         """Lets go of all workers; only after `kill`, and when no thread waits in `run`."""
         for worker in self._all:
             worker.close()
+
+
+def _affordable(jobs: int) -> int:
+    """As many of `jobs` workers as there may be open files for."""
+    jobs = min(jobs, _MOST_WORKERS)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return jobs
+    files = resource.RLIMIT_NOFILE
+    now, most = resource.getrlimit(files)
+    wanted = _OTHER_HANDLES + jobs * _HANDLES
+    if now == resource.RLIM_INFINITY or wanted <= now:
+        return jobs
+    mine = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(files, (mine, most))
+        now = mine
+    return max(1, (now - _OTHER_HANDLES) // _HANDLES)
 
 
 def _environment(scratch: str) -> dict[str, str]:

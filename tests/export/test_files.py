@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from aqmlab.cli import status_of
 from aqmlab.export import csvs, packets, teacup
 from aqmlab.export.target import Target
 from aqmlab.export.trials import read
-from aqmlab.failures import RequestError
+from aqmlab.failures import DiskError, RequestError
 
 PIFO = "qdisc=pfifo,seed=2"
 
@@ -61,6 +62,32 @@ def test_experiments_are_named_as_teacup_names_them(trial, name):
 def test_the_prefix_of_a_teacup_config_is_kept():
     trial = {"id": "p_x_aqm_pie_run_0", "seed": 1, "conditions": {"aqm": "pie"}}
     assert teacup.experiment(trial, [1]).prefix == "p_x"
+
+
+@pytest.mark.parametrize("name", [".._qdisc_x_run_0", "._qdisc_x_run_0", "_qdisc_x_run_0"])
+def test_no_experiment_is_called_as_another_folder(name):
+    trial = {"id": name, "seed": 1, "conditions": {"qdisc": "pie"}}
+    assert teacup.experiment(trial, [1]).prefix == teacup.PREFIX
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/tmp/x", "link/x", ".."])
+def test_no_file_goes_where_nobody_asked_for_files(tmp_path, name):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "link").symlink_to(tmp_path)
+    with pytest.raises(RequestError, match="where files are to go"):
+        Target(inside, force=True).write(name, b"")
+    assert [path.name for path in tmp_path.iterdir()] == ["inside"]
+
+
+@pytest.mark.parametrize("place", ["pipe", "folder"])
+def test_nothing_but_a_file_is_replaced(home, tmp_path, place):
+    path = tmp_path / "flows.csv"
+    os.mkfifo(path) if place == "pipe" else path.mkdir()
+    before = path.lstat().st_ino
+    with pytest.raises(DiskError, match=r"flows\.csv: cannot be written: it is a"):
+        list(csvs.write(home, Target(tmp_path, force=True)))
+    assert path.lstat().st_ino == before
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@ import csv
 import gzip
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from aqmlab.export import flent, trials
@@ -186,3 +187,9 @@ def values_in_flent(document, folder):
     said = run_flent("-f", "csv", folder / "one.flent.gz")
     rows = list(csv.DictReader(said[said.index("rrul_be,") :].splitlines()))
     return {name: [float(row[name] or "nan") for row in rows] for name in rows[0]}
+
+
+def test_a_seed_that_is_no_time_is_said_in_words(home):
+    one = replace(next(trials.read(home, flent.TABLES)), seed=2**62)
+    with pytest.raises(RequestError, match="no file of Flent's can tell the seed 46"):
+        flent.document(home, one)

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import aqmlab
 import pytest
 from aqmlab.cli import COMMANDS, status_of
+from aqmlab.failures import DiskError
 
 SCENARIO = """
 title = "Two flows"
@@ -140,6 +142,46 @@ def test_a_wrong_request_ends_with_a_sentence_and_status_2(home, capsys, argumen
     assert message in problem and hint in rest
 
 
+PLACES = [
+    ["run", "home.toml", "--out", "PLACE"],
+    ["report", "PLACE"],
+    ["report", "home", "--out", "PLACE"],
+    ["show", "PLACE"],
+    ["query", "PLACE"],
+    ["query", "home", "SELECT 1", "--out", "PLACE"],
+    ["export", "PLACE", "--csv"],
+    ["export", "home", "--csv", "--out", "PLACE"],
+    ["reproduce", "kua2017", "--dry-run", "--out", "PLACE"],
+    ["claims", "kua2017", "--dry-run", "--out", "PLACE"],
+    ["pcap", "PLACE"],
+    ["pcap", "home.toml", "--name", "PLACE"],
+    ["spp", "home.toml", "PLACE"],
+    ["demo", "--out", "PLACE"],
+    ["validate", "--reference", "PLACE"],
+    ["validate", "--report", "PLACE"],
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("", "a name is expected; `.` is the current folder"), ("x" * 300, "…: file name too long")],
+    ids=["empty", "long"],
+)
+@pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
+def test_a_name_that_no_file_can_have_is_refused(home, capsys, arguments, name, problem):
+    before = sorted(home.iterdir())
+    assert status_of([name if word == "PLACE" else word for word in arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.startswith("error: Invalid value")
+    assert problem in shown.err
+    assert sorted(home.iterdir()) == before
+
+
+def test_programs_are_told_of_such_a_name_too(home):
+    with pytest.raises(DiskError, match="cannot be written: File name too long"):
+        aqmlab.run("home.toml", out="x" * 300)
+
+
 def test_a_traceback_is_shown_when_asked_for(home, monkeypatch):
     from aqmlab.errors import ScenarioError
 
@@ -246,6 +288,21 @@ def test_a_capture_that_cannot_be_written_is_named(home, capsys):
     assert capsys.readouterr().err.startswith("error: no/such/x-home.pcap: cannot be written: ")
 
 
+def test_captures_take_the_place_of_files_only(home, capsys):
+    (home / "x-wan.pcap").mkdir()
+    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "x"]) == 2
+    assert "x-wan.pcap: cannot be written: it is a folder" in capsys.readouterr().err
+    assert sorted(path.name for path in home.iterdir()) == ["home.toml", "x-wan.pcap"]
+
+
+def test_the_report_does_not_replace_a_device(home, capsys):
+    assert status_of(["run", "home.toml", "--out", "out", "--no-report"]) == 0
+    os.mkfifo(home / "pipe")
+    assert status_of(["report", "out", "--out", "pipe"]) == 2
+    assert "pipe: cannot be written: it is a pipe or a device" in capsys.readouterr().err
+    assert (home / "pipe").is_fifo()
+
+
 def test_a_finished_trial_cannot_be_changed(home, capsys):
     assert status_of(["run", "home.toml", "--out", "out", "--no-report"]) == 0
     capsys.readouterr()
@@ -279,6 +336,65 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert f"{finished} of 80 trials were finished before" in errors
+
+
+INTERRUPTED = """
+import os, signal
+from aqmlab import _core, cli
+run = _core.run
+def interrupted(*arguments, **more):
+    os.kill(os.getpid(), signal.SIGINT)
+    return run(*arguments, **more)
+_core.run = interrupted
+cli.main()
+"""
+
+
+def test_ctrl_c_ends_a_capture_at_once_and_leaves_nothing(home):
+    more = ["--duration", "3000 s", "--set", "path.rate=1000/500 Mbit/s", "--name", "x"]
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, "pcap", "home.toml", *more],
+        env={**os.environ, "PYTHONPATH": str(Path(aqmlab.__file__).parent.parent)},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+    assert [path.name for path in home.iterdir()] == ["home.toml"]
+
+
+def test_more_jobs_than_there_may_be_files_are_fewer_jobs(home):
+    import resource
+
+    arguments = ["run", "home.toml", "--seeds", "15", "--jobs", "30", "--out", "out", "--no-report"]
+    few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (90, 90))
+    process = in_a_process(*arguments, cwd=home, preexec_fn=few)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0 and "30/30 trials" in errors, errors
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("tcp://", "missing port number"),
+        ("nonsense", "missing port number in address 'nonsense'"),
+        ("ssh://127.0.0.1:1", "unknown address scheme 'ssh'"),
+        ("pipe.json", "pipe.json: it is not a regular file"),
+        ("empty.json", "the file names no `address`"),
+        ("odd.json", "missing port number in address 'odd'"),
+    ],
+)
+def test_an_address_of_no_cluster_is_said_in_words_and_no_more(home, address, problem):
+    pytest.importorskip("distributed")
+    os.mkfifo(home / "pipe.json")
+    (home / "empty.json").write_text("[]")
+    (home / "odd.json").write_text('{"address": "odd"}')
+    process = in_a_process("run", "home.toml", "--cluster", address, cwd=home)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert errors.startswith(f"error: --cluster {address}: no scheduler can be reached: ")
+    assert problem in errors and "Traceback" not in errors
 
 
 def test_nobody_minds_a_closed_pipe(home):

@@ -96,3 +96,17 @@ def test_studies_are_listed(capsys):
     assert found["kua2017"]["figures"][0] == "2a"
     assert status_of(["list", "studies"]) == 0
     assert "figures: 2a to 5d (11)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("file", "is a file, not a folder"), ("campaign", "is the folder of a campaign")],
+)
+@pytest.mark.parametrize("command", ["reproduce", "claims"])
+def test_a_study_goes_into_no_file_and_no_campaign(tiny, tmp_path, capsys, command, name, problem):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / "manifest.json").write_text("{}")
+    assert status_of([command, str(tiny), "--out", str(tmp_path / name)]) == 2
+    assert f"{tmp_path / name}: {problem}" in capsys.readouterr().err
+    assert [one.name for one in (tmp_path / "campaign").iterdir()] == ["manifest.json"]

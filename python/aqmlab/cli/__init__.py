@@ -90,6 +90,7 @@ def status_of(arguments: list[str] | None = None) -> int:
     try:
         status = app(arguments, standalone_mode=False) or 0
         sys.stdout.flush()
-        return status
+        # Typer makes a status of Ctrl-C, without a word.
+        return failing.explain(KeyboardInterrupt()) if status == failing.STOPPED else status
     except (Exception, KeyboardInterrupt) as error:
         return failing.explain(error)

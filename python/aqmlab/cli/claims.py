@@ -36,7 +36,9 @@ Ids = Annotated[
 Folder = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
-        metavar="DIR", help="Where trials go; with every study, a folder of each in here."
+        parser=options.place,
+        metavar="DIR",
+        help="Where trials go; with every study, a folder of each in here.",
     ),
 ]
 

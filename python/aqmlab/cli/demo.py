@@ -18,7 +18,9 @@ def command(
         list[str] | None,
         typer.Argument(metavar="[SCENARIO]...", help="More to run, such as a TEACUP config."),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where results go.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option(parser=options.place, metavar="DIR", help="Where results go.")
+    ] = Path("demo"),
     jobs: options.Jobs = None,
 ) -> int:
     """Run the built-in demonstrations and name their reports."""

@@ -32,7 +32,9 @@ def command(
     ] = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="DIR", help="Where files go; DIR/export if absent."),
+        typer.Option(
+            parser=options.place, metavar="DIR", help="Where files go; DIR/export if absent."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> int:

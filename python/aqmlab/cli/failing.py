@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from typing import Any
+
+STOPPED = 130
+"""The status after Ctrl-C."""
+
+_OF_A_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
+"""What the system says of a file or a folder that was named wrongly."""
 
 
 def explain(error: BaseException) -> int:
@@ -13,7 +20,7 @@ def explain(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return _quietly()
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
-        return say("interrupted", status=130)
+        return say("interrupted", status=STOPPED)
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(f"{error}\n")
         return 2
@@ -34,7 +41,7 @@ def _explain_ours(error: Any) -> int:
         where = f"{error.where}: " if error.where else ""
         return say(where + error.problem, error.hint)
     if isinstance(error, OSError):
-        return say(describe(error), status=1)
+        return say(describe(error), status=2 if error.errno in _OF_A_NAME else 1)
     if isinstance(error, ImportError) and "_core" in str(error):
         return say("the simulator is not built", "run `make setup`, or `pip install .`", 1)
     hint = "this is a mistake in aqmlab; AQMLAB_TRACEBACK=1 shows where"

@@ -7,13 +7,33 @@ from typing import Annotated, Optional
 
 import typer
 
+
+def place(text: str) -> Path:
+    """A file or a folder that an option or an argument names, there or not."""
+    from aqmlab.errors import shown
+
+    if not text:
+        raise typer.BadParameter("a name is expected; `.` is the current folder")
+    path = Path(text)
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it may be made yet, or whoever wants it says what is missing
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise typer.BadParameter(f"{shown(text)}: {reason.lower()}") from None
+    return path
+
+
 ScenarioArg = Annotated[
     str,
     typer.Argument(
         metavar="SCENARIO", help="A TOML file, a TEACUP config (.py) or a built-in name."
     ),
 ]
-FolderArg = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a campaign.")]
+FolderArg = Annotated[
+    Path, typer.Argument(parser=place, metavar="DIR", help="The folder of a campaign.")
+]
 Sets = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
     typer.Option("--set", metavar="PATH=VALUE", help="Change a value; may be given again."),
@@ -43,7 +63,9 @@ Cluster = Annotated[
 ]
 Out = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="DIR", help="Where results go; results/NAME-HASH if absent."),
+    typer.Option(
+        parser=place, metavar="DIR", help="Where results go; results/NAME-HASH if absent."
+    ),
 ]
 Engine = Annotated[
     str,

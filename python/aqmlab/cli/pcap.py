@@ -30,8 +30,12 @@ def command(
         typer.Option(metavar="ID", help="Which trial; the first if absent."),
     ] = None,
     name: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME", help="How the files' names begin."),
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            parser=options.place,
+            metavar="NAME",
+            help="How the files' names begin; may be in another folder.",
+        ),
     ] = None,
 ) -> int:
     """Run one trial again and write NAME-home.pcap and NAME-wan.pcap.
@@ -44,12 +48,11 @@ def command(
     from aqmlab.failures import RequestError
 
     request = Request(source, tuple(sets or ()), (), seeds, duration, engine, discipline)
-    chosen, one = (
-        _from_folder(Path(source), trial) if Path(source).is_dir() else _planned(request, trial)
-    )
-    if Path(source).is_dir() and (sets or seeds or duration or engine != "sim"):
+    is_folder = options.place(source).is_dir()
+    chosen, one = _from_folder(Path(source), trial) if is_folder else _planned(request, trial)
+    if is_folder and (sets or seeds or duration or engine != "sim"):
         raise RequestError("pcap: a finished trial cannot be changed", "name its scenario instead")
-    for path in captures.write(one.spec, name or _file_name(chosen), one.engine, console.talk):
+    for path in captures.write(one.spec, str(name or _file_name(chosen)), one.engine, console.talk):
         print(path)
     return 0
 

@@ -7,12 +7,19 @@ from typing import Annotated, Optional
 
 import typer
 
+from aqmlab.cli import options
+
 Sql = Annotated[
     Optional[str],  # noqa: UP045 (typer reads the annotation)
     typer.Argument(metavar="[SQL]", help="A SELECT; - reads it from standard input."),
 ]
 FolderArg = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The folder of a campaign, of a study, or of several.")
+    Path,
+    typer.Argument(
+        parser=options.place,
+        metavar="DIR",
+        help="The folder of a campaign, of a study, or of several.",
+    ),
 ]
 Format = Annotated[
     Optional[str],  # noqa: UP045
@@ -20,7 +27,11 @@ Format = Annotated[
 ]
 Out = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="FILE", help="Where the answer goes; its suffix says the format."),
+    typer.Option(
+        parser=options.place,
+        metavar="FILE",
+        help="Where the answer goes; its suffix says the format.",
+    ),
 ]
 
 

@@ -14,7 +14,9 @@ def command(
     folder: options.FolderArg,
     out: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE", help="Where it goes; DIR/report.html if absent."),
+        typer.Option(
+            parser=options.place, metavar="FILE", help="Where it goes; DIR/report.html if absent."
+        ),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all-figures", help="Show also figures that nobody asked for.")

@@ -29,7 +29,11 @@ OneEngine = Annotated[
 ]
 Folder = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="DIR", help="Where all goes; results/STUDY-ENGINE-HASH if absent."),
+    typer.Option(
+        parser=options.place,
+        metavar="DIR",
+        help="Where all goes; results/STUDY-ENGINE-HASH if absent.",
+    ),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only say how many trials would be run, and for what.")

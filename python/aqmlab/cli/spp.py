@@ -12,8 +12,14 @@ from aqmlab.cli import options
 
 
 def command(
-    first: Annotated[Path, typer.Argument(metavar="A.pcap", help="Captured at one end.")],
-    second: Annotated[Path, typer.Argument(metavar="B.pcap", help="Captured at the other end.")],
+    first: Annotated[
+        Path,
+        typer.Argument(parser=options.place, metavar="A.pcap", help="Captured at one end."),
+    ],
+    second: Annotated[
+        Path,
+        typer.Argument(parser=options.place, metavar="B.pcap", help="Captured at the other end."),
+    ],
     synchronised: Annotated[
         bool, typer.Option("--synchronised", help="The clocks agree: measure one-way delays too.")
     ] = False,

@@ -37,11 +37,17 @@ SeedCount = Annotated[
 ]
 Page = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="FILE", help="Write a report with the worst cells drawn."),
+    typer.Option(
+        parser=options.place, metavar="FILE", help="Write a report with the worst cells drawn."
+    ),
 ]
 Set = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="DIR", help="The reference set; that of the package if absent."),
+    typer.Option(
+        parser=options.place,
+        metavar="DIR",
+        help="The reference set; that of the package if absent.",
+    ),
 ]
 Peer = Annotated[
     Optional[str],  # noqa: UP045

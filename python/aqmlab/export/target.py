@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ class Target:
     def refuse_present(self, *names: str) -> None:
         """Raises `RequestError` if there is a file of one of these names, unless `force`."""
         for name in names:
-            if not self._force and (self.folder / name).exists():
+            if not self._force and os.path.lexists(self.folder / name):
                 raise RequestError(
                     f"{self.folder / name}: is there already",
                     "`--force` replaces it, `--out DIR` writes elsewhere",
@@ -50,6 +51,9 @@ class Target:
 
     def _prepare(self, name: str) -> Path:
         path = self.folder / name
+        inside = path.parent.resolve().is_relative_to(self.folder.resolve())
+        if not inside or path.name in ("", "..") or Path(name).is_absolute():
+            raise RequestError(f"{path}: is outside {self.folder}, where files are to go")
         if path not in self._written:
             self.refuse_present(name)
         self._written.add(path)

@@ -63,7 +63,9 @@ def experiment(trial: Mapping[str, Any], seeds: Sequence[int]) -> Experiment:
     conditions = trial["conditions"]
     if _TEACUP_ID.fullmatch(trial["id"]):
         first = next(iter(conditions), "run")
-        return Experiment(trial["id"].partition(f"_{first}_")[0], trial["id"])
+        prefix = trial["id"].partition(f"_{first}_")[0]
+        if prefix not in ("", ".", ".."):  # which would be other folders
+            return Experiment(prefix, trial["id"])
     varied = "".join(f"_{_short(name)}_{_value(value)}" for name, value in conditions.items())
     return Experiment(PREFIX, f"{PREFIX}{varied}_run_{sorted(seeds).index(trial['seed'])}")
 

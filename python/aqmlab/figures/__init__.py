@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from aqmlab.errors import suggestion
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.figures.drawing import Drawing, Figure, styled
+from aqmlab.parts import write_atomically
 
 if TYPE_CHECKING:
     from aqmlab.results import Results
@@ -65,13 +66,13 @@ def save(drawings: list[Drawing], folder: Path) -> list[Path]:
     paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for drawing in drawings:
-            for kind in ("png", "svg"):
-                path = folder / f"{drawing.name}.{kind}"
-                path.write_bytes(drawing.rendered(kind))
-                paths.append(path)
     except OSError as error:
         raise DiskError.of(error, folder) from error
+    for drawing in drawings:
+        for kind in ("png", "svg"):
+            path = folder / f"{drawing.name}.{kind}"
+            write_atomically(path, drawing.rendered(kind), synced=False)
+            paths.append(path)
     return paths
 
 

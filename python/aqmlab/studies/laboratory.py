@@ -27,7 +27,7 @@ from aqmlab.owners import refuse_other
 from aqmlab.plan import Plan
 from aqmlab.seeds import numbers, spelled
 from aqmlab.speed import Expected, expected
-from aqmlab.store import Folder, Trial
+from aqmlab.store import MANIFEST, Folder, Trial
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study
 from aqmlab.studies.trials import Trials
@@ -106,6 +106,7 @@ class Laboratory:
             raise RequestError("--engine: a study runs on one engine at a time")
         self.study, self.asked = study, asked
         self.folder = folder or default_folder(study, asked.engine)
+        _refuse_other_use(self.folder)
         self._plans: dict[str, Plan] = {}
         self._campaigns: dict[tuple[str, int], Campaign] = {}
 
@@ -239,6 +240,15 @@ class _Together:
 
     def tables(self) -> None:
         """One of the campaigns has ended, which is no news."""
+
+
+def _refuse_other_use(folder: Path) -> None:
+    """Raises `RequestError` if a folder is none, or that of a campaign."""
+    own = "give another with `--out DIR`"
+    if folder.exists() and not folder.is_dir():
+        raise RequestError(f"{folder}: is a file, not a folder", own)
+    if (folder / MANIFEST).exists():
+        raise RequestError(f"{folder}: is the folder of a campaign, not of a study", own)
 
 
 def default_folder(study: Study, engine: str) -> Path:

@@ -21,6 +21,7 @@ from aqmlab import __version__
 from aqmlab.export.flent import calls, sampling
 from aqmlab.export.flent.series import TABLES, Series, labels, of_test
 from aqmlab.export.flent.tests import DELAY_S, GENERIC, Cast, Test, cast_of, choose
+from aqmlab.failures import RequestError
 
 if TYPE_CHECKING:
     from aqmlab.export.trials import TrialRows
@@ -32,6 +33,9 @@ VERSION = 4
 SUFFIX = ".flent.gz"
 
 _EPOCH = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+_LARGEST_SEED = 10**15
+"""In microseconds, thirty-two years: time is told by the seed."""
+
 _MOST_CHARACTERS = 230
 """Of a file's name, its ending apart."""
 
@@ -41,6 +45,7 @@ def document(results: Results, trial: TrialRows) -> dict[str, Any]:
 
     Raises `RequestError` where the packets of a call are needed and the trial cannot be run again.
     """
+    begins = _begins(trial)
     carrying = {(row["flow"], row["direction"]) for row in trial.of("flows", primary=True)}
     cast = cast_of(trial.spec["apps"], carrying)
     test = choose(cast)
@@ -53,7 +58,6 @@ def document(results: Results, trial: TrialRows) -> dict[str, Any]:
         if one.samples()
     }
     sampled.update(_summaries(test, sampled, len(times_s)))
-    begins = _EPOCH + datetime.timedelta(microseconds=trial.seed)
     epoch_s = begins.timestamp()
     about = _about(results, trial, f"{begins:%Y-%m-%dT%H:%M:%S.%fZ}") | _test_about(
         test, cast, trial
@@ -88,6 +92,14 @@ def file_stem(document: Mapping[str, Any]) -> str:
     about = document["metadata"]
     stem = f"{about['NAME']}-{about['TIME'].replace(':', '').removesuffix('Z')}."
     return (stem + re.sub(r"[^A-Za-z0-9-]", "_", about["TITLE"]))[:_MOST_CHARACTERS]
+
+
+def _begins(trial: TrialRows) -> datetime.datetime:
+    """When Flent is told that a trial began; raises `RequestError` for too large a seed."""
+    if trial.seed > _LARGEST_SEED:
+        problem = f"{trial.id}: no file of Flent's can tell the seed {trial.seed}"
+        raise RequestError(problem, f"seeds to {_LARGEST_SEED} can be told; `--trial ID` chooses")
+    return _EPOCH + datetime.timedelta(microseconds=trial.seed)
 
 
 def _own_step_s(trial: TrialRows) -> float:

@@ -1,0 +1,137 @@
+"""A manifest that was damaged, or made to do harm, is refused with what is wrong in it."""
+
+import copy
+import json
+import os
+import shutil
+
+import pytest
+from aqmlab.cli import status_of
+from aqmlab.failures import RequestError
+from aqmlab.manifest import read
+from aqmlab.parts import is_whole
+from aqmlab.results import load
+
+GONE = object()
+
+
+@pytest.fixture
+def damaged(home_results, tmp_path):
+    """A copy of a campaign whose manifest says `value` at some keys."""
+
+    def make(*keys, value):
+        folder = tmp_path / "damaged"
+        shutil.copytree(home_results.path, folder)
+        manifest = copy.deepcopy(home_results.manifest)
+        place = manifest
+        for key in keys[:-1]:
+            place = place[key]
+        if value is GONE:
+            del place[keys[-1]]
+        else:
+            place[keys[-1]] = value
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        return folder
+
+    return make
+
+
+FIRST = ("trials", 0)
+
+EDITS = [
+    (("trials",), 5, "`trials`: expected a valid array, not `5`"),
+    (("trials",), [1], "`trials.0`: expected an object, not `1`"),
+    (("trials",), [], "`trials`: list should have at least 1 item"),
+    (FIRST, GONE, "`digests`: 11 are expected, one for each trial"),
+    ((*FIRST, "conditions"), GONE, "`trials.0.conditions` is missing"),
+    ((*FIRST, "conditions"), [1], "`trials.0.conditions`: expected an object"),
+    ((*FIRST, "conditions", "queue"), float("inf"), "`trials.0.conditions.queue`: expected text"),
+    ((*FIRST, "seed"), "x", "`trials.0.seed`: expected a valid integer, not `x`"),
+    ((*FIRST, "seed"), 10**30, "`trials.0.seed`: expected less than 9223372036854775808"),
+    ((*FIRST, "links"), {"sideways": {}}, "`trials.0.links.sideways`: expected 'down' or 'up'"),
+    ((*FIRST, "rtt_base_ms", "call"), None, "`trials.0.rtt_base_ms.call`: expected a valid number"),
+    ((*FIRST, "id"), "../../../trial", "`trials.0.id`: string should match"),
+    ((*FIRST, "id"), "/tmp/trial", "`trials.0.id`: string should match"),
+    ((*FIRST, "id"), "x" * 10_000, "`trials.0.id`: string should have at most 255"),
+    ((*FIRST, "id"), "..", "`trials`: `..` is no name of a trial"),
+    ((*FIRST, "id"), "trial-1", "`trials`: 12 trials have 11 names"),
+    (("tables",), [1], "`tables.0`: expected a valid string"),
+    (("tables",), ["../flows"], "`tables.0`: string should match"),
+    (("tables",), ["/tmp/flows"], "`tables.0`: string should match"),
+    (("versions",), ["1"], "`versions`: expected an object"),
+    (("complete",), 1, "`complete`: expected a valid boolean"),
+    (("title",), GONE, "`title` is missing"),
+]
+
+
+@pytest.mark.parametrize(("keys", "value", "problem"), EDITS)
+def test_what_is_wrong_is_said_with_where_it_stands(damaged, keys, value, problem):
+    path = damaged(*keys, value=value) / "manifest.json"
+    with pytest.raises(RequestError) as raised:
+        read(path)
+    assert raised.value.problem.startswith(f"{path}: is damaged: {problem}")
+    assert len(raised.value.problem) < 300 + len(str(path))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["show"], ["report"], ["export", "--csv"], ["query"], ["pcap"], ["export", "--teacup"]],
+    ids=" ".join,
+)
+def test_every_command_that_reads_results_refuses_it(damaged, capsys, command):
+    folder = damaged(*FIRST, "seed", value="x")
+    assert status_of([command[0], str(folder), *command[1:]]) == 2
+    assert "manifest.json: is damaged: `trials.0.seed`" in capsys.readouterr().err
+
+
+def test_a_manifest_says_what_it_said(home_results):
+    path = home_results.path / "manifest.json"
+    assert read(path) == json.loads(path.read_text())
+
+
+def test_a_trial_that_only_the_tables_have_is_said_in_words(damaged):
+    folder = damaged(*FIRST, "id", value="another")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(
+        json.dumps({key: one for key, one in manifest.items() if key != "tables"})
+    )
+    with pytest.raises(RequestError, match="holds a trial `trial-0`, which the manifest has not"):
+        _ = load(folder).tables
+
+
+def test_what_never_ends_is_no_manifest(tmp_path):
+    path = tmp_path / "manifest.json"
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), os.mkdir):
+        make(path)
+        with pytest.raises(RequestError, match="cannot be read: it is not a regular file"):
+            load(tmp_path)
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+def test_a_manifest_beyond_all_measure_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("aqmlab.manifest.MOST_BYTES", 1000)
+    (tmp_path / "manifest.json").write_text(" " * 1001)
+    with pytest.raises(RequestError, match="cannot be read: it has more than 1000 bytes"):
+        load(tmp_path)
+
+
+def test_what_never_ends_is_no_trial(tmp_path):
+    os.mkfifo(tmp_path / "00000.zip")
+    (tmp_path / "00001.zip").symlink_to("/dev/zero")
+    assert not is_whole(tmp_path / "00000.zip")
+    assert not is_whole(tmp_path / "00001.zip")
+
+
+@pytest.mark.parametrize("name", ["../flows.arrow", "/tmp/flows.arrow", "a b.arrow"])
+def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_path, name):
+    import zipfile
+
+    from aqmlab.parts import encode
+
+    path = tmp_path / "00000.zip"
+    outcome = {"tables": {"flows": {"word": ["x"]}}, "digest": "0", "events": 1, "packets": 1}
+    path.write_bytes(encode(outcome, "{}"))
+    assert is_whole(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, b"")
+    assert not is_whole(path)
