@@ -168,6 +168,7 @@ def refuse_damaged(folder: Folder) -> None:
     import pyarrow.parquet as pq
 
     for path in sorted(folder.path.glob(f"{TABLES}/*/chunk=*/{ROWS}")):
+        folder.refuse_unreadable(path)
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 for _ in file.iter_batches():  # one at a time, whatever the file's size
@@ -210,6 +211,8 @@ def _read(path: Path, columns: list[str]) -> pa.Table | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not path.is_file():  # as a pipe, which would be waited for
+        return None
     try:
         return pq.read_table(path, columns=columns, partitioning=None)
     except (OSError, pa.ArrowException):

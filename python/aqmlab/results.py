@@ -268,6 +268,7 @@ def scan_files(folder: Folder, name: str) -> pl.LazyFrame:
 def _scanned(folder: Folder, path: Path) -> pl.LazyFrame:
     import polars as pl
 
+    folder.refuse_unreadable(path)
     try:
         frame = pl.scan_parquet(path, hive_partitioning=False)
         frame.collect_schema()

@@ -112,11 +112,19 @@ class Folder:
         return self.path / TABLES / table / f"chunk={chunk:04d}" / ROWS
 
     def table_files(self, table: str) -> list[Path]:
-        """The files that hold a table, in the order of trials."""
+        """The files that hold a table, in the order of trials; raises `RequestError`."""
         alone = self.path / f"{table}.parquet"
         if alone.is_file():
             return [alone]
-        return sorted((self.path / TABLES / table).glob(f"chunk=*/{ROWS}"))
+        files = sorted((self.path / TABLES / table).glob(f"chunk=*/{ROWS}"))
+        for path in files:
+            self.refuse_unreadable(path)
+        return files
+
+    def refuse_unreadable(self, path: Path) -> None:
+        """Raises `RequestError` if what stands in a file's place is none: a pipe blocks readers."""
+        if path.exists() and not path.is_file():
+            raise self.unreadable(path, "it is not a regular file")
 
     def unreadable(self, path: Path, error: object) -> RequestError:
         """What to say of a file of a table that cannot be read, and to do about it."""

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
+from aqmlab.children import how_ended, python_path
 from aqmlab.orders import STOPPED, Answer, Moved, Order, perform
 
 _CRASH_NOTE = 200
@@ -125,7 +125,7 @@ class Worker:
             if self._stopped:
                 return STOPPED
         _close_pipes(process)
-        problem = f"the process that ran it {_how(code)}"
+        problem = f"the process that ran it {how_ended(code)}"
         note = self._last_words()
         return Answer(failed="died", problem=f"{problem}: {note}" if note else problem)
 
@@ -192,13 +192,10 @@ def _affordable(jobs: int) -> int:
 
 
 def _environment(scratch: str) -> dict[str, str]:
-    """This environment, with the very package that is running first on the path."""
-    package = str(Path(__file__).resolve().parent.parent)
-    others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     # A worker is one core's worth of work; libraries that start threads would only contend.
     return {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([package, *others]),
+        "PYTHONPATH": python_path(),
         "OMP_NUM_THREADS": "1",
         "TMPDIR": scratch,
     }
@@ -212,15 +209,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     else:  # Windows, where no worker starts others
         process.kill()
-
-
-def _how(code: int) -> str:
-    if code >= 0:
-        return f"ended with status {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"
 
 
 def _close_pipes(process: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections import Counter
@@ -191,6 +192,23 @@ def test_a_single_bit_that_is_another_is_found_by_the_campaigns_own_command(tmp_
         campaigns.run(twelve(), folder)
     path.write_bytes(whole)
     assert campaigns.run(twelve(), folder).run == 0
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path, small_chunks, capsys, make):
+    folder = tmp_path / "out"
+    campaigns.run(twelve(), folder, jobs=2)
+    for name in ("flows", "trials"):
+        path = folder / "tables" / name / "chunk=0001" / "rows.parquet"
+        path.unlink()
+        make(path)
+    said = r"chunk=0001/rows\.parquet: cannot be read: it is not a regular file"
+    for read in (lambda: load(folder).flows, lambda: campaigns.run(twelve(), folder)):
+        with pytest.raises(RequestError, match=said):
+            read()
+    for command in (["show", str(folder)], ["query", str(folder), "SELECT count(*) FROM flows"]):
+        assert status_of(command) == 2
+        assert re.search(said, capsys.readouterr().err)
 
 
 def test_values_that_cannot_be_read_are_found_in_their_file(tmp_path, small_chunks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -42,7 +43,7 @@ def command(
     out: Out = None,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="What an answer may take.")] = "1GB",
     timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="How long an answer may take.")
+        float, typer.Option(metavar="SECONDS", help="How long an answer may take.")
     ] = 60.0,
 ) -> int:
     """Ask the tables of a campaign, in SQL; without SQL, say which tables there are.
@@ -52,17 +53,24 @@ def command(
     import sys
 
     from aqmlab.cli import console
-    from aqmlab.query import output
-    from aqmlab.query.session import Session
+    from aqmlab.query import output, process
 
-    with Session(folder, memory=memory, seconds=timeout) as session:
-        if session.missing:
-            console.talk(f"warning: {session.missing} trials are not in the tables yet")
-        if sql is None and form == "json":
-            console.print_json([table.to_json() for table in session.tables()])
-        elif sql is None:
-            print("\n".join(output.list_tables(session.tables())))
+    size, seconds = process.memory_bytes(memory), process.seconds(timeout)
+    if sql is None:
+        from aqmlab.query.session import Session
+
+        with Session(folder, memory_bytes=size) as session:
+            tables = session.tables()
+            if session.warning:
+                console.talk(session.warning)
+        if form == "json":
+            console.print_json([table.to_json() for table in tables])
         else:
-            with session.ask(sys.stdin.read() if sql == "-" else sql) as answer:
-                output.write(answer, form, out, console.talk)
+            print("\n".join(output.list_tables(tables)))
+        return 0
+    sql = sys.stdin.read() if sql == "-" else sql
+    question = process.Question(str(folder), sql, output.form_of(form, out), size, seconds)
+    with output.target(out) as give, closing(process.answer(question, console.talk)) as answer:
+        for data in answer:
+            give(data)
     return 0

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import itertools
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from aqmlab.errors import suggestion
 from aqmlab.failures import DiskError, RequestError
-from aqmlab.query.session import Answered, Table
+from aqmlab.parts import atomic_file
 from aqmlab.query.units import unit_of
+
+if TYPE_CHECKING:
+    from aqmlab.query.session import Answered, Table
 
 MOST_ROWS = 200
 """Rows that a table in the terminal shows."""
@@ -25,20 +29,23 @@ Note = Callable[[str], None]
 """Is told what is not in the answer."""
 
 
-def write(answer: Answered, form: str | None, out: Path | None, note: Note) -> None:
-    """Writes an answer as `form` says, to `out` or to standard output."""
-    form = form or _form_of(out)
+def form_of(form: str | None, out: Path | None) -> str:
+    """What an answer is written as: `form`, or what the name of its file says."""
+    form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
     if form not in FORMATS:
         raise RequestError(f"--format: unknown format `{form}`", suggestion(form, FORMATS))
+    if form == "parquet" and out is None:
+        raise RequestError("--format parquet: needs a file", "--out answer.parquet")
+    return form
+
+
+def write(answer: Answered, form: str, target: BinaryIO, note: Note) -> None:
+    """Writes an answer as `form` says."""
     if form == "parquet":
-        _write_parquet(answer, out)
+        _write_parquet(answer, target)
         return
-    with _opened(out) as target:
-        FORMATS[form](answer, target, note)
-
-
-def _form_of(out: Path | None) -> str:
-    return "table" if out is None else out.suffix.removeprefix(".") or "csv"
+    with io.TextIOWrapper(target, encoding="utf-8", errors="surrogatepass", newline="") as text:
+        FORMATS[form](answer, text, note)
 
 
 def _write_table(answer: Answered, target: TextIO, note: Note) -> None:
@@ -67,22 +74,13 @@ def _write_json(answer: Answered, target: TextIO, _: Note) -> None:
     target.write("\n]\n")
 
 
-def _write_parquet(answer: Answered, out: Path | None) -> None:
+def _write_parquet(answer: Answered, target: BinaryIO) -> None:
     import pyarrow.parquet as pq
 
-    if out is None:
-        raise RequestError("--format parquet: needs a file", "--out answer.parquet")
-    batches = answer.batches()
-    unfinished = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        with pq.ParquetWriter(unfinished, batches.schema, compression="zstd") as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-        unfinished.replace(out)
-    except OSError as error:
-        raise DiskError.of(error, out) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    schema, batches = answer.batches()
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
@@ -148,12 +146,25 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def _opened(out: Path | None) -> Iterator[TextIO]:
+def target(out: Path | None) -> Iterator[Callable[[bytes], Any]]:
+    """What takes the bytes of an answer, for `out` or for standard output.
+
+    A file is as it was unless it gets the whole answer.
+    """
     if out is None:
-        yield sys.stdout
-        return
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        yield lambda data: sys.stdout.write(decoder.decode(data))
+    elif out.is_symlink() or (out.exists() and not out.is_file()):  # as /dev/null, which remains
+        with _explained(out), out.open("wb") as file:
+            yield file.write
+    else:
+        with atomic_file(out, synced=False) as file:
+            yield file.write
+
+
+@contextmanager
+def _explained(out: Path) -> Iterator[None]:
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
-            yield file
+        yield
     except OSError as error:
         raise DiskError.of(error, out) from None

@@ -1,15 +1,16 @@
 """Campaigns opened for questions in SQL.
 
-Questions may come from strangers. Only a single SELECT is run; it can read the files of the
-tables, nothing else on this machine or beyond, and cannot change how DuckDB is set up. Memory and
-time are bounded. DuckDB itself promises no more than its settings do: whoever serves questions
-over a network should in addition put the process into a container.
+Questions may come from strangers. DuckDB gets no file system at all, for one in which it may read a
+file is one in which it may write that file: `COPY … TO` can stand within a SELECT. It is handed the
+tables as Arrow data sets, which have no way to be written. Only a single SELECT is run, without
+network or extensions, and how DuckDB is set up cannot be changed.
+
+How long a question takes, and how much memory beyond what DuckDB counts, `process` bounds.
 """
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,26 +19,36 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.failures import LabError, RequestError
+from aqmlab.failures import RequestError, size_text
 from aqmlab.query.hints import hint_for, problem_of
+from aqmlab.query.sources import Sources
 from aqmlab.query.units import unit_of
-from aqmlab.query.views import named, quoted, view
-from aqmlab.store import MANIFEST, TABLES, Folder
+from aqmlab.query.views import named, view
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
-ROWS_AT_ONCE = 10_000
+ROWS_AT_ONCE = 2048
+"""Rows that are fetched together: as many as DuckDB makes together."""
 
-_DEPTHS = ("", "*/", "*/*/", "*/*/*/")
-"""How deep in a folder campaigns are found: a study's are two below its own."""
+_SETTINGS = (
+    ("temp_directory", "''"),
+    ("enable_external_access", "false"),
+    ("disabled_filesystems", "'LocalFileSystem'"),
+    ("lock_configuration", "true"),
+)
 
 _SAFE = {
     "allow_community_extensions": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
+    "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",  # else a name in SQL may be a variable of ours
 }
+
+_QUESTIONS = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
+"""What a question may be made of, as DuckDB's parser calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +71,16 @@ class Table:
 class Session:
     """The tables of a campaign, or of all campaigns in a folder, as SQL sees them.
 
-    `memory` is a size as DuckDB writes it ("1GB"); a question that runs longer than `seconds` is
-    stopped. Raises `RequestError` if there is no campaign.
+    Raises `RequestError` if there is no campaign.
     """
 
-    def __init__(self, path: Path, *, memory: str = "1GB", seconds: float = 60.0) -> None:
-        self.path, self._seconds = path, seconds
-        campaigns = _campaigns(path)
-        self.missing = sum(map(_missing, campaigns))
-        """Trials that are planned and not in the tables."""
-        self._files = _files(path, campaigns)
-        self._connection = self._connected(memory)
+    def __init__(self, path: Path, *, memory_bytes: int = 10**9) -> None:
+        self._sources, self._memory_bytes = Sources(path), memory_bytes
+        missing = self._sources.missing
+        self.warning = f"warning: {missing} trials are not in the tables yet" if missing else None
+        """What somebody should know before trusting an answer."""
+        self._views: set[str] = set()
+        self._connection = _connected(memory_bytes)
 
     def __enter__(self) -> Session:
         return self
@@ -84,74 +94,60 @@ class Session:
         """What there is to ask."""
         found = []
         with self._explained(""):
-            for name in self._files:
-                self._make_view(name)
-                rows = self._connection.execute(f"SELECT count(*) FROM {named(name)}").fetchall()
-                found.append(Table(name, rows[0][0], self._columns_of(name)))
+            for name in self._sources.names:
+                rows = sum(one.count_rows() for one in self._sources.datasets(name))
+                found.append(Table(name, rows, self._columns_of(name)))
         return found
 
     @contextmanager
     def ask(self, sql: str) -> Iterator[Answered]:
-        """The answer to a question; raises `RequestError` and `LabError` with what helps."""
-        timer = threading.Timer(self._seconds, self._connection.interrupt)
+        """The answer to a question; raises `RequestError` with what helps."""
         with self._explained(sql):
             self._refuse_more_than_questions(sql)
             self._make_views_for(sql)
-            timer.start()
-            try:
-                yield Answered(self._connection, sql)
-            finally:
-                timer.cancel()
-
-    def _of_tables(self) -> Iterator[tuple[Folder, Path]]:
-        """Every file, and the campaign's folder that it is in."""
-        for own in self._files.values():
-            for campaign, files in own.items():
-                yield from ((Folder(self.path / campaign), file) for file in files)
-
-    def _connected(self, memory: str) -> duckdb.DuckDBPyConnection:
-        import duckdb
-
-        files = (file for own in self._files.values() for some in own.values() for file in some)
-        paths = ", ".join(quoted(str(file)) for file in files)
-        try:
-            connection = duckdb.connect(config={**_SAFE, "memory_limit": memory})
-        except duckdb.Error as error:
-            problem = f"--memory {memory}: {problem_of(str(error))}"
-            raise RequestError(problem, "write it as 500MB or 4GB") from None
-        connection.execute(f"SET allowed_paths = [{paths}]")
-        connection.execute("SET temp_directory = ''")
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        return connection
+            yield Answered(self._connection, sql)
 
     def _refuse_more_than_questions(self, sql: str) -> None:
-        import duckdb
-
+        if any("\ud800" <= char <= "\udfff" for char in sql):
+            raise RequestError("the SQL is not text in UTF-8")
         statements = self._connection.extract_statements(sql)
         if len(statements) != 1:
             raise RequestError(f"there are {len(statements)} statements", "give one SELECT")
-        if statements[0].type != duckdb.StatementType.SELECT:
-            kind = statements[0].type.name.replace("MULTI", "PIVOT without IN")
+        kind = statements[0].type.name.replace("MULTI", "PIVOT without IN")
+        if kind == "SELECT":
+            kind = next((node for node in self._nodes(sql) if node not in _QUESTIONS), "")
+            kind = kind.replace("_QUERY_NODE", " within WITH")
+        if kind:
             raise RequestError(
                 f"{kind}: only questions are answered: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE",
                 "results are read; what comes of a question goes to another file with --out",
             )
 
+    def _nodes(self, sql: str) -> list[str]:
+        """What a SELECT is made of, subqueries too, as DuckDB's own parser says it."""
+        rows = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+        # Nested deeper than Python's reader of JSON goes; quotes within texts have a backslash.
+        return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
+
     def _make_views_for(self, sql: str) -> None:
         """Views of the tables that are mentioned; of all, if none is."""
-        mentioned = [name for name in self._files if re.search(rf"\b{name}\b", sql, re.IGNORECASE)]
-        for name in mentioned or self._files:
+        names = self._sources.names
+        mentioned = [name for name in names if re.search(rf"\b{name}\b", sql, re.IGNORECASE)]
+        for name in mentioned or names:
             self._make_view(name)
 
     def _make_view(self, name: str) -> None:
-        if name not in self._views:
-            self._connection.execute(view(name, self._files[name]))
-            self._views.add(name)
-
-    @cached_property
-    def _views(self) -> set[str]:
-        return set()
+        if name in self._views:
+            return
+        datasets = self._sources.datasets(name)
+        if len(datasets) == 1:
+            self._connection.register(name, datasets[0])
+        else:
+            parts = {f"{name}, part {at}": one for at, one in enumerate(datasets, 1)}
+            for part, dataset in parts.items():
+                self._connection.register(part, dataset)
+            self._connection.execute(view(name, [*parts]))
+        self._views.add(name)
 
     def _columns_of(self, name: str) -> tuple[tuple[str, str], ...]:
         self._make_view(name)
@@ -164,22 +160,33 @@ class Session:
 
         try:
             yield
-        except duckdb.InterruptException:
-            problem = f"the answer takes longer than {self._seconds:g} s"
-            raise LabError(problem, "ask for less, or give more time with --timeout") from None
-        except duckdb.OutOfMemoryException as error:
-            problem = problem_of(str(error))
-            raise LabError(problem, "ask for less, or give more with --memory") from None
+        except (duckdb.OutOfMemoryException, MemoryError):
+            raise self._too_large() from None
         except duckdb.PermissionException as error:
             problem = problem_of(str(error))
             raise RequestError(problem, "a question reads the campaign's tables only") from None
         except duckdb.Error as error:
             text = str(error)
-            for folder, path in self._of_tables():
-                if str(path) in text:
-                    raise folder.unreadable(path, problem_of(text)) from None
-            columns = {name: [one for one, _ in self._columns_of(name)] for name in self._files}
+            if "reading the stream" in text:  # of a data set, which says no more of the file
+                if "Out of memory" in text:
+                    raise self._too_large() from None
+                self._sources.refuse_damaged()
+            names = self._sources.names
+            columns = {name: [one for one, _ in self._columns_of(name)] for name in names}
             raise RequestError(problem_of(text), hint_for(text, sql, columns)) from None
+
+    def _too_large(self) -> RequestError:
+        problem = f"the answer takes more memory than {size_text(self._memory_bytes)}"
+        return RequestError(problem, "ask for less, or give more with --memory")
+
+
+def _connected(memory_bytes: int) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(config={**_SAFE, "memory_limit": f"{memory_bytes}B"})
+    for name, value in _SETTINGS:
+        connection.execute(f"SET {name} = {value}")
+    return connection
 
 
 class Answered:
@@ -202,47 +209,18 @@ class Answered:
         while some := self._cursor.fetchmany(ROWS_AT_ONCE):
             yield from some
 
-    def batches(self) -> Any:
-        """The rows as a reader of Arrow's record batches."""
-        return self._connection.sql(self._sql).to_arrow_reader(ROWS_AT_ONCE)
+    def batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The columns, and the rows as Arrow's record batches."""
+        reader = self._connection.sql(self._sql).to_arrow_reader(ROWS_AT_ONCE)
+        return reader.schema, _explained_batches(reader)
 
 
-def _files(path: Path, campaigns: Sequence[Folder]) -> dict[str, dict[str, list[Path]]]:
-    """The files of each table of each campaign in a folder."""
-    found: dict[str, dict[str, list[Path]]] = {}
-    for folder in campaigns:
-        manifest = folder.manifest()
-        names = manifest.get("tables") or [one.name for one in folder.path.glob(f"{TABLES}/*/")]
-        for name in names:
-            files = [_inside(file, path) for file in folder.table_files(name)]
-            if files:
-                campaign = folder.path.relative_to(path).as_posix()
-                found.setdefault(name, {})[campaign] = files
-    if not found:
-        problem = f"{path}: no trial of the campaign is in its tables yet"
-        raise RequestError(problem, "they are written a hundred trials at a time, and at the end")
-    return dict(sorted(found.items()))
+def _explained_batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """The batches of an answer; Arrow calls any error of DuckDB's one of the system's."""
+    import duckdb
 
-
-def _campaigns(path: Path) -> list[Folder]:
-    for depth in _DEPTHS:
-        manifests = sorted(path.glob(f"{depth}{MANIFEST}"))
-        if manifests:
-            return [Folder(manifest.parent) for manifest in manifests]
-    Folder(path).manifest()  # which says what is missing
-    return []
-
-
-def _missing(folder: Folder) -> int:
-    manifest = folder.manifest()
-    if manifest["complete"]:
-        return 0
-    digests = manifest.get("digests", ())
-    return len(manifest["trials"]) - sum(digest is not None for digest in digests)
-
-
-def _inside(file: Path, path: Path) -> Path:
-    real = file.resolve()
-    if not real.is_relative_to(path.resolve()):
-        raise RequestError(f"{file}: leads out of the folder, to {real}")
-    return real
+    try:
+        yield from reader
+    except OSError as error:
+        kind = duckdb.OutOfMemoryException if "Out of Memory" in str(error) else duckdb.Error
+        raise kind(str(error)) from None

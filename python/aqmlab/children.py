@@ -1,0 +1,28 @@
+"""What is alike of all processes that run this package's programs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+
+def python_path() -> str:
+    """A PYTHONPATH with the very package that is running in front."""
+    package = str(Path(__file__).resolve().parent.parent)
+    others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    return os.pathsep.join([package, *others])
+
+
+def how_ended(code: int) -> str:
+    """What the status of a process that ended means.
+
+    >>> how_ended(3), how_ended(-9)
+    ('ended with status 3', 'was killed by SIGKILL')
+    """
+    if code >= 0:
+        return f"ended with status {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"

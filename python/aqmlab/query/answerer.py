@@ -1,0 +1,134 @@
+"""A process that answers one question, and may be killed at it.
+
+It reads the question as a line of JSON from standard input. On what was its standard output it says
+lines of JSON, of which those with `bytes` are followed by so many of the answer. A program of its
+own, as `worker` is and for the same reasons.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from aqmlab.failures import LabError, describe
+from aqmlab.query import output
+from aqmlab.query.process import DONE, READY, Question
+from aqmlab.query.session import Session
+
+_PIECE_BYTES = 1 << 16
+"""How much of an answer is handed over together."""
+
+_STACK_BYTES = 8 << 20
+
+Say = Callable[..., None]
+
+
+def main() -> None:
+    """Answers the question that the caller asks."""
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+        def say(head: dict[str, Any], data: bytes = b"") -> None:
+            answers.write(json.dumps(head).encode() + b"\n" + data)
+            answers.flush()
+
+        question = Question(**json.loads(sys.stdin.readline()))
+        threading.Thread(target=_end_with_caller, daemon=True).start()
+        _import_arrow()
+        say(_tried(question, say))
+
+
+def _import_arrow() -> None:
+    """Imports pyarrow without numpy: that is a third of the start, and no question needs it."""
+    if int(version("pyarrow").split(".")[0]) < 18:  # which cannot do without
+        return
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    try:
+        import pyarrow.dataset
+        import pyarrow.parquet  # noqa: F401
+    finally:
+        del sys.modules["numpy"]
+
+
+def _tried(question: Question, say: Say) -> dict[str, Any]:
+    try:
+        _answer(question, say)
+    except LabError as error:
+        return {"failed": error.problem, "hint": error.hint, "status": error.status}
+    except Exception as error:
+        if os.environ.get("AQMLAB_TRACEBACK") == "1":
+            traceback.print_exc()
+        hint = "this is a mistake in aqmlab; AQMLAB_TRACEBACK=1 shows where"
+        return {"failed": f"unexpected {describe(error)}", "hint": hint, "status": 1}
+    return DONE
+
+
+def _answer(question: Question, say: Say) -> None:
+    def note(text: str) -> None:
+        say({"note": text})
+
+    with Session(Path(question.folder), memory_bytes=question.memory_bytes) as session:
+        if session.warning:
+            note(session.warning)
+        say(READY)
+        _bound_memory(question.memory_bytes)
+        with session.ask(question.sql) as answer, io.BufferedWriter(_Pieces(say)) as target:
+            output.write(answer, question.form, target, note)
+
+
+def _bound_memory(size_bytes: int) -> None:
+    """Lets this process have so much more than it has, where the kernel can see to that.
+
+    DuckDB counts the blocks that it keeps, and not the rows that it is making. Address space is not
+    what is bounded: threads set much more of it apart than they use.
+    """
+    import pyarrow as pa
+
+    with suppress(ImportError, OSError, ValueError):  # only Linux counts so
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+        stacks = (pa.cpu_count() + pa.io_thread_count()) * _STACK_BYTES  # of threads to come
+        limit = pages * resource.getpagesize() + stacks + size_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _end_with_caller() -> None:
+    """Ends this process when the caller is gone, whose pipe then closes."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+class _Pieces(io.RawIOBase):
+    """The answer as a file, which goes to the caller in pieces."""
+
+    def __init__(self, say: Say) -> None:
+        self._say, self._size = say, 0
+
+    def writable(self) -> bool:
+        """Whether it can be written, as it can."""
+        return True
+
+    def tell(self) -> int:
+        """How much has been written."""
+        return self._size
+
+    def write(self, data: Any) -> int:
+        """Hands over the first piece of `data`; returns how much that was."""
+        piece = bytes(memoryview(data)[:_PIECE_BYTES])
+        self._say({"bytes": len(piece)}, piece)
+        self._size += len(piece)
+        return len(piece)
+
+
+if __name__ == "__main__":
+    main()
