@@ -30,6 +30,7 @@ from aqmlab.expand import (
     refuse_deep_nesting,
     step_changes,
 )
+from aqmlab.texts import MOST_BYTES
 
 __all__ = [
     "BOTH_WAYS",
@@ -52,13 +53,11 @@ __all__ = [
     "uncovered",
 ]
 
-_MOST_BYTES = 1_000_000
-
 
 def from_toml(text: str, source: str) -> Layer:
     """The layer that a TOML text describes; `source` is what messages call the text."""
-    if len(text) > _MOST_BYTES:
-        raise ScenarioError(source, f"larger than {_MOST_BYTES} characters")
+    if len(text) > MOST_BYTES:
+        raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
     refuse_deep_nesting(text, source)
     try:
         data = tomllib.loads(text)

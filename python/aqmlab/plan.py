@@ -28,11 +28,11 @@ from aqmlab.sources import (
     builtin_names,
     builtin_text,
     builtins,
-    file_text,
     find,
     read_builtin,
     read_file,
 )
+from aqmlab.texts import file_text
 
 __all__ = [
     "TOLERANCES_MS",

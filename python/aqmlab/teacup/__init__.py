@@ -21,12 +21,13 @@ from pydantic import ValidationError
 from aqmlab import resolve, scenario, structure, units, values
 from aqmlab import seeds as seed_numbers
 from aqmlab.errors import BadValueError, ScenarioError, shown
-from aqmlab.plan import Plan, Trial, file_text, split_values, tolerances
+from aqmlab.plan import Plan, Trial, split_values, tolerances
 from aqmlab.teacup import experiments, hosts, network, traffic
 from aqmlab.teacup.evaluate import Evaluator
 from aqmlab.teacup.functions import SCALARS, UnreadError
 from aqmlab.teacup.syntax import expression
 from aqmlab.teacup.vocabulary import Arguments, Config
+from aqmlab.texts import file_text
 
 HOST_JITTER_NS = 50_000
 """The largest delay that a host adds to a packet: interrupts and scheduling; our choice."""

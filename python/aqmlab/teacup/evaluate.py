@@ -41,8 +41,8 @@ from aqmlab.teacup.functions import (
     truth_of,
 )
 from aqmlab.teacup.syntax import MOST_NESTING, from_python_2, mended, refuse_deep_nesting
+from aqmlab.texts import MOST_BYTES, file_text
 
-MOST_BYTES = 1_000_000
 MOST_STEPS = 200_000
 MOST_INCLUDES = 20
 
@@ -179,10 +179,11 @@ class Evaluator:
             )
         outer, self.source = (self.source, self.line), path.name
         try:
-            text = path.read_bytes().decode("utf-8")
-        except (OSError, UnicodeDecodeError):
+            text = file_text(path)
+        except ScenarioError as error:
             self.source = outer[0]
-            raise UnreadError(f"passed over: `{shown(name)}` cannot be read") from None
+            problem = f"passed over: `{shown(name)}` cannot be read: {error.problem}"
+            raise UnreadError(problem) from None
         self.read(text)
         self.source, self.line = outer
 
