@@ -61,8 +61,9 @@ def resolve(scenario: Scenario) -> Resolved:
         resolved.spec["links"] += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
     if path.wifi is not None:
         resolved.spec["links"] += [path.wifi.link("up", own=True), path.wifi.link("down")]
+    taken: set[str] = set()
     for name, app in scenario.apps.items():
-        _add_app(resolved, scenario, name, app)
+        _add_app(resolved, scenario, name, app, taken)
     resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
     return resolved
 
@@ -92,17 +93,18 @@ def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
     }
 
 
-def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> None:
+def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken: set[str]) -> None:
     apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
     copies = _copies(app, scenario.defaults)
     has_lan = scenario.path.lan is not None or scenario.path.wifi is not None
     ups, downs = ([LAN_UP, UP], [DOWN, LAN_DOWN]) if has_lan else ([UP], [DOWN])
     for number, (start_ns, rtt) in enumerate(copies, start=1):
         own_name = name if len(copies) == 1 else f"{name}-{number}"
-        if any(other["name"] == own_name for other in apps):
+        if own_name in taken:
             raise ScenarioError(
                 f"apps.{name}", f"there are two applications called `{own_name}`", "rename one"
             )
+        taken.add(own_name)
         stop_ns = _stop(name, app, scenario.defaults, start_ns)
         if start_ns >= duration_ns:
             resolved.warnings.append(

@@ -3,8 +3,9 @@
 import os
 
 import pytest
-from aqmlab import plan
+from aqmlab import plan, vary
 from aqmlab.errors import ScenarioError
+from aqmlab.names import Names
 from aqmlab.studies import study
 
 HOME = """\
@@ -56,3 +57,97 @@ def test_the_same_holds_for_what_is_extended_and_included(tmp_path):
     os.mkfifo(tmp_path / "study.toml")
     with pytest.raises(ScenarioError, match="is not a regular file"):
         study._read(tmp_path / "study.toml")
+
+
+def toml(tmp_path, text):
+    """The path of a file with `text`."""
+    path = tmp_path / "home.toml"
+    path.write_text(text)
+    return path
+
+
+RTTS = ", ".join(f'"{number} ms"' for number in range(1000))
+LOSSES = ", ".join(f'"0.{number:03d} %"' for number in range(1000))
+ENDLESS_SEEDS = ",".join(["1-100000"] * 90_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f'seeds = "{ENDLESS_SEEDS}"\n{HOME}',
+            "home.toml:1: seeds: `1-100000,1-100000,1-100000,1-100000,1-100000,1-100000,1-100…`"
+            " is not between 1 and 100000 seeds",
+        ),
+        (
+            f"seeds = 100000\n{HOME}[vary]\npath.rtt = [{RTTS}]\npath.loss = [{LOSSES}]\n",
+            "home.toml:6: vary: 1000 × 1000 × 100000 seeds are 100000000000 trials,"
+            " 1000000 at most",
+        ),
+        (
+            f"{HOME}[vary]\npath.rtt = [{RTTS}]\npath.loss = [{LOSSES}]\n",
+            "home.toml:5: vary: 1000 × 1000 are 1000000 combinations, 100000 at most",
+        ),
+        (
+            f"{HOME}count = 1000\nstagger = '1 ms'\n[vary]\npath.rtt = [{RTTS}, '1 s']\n",
+            "home.toml:7: vary: 1001 combinations of 1000 applications are 1001000 applications,"
+            " 1000000 at most",
+        ),
+        (
+            HOME + "".join(f'[apps.a{n}]\nkind = "bulk"\ncount = 1000\n' for n in range(10)),
+            "home.toml:3: apps: 10001 applications are too many, 10000 at most",
+        ),
+        (
+            HOME + "[defaults]\nstart = [" + "'1 s', " * 5001 + "]\n[apps.b]\nkind = 'bulk'\n",
+            "home.toml:3: apps: 10002 applications are too many, 10000 at most",
+        ),
+        (
+            "".join(f'[apps.a{n}]\nkind = "bulk"\n' for n in range(20_000)),
+            "home.toml:1: apps: 20000 applications are too many, 10000 at most",
+        ),
+        (
+            '[[apps]]\nkind = "bulk"\n' * 20_000,
+            "home.toml:1: apps: 20000 applications are too many, 10000 at most",
+        ),
+        (
+            HOME + "[vary]\n" + "".join(f"hosts.h{n}.ecn = [true]\n" for n in range(30_000)),
+            "home.toml:5: vary: 30000 loops are too many, 100 at most",
+        ),
+        (
+            HOME + "[vary]\na = [{ " + ", ".join(f"apps.a{n} = 'off'" for n in range(1001)) + "}]",
+            "home.toml:6: vary.a: a step sets 1001 values, 1000 at most",
+        ),
+        ("\nx = " + "[" * 50_000 + "]" * 50_000, "home.toml:2: nested deeper than 60"),
+        ("\nx = " + "{a=" * 50_000 + "1" + "}" * 50_000, "home.toml:2: nested deeper than 60"),
+        ("\nx." + ".".join("a" * 61) + " = 1", "home.toml:2: nested deeper than 60"),
+        ("x = {" + " . ".join("a" * 200_000) + " = 1}", "home.toml:1: nested deeper than 60"),
+        ('"="' + ".a" * 200_000 + " = 1", "home.toml:1: nested deeper than 60"),
+        ("x = [" + ",".join(f"{{ a{'.b' * 70} = 1 }}" for _ in "ab"), "home.toml:1: nested dee"),
+    ],
+)
+def test_too_much_is_refused_before_anything_is_made_of_it(tmp_path, text, message):
+    assert refusal(toml(tmp_path, text)).startswith(message)
+
+
+def test_brackets_and_dots_in_strings_and_comments_nest_nothing(tmp_path):
+    marks = "[{." * 100
+    text = (
+        f'# {marks}\ntitle = "\\"{marks}" # {marks}\n'
+        f'description = """\n{marks}\\""" {marks}"""""\nseeds = \'1\' # {marks}\n'
+        f"report.notes = '''\n{marks}'''\n{HOME}"
+    )
+    assert len(plan.load(toml(tmp_path, text)).trials) == 1
+
+
+def test_trials_that_want_the_same_name_are_counted_on(tmp_path):
+    steps = ", ".join('{ label = "é", path.rtt = "1 ms" }' for _ in range(200))
+    trials = plan.load(toml(tmp_path, f"{HOME}[vary]\nscheme = [{steps}]\n")).trials
+    assert [one.id for one in trials[:3]] == [f"scheme=-,seed=1{n}" for n in ("", "-2", "-3")]
+    assert trials[-1].id == "scheme=-,seed=1-200"
+
+
+def test_many_that_want_the_same_name_take_no_longer_each():
+    taken = Names()
+    given = [taken.free("a") for _ in range(200_000)]
+    assert given[-1] == "a-200000" and len(set(given)) == len(given)
+    assert vary.label_all(["a"] * 100_000 + ["b"])[-2:] == ["a", "b"]
