@@ -151,3 +151,38 @@ def test_many_that_want_the_same_name_take_no_longer_each():
     given = [taken.free("a") for _ in range(200_000)]
     assert given[-1] == "a-200000" and len(set(given)) == len(given)
     assert vary.label_all(["a"] * 100_000 + ["b"])[-2:] == ["a", "b"]
+
+
+LONG = "a" * 100_000
+MANY_DIGITS = "0x" + "f" * 20_000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HOME.replace("apps.up", f"apps.{LONG}"), "a name is one line of at most 100 characters"),
+        (HOME + f"{LONG} = 1\n", "unknown parameter"),
+        (HOME + f"[hosts.{LONG}]\n{LONG} = 1\n", "unknown"),
+        (HOME + f"[vary]\n{LONG} = [1]\n", "neither the address"),
+        (HOME + f"[vary]\npath.{LONG} = [1]\n", "unknown key"),
+        (HOME + f"[vary]\napps.{LONG}.x = [1]\n", "unknown application"),
+        (HOME + f'home = "{LONG}"\n', "unknown host"),
+        (HOME + f'cc = "{LONG}"\n', "unknown parameter"),
+        (HOME + f"[[{LONG}]]\n", "unknown key"),
+        (f"seeds = {MANY_DIGITS}\n{HOME}", "is not between 1 and 100000 seeds"),
+        (f"seeds = [{MANY_DIGITS}]\n{HOME}", "is not between 1 and 100000 seeds"),
+        (f"{HOME}count = {MANY_DIGITS}\n", "is not"),
+        (f"{HOME}start = {MANY_DIGITS}\n", "is not a duration"),
+        (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}, {MANY_DIGITS}]\n", "is not a duration"),
+        (f"title = {MANY_DIGITS}\n{HOME}", "is wrong"),
+        (f"{HOME}[measure]\npoints = {MANY_DIGITS}\n", "is wrong"),
+        (
+            HOME + "".join(f"[hosts.h{n}]\n" for n in range(500)) + '[apps.b]\nkind = "bulk"\n'
+            'home = "zzzzz"\n',
+            "and 400 more",
+        ),
+    ],
+)
+def test_messages_are_not_endless(tmp_path, text, said):
+    message = refusal(toml(tmp_path, text))
+    assert said in message and len(message) < 1_000 and message.startswith("home.toml:")
