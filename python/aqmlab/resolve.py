@@ -64,6 +64,7 @@ def resolve(scenario: Scenario) -> Resolved:
     taken: set[str] = set()
     for name, app in scenario.apps.items():
         _add_app(resolved, scenario, name, app, taken)
+    _warn_of_jitter(resolved, scenario)
     resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
     return resolved
 
@@ -124,6 +125,22 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
                 "home": tcp(_end(scenario, app, "home")),
                 "wan": tcp(_end(scenario, app, "wan")),
             }
+        )
+
+
+def _warn_of_jitter(resolved: Resolved, scenario: Scenario) -> None:
+    """Says which applications chance may start only when the trial is over."""
+    spec = resolved.spec
+    late = [
+        app["name"]
+        for app in spec["apps"]
+        if app["start_ns"] < spec["duration_ns"] <= app["start_ns"] + spec["start_jitter_ns"]
+    ]
+    if late:
+        others = f" and {len(late) - 1} more" if len(late) > 1 else ""
+        resolved.warnings.append(
+            f"path.start_jitter is {scenario.path.start_jitter}, so that apps.{late[0]}{others} may"
+            f" start when the trial of {scenario.duration} is over"
         )
 
 
