@@ -53,7 +53,8 @@ __all__ = [
 
 Source = str | Path | Scenario
 
-_MOST_RESOLVED = 1_000_000
+MOST_RESOLVED = 1_000_000
+"""The most applications of all combinations together: the memory of a plan is theirs."""
 
 TOLERANCES_MS: dict[str, float] = {
     "voip": 150.0,
@@ -361,11 +362,11 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
 
 def _refuse_too_much(apps: int, count: int, where: str) -> None:
     """Bounds the memory of a plan, which holds every application of every combination."""
-    if apps * count > _MOST_RESOLVED:
+    if apps * count > MOST_RESOLVED:
         raise ScenarioError(
             where,
             f"{count} combinations of {apps} applications are {apps * count} applications,"
-            f" {_MOST_RESOLVED} at most",
+            f" {MOST_RESOLVED} at most",
             "vary less, or have fewer applications",
         )
 

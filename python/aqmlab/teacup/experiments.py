@@ -18,7 +18,7 @@ from aqmlab.names import Names
 from aqmlab.teacup.functions import SCALARS
 from aqmlab.teacup.vocabulary import Config
 
-_MOST = 1_000_000
+_MOST = 100_000
 RUNS = "V_runs"
 """The variable that counts repetitions; here each is a seed."""
 
@@ -59,7 +59,8 @@ def experiments(
     for loop in loops:
         total *= len(loop.values)
     if total > _MOST:
-        raise ScenarioError(config.where("vary_parameters"), f"{total} experiments are too many")
+        problem = f"{total} experiments are too many, {_MOST} at most"
+        raise ScenarioError(config.where("vary_parameters"), problem)
     defaults = {str(name): value for name, value in config.table("variable_defaults").items()}
     prefix = _safe(str(config.get("test_id", "exp_20000101-000000")))
     taken = Names()

@@ -14,6 +14,7 @@ from typing import Any
 
 from aqmlab import catalogue
 from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.expand import MOST_APPS
 from aqmlab.names import Names
 from aqmlab.teacup import hosts as host_setup
 from aqmlab.teacup.hosts import Hosts, NotModelledError
@@ -64,6 +65,8 @@ class Traffic:
         With a `duration` among its parameters it ends by itself, counted from when it really
         starts, as the tool on the testbed does.
         """
+        if len(self.apps) >= MOST_APPS:
+            raise ScenarioError(args.where, f"more than {MOST_APPS} applications")
         up = self.network.is_home(sender)
         if up == self.network.is_home(receiver):
             side = "in the home" if up else "on the internet"
