@@ -8,7 +8,10 @@ with status 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+_MOST_WHERE, _HALF = 400, 190
+_MOST_LISTED = 100
 
 
 class ScenarioError(ValueError):
@@ -21,8 +24,8 @@ class ScenarioError(ValueError):
     """
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
-        self.where, self.problem, self.hint = where, problem, hint
-        text = f"{where}: {problem}" if where else problem
+        self.where, self.problem, self.hint = place(where), problem, hint
+        text = f"{self.where}: {problem}" if where else problem
         super().__init__(text + (f"\n\nhint: {hint}" if hint else ""))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, str, str | None]]:
@@ -32,7 +35,7 @@ class ScenarioError(ValueError):
     @classmethod
     def unknown(cls, where: str, what: str, got: str, known: Iterable[str]) -> ScenarioError:
         """`got` is not one of the `known` names for a `what`."""
-        return cls(where, f"unknown {what} `{got}`", suggestion(got, known))
+        return cls(where, f"unknown {what} `{shown(got)}`", suggestion(got, known))
 
     def at(self, where: str) -> ScenarioError:
         """The same error, found at `where`."""
@@ -72,16 +75,57 @@ def suggestion(got: str, known: Iterable[str]) -> str:
     >>> suggestion("xyz", ["codel", "fq_codel"])
     'there are codel, fq_codel'
     """
-    names = list(known)
+    names = list(dict.fromkeys(known))
     lowered = {name.lower(): name for name in names}
     close = difflib.get_close_matches(got.lower()[:60], lowered, n=1)
     if close:
-        return f"did you mean `{lowered[close[0]]}`?"
-    return f"there are {', '.join(sorted(names))}" if names else "there are none"
+        return f"did you mean `{shown(lowered[close[0]])}`?"
+    if not names:
+        return "there are none"
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return f"there are {', '.join(map(shown, sorted(names)[:_MOST_LISTED]))}{more}"
 
 
 def shown(value: object, most: int = 60) -> str:
-    """`value` as a message shows it: on one line, and not endless."""
-    text = value if isinstance(value, str) else repr(value)
+    """`value` as a message shows it: on one line, and not endless.
+
+    >>> shown([1, ("a",), {"b": 2.5}]), shown("a\\nb"), shown(list(range(9)), 12)
+    ("[1, ('a',), {'b': 2.5}]", 'a?b', '[0, 1, 2, 3…')
+    """
+    text = ""
+    for piece in (value,) if isinstance(value, str) else _pieces(value, most):
+        text += piece[: most + 1]
+        if len(text) > most:
+            break
     text = "".join(char if char.isprintable() else "?" for char in text[: most + 1])
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _pieces(value: object, most: int) -> Iterator[str]:
+    """What `repr` writes, bit by bit: all of it can be endless, where lists hold the same lists."""
+    if isinstance(value, dict):
+        yield "{"
+        for number, (key, member) in enumerate(value.items()):
+            yield ", " if number else ""
+            yield from _pieces(key, most)
+            yield ": "
+            yield from _pieces(member, most)
+        yield "}"
+    elif isinstance(value, (list, tuple)):
+        yield "[" if isinstance(value, list) else "("
+        for number, member in enumerate(value):
+            yield ", " if number else ""
+            yield from _pieces(member, most)
+        yield "]" if isinstance(value, list) else ",)" if len(value) == 1 else ")"
+    elif isinstance(value, str):
+        yield repr(value[: most + 1])
+    elif isinstance(value, int) and not -(10**most) < value < 10**most:
+        yield hex(value)  # Python writes no numbers of thousands of digits
+    else:
+        yield repr(value)
+
+
+def place(where: str) -> str:
+    """Where something is, as a message shows it: of a long one, its beginning and its end."""
+    text = "".join(char if char.isprintable() else "?" for char in where)
+    return text if len(text) <= _MOST_WHERE else f"{text[:_HALF]}…{text[-_HALF:]}"

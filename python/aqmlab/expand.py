@@ -16,6 +16,7 @@ from typing import Any
 
 from aqmlab import units
 from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.names import Names
 
 Keys = tuple[str, ...]
 """A way into nested tables."""
@@ -28,8 +29,21 @@ BOTH_WAYS = ("rate", "qdisc", "shaper", "overhead", "loss", "jitter", "reorder")
 
 _UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
 _PAIR = re.compile(rf"([\d.]{{1,20}})\s*({_UNIT})?\s*/\s*([\d.]{{1,20}})\s*({_UNIT})")
+_MARK = re.compile(r"""\"{3}|'{3}|["'.=,\n\[\]{}]|#[^\n]*""")
+_ENDS = {
+    '"': re.compile(r'\\.|"', re.DOTALL),
+    "'": re.compile("'"),
+    '"""': re.compile(r'\\.|"{3,5}', re.DOTALL),  # up to two quotes are the string's own
+    "'''": re.compile("'{3,5}"),
+}
+"""What ends a string, by what begins it, and what is escaped in it."""
+
 _LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
 MOST_NESTING = 60
+MOST_APPS = 10_000
+"""The most applications of a trial, each copy counted; it is the simulator's own bound."""
+
+_MOST_LOOPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,7 @@ class Layer:
 def expand(layer: Layer) -> Layer:
     """The same layer in the one form in which layers can be laid over each other."""
     layer.data = copy.deepcopy(layer.data)
+    _refuse_many_apps(layer)
     if isinstance(layer.data.get("apps"), list):
         _name_apps(layer)
     if isinstance(layer.data.get("path"), dict):
@@ -91,13 +106,22 @@ def _copy_origins(layer: Layer, old: Keys, new: Keys) -> None:
             layer.origins[(*new, *keys[len(old) :])] = origin
 
 
+def _refuse_many_apps(layer: Layer) -> None:
+    apps = layer.data.get("apps")
+    if isinstance(apps, (list, dict)) and len(apps) > MOST_APPS:
+        problem = f"{len(apps)} applications are too many, {MOST_APPS} at most"
+        raise ScenarioError(layer.where(("apps",)), problem)
+
+
 def _name_apps(layer: Layer) -> None:
     named: dict[str, Any] = {}
+    own_names: dict[str, str] = {}
+    kinds = Names()
     for number, app in enumerate(layer.data["apps"]):
         place = layer.where(("apps", str(number)))
         if not isinstance(app, dict):
             raise ScenarioError(place, f"`{shown(app)}` is not a table", "write [apps.NAME]")
-        name = app.pop("name", None) or _free_name(str(app.get("kind", "app")), named)
+        name = app.pop("name", None) or _free_name(app, named, kinds)
         if not isinstance(name, str):
             raise ScenarioError(place, f"`{shown(name)}` is not a name")
         if name in named:
@@ -105,15 +129,18 @@ def _name_apps(layer: Layer) -> None:
                 place, f"there are two applications called `{shown(name)}`", "rename one of them"
             )
         named[name] = app
-        _copy_origins(layer, ("apps", str(number)), ("apps", name))
+        own_names[str(number)] = name
     layer.data["apps"] = named
+    for keys, origin in list(layer.origins.items()):
+        if keys[0] == "apps" and len(keys) > 1 and keys[1] in own_names:
+            layer.origins["apps", own_names[keys[1]], *keys[2:]] = origin
 
 
-def _free_name(kind: str, taken: Mapping[str, Any]) -> str:
-    number = 2
-    name = kind
+def _free_name(app: Mapping[str, Any], taken: Mapping[str, Any], kinds: Names) -> str:
+    """The kind of an application without a name, with a number if there are several."""
+    name = kinds.free(str(app.get("kind", "app")))
     while name in taken:
-        name, number = f"{kind}-{number}", number + 1
+        name = kinds.free(str(app.get("kind", "app")))
     return name
 
 
@@ -205,12 +232,14 @@ def _flatten_vary(layer: Layer) -> None:
         hint = 'write [vary] and, below it, path.rtt = ["20 ms", "40 ms"]'
         problem = f"`{shown(layer.data['vary'])}` is not a table"
         raise ScenarioError(layer.where(("vary",)), problem, hint)
+    leaves = list(_vary_leaves(layer.data["vary"]))
+    if len(leaves) > _MOST_LOOPS:
+        problem = f"{len(leaves)} loops are too many, {_MOST_LOOPS} at most"
+        raise ScenarioError(layer.where(("vary",)), problem)
     flat: dict[str, Any] = {}
     # Dotted keys with a common beginning share a table; the loops turn in the order written.
     written = {keys: number for number, keys in enumerate(layer.origins)}
-    members = sorted(
-        _vary_leaves(layer.data["vary"]), key=lambda member: written.get(("vary", *member[0]), 0)
-    )
+    members = sorted(leaves, key=lambda member: written.get(("vary", *member[0]), 0))
     for keys, value in members:
         address = ".".join(keys)
         if address in flat:
@@ -243,14 +272,27 @@ def step_changes(step: Mapping[str, Any]) -> dict[str, Any]:
 
 def refuse_deep_nesting(text: str, source: str) -> None:
     """Bounds the recursion of `tomllib` and of everything that walks its result."""
-    depth = 0
-    for number, line in enumerate(text.split("\n"), start=1):
-        dots = line.split("=", 1)[0].count(".")
-        for char in line:
-            depth += (char in "[{") - (char in "]}")
+    depth = dots = at = 0
+    while found := _MARK.search(text, at):
+        mark, at = found[0], found.end()
+        if mark in _ENDS:
+            at = _behind_string(text, at, mark)
+        elif mark == ".":
+            dots += 1  # of a key, or else the one of a number
+        elif mark[0] != "#":
+            dots = 0
+            depth = max(0, depth + (mark in "[{") - (mark in "]}"))
         if max(depth, dots) > MOST_NESTING:
-            raise ScenarioError(f"{source}:{number}", f"nested deeper than {MOST_NESTING}")
-        depth = max(depth, 0)
+            line = text.count("\n", 0, at) + 1
+            raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
+
+
+def _behind_string(text: str, at: int, quote: str) -> int:
+    """Where the string ends whose opening `quote` ends at `at`."""
+    for found in _ENDS[quote].finditer(text, at):
+        if found[0][0] != "\\":
+            return found.end()
+    return len(text)
 
 
 def parse_text(text: str) -> Any:

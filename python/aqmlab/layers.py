@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from aqmlab import positions
 from aqmlab.errors import ScenarioError, shown
 from aqmlab.expand import (
     BOTH_WAYS,
+    MOST_APPS,
     MOST_NESTING,
     ROOTS,
     Keys,
@@ -30,9 +31,11 @@ from aqmlab.expand import (
     refuse_deep_nesting,
     step_changes,
 )
+from aqmlab.texts import MOST_BYTES
 
 __all__ = [
     "BOTH_WAYS",
+    "MOST_APPS",
     "ROOTS",
     "Keys",
     "Layer",
@@ -52,13 +55,11 @@ __all__ = [
     "uncovered",
 ]
 
-_MOST_BYTES = 1_000_000
-
 
 def from_toml(text: str, source: str) -> Layer:
     """The layer that a TOML text describes; `source` is what messages call the text."""
-    if len(text) > _MOST_BYTES:
-        raise ScenarioError(source, f"larger than {_MOST_BYTES} characters")
+    if len(text) > MOST_BYTES:
+        raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
     refuse_deep_nesting(text, source)
     try:
         data = tomllib.loads(text)
@@ -167,45 +168,53 @@ def _merged(base: Any, over: Any) -> Any:
     return result
 
 
-def uncovered(vary: Mapping[str, Any], fixed: list[str]) -> dict[str, Any]:
+def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> dict[str, Any]:
     """`vary` without what is `fixed`: loops over a fixed address, and linked changes of one."""
+    given = {one for item in fixed for one in _both(item)}
     left: dict[str, Any] = {}
     for name, values in vary.items():
-        if covers(fixed, name):
+        if _covered(given, name):
             continue
         steps = values
         if isinstance(values, list) and name.partition(".")[0] not in ROOTS:
-            steps = [_uncovered_step(step, fixed) for step in values]
+            steps = [_uncovered_step(step, given) for step in values]
             if all(isinstance(step, dict) and not step_changes(step) for step in steps):
                 continue
         left[name] = steps
     return left
 
 
-def _uncovered_step(step: Any, fixed: list[str]) -> Any:
+def _uncovered_step(step: Any, given: Collection[str]) -> Any:
     if not isinstance(step, dict):
         return step
     kept = {
         address: value
         for address, value in step_changes(step).items()
-        if not covers(fixed, address)
+        if not _covered(given, address)
     }
     return ({"label": step["label"]} if "label" in step else {}) | kept
 
 
-def covers(fixed: list[str], address: str) -> bool:
+def covers(fixed: Iterable[str], address: str) -> bool:
     """Whether setting the `fixed` addresses leaves nothing of what `address` sets."""
-    wanted = _both(address)
-    given = {one for item in fixed for one in _both(item)}
+    return _covered({one for item in fixed for one in _both(item)}, address)
+
+
+def _covered(given: Collection[str], address: str) -> bool:
+    """The same of addresses that are `given` in their expanded form.
+
+    To name a kind is to choose the table.
+    """
     return all(
-        any(one == item or one.startswith(f"{item}.") or _is_kind(item, one) for item in given)
-        for one in wanted
+        f"{one}.kind" in given or any(above in given for above in _prefixes(one))
+        for one in _both(address)
     )
 
 
-def _is_kind(item: str, one: str) -> bool:
-    """Whether `item` is the kind of the table `one`: to name a kind is to choose the table."""
-    return item == f"{one}.kind"
+def _prefixes(address: str) -> Iterator[str]:
+    """Each table around an address, and the address itself."""
+    keys = address.split(".")
+    return (".".join(keys[:length]) for length in range(1, len(keys) + 1))
 
 
 def _both(address: str) -> tuple[str, ...]:

@@ -22,17 +22,18 @@ from aqmlab import vary as variation
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.labels import condition_text
 from aqmlab.layers import Layer
+from aqmlab.names import Names
 from aqmlab.resolve import Resolved, resolve, rtt_base_ms
 from aqmlab.scenario import Scenario, build
 from aqmlab.sources import (
     builtin_names,
     builtin_text,
     builtins,
-    file_text,
     find,
     read_builtin,
     read_file,
 )
+from aqmlab.texts import file_text
 
 __all__ = [
     "TOLERANCES_MS",
@@ -51,6 +52,9 @@ __all__ = [
 ]
 
 Source = str | Path | Scenario
+
+MOST_RESOLVED = 1_000_000
+"""The most applications of all combinations together: the memory of a plan is theirs."""
 
 TOLERANCES_MS: dict[str, float] = {
     "voip": 150.0,
@@ -202,12 +206,12 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
     if "engine" in plan.conditions:
         raise ScenarioError("--engine", "the scenario has a condition `engine` of its own")
     trials = []
-    taken: set[str] = set()
+    taken = Names()
     # The engines of one condition stand side by side, each with all its seeds.
     for _, group in itertools.groupby(plan.trials, key=lambda one: one.conditions):
         for name, one in itertools.product(names, list(group)):
             conditions = {**one.conditions, "engine": name}
-            own_id = _free_id(variation.trial_id(conditions, one.seed), taken)
+            own_id = taken.free(_file_name(variation.trial_id(conditions, one.seed)))
             trials.append(Trial(own_id, conditions, one.seed, one.spec, name))
     return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
 
@@ -324,16 +328,22 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
             for address, _ in step.changes:
                 place = layer.where(("vary", loop.name)).partition(": ")[0]
                 _refuse_unknown_app(layer, address, place)
+    seeds = seed_numbers.numbers(scenario.seeds)
+    try:
+        count = variation.combinations(loops, len(seeds), len(names))
+    except BadValueError as problem:
+        raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
     trials: list[Trial] = []
     warnings: dict[str, None] = {}
-    taken: set[str] = set()
+    taken = Names()
     # Without its loops, which would be copied with each change of each of their points.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
     for point in variation.points(loops):
         resolved = _resolve_point(bare, point, fixed, names)
+        _refuse_too_much(len(resolved.spec["apps"]), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
-        for seed in seed_numbers.numbers(scenario.seeds):
-            own_id = _free_id(variation.trial_id(point.conditions, seed), taken)
+        for seed in seeds:
+            own_id = taken.free(_file_name(variation.trial_id(point.conditions, seed)))
             trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
     return Plan(
         name=name,
@@ -348,6 +358,17 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
         notes=scenario.report.notes,
         scenario=scenario.to_dict(),
     )
+
+
+def _refuse_too_much(apps: int, count: int, where: str) -> None:
+    """Bounds the memory of a plan, which holds every application of every combination."""
+    if apps * count > MOST_RESOLVED:
+        raise ScenarioError(
+            where,
+            f"{count} combinations of {apps} applications are {apps * count} applications,"
+            f" {MOST_RESOLVED} at most",
+            "vary less, or have fewer applications",
+        )
 
 
 def _check_whole(layer: Layer) -> Scenario:
@@ -385,15 +406,11 @@ def _resolve_point(
     return resolved
 
 
-def _free_id(wanted: str, taken: set[str]) -> str:
-    """`wanted`, cut to what file systems take, and unlike any other."""
-    if len(wanted) > 180:
-        wanted = f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
-    own, number = wanted, 2
-    while own in taken:
-        own, number = f"{wanted}-{number}", number + 1
-    taken.add(own)
-    return own
+def _file_name(wanted: str) -> str:
+    """`wanted`, cut to what file systems take."""
+    if len(wanted) <= 180:
+        return wanted
+    return f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
 
 
 def _tolerances(trials: list[Trial], scenario: Scenario) -> dict[str, float]:

@@ -61,8 +61,10 @@ def resolve(scenario: Scenario) -> Resolved:
         resolved.spec["links"] += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
     if path.wifi is not None:
         resolved.spec["links"] += [path.wifi.link("up", own=True), path.wifi.link("down")]
+    taken: set[str] = set()
     for name, app in scenario.apps.items():
-        _add_app(resolved, scenario, name, app)
+        _add_app(resolved, scenario, name, app, taken)
+    _warn_of_jitter(resolved, scenario)
     resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
     return resolved
 
@@ -92,17 +94,18 @@ def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
     }
 
 
-def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> None:
+def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken: set[str]) -> None:
     apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
     copies = _copies(app, scenario.defaults)
     has_lan = scenario.path.lan is not None or scenario.path.wifi is not None
     ups, downs = ([LAN_UP, UP], [DOWN, LAN_DOWN]) if has_lan else ([UP], [DOWN])
     for number, (start_ns, rtt) in enumerate(copies, start=1):
         own_name = name if len(copies) == 1 else f"{name}-{number}"
-        if any(other["name"] == own_name for other in apps):
+        if own_name in taken:
             raise ScenarioError(
                 f"apps.{name}", f"there are two applications called `{own_name}`", "rename one"
             )
+        taken.add(own_name)
         stop_ns = _stop(name, app, scenario.defaults, start_ns)
         if start_ns >= duration_ns:
             resolved.warnings.append(
@@ -122,6 +125,22 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App) -> Non
                 "home": tcp(_end(scenario, app, "home")),
                 "wan": tcp(_end(scenario, app, "wan")),
             }
+        )
+
+
+def _warn_of_jitter(resolved: Resolved, scenario: Scenario) -> None:
+    """Says which applications chance may start only when the trial is over."""
+    spec = resolved.spec
+    late = [
+        app["name"]
+        for app in spec["apps"]
+        if app["start_ns"] < spec["duration_ns"] <= app["start_ns"] + spec["start_jitter_ns"]
+    ]
+    if late:
+        others = f" and {len(late) - 1} more" if len(late) > 1 else ""
+        resolved.warnings.append(
+            f"path.start_jitter is {scenario.path.start_jitter}, so that apps.{late[0]}{others} may"
+            f" start when the trial of {scenario.duration} is over"
         )
 
 

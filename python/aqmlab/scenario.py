@@ -212,10 +212,15 @@ class App(Timing):
             raise BadMemberError(
                 "start", "a list of starts stands for the copies", "leave out `count`"
             )
-        copies = len(self.start) if isinstance(self.start, tuple) else self.count
+        copies = self.copies(self)
         if isinstance(self.rtt, tuple) and len(self.rtt) != copies:
             raise BadMemberError("rtt", f"{len(self.rtt)} round-trip times for {copies} copies")
         return self
+
+    def copies(self, defaults: Timing) -> int:
+        """How many there are of this application; a list of starts stands for as many."""
+        start = self.start if self.start is not None else defaults.start
+        return len(start) if isinstance(start, tuple) else self.count
 
     @model_serializer
     def _write(self) -> dict[str, Any]:
@@ -320,6 +325,10 @@ class Scenario(Value):
             raise BadMemberError(
                 "apps", "no application is given", "add a table such as [apps.upload]"
             )
+        copies = sum(app.copies(self.defaults) for app in self.apps.values())
+        if copies > layers.MOST_APPS:
+            problem = f"{copies} applications are too many, {layers.MOST_APPS} at most"
+            raise BadMemberError("apps", problem, "each copy counts")
         for name in self.apps:
             # A name stands in figures, tables and messages; SVG takes no control characters.
             if not name.isprintable() or not 0 < len(name) <= 100:

@@ -5,6 +5,7 @@ A number is how many, counted from 1; "3-7" and "1,4,9" and lists say which.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -25,7 +26,8 @@ def numbers(value: Any) -> tuple[int, ...]:
     if isinstance(value, int) and not isinstance(value, bool):
         seeds = tuple(range(1, value + 1)) if value <= _MOST else (-1,)
     elif isinstance(value, str):
-        seeds = tuple(seed for part in value.split(",") for seed in _part(part, value))
+        written = (seed for part in value.split(",") for seed in _part(part, value))
+        seeds = tuple(itertools.islice(written, _MOST + 1))
     elif isinstance(value, (list, tuple)) and all(type(seed) is int for seed in value):
         seeds = tuple(value)
     else:

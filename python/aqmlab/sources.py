@@ -9,6 +9,7 @@ from typing import Any
 from aqmlab import layers
 from aqmlab.errors import ScenarioError, shown, suggestion
 from aqmlab.layers import Layer
+from aqmlab.texts import file_text
 
 _MOST_ANCESTORS = 10
 
@@ -39,17 +40,6 @@ def read_builtin(name: str) -> Layer:
 def read_file(path: Path) -> Layer:
     """The layer of a scenario file, with what it extends."""
     return _read(file_text(path), path.name, path.parent, 0)
-
-
-def file_text(path: Path) -> str:
-    """The text of a file that a user named; raises `ScenarioError` if it cannot be read."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")  # some editors put a mark in front
-    except UnicodeDecodeError:
-        raise ScenarioError(str(path), "this is not text in UTF-8") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ScenarioError(str(path), f"cannot be read: {reason.lower()}") from None
 
 
 def find(source: str | Path) -> tuple[Layer, str, str]:

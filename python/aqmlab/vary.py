@@ -16,18 +16,22 @@ may have a `label`.
 from __future__ import annotations
 
 import itertools
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from aqmlab import layers
-from aqmlab.errors import BadMemberError, BadValueError, ScenarioError, shown, suggestion
+from aqmlab.errors import BadMemberError, BadValueError, shown, suggestion
 
 Condition = str | int | float
 """A varied value as people write it."""
 
-_MOST_TRIALS = 1_000_000
+MOST_TRIALS = 1_000_000
+_MOST_COMBINATIONS = 100_000  # each is resolved before the first trial runs
+_MOST_CHANGES = 1_000
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,9 @@ def loops(vary: Mapping[str, Any]) -> tuple[Loop, ...]:
         except BadValueError as problem:
             raise BadMemberError(("vary", name), problem.problem, problem.hint) from None
     names = [name for loop in result for name, _ in loop.steps[0].conditions]
-    twice = {name for name in names if names.count(name) > 1}
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
-        raise BadMemberError("vary", f"`{sorted(twice)[0]}` is varied by two loops")
+        raise BadMemberError("vary", f"`{shown(twice[0])}` is varied by two loops")
     return tuple(result)
 
 
@@ -91,6 +95,8 @@ def _linked(name: str, step: Mapping[str, Any]) -> Step:
     changes = layers.step_changes(step)
     if not changes and "label" not in step:
         raise BadValueError("a step sets nothing", 'write { label = "A", path.rtt = "20 ms" }')
+    if len(changes) > _MOST_CHANGES:
+        raise BadValueError(f"a step sets {len(changes)} values, {_MOST_CHANGES} at most")
     if "label" in step:
         return Step(((name, str(step["label"])),), tuple(changes.items()))
     labels = ((short_name(address), label(value)) for address, value in changes.items())
@@ -121,8 +127,9 @@ def label(value: Any) -> Condition:
 def label_all(values: list[Any] | tuple[Any, ...]) -> list[Condition]:
     """Labels for a list of values; those that would be alike are told apart by parameters."""
     labels = [label(value) for value in values]
+    counts = Counter(labels)
     return [
-        own if labels.count(own) == 1 else _full_label(value)
+        own if counts[own] == 1 else _full_label(value)
         for own, value in zip(labels, values, strict=True)
     ]
 
@@ -142,18 +149,29 @@ class Point:
     changes: tuple[tuple[str, Any], ...]
 
 
-def points(all_loops: tuple[Loop, ...], where: str = "vary") -> Iterator[Point]:
+def points(all_loops: tuple[Loop, ...]) -> Iterator[Point]:
     """Every combination; the last loop turns fastest."""
-    total = 1
-    for loop in all_loops:
-        total *= len(loop.steps)
-    if total > _MOST_TRIALS:
-        raise ScenarioError(where, f"{total} combinations are more than {_MOST_TRIALS}")
     for steps in itertools.product(*(loop.steps for loop in all_loops)):
         yield Point(
             {name: value for step in steps for name, value in step.conditions},
             tuple(change for step in steps for change in step.changes),
         )
+
+
+def combinations(all_loops: tuple[Loop, ...], seeds: int, engines: int) -> int:
+    """How many points there are; raises `BadValueError` if they or their trials are too many."""
+    turns = [len(loop.steps) for loop in all_loops]
+    count = math.prod(turns)
+    product = " × ".join(map(str, turns))
+    hint = "vary less, or leave out seeds"
+    if count * seeds * engines > MOST_TRIALS:
+        product += f" × {seeds} seeds" + f" × {engines} engines" * (engines > 1)
+        trials = count * seeds * engines
+        raise BadValueError(f"{product} are {trials} trials, {MOST_TRIALS} at most", hint)
+    if count > _MOST_COMBINATIONS:
+        problem = f"{product} are {count} combinations, {_MOST_COMBINATIONS} at most"
+        raise BadValueError(problem, "vary less; seeds do not count")
+    return count
 
 
 def trial_id(conditions: Mapping[str, Condition], seed: int) -> str:

@@ -41,6 +41,12 @@ UNIT = "\n\nhint: write a number and a unit, such as"
 TOO = "\n\nhint: write the unit, too:"
 
 
+def test_a_hint_names_each_key_once(refusal):
+    hint = refusal(HOME + "zzzzz = 1\n").partition("hint: ")[2]
+    names = hint.removeprefix("there are ").split(", ")
+    assert "duration" in names and len(names) == len(set(names))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -250,7 +256,7 @@ TOO = "\n\nhint: write the unit, too:"
         ),
         (
             HOME.replace("[apps.up]", '[apps."a\\nb"]'),
-            "home.toml:5: apps.a\nb: a name is one line of at most 100 characters",
+            "home.toml:5: apps.a?b: a name is one line of at most 100 characters",
         ),
         (
             HOME.replace("[apps.up]", '[apps.""]'),

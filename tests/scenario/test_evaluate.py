@@ -125,6 +125,72 @@ def test_what_ends_the_reading(text, message):
     assert str(caught.value) == message
 
 
+MUCH = "x = 'a' * 99000\n"
+MANY = "x = range(99999)\n"
+NESTED = "a = (1,)\n" + "a = (a, a)\n" * 70
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MUCH + "y = [x + str(i) for i in range(60000)]",
+        MUCH + "y = []\nfor i in range(90000): y.append(x * 1 + 'b')",
+        MUCH + "y = {}\nfor i in range(60000): y.update({i: 'a' * 90000 + str(i)})",
+        MUCH + "y = [list(x) for i in range(60000)]",
+        MUCH + "y = [x.replace('a', 'b') for i in range(60000)]",
+        MUCH + "y = ''\nfor i in range(60000):\n  y = ''\n  y += x",
+        "y = [('%999d' * 90) % ((1,) * 90) for i in range(30000)]",
+        MANY + "y = [enumerate(x) for i in range(60000)]",
+        MANY + "y = [x[1:] for i in range(60000)]",
+        MANY + f"y = zip({', '.join('x' * 200)})",
+        MANY + "y = [-1 in x for i in range(60000)]",
+        MANY + "y = [sum(x) for i in range(60000)]",
+        MANY + "y = [x.count(i) for i in range(60000)]",
+        MANY + "for i in range(60000): x.insert(0, x.pop())",
+        MUCH + "y = ','.join([x] * 30000)",
+        MUCH + "z = x[1:] + 'a'\ny = z in [x] * 90000",
+    ],
+)
+def test_all_that_is_made_and_looked_through_together_is_bounded(text):
+    with pytest.raises(ScenarioError, match=r"c\.py:\d: more than 100 MB to read this config"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MUCH + f"y = f'{'{x}' * 9000}'",
+        MUCH + "y = ('{0}' * 30000).format(x)",
+        MUCH + "y = ('%s' * 30000) % ((x,) * 30000)",
+        NESTED + "b = {}\nb[a] = 1\ny = b",
+        NESTED + "y = {}[a]",
+        NESTED + "y = a in {}",
+        NESTED + "y = dict([(a, 1)])",
+        NESTED + "y = {}.get(a)",
+        NESTED + "y = [1].index(a)",
+        NESTED + "y = {a: 1}",
+        NESTED + "y = execfile(a)",
+        MANY + "y = {tuple(x): 1}",
+        "y = int('9' * 99999)",
+    ],
+)
+def test_what_would_take_for_ever_is_passed_over(text):
+    evaluator = read(text)
+    assert evaluator.names.get("y", {}) == {}
+    assert len(evaluator.warnings) == 1 and len(evaluator.warnings[0]) < 200
+
+
+def test_nothing_is_rounded_for_ever():
+    evaluator = read("x = round(5, -1000000000)\ny = round(2.5, 1000000000)\nz = round(1.25, 1)")
+    assert [evaluator.names[name] for name in "xyz"] == [0, 2.5, 1.2]
+
+
+def test_the_formats_of_configs_are_read():
+    evaluator = read("x = '%s_%-5d|%.3f%%' % ('a' * 500, 7, 1.0)\ny = '{:>5}{a}'.format(1, a='b')")
+    assert evaluator.names["x"] == "a" * 500 + "_7    |1.000%"
+    assert evaluator.names["y"] == "    1b"
+
+
 def test_null_bytes_are_refused():
     with pytest.raises(ScenarioError, match="null bytes"):
         read("x = 1\0")
@@ -170,10 +236,10 @@ def test_lists_that_hold_themselves_are_harmless():
     assert len(evaluator.names["f"]) == 4
 
 
-NAMES = st.sampled_from(["a", "b", "TPCONF_x", "str", "env", "now", "range"])
+NAMES = st.sampled_from(["a", "b", "TPCONF_x", "str", "env", "now", "range", "round", "dict"])
 EXPRESSIONS = st.recursive(
     st.one_of(
-        st.integers(-(10**6), 10**6).map(repr),
+        st.integers(-(10**18), 10**18).map(repr),
         st.text(max_size=8).map(repr),
         NAMES,
         st.sampled_from(["[]", "{}", "()", "True", "None", "1.5", "__import__('os')"]),
@@ -192,7 +258,9 @@ EXPRESSIONS = st.recursive(
         ),
         st.tuples(
             inner,
-            st.sampled_from(["append", "join", "format", "strip", "keys", "pop", "zfill"]),
+            st.sampled_from(
+                ["append", "extend", "join", "format", "index", "keys", "pop", "update", "zfill"]
+            ),
             inner,
         ).map(lambda parts: f"({parts[0]}).{parts[1]}({parts[2]})"),
         inner.map(lambda part: f"[a for a in {part}]"),

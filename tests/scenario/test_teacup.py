@@ -533,3 +533,60 @@ def test_what_cannot_be_a_parameter_is_refused(tmp_path, text):
     (tmp_path / "freebsd_router.py").write_text(config)
     with pytest.raises(ScenarioError, match="TPCONF_vary_parameters: unknown parameter"):
         teacup.load(tmp_path / "freebsd_router.py", [], [])
+
+
+# --- Bounds ----------------------------------------------------------------------------------
+
+DOUBLED = "a = [1]\n" + "a = [a, a]\n" * 100
+
+
+def appended(text, **changes):
+    """The plan for SMALL with something at its end."""
+    return small(text=SMALL + text, **changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (DOUBLED + "TPCONF_traffic_gens = a", "TPCONF_traffic_gens: with what is before it, this"),
+        (DOUBLED + "TPCONF_test_id = a", "TPCONF_test_id: with what is before it, this holds more"),
+        ("a = [1]\na.append(a)\nTPCONF_router = a", "TPCONF_router: with what is before it"),
+        ("a = 1\nfor i in range(200): a = [a]\nTPCONF_aqms = a", "or is nested too deeply"),
+        (
+            "TPCONF_traffic_gens = [('0.0', str(i), \"start_ping, client='a', dest='b'\")"
+            " for i in range(3000)]",
+            "TPCONF_traffic_gens: 3000 entries are too many, 2000 at most",
+        ),
+        (
+            "TPCONF_parameter_list = {'a': (['V_a'], ['a'], range(1000), {}),"
+            " 'b': (['V_b'], ['b'], range(1000), {})}\nTPCONF_vary_parameters = ['a', 'b']",
+            "TPCONF_vary_parameters: 1000000 experiments are too many, 100000 at most",
+        ),
+    ],
+)
+def test_experiments_without_end_are_refused(text, message):
+    with pytest.raises(ScenarioError) as caught:
+        appended(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["[1]", "{}", "('a', [1])"])
+def test_a_host_that_is_no_text_is_called_as_it_is_written(host):
+    plan = appended(f"TPCONF_host_os = 'Linux'\nTPCONF_hosts = TPCONF_router = [{host}]")
+    assert plan.trials
+
+
+def test_lists_that_share_lists_stay_out_of_the_manifest():
+    shared = "b = [0] * 900\n" + "b = [b] * 900\n" * 3 + "c = b[:0]\n"
+    kept = appended(shared).scenario["teacup"]
+    assert "b" not in kept and kept["c"] == []
+
+
+def test_what_starts_when_the_run_is_over_is_said():
+    gens = [
+        ("0", "1", "start_ping, client='a', dest='b', duration=9"),
+        ("20", "2", "start_httperf, client='a', server='b'"),
+    ]
+    plan = appended(f"TPCONF_traffic_gens = {gens}", duration="5 s")
+    assert "c.py: starts when the run is over, at 5 s: web-2" in plan.warnings
+    assert "c.py: cut at the end of the run, 5 s: ping-1" in plan.warnings

@@ -132,6 +132,16 @@ def test_short_runs_warn_about_what_they_cut(home):
     )
 
 
+def test_a_start_that_chance_may_lay_behind_the_end_is_said(home):
+    assert home(sets=["path.start_jitter=1 min"], duration="10 s").warnings == (
+        "path.start_jitter is 60 s, so that apps.up may start when the trial of 10 s is over",
+    )
+    loaded = home(sets=["apps.up.count=3", "apps.up.stagger=4950 ms"], duration="9.95 s")
+    assert loaded.warnings == (
+        "path.start_jitter is 50 ms, so that apps.up-3 may start when the trial of 9.95 s is over",
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "numbers", "spelled"),
     [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.errors import suggestion
 from aqmlab.failures import RequestError
-from aqmlab.sources import file_text
+from aqmlab.texts import file_text
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Claim

@@ -21,12 +21,14 @@ from pydantic import ValidationError
 from aqmlab import resolve, scenario, structure, units, values
 from aqmlab import seeds as seed_numbers
 from aqmlab.errors import BadValueError, ScenarioError, shown
-from aqmlab.plan import Plan, Trial, file_text, split_values, tolerances
+from aqmlab.plan import MOST_RESOLVED, Plan, Trial, split_values, tolerances
 from aqmlab.teacup import experiments, hosts, network, traffic
 from aqmlab.teacup.evaluate import Evaluator
 from aqmlab.teacup.functions import SCALARS, UnreadError
+from aqmlab.teacup.sizes import MOST_SAID, said
 from aqmlab.teacup.syntax import expression
 from aqmlab.teacup.vocabulary import Arguments, Config
+from aqmlab.texts import file_text
 
 HOST_JITTER_NS = 50_000
 """The largest delay that a host adds to a packet: interrupts and scheduling; our choice."""
@@ -34,6 +36,7 @@ HOST_JITTER_NS = 50_000
 START_JITTER_NS = 50_000_000
 """The largest delay of a generator's start: TEACUP starts them over ssh; our choice."""
 
+_MOST_LISTED = 20
 _OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
 
 
@@ -77,12 +80,18 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
     own_hosts = hosts.read(config)
     trials: list[Trial] = []
     left_out: dict[str, int] = {}
+    resolved = 0
     for experiment in experiments.experiments(config, asked.variables, asked.vary, asked.seeds):
+        resolved += len(config.rows("traffic_gens"))
+        if resolved > MOST_RESOLVED:
+            problem = f"more than {MOST_RESOLVED} traffic generators in all experiments"
+            raise ScenarioError(config.where("traffic_gens"), problem, "vary less")
         try:
             spec = _spec(config, own_hosts, experiment, asked)
         except hosts.NotModelledError as missing:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             continue
+        resolved += len(spec["apps"]) + len(spec["links"])
         trials.append(Trial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
         config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
@@ -97,17 +106,25 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
         conditions=tuple(trials[0].conditions),
         warnings=tuple(config.warnings),
         tolerances=tolerances(trials),
-        scenario={
-            "teacup": {
-                name: value for name, value in sorted(config.names.items()) if _is_plain(value)
-            },
-            "sets": dict(asked.said),
-        },
+        scenario={"teacup": _kept(config), "sets": dict(asked.said)},
     )
 
 
 def _title(config: Config) -> str:
     return f"TEACUP {config.source.removesuffix('.py')}"
+
+
+def _kept(config: Config) -> dict[str, Any]:
+    """What the manifest keeps of a config: its plain names, as far as there is room."""
+    table, left = {}, MOST_SAID
+    for name, value in sorted(config.names.items()):
+        try:
+            left -= said(value, left)
+        except ValueError:
+            continue
+        if _is_plain(value):
+            table[name] = value
+    return table
 
 
 def _is_plain(value: Any, depth: int = 5) -> bool:
@@ -218,6 +235,7 @@ def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Confi
     for name, value in asked.names.items():
         evaluator.names.setdefault(name, value)
     config = Config(source, evaluator.names, evaluator.lines, list(evaluator.warnings))
+    _refuse_endless(config)
     if any(name.startswith("env") for name in evaluator.names):
         config.warn(f"{source}: no meaning here: env (the accounts of the testbed's machines)")
     if evaluator.asked_for_date:
@@ -226,6 +244,21 @@ def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Confi
             f"command always makes the same names"
         )
     return config
+
+
+def _refuse_endless(config: Config) -> None:
+    """What follows writes values out, also where lists hold the same lists again and again."""
+    left = MOST_SAID
+    for name, value in config.names.items():
+        if name.startswith("TPCONF_"):
+            try:
+                left -= said(value, left)
+            except ValueError:
+                place = config.where(name.removeprefix("TPCONF_"))
+                problem = f"with what is before it, this holds more than {MOST_SAID} members and"
+                raise ScenarioError(
+                    place, f"{problem} characters, or is nested too deeply"
+                ) from None
 
 
 def _spec(
@@ -238,10 +271,17 @@ def _spec(
     if not apps:
         raise ScenarioError(config.where("traffic_gens"), "no traffic is left")
     duration_ns = asked.duration_ns or _length(config, variables, found)
-    late = [name for name, end_ns in found.ends_ns.items() if end_ns > duration_ns]
+    length = units.show_duration(duration_ns)
+    never = dict.fromkeys(app["name"] for app in apps if app["start_ns"] >= duration_ns)
+    if never:
+        config.warn(
+            f"{config.source}: starts when the run is over, at {length}: {_listed(list(never))}"
+        )
+    late = [
+        name for name, end_ns in found.ends_ns.items() if end_ns > duration_ns and name not in never
+    ]
     if late:
-        length = units.show_duration(duration_ns)
-        config.warn(f"{config.source}: cut at the end of the run, {length}: {', '.join(late)}")
+        config.warn(f"{config.source}: cut at the end of the run, {length}: {_listed(late)}")
     for app in apps:
         if app["stop_ns"] is not None and app["stop_ns"] >= duration_ns:
             app["stop_ns"] = None
@@ -255,6 +295,11 @@ def _spec(
     }
     _refuse_impossible(config, found, spec)
     return spec
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
 
 
 def _refuse_impossible(config: Config, found: traffic.Traffic, spec: Mapping[str, Any]) -> None:

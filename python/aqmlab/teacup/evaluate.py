@@ -2,9 +2,9 @@
 
 The text is parsed into Python's syntax tree, and this module walks the tree over plain values:
 numbers, text, lists, tuples, dictionaries. There is no import, no attribute of any object, no
-call but those listed here, so a config cannot do anything; and size, nesting and number of
-steps are bounded, so it cannot take for ever either. A statement that is not understood is
-reported with its line and passed over.
+call but those listed here, so a config cannot do anything; and size, nesting, number of steps
+and all that is made are bounded, so it cannot take for ever either, nor all memory. A statement
+that is not understood is reported with its line and passed over.
 
 Source: the statements used by the configs in the TEACUP v1.0 and v1.1 trees. Python 2 is
 read as such: `print` and `execfile` are known, and `/` between whole numbers rounds down.
@@ -25,6 +25,7 @@ from aqmlab.teacup.functions import (
     METHODS,
     MOST_ITEMS,
     SCALARS,
+    SEARCHING,
     Moment,
     Opaque,
     Row,
@@ -34,15 +35,17 @@ from aqmlab.teacup.functions import (
     compare,
     format_text,
     iterate,
+    kept,
     percent_text,
     product,
     refuse_large,
     signed,
     truth_of,
 )
+from aqmlab.teacup.sizes import MOST_MADE, made, seen
 from aqmlab.teacup.syntax import MOST_NESTING, from_python_2, mended, refuse_deep_nesting
+from aqmlab.texts import MOST_BYTES, file_text
 
-MOST_BYTES = 1_000_000
 MOST_STEPS = 200_000
 MOST_INCLUDES = 20
 
@@ -59,6 +62,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
+_MAKING = (ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call, ast.ListComp, ast.GeneratorExp,
+           ast.DictComp, ast.JoinedStr)  # fmt: skip
+"""The expressions that make something; the others only name what is there."""
+
+
 class Evaluator:
     """The names that a config binds, and what was passed over while reading it.
 
@@ -71,7 +79,7 @@ class Evaluator:
         self.lines: dict[str, str] = {}
         self.warnings: list[str] = []
         self.asked_for_date: str | None = None
-        self.steps = self.depth = self.includes = 0
+        self.steps = self.depth = self.includes = self.made = 0
         self.line = 1
 
     # --- Files and statements ----------------------------------------------------------------
@@ -123,6 +131,18 @@ class Evaluator:
                 f"{self.source}:{self.line}", f"more than {MOST_STEPS} steps to read this config"
             )
 
+    def _charge(self, number: int) -> None:
+        """Counts what is made and what is looked through, in about bytes."""
+        self.made += number
+        if self.made > MOST_MADE:
+            problem = f"more than {MOST_MADE // 1_000_000} MB to read this config"
+            raise ScenarioError(f"{self.source}:{self.line}", problem)
+
+    def _members(self, value: Any) -> list[Any]:
+        members = iterate(value)
+        self._charge(seen(members))
+        return members
+
     def _execute(self, statement: ast.stmt) -> None:
         match statement:
             case ast.Assign(targets=targets, value=value):
@@ -131,7 +151,7 @@ class Evaluator:
                     self._assign(target, result)
             case ast.AugAssign(target=target, op=op, value=value):
                 old = self.value(_load(target))
-                self._assign(target, self._binary(op, old, self.value(value)))
+                self._assign(target, self._new(self._binary(op, old, self.value(value))))
             case ast.Expr(value=value):
                 self._expression(value)
             case ast.Import() | ast.ImportFrom():
@@ -140,7 +160,7 @@ class Evaluator:
                 for inner in body if truth_of(self.value(test)) else orelse:
                     self._run(inner)
             case ast.For(target=target, iter=items, body=body, orelse=[]):
-                for item in iterate(self.value(items)):
+                for item in self._members(self.value(items)):
                     self._assign(target, item)
                     for inner in body:
                         self._run(inner)
@@ -179,10 +199,11 @@ class Evaluator:
             )
         outer, self.source = (self.source, self.line), path.name
         try:
-            text = path.read_bytes().decode("utf-8")
-        except (OSError, UnicodeDecodeError):
+            text = file_text(path)
+        except ScenarioError as error:
             self.source = outer[0]
-            raise UnreadError(f"passed over: `{shown(name)}` cannot be read") from None
+            problem = f"passed over: `{shown(name)}` cannot be read: {error.problem}"
+            raise UnreadError(problem) from None
         self.read(text)
         self.source, self.line = outer
 
@@ -201,7 +222,7 @@ class Evaluator:
                 self.names[name] = self.overrides.get(name, value)
                 self.lines[name] = f"{self.source}:{target.lineno}"
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                values = list(iterate(value))
+                values = self._members(value)
                 if len(values) != len(parts):
                     raise UnreadError("passed over: the two sides are of different length")
                 for part, one in zip(parts, values, strict=True):
@@ -210,7 +231,8 @@ class Evaluator:
                 container = self.value(owner)
                 if not isinstance(container, (list, dict)):
                     raise UnreadError("passed over: this cannot be assigned to")
-                container[self.value(key)] = value
+                place = self.value(key)
+                container[as_key(place) if isinstance(container, dict) else place] = value
                 refuse_large(container)
             case ast.Attribute(value=owner) if isinstance(self.value(owner), Opaque):
                 pass  # Fabric's env.user and the like
@@ -229,8 +251,11 @@ class Evaluator:
             result = self._value(node)
         finally:
             self.depth -= 1
-        refuse_large(result)
-        return result
+        return self._new(result) if isinstance(node, _MAKING) else kept(result)
+
+    def _new(self, value: Any) -> Any:
+        self._charge(made(value))  # also if it is refused: it was made
+        return kept(value)
 
     def _value(self, node: ast.expr) -> Any:
         match node:
@@ -273,7 +298,7 @@ class Evaluator:
                 turns = self._generate(generators)
                 return {as_key(self.value(key)): self.value(value) for _ in turns}
             case ast.JoinedStr(values=parts):
-                return "".join(self._formatted(part) for part in parts)
+                return self._joined(parts)
         raise UnreadError(f"passed over: `{_kind_of(node)}` is not read")
 
     def _binary(self, op: ast.operator, left: Any, right: Any) -> Any:
@@ -309,6 +334,7 @@ class Evaluator:
         left = self.value(node.left)
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node)
+            self._charge(seen(left) + seen(right))
             if not compare(op, left, right):
                 return False
             left = right
@@ -319,10 +345,11 @@ class Evaluator:
             if not isinstance(owner, (list, tuple, str)):
                 raise UnreadError("passed over: this has no slices")
             ends = (key.lower, key.upper, key.step)
-            return owner[slice(*(self.value(end) if end else None for end in ends))]
+            return self._new(owner[slice(*(self.value(end) if end else None for end in ends))])
         if not isinstance(owner, (list, tuple, str, dict)):
             raise UnreadError("passed over: this has no members")
-        return owner[self.value(key)]
+        place = self.value(key)
+        return owner[as_key(place) if isinstance(owner, dict) else place]
 
     def _attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, Opaque) and not name.startswith("_"):
@@ -331,7 +358,7 @@ class Evaluator:
 
     def _generate(self, generators: list[ast.comprehension]) -> Iterator[None]:
         first, rest = generators[0], generators[1:]
-        for item in iterate(self.value(first.iter)):
+        for item in self._members(self.value(first.iter)):
             self._step()
             self._assign(first.target, item)
             if all(truth_of(self.value(test)) for test in first.ifs):
@@ -339,6 +366,15 @@ class Evaluator:
                     yield from self._generate(rest)
                 else:
                     yield
+
+    def _joined(self, parts: list[ast.expr]) -> str:
+        texts, length = [], 0
+        for part in parts:
+            texts.append(self._formatted(part))
+            length += len(texts[-1])
+            if length > MOST_ITEMS:
+                raise UnreadError("passed over: too long")
+        return "".join(texts)
 
     def _formatted(self, part: ast.expr) -> str:
         if isinstance(part, ast.Constant):
@@ -353,13 +389,14 @@ class Evaluator:
         if any(isinstance(part, ast.Starred) for part in node.args):
             raise UnreadError("passed over: `*` in a call is not read")
         named = {word.arg: self.value(word.value) for word in node.keywords if word.arg}
+        self._charge(sum(map(seen, named.values())))
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value)
-            values = [self.value(part) for part in node.args]
+            values = self._given(node.args)
             return self._method(owner, node.func.attr, values, named)
         if isinstance(node.func, ast.Name) and node.func.id == "map":
             return self._map(node)
-        values = [self.value(part) for part in node.args]
+        values = self._given(node.args)
         if isinstance(node.func, ast.Name):
             name = node.func.id
             if name in FUNCTIONS and name not in self.names and not named:
@@ -367,12 +404,18 @@ class Evaluator:
             raise UnreadError(f"passed over: `{shown(name)}()` is not called")
         raise UnreadError("passed over: this is not called")
 
+    def _given(self, parts: list[ast.expr]) -> list[Any]:
+        """The arguments of a call, which is taken to look through them."""
+        values = [self.value(part) for part in parts]
+        self._charge(sum(map(seen, values)))
+        return values
+
     def _map(self, node: ast.Call) -> list[Any]:
         """`map` with one of the conversions that a config may call."""
         if len(node.args) == 2 and isinstance(node.args[0], ast.Name):
             convert = FUNCTIONS.get(node.args[0].id) if node.args[0].id in _CONVERSIONS else None
             if convert is not None:
-                return [convert(value) for value in iterate(self.value(node.args[1]))]
+                return [convert(value) for value in iterate(*self._given(node.args[1:]))]
         raise UnreadError("passed over: this use of `map` is not read")
 
     def _method(self, owner: Any, name: str, values: list[Any], named: dict[str, Any]) -> Any:
@@ -380,8 +423,10 @@ class Evaluator:
             return self._stub(owner, name, values)
         if isinstance(owner, str) and name == "format":
             return format_text(owner, values, named)
+        size = len(owner) if isinstance(owner, (str, list, dict)) else 0
         for kind, methods in METHODS.items():
             if isinstance(owner, kind) and name in methods and not named:
+                self._charge(seen(owner) if name in SEARCHING else size)
                 return methods[name](owner, *values)
         raise UnreadError(f"passed over: `.{shown(name)}()` is not called")
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.errors import ScenarioError, shown
+from aqmlab.names import Names
 from aqmlab.teacup.functions import SCALARS
 from aqmlab.teacup.vocabulary import Config
 
-_MOST = 1_000_000
+_MOST = 100_000
 RUNS = "V_runs"
 """The variable that counts repetitions; here each is a seed."""
 
@@ -58,10 +59,11 @@ def experiments(
     for loop in loops:
         total *= len(loop.values)
     if total > _MOST:
-        raise ScenarioError(config.where("vary_parameters"), f"{total} experiments are too many")
+        problem = f"{total} experiments are too many, {_MOST} at most"
+        raise ScenarioError(config.where("vary_parameters"), problem)
     defaults = {str(name): value for name, value in config.table("variable_defaults").items()}
     prefix = _safe(str(config.get("test_id", "exp_20000101-000000")))
-    taken: set[str] = set()
+    taken = Names()
     for picks in itertools.product(*(loop.values for loop in loops)):
         yield _experiment(prefix, loops, picks, defaults, sets, taken)
 
@@ -72,7 +74,7 @@ def _experiment(
     picks: tuple[tuple[Any, ...], ...],
     defaults: Mapping[str, Any],
     sets: Mapping[str, Any],
-    taken: set[str],
+    taken: Names,
 ) -> Experiment:
     variables = dict(defaults)
     conditions: dict[str, str | int | float] = {}
@@ -87,12 +89,7 @@ def _experiment(
             else:
                 conditions[short] = value if isinstance(value, (int, float)) else str(value)
     variables.update(sets)
-    base, number = own_id[:200], 2
-    own_id = base
-    while own_id in taken:
-        own_id, number = f"{base}-{number}", number + 1
-    taken.add(own_id)
-    return Experiment(own_id, variables, conditions, seed)
+    return Experiment(taken.free(own_id[:200]), variables, conditions, seed)
 
 
 def _seed(run: Any, loop: Varied) -> int:

@@ -1,7 +1,8 @@
 """The values, functions and methods that the reader of configs knows.
 
-Everything here is bounded: no text, list or number grows beyond a limit, and only numbers and
-text are written into text, since the text of nested lists can be endless.
+Everything here is bounded, and what would become too long is refused before it is made: no text,
+list or number grows beyond a limit, and only numbers and text are written into text, since the text
+of nested lists can be endless.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 MOST_ITEMS = 100_000
+_MOST_PARTS = 100
 
 
 class Row(tuple[Any, ...]):
@@ -57,6 +59,12 @@ def refuse_large(value: Any) -> None:
         raise UnreadError("passed over: too large a number")
 
 
+def kept(value: Any) -> Any:
+    """`value`, unless it is too large."""
+    refuse_large(value)
+    return value
+
+
 def iterate(value: Any) -> list[Any]:
     """The members of a list, a text or a table."""
     if isinstance(value, (list, tuple, str, dict)):
@@ -68,7 +76,9 @@ def as_key(value: Any) -> Any:
     """`value`, if it can be the key of a table."""
     if isinstance(value, SCALARS):
         return value
-    if isinstance(value, tuple) and all(isinstance(part, SCALARS) for part in value):
+    # To hash a tuple takes as long as to read it, and for ever if tuples hold tuples.
+    short = isinstance(value, tuple) and len(value) <= _MOST_PARTS
+    if short and all(isinstance(part, SCALARS) for part in value):
         return value
     raise UnreadError("passed over: this cannot be a key")
 
@@ -116,6 +126,7 @@ def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
     if isinstance(op, (ast.In, ast.NotIn)):
         if isinstance(right, (list, tuple)) and not all(isinstance(one, SCALARS) for one in right):
             raise UnreadError("passed over: this comparison is not read")
+        left = as_key(left) if isinstance(right, dict) else left
         return (left in right) == isinstance(op, ast.In)
     if isinstance(op, (ast.Is, ast.IsNot)):
         return (left is right) == isinstance(op, ast.Is)
@@ -131,17 +142,34 @@ def percent_text(text: str, values: Any) -> str:
         raise UnreadError("passed over: only numbers and text are written into text")
     if re.search(r"%[^a-zA-Z%]*(?:\*|\d{4})", text):
         raise UnreadError("passed over: this format is not read")
+    widths = "".join(re.findall(r"%[^a-zA-Z%]*", text))
+    _refuse_long(len(text) + _digits(widths) + sum(len(as_text(one)) for one in given))
     return text % tuple(given)
+
+
+def _refuse_long(length: int) -> None:
+    if length > MOST_ITEMS:
+        raise UnreadError("passed over: too long")
+
+
+def _digits(text: str) -> int:
+    """The sum of the numbers in `text`: widths and precisions, which fill with blanks."""
+    return sum(map(int, re.findall(r"\d+", text)))
 
 
 def format_text(text: str, values: list[Any], named: dict[str, Any]) -> str:
     """`text.format(*values, **named)`."""
     if not all(isinstance(one, SCALARS) for one in (*values, *named.values())):
         raise UnreadError("passed over: only numbers and text are written into text")
+    texts = [as_text(one) for one in (*values, *named.values())]
+    length, longest = len(text), max(map(len, texts), default=0)
     for _, field, spec, _ in string.Formatter().parse(text):
         # A field such as `0.__class__` would reach into the value, and a width fill memory.
         if (field and not re.fullmatch(r"\w*", field)) or (spec and re.search(r"\d{4}|\{", spec)):
             raise UnreadError("passed over: this format is not read")
+        if field is not None:  # each may name the longest value
+            length += longest + _digits(spec or "")
+    _refuse_long(length)
     return text.format(*values, **named)
 
 
@@ -179,8 +207,27 @@ def _sum(values: Any) -> Any:
     return sum(one for one in _scalars(values) if isinstance(one, (int, float)))
 
 
+def _round(value: Any, digits: int = 0) -> Any:
+    # A whole number is rounded by a power of ten, which must not be endless.
+    return round(value, max(-20, min(digits, 20)))
+
+
+def _dict(value: Any = ()) -> dict[Any, Any]:
+    if isinstance(value, dict):
+        return dict(value)
+    return {as_key(key): member for key, member in iterate(value)}
+
+
+def _index(items: list[Any], value: Any) -> int:
+    if not isinstance(value, SCALARS):
+        raise UnreadError("passed over: this is not read of nested values")
+    return _scalars(items).index(value)
+
+
 def _length(value: Any) -> int:
-    return len(iterate(value))
+    if isinstance(value, (list, tuple, str, dict)):
+        return len(value)
+    raise UnreadError("passed over: this has no length")
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -192,7 +239,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "float": lambda value: float(as_text(value)),
     "list": lambda value=(): list(iterate(value)),
     "tuple": lambda value=(): Row(iterate(value)),
-    "dict": lambda value=(): dict(value) if isinstance(value, dict) else dict(iterate(value)),
+    "dict": _dict,
     "sorted": lambda value: sorted(_scalars(value)),
     "reversed": lambda value: iterate(value)[::-1],
     "enumerate": lambda value: [Row(pair) for pair in enumerate(iterate(value))],
@@ -201,10 +248,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": lambda *values: min(_scalars(values[0] if len(values) == 1 else list(values))),
     "max": lambda *values: max(_scalars(values[0] if len(values) == 1 else list(values))),
     "abs": lambda value: abs(value),
-    "round": lambda value, digits=0: round(value, min(digits, 20)),
+    "round": _round,
     "bool": lambda value=False: truth_of(value),
 }
 """The functions that a config may call."""
+
+SEARCHING = frozenset(("index", "count", "remove"))
+"""The methods that compare with what a list holds."""
 
 METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     str: {
@@ -225,7 +275,7 @@ METHODS: dict[type, dict[str, Callable[..., Any]]] = {
         "remove": lambda items, value: items.remove(value) if isinstance(value, SCALARS) else None,
         "pop": lambda items, *at: items.pop(*at[:1]),
         "reverse": lambda items: items.reverse(),
-        "index": lambda items, value: _scalars(items).index(value),
+        "index": _index,
         "count": lambda items, value: _scalars(items).count(value),
     },
     dict: {

@@ -157,7 +157,7 @@ def read(config: Config) -> Hosts:
     named: Any = config.get("host_os", {})
     if isinstance(named, str):
         everyone = [*hosts.addresses, *config.rows("router"), *config.rows("hosts")]
-        named = dict.fromkeys(everyone, named)
+        named = dict.fromkeys(map(str, everyone), named)
     if not isinstance(named, dict):
         raise ScenarioError(config.where("host_os"), f"`{shown(named)}` is not a dictionary")
     for name, system in named.items():

@@ -27,6 +27,7 @@ KEYS = frozenset((
     "source", "dest", "delay", "loss", "rate", "rtt", "queue_size", "queue_size_mult",
     "queue_disc", "queue_disc_params", "bidir", "attach_to_queue",
 ))  # fmt: skip
+_MOST_LINKS = 2_000
 _DEFAULT_RATE = 1_000_000_000
 _MS = 1_000_000
 
@@ -124,7 +125,7 @@ def build(
     specs = config.get("router_queues")
     routers = [str(router) for router in config.rows("router")]
     if isinstance(specs, dict):
-        by_router = {str(router): rows for router, rows in specs.items()}
+        by_router = {str(router): rows for router, rows in config.table("router_queues").items()}
     else:
         by_router = dict.fromkeys(routers or ["router"], specs)
         network.shared_list = len(by_router) > 1
@@ -213,6 +214,8 @@ def _links(network: Network, config: Config, queue: Queue, args: Arguments) -> d
 
 
 def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, way: str) -> int:
+    if len(network.links) >= _MOST_LINKS:
+        raise ScenarioError(args.where, f"more than {_MOST_LINKS} queues")
     linux = network.hosts.is_linux(queue.router)
     if args.text("rate", ""):
         rate_bps = args.rate("rate")

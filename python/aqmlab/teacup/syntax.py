@@ -12,6 +12,7 @@ from aqmlab.errors import ScenarioError
 
 MOST_NESTING = 80
 MOST_JOINED = 200
+_MOST_REREAD = 20_000_000  # characters: the text is parsed anew for each that is joined
 
 
 def from_python_2(text: str) -> str:
@@ -28,6 +29,7 @@ def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
     quotes that run over the end of a line. Raises `SyntaxError` if joining does not help.
     """
     joined: list[int] = []
+    most = min(MOST_JOINED, _MOST_REREAD // max(len(text), 1))
     first: SyntaxError | None = None
     while True:
         try:
@@ -36,7 +38,7 @@ def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
             first = first or error
             line, lines = error.lineno or 0, text.split("\n")
             broken = str(error.msg).startswith("unterminated string literal")
-            if not broken or not 0 < line < len(lines) or len(joined) >= MOST_JOINED:
+            if not broken or not 0 < line < len(lines) or len(joined) >= most:
                 raise first from None
             # An empty line behind keeps the numbers of those that follow.
             ends = [number for number in range(line, len(lines)) if lines[number].strip()][:1]

@@ -14,6 +14,8 @@ from typing import Any
 
 from aqmlab import catalogue
 from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.expand import MOST_APPS
+from aqmlab.names import Names
 from aqmlab.teacup import hosts as host_setup
 from aqmlab.teacup.hosts import Hosts, NotModelledError
 from aqmlab.teacup.network import Network
@@ -36,6 +38,7 @@ class Traffic:
     apps: list[dict[str, Any]] = field(default_factory=list)
     ends_ns: dict[str, int] = field(default_factory=dict)
     """When each application that has an end comes to it."""
+    names: Names = field(default_factory=Names)
     places: list[str] = field(default_factory=list)
     """Where each application is asked for."""
 
@@ -62,6 +65,8 @@ class Traffic:
         With a `duration` among its parameters it ends by itself, counted from when it really
         starts, as the tool on the testbed does.
         """
+        if len(self.apps) >= MOST_APPS:
+            raise ScenarioError(args.where, f"more than {MOST_APPS} applications")
         up = self.network.is_home(sender)
         if up == self.network.is_home(receiver):
             side = "in the home" if up else "on the internet"
@@ -73,7 +78,7 @@ class Traffic:
         home, wan = (sender, receiver) if up else (receiver, sender)
         own = {"direction": "up" if up else "down"} | dict(params)
         app: dict[str, Any] = {
-            "name": self._free_name(name),
+            "name": self.names.free(name),
             "app": {"kind": kind, "params": self._checked(args, kind, own)},
             "start_ns": start_ns,
             "stop_ns": None if "duration" in own else stop_ns,
@@ -93,13 +98,6 @@ class Traffic:
     def _tcp(self, args: Arguments, address: str) -> dict[str, Any]:
         algorithm = args.text("congestion_algo", "")
         return host_setup.tcp(self.hosts, address, self.variables, algorithm)
-
-    def _free_name(self, name: str) -> str:
-        taken = {app["name"] for app in self.apps}
-        own, number = name, 2
-        while own in taken:
-            own, number = f"{name}-{number}", number + 1
-        return own
 
     def _checked(self, args: Arguments, kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that differ from the kind's defaults; `direction` only where it is one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -41,6 +41,10 @@ _OF_VERSION_1_1 = (
     "tcpstats_logger",
 )  # fmt: skip
 
+_MOST_WARNINGS = 1_000
+_MOST_ENTRIES = 2_000
+_MOST_TEXT = 4_000
+
 VARIABLE = re.compile(r"V_[A-Za-z0-9_-]+")
 """What TEACUP takes for the name of a variable; the hyphen is part of it."""
 
@@ -67,6 +71,7 @@ class Config:
         value = self.get(name, {})
         if not isinstance(value, dict):
             raise ScenarioError(self.where(name), f"`{shown(value)}` is not a dictionary")
+        _refuse_many(value, self.where(name))
         return value
 
     def rows(self, name: str) -> list[Any]:
@@ -74,11 +79,12 @@ class Config:
         value = self.get(name, [])
         if not isinstance(value, (list, tuple)):
             raise ScenarioError(self.where(name), f"`{shown(value)}` is not a list")
+        _refuse_many(value, self.where(name))
         return list(value)
 
     def warn(self, text: str) -> None:
         """Notes something once."""
-        if text not in self.warnings:
+        if text not in self.warnings and len(self.warnings) < _MOST_WARNINGS:
             self.warnings.append(text)
 
     @property
@@ -103,6 +109,13 @@ class Config:
                 self.warn(f"{self.source}: no meaning here: {', '.join(said)} ({what})")
 
 
+def _refuse_many(entries: Sized, place: str) -> None:
+    """No testbed has as many hosts; each experiment goes through all entries."""
+    if len(entries) > _MOST_ENTRIES:
+        problem = f"{len(entries)} entries are too many, {_MOST_ENTRIES} at most"
+        raise ScenarioError(place, problem)
+
+
 def _is_row(entry: Any, length: int) -> bool:
     return isinstance(entry, (tuple, list)) and len(entry) == length
 
@@ -120,6 +133,7 @@ def entries(config: Config, name: str, rows: Any, length: int) -> list[Entry]:
     place = config.where(name)
     if not isinstance(rows, (list, tuple)):
         raise ScenarioError(place, f"`{shown(rows)}` is not a list")
+    _refuse_many(rows, place)
     result = []
     for row in rows:
         where = f"{config.source}:{row.line}" if isinstance(row, Row) and row.line else place
@@ -129,10 +143,10 @@ def entries(config: Config, name: str, rows: Any, length: int) -> list[Entry]:
     return result
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=512)
 def _call(text: str) -> ast.Call | str:
     """The syntax tree of `f(text)`, or what is wrong with `text`."""
-    if len(text) > 10_000 or re.search(r"[-+~(\[{]{30,}", text):
+    if len(text) > _MOST_TEXT or re.search(r"[-+~(\[{]{30,}", text):
         return "too long"
     try:
         tree = expression(f"f(\n{text}\n)")

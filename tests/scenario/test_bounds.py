@@ -1,0 +1,188 @@
+"""However much is asked for, it is read or refused with a message, soon and in little memory."""
+
+import os
+
+import pytest
+from aqmlab import plan, vary
+from aqmlab.errors import ScenarioError
+from aqmlab.names import Names
+from aqmlab.studies import study
+
+HOME = """\
+[path]
+rate = "12/1 Mbit/s"
+[apps.up]
+kind = "bulk"
+"""
+
+
+def refusal(path, **changes):
+    """The message with which a file is refused."""
+    with pytest.raises(ScenarioError) as caught:
+        plan.load(path, **changes)
+    return str(caught.value)
+
+
+def sparse(path):
+    """A file that is said to hold 200 GB, and takes no room."""
+    with path.open("wb") as file:
+        file.truncate(200 * 10**9)
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".py"])
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda path: path.symlink_to("/dev/zero"), "is not a regular file"),
+        (os.mkfifo, "is not a regular file"),
+        (lambda path: path.mkdir(), "cannot be read: is a directory"),
+        (sparse, "larger than 1000000 bytes"),
+        (lambda path: path.write_text("# é" * 300_000), "larger than 1000000 bytes"),
+        (lambda path: path.write_bytes(b"\xff"), "this is not text in UTF-8"),
+    ],
+)
+def test_a_file_is_read_only_if_it_is_one_and_not_beyond_the_limit(tmp_path, suffix, make, problem):
+    path = tmp_path / f"home{suffix}"
+    make(path)
+    assert refusal(path) == f"{path}: {problem}"
+
+
+def test_the_same_holds_for_what_is_extended_and_included(tmp_path):
+    sparse(tmp_path / "base.toml")
+    (tmp_path / "home.toml").write_text('extends = "base.toml"\n')
+    assert refusal(tmp_path / "home.toml").endswith("base.toml: larger than 1000000 bytes")
+    sparse(tmp_path / "base.py")
+    (tmp_path / "home.py").write_text("execfile('base.py')\n")
+    assert "`base.py` cannot be read: larger than 1000000 bytes" in refusal(tmp_path / "home.py")
+    os.mkfifo(tmp_path / "study.toml")
+    with pytest.raises(ScenarioError, match="is not a regular file"):
+        study._read(tmp_path / "study.toml")
+
+
+def toml(tmp_path, text):
+    """The path of a file with `text`."""
+    path = tmp_path / "home.toml"
+    path.write_text(text)
+    return path
+
+
+RTTS = ", ".join(f'"{number} ms"' for number in range(1000))
+LOSSES = ", ".join(f'"0.{number:03d} %"' for number in range(1000))
+ENDLESS_SEEDS = ",".join(["1-100000"] * 90_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f'seeds = "{ENDLESS_SEEDS}"\n{HOME}',
+            "home.toml:1: seeds: `1-100000,1-100000,1-100000,1-100000,1-100000,1-100000,1-100…`"
+            " is not between 1 and 100000 seeds",
+        ),
+        (
+            f"seeds = 100000\n{HOME}[vary]\npath.rtt = [{RTTS}]\npath.loss = [{LOSSES}]\n",
+            "home.toml:6: vary: 1000 × 1000 × 100000 seeds are 100000000000 trials,"
+            " 1000000 at most",
+        ),
+        (
+            f"{HOME}[vary]\npath.rtt = [{RTTS}]\npath.loss = [{LOSSES}]\n",
+            "home.toml:5: vary: 1000 × 1000 are 1000000 combinations, 100000 at most",
+        ),
+        (
+            f"{HOME}count = 1000\nstagger = '1 ms'\n[vary]\npath.rtt = [{RTTS}, '1 s']\n",
+            "home.toml:7: vary: 1001 combinations of 1000 applications are 1001000 applications,"
+            " 1000000 at most",
+        ),
+        (
+            HOME + "".join(f'[apps.a{n}]\nkind = "bulk"\ncount = 1000\n' for n in range(10)),
+            "home.toml:3: apps: 10001 applications are too many, 10000 at most",
+        ),
+        (
+            HOME + "[defaults]\nstart = [" + "'1 s', " * 5001 + "]\n[apps.b]\nkind = 'bulk'\n",
+            "home.toml:3: apps: 10002 applications are too many, 10000 at most",
+        ),
+        (
+            "".join(f'[apps.a{n}]\nkind = "bulk"\n' for n in range(20_000)),
+            "home.toml:1: apps: 20000 applications are too many, 10000 at most",
+        ),
+        (
+            '[[apps]]\nkind = "bulk"\n' * 20_000,
+            "home.toml:1: apps: 20000 applications are too many, 10000 at most",
+        ),
+        (
+            HOME + "[vary]\n" + "".join(f"hosts.h{n}.ecn = [true]\n" for n in range(30_000)),
+            "home.toml:5: vary: 30000 loops are too many, 100 at most",
+        ),
+        (
+            HOME + "[vary]\na = [{ " + ", ".join(f"apps.a{n} = 'off'" for n in range(1001)) + "}]",
+            "home.toml:6: vary.a: a step sets 1001 values, 1000 at most",
+        ),
+        ("\nx = " + "[" * 50_000 + "]" * 50_000, "home.toml:2: nested deeper than 60"),
+        ("\nx = " + "{a=" * 50_000 + "1" + "}" * 50_000, "home.toml:2: nested deeper than 60"),
+        ("\nx." + ".".join("a" * 61) + " = 1", "home.toml:2: nested deeper than 60"),
+        ("x = {" + " . ".join("a" * 200_000) + " = 1}", "home.toml:1: nested deeper than 60"),
+        ('"="' + ".a" * 200_000 + " = 1", "home.toml:1: nested deeper than 60"),
+        ("x = [" + ",".join(f"{{ a{'.b' * 70} = 1 }}" for _ in "ab"), "home.toml:1: nested dee"),
+    ],
+)
+def test_too_much_is_refused_before_anything_is_made_of_it(tmp_path, text, message):
+    assert refusal(toml(tmp_path, text)).startswith(message)
+
+
+def test_brackets_and_dots_in_strings_and_comments_nest_nothing(tmp_path):
+    marks = "[{." * 100
+    text = (
+        f'# {marks}\ntitle = "\\"{marks}" # {marks}\n'
+        f'description = """\n{marks}\\""" {marks}"""""\nseeds = \'1\' # {marks}\n'
+        f"report.notes = '''\n{marks}'''\n{HOME}"
+    )
+    assert len(plan.load(toml(tmp_path, text)).trials) == 1
+
+
+def test_trials_that_want_the_same_name_are_counted_on(tmp_path):
+    steps = ", ".join('{ label = "é", path.rtt = "1 ms" }' for _ in range(200))
+    trials = plan.load(toml(tmp_path, f"{HOME}[vary]\nscheme = [{steps}]\n")).trials
+    assert [one.id for one in trials[:3]] == [f"scheme=-,seed=1{n}" for n in ("", "-2", "-3")]
+    assert trials[-1].id == "scheme=-,seed=1-200"
+
+
+def test_many_that_want_the_same_name_take_no_longer_each():
+    taken = Names()
+    given = [taken.free("a") for _ in range(200_000)]
+    assert given[-1] == "a-200000" and len(set(given)) == len(given)
+    assert vary.label_all(["a"] * 100_000 + ["b"])[-2:] == ["a", "b"]
+
+
+LONG = "a" * 100_000
+MANY_DIGITS = "0x" + "f" * 20_000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HOME.replace("apps.up", f"apps.{LONG}"), "a name is one line of at most 100 characters"),
+        (HOME + f"{LONG} = 1\n", "unknown parameter"),
+        (HOME + f"[hosts.{LONG}]\n{LONG} = 1\n", "unknown"),
+        (HOME + f"[vary]\n{LONG} = [1]\n", "neither the address"),
+        (HOME + f"[vary]\npath.{LONG} = [1]\n", "unknown key"),
+        (HOME + f"[vary]\napps.{LONG}.x = [1]\n", "unknown application"),
+        (HOME + f'home = "{LONG}"\n', "unknown host"),
+        (HOME + f'cc = "{LONG}"\n', "unknown parameter"),
+        (HOME + f"[[{LONG}]]\n", "unknown key"),
+        (f"seeds = {MANY_DIGITS}\n{HOME}", "is not between 1 and 100000 seeds"),
+        (f"seeds = [{MANY_DIGITS}]\n{HOME}", "is not between 1 and 100000 seeds"),
+        (f"{HOME}count = {MANY_DIGITS}\n", "is not"),
+        (f"{HOME}start = {MANY_DIGITS}\n", "is not a duration"),
+        (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}, {MANY_DIGITS}]\n", "is not a duration"),
+        (f"title = {MANY_DIGITS}\n{HOME}", "is wrong"),
+        (f"{HOME}[measure]\npoints = {MANY_DIGITS}\n", "is wrong"),
+        (
+            HOME + "".join(f"[hosts.h{n}]\n" for n in range(500)) + '[apps.b]\nkind = "bulk"\n'
+            'home = "zzzzz"\n',
+            "and 400 more",
+        ),
+    ],
+)
+def test_messages_are_not_endless(tmp_path, text, said):
+    message = refusal(toml(tmp_path, text))
+    assert said in message and len(message) < 1_000 and message.startswith("home.toml:")
