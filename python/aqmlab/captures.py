@@ -43,6 +43,8 @@ def write(
     unfinished = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in paths]
     files = (str(unfinished[0]), str(unfinished[1]))
     try:
+        for made in unfinished:
+            made.touch()  # before a run that may take long
         run = partial(engines.load(one.runner), json.dumps(spec), captures=files)
         if one.tells:  # it runs other programs, and ends them when it is interrupted
             run(**prepared.options)
@@ -56,7 +58,7 @@ def write(
         raise RequestError(str(error)) from None
     except OSError as error:  # the core's own has a text and nothing else
         reason = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
-        place = paths[1] if files[1] in str(error) else paths[0]
+        place = paths[1] if unfinished[1].name in str(error) else paths[0]
         raise DiskError(f"{place}: cannot be written: {reason}") from None
     finally:
         for made in unfinished:

@@ -285,7 +285,7 @@ def test_a_trial_in_which_nothing_is_sent_is_shown(home, capsys):
 
 def test_a_capture_that_cannot_be_written_is_named(home, capsys):
     assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "no/such/x"]) == 2
-    assert capsys.readouterr().err.startswith("error: no/such/x-home.pcap: cannot be written: ")
+    assert "error: no/such/x-home.pcap: cannot be written: " in capsys.readouterr().err
 
 
 def test_captures_take_the_place_of_files_only(home, capsys):
@@ -360,7 +360,7 @@ def test_ctrl_c_ends_a_capture_at_once_and_leaves_nothing(home):
         text=True,
         timeout=60,
     )
-    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+    assert done.returncode == 130 and done.stderr.endswith("error: interrupted\n")
     assert [path.name for path in home.iterdir()] == ["home.toml"]
 
 
