@@ -282,7 +282,7 @@ def test_a_campaign_may_be_asked_while_it_is_unfinished(tmp_path, monkeypatch, c
     campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
     assert status_of(["query", str(tmp_path / "out"), "SELECT count(*) AS n FROM trials"]) == 0
     shown = capsys.readouterr()
-    assert shown.out.split() == ["n", "3"] and "1 trials are not in the tables" in shown.err
+    assert shown.out.split() == ["n", "3"] and "1 are not in the tables" in shown.err
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):

@@ -77,7 +77,12 @@ class Session:
     def __init__(self, path: Path, *, memory_bytes: int = 10**9) -> None:
         self._sources, self._memory_bytes = Sources(path), memory_bytes
         missing = self._sources.missing
-        self.warning = f"warning: {missing} trials are not in the tables yet" if missing else None
+        self.warning = (
+            f"warning: of {self._sources.planned} trials that are planned {missing} are not in the"
+            " tables: they are still to be run, or no figure and no claim has needed them"
+            if missing
+            else None
+        )
         """What somebody should know before trusting an answer."""
         self._views: set[str] = set()
         self._connection = _connected(memory_bytes)

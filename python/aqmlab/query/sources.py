@@ -37,6 +37,7 @@ class Sources:
         self._campaigns = list(manifests)
         self.missing = sum(map(_missing, manifests.values()))
         """Trials that are planned and not in the tables."""
+        self.planned = sum(len(manifest["trials"]) for manifest in manifests.values())
         self._files = self._found(manifests)
 
     @cached_property
