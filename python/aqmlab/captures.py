@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aqmlab import engines, parts
+from aqmlab import engines
 from aqmlab.errors import shown, suggestion
 from aqmlab.failures import DiskError, LabError, RequestError
+from aqmlab.files import refuse_special, unfinished
 
 
 def write(
@@ -38,19 +38,19 @@ def write(
         problem = "pcap: a trial in real time, on this host, does not keep its packets"
         raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
     for path in paths:
-        parts.refuse_special(path)
+        refuse_special(path)
     prepared = one.prepare([spec], say)
-    unfinished = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in paths]
-    files = (str(unfinished[0]), str(unfinished[1]))
+    begun = [unfinished(path) for path in paths]
+    files = (str(begun[0]), str(begun[1]))
     try:
-        for made in unfinished:
+        for made in begun:
             made.touch()  # before a run that may take long
         run = partial(engines.load(one.runner), json.dumps(spec), captures=files)
         if one.tells:  # it runs other programs, and ends them when it is interrupted
             run(**prepared.options)
         else:
             _interruptibly(run)
-        for made, path in zip(unfinished, paths, strict=True):
+        for made, path in zip(begun, paths, strict=True):
             made.replace(path)
     except LabError:
         raise
@@ -58,10 +58,10 @@ def write(
         raise RequestError(str(error)) from None
     except OSError as error:  # the core's own has a text and nothing else
         reason = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
-        place = paths[1] if unfinished[1].name in str(error) else paths[0]
+        place = paths[1] if begun[1].name in str(error) else paths[0]
         raise DiskError(f"{place}: cannot be written: {reason}") from None
     finally:
-        for made in unfinished:
+        for made in begun:
             with contextlib.suppress(OSError):
                 made.unlink()
     return paths

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from aqmlab import parts
 from aqmlab.failures import LabError, RequestError, describe
+from aqmlab.files import open_regular
 from aqmlab.versions import build
 
 INSTALL = "pip install 'aqmlab[dask]'"
@@ -142,7 +142,7 @@ def _connected(address: str) -> Any:
 
 def _named_in(path: Path) -> str:
     """The address in a scheduler's file; raises `OSError` or `ValueError` if it has none."""
-    with parts.opened(path) as file:
+    with open_regular(path) as file:
         found = json.loads(file.read(_MOST_BYTES))
     if not isinstance(found, dict) or not isinstance(found.get("address"), str):
         raise ValueError("the file names no `address`")

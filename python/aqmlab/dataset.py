@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.parts import is_whole, write_atomically
+from aqmlab.files import write_atomically
+from aqmlab.parts import is_whole
 from aqmlab.store import ROWS, TABLES, Columns, Folder, Trial
 from aqmlab.tables import OF_TRIALS, TRIALS, Finished, TableFile, fitted, widen
 

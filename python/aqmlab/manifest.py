@@ -16,7 +16,8 @@ from typing_extensions import TypedDict  # pydantic's: that of Python 3.11 tells
 
 from aqmlab.errors import shown
 from aqmlab.failures import RequestError
-from aqmlab.parts import TABLE_NAME, opened
+from aqmlab.files import open_regular
+from aqmlab.parts import TABLE_NAME
 
 FORMAT = 2
 """The version of the layout of a campaign's folder."""
@@ -98,7 +99,7 @@ def read(path: Path) -> dict[str, Any]:
     none.
     """
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise _unreadable(path, f"it has more than {MOST_BYTES} bytes")

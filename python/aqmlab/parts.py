@@ -7,20 +7,16 @@ bytes depend on the trial alone.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import json
-import os
 import re
-import stat
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from aqmlab.failures import DiskError
+from aqmlab.files import open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,7 +84,7 @@ class Part:
     """A finished trial's file, open for reading."""
 
     def __init__(self, path: Path) -> None:
-        self._file = opened(path)
+        self._file = open_regular(path)
         try:
             self._archive = zipfile.ZipFile(self._file)
             head = self._head()
@@ -158,79 +154,3 @@ def is_whole(path: Path, spec: str | None = None) -> bool:
             return part.spec == (spec or part.spec) and part.is_sound()
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
         return False
-
-
-def opened(path: Path) -> BinaryIO:
-    """The file at `path`, for reading; raises `OSError` for what is no file.
-
-    A pipe or a device that stands there in its place would never let go.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return os.fdopen(handle, "rb")
-
-
-def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
-    """Writes `data` so that `path` holds all of it or is as it was, also after a power cut.
-
-    Not `synced`, it does not wait for the disk, and a power cut may leave less. Raises
-    `DiskError`, having removed what it had begun.
-    """
-    with atomic_file(path, needed=len(data), synced=synced) as file:
-        file.write(data)
-
-
-@contextmanager
-def atomic_file(
-    path: Path, *, needed: int | None = None, synced: bool = True
-) -> Iterator[BinaryIO]:
-    """A file that stands at `path` when it has been written without an error, and not before.
-
-    `needed` is its size if that is known; `synced` as in `write_atomically`. Raises
-    `DiskError`, having removed what it had begun.
-    """
-    refuse_special(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with unfinished.open("wb") as file:
-            yield file
-            file.flush()
-            if synced:
-                os.fsync(file.fileno())
-        unfinished.replace(path)
-        if synced:
-            sync_folder(path.parent)
-    except OSError as error:
-        raise DiskError.of(error, path, needed) from error
-    finally:
-        with suppress(OSError):  # of a file that could not be begun
-            unfinished.unlink()
-
-
-def refuse_special(path: Path) -> None:
-    """Raises `DiskError` if something stands at `path` that a file must not take the place of.
-
-    A file is written beside its place and moved there: over `/dev/null` too, for who may.
-    """
-    try:
-        mode = path.stat().st_mode
-    except OSError:  # nothing is there, or writing will say what is wrong
-        return
-    if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
-        raise DiskError(f"{path}: cannot be written: it is {kind}", "give the name of a file")
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes the names in `folder` durable, where the system can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows does not open folders, and keeps names by itself
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aqmlab import engines, parts
+from aqmlab import engines
 from aqmlab.costs import cost, simulated_s
 from aqmlab.failures import DiskError
+from aqmlab.files import write_atomically
 from aqmlab.store import Trial
 
 _MOST_SCENARIOS = 200
@@ -92,7 +93,7 @@ def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) ->
         del scenarios[old]
     with contextlib.suppress(OSError, DiskError):  # who cannot remember has lost little
         _path().parent.mkdir(parents=True, exist_ok=True)
-        parts.write_atomically(_path(), json.dumps(known, indent=1).encode(), synced=False)
+        write_atomically(_path(), json.dumps(known, indent=1).encode(), synced=False)
 
 
 def _expected(lot: Lot, scenarios: Mapping[str, Mapping[str, float]]) -> Expected | None:

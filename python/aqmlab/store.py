@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab import engines, parts
+from aqmlab import engines
 from aqmlab.failures import DiskError, RequestError
+from aqmlab.files import write_atomically
 from aqmlab.labels import condition_text
 from aqmlab.manifest import FORMAT, read
 
@@ -97,11 +98,11 @@ class Folder:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces the manifest."""
-        parts.write_atomically(self.manifest_path, _manifest_text(manifest).encode())
+        write_atomically(self.manifest_path, _manifest_text(manifest).encode())
 
     def write_catalogue(self, text: str) -> None:
         """Replaces the views of the tables."""
-        parts.write_atomically(self.path / CATALOGUE, text.encode())
+        write_atomically(self.path / CATALOGUE, text.encode())
 
     def part_path(self, index: int) -> Path:
         """Where trial number `index` is left when it is finished."""

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import DiskError
-from aqmlab.parts import Part, sync_folder
+from aqmlab.files import sync_folder, unfinished
+from aqmlab.parts import Part
 from aqmlab.store import Columns, Folder, Trial
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class TableFile:
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._path = path
-        self._unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        self._unfinished = unfinished(path)
         self._schema = schema
 
     def __enter__(self) -> TableFile:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 from aqmlab.errors import ScenarioError
+from aqmlab.files import open_regular
 
 MOST_BYTES = 1_000_000
 """The largest file of a scenario, a config or a study."""
@@ -15,22 +14,14 @@ MOST_BYTES = 1_000_000
 def file_text(path: Path) -> str:
     """The text of a file that a user named; raises `ScenarioError` if it cannot be read."""
     try:
-        with open(path, "rb", opener=_opened) as file:
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            data = file.read(MOST_BYTES + 1) if regular else b""  # its length may be a lie
+        with open_regular(path) as file:
+            data = file.read(MOST_BYTES + 1)  # its length may be a lie
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ScenarioError(str(path), f"cannot be read: {reason.lower()}") from None
-    if not regular:
-        raise ScenarioError(str(path), "is not a regular file")
     if len(data) > MOST_BYTES:
         raise ScenarioError(str(path), f"larger than {MOST_BYTES} bytes")
     try:
         return data.decode("utf-8-sig")  # some editors put a mark in front
     except UnicodeDecodeError:
         raise ScenarioError(str(path), "this is not text in UTF-8") from None
-
-
-def _opened(path: str, flags: int) -> int:
-    """Opens without waiting, as a pipe would for whoever writes into it."""
-    return os.open(path, flags | os.O_NONBLOCK)

@@ -240,6 +240,12 @@ def test_a_file_is_as_it_was_until_it_has_the_whole_answer(ask, tmp_path, form):
     assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
 
 
+def test_an_answer_takes_the_place_of_files_only(ask, tmp_path):
+    for place, what in (("/dev/null", "a pipe or a device"), (str(tmp_path), "a folder")):
+        status, _, err = ask("SELECT 1", "--format", "csv", "--out", place)
+        assert status == 2 and err.startswith(f"error: {place}: cannot be written: it is {what}")
+
+
 def test_a_flipped_bit_is_found_by_a_question(home_results, tmp_path):
     shutil.copytree(home_results.path, tmp_path / "out")
     path = tmp_path / "out" / "tables" / "flows" / "chunk=0000" / "rows.parquet"

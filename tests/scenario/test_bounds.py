@@ -33,8 +33,8 @@ def sparse(path):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda path: path.symlink_to("/dev/zero"), "is not a regular file"),
-        (os.mkfifo, "is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "cannot be read: it is not a regular file"),
+        (os.mkfifo, "cannot be read: it is not a regular file"),
         (lambda path: path.mkdir(), "cannot be read: is a directory"),
         (sparse, "larger than 1000000 bytes"),
         (lambda path: path.write_text("# é" * 300_000), "larger than 1000000 bytes"),
@@ -53,9 +53,9 @@ def test_the_same_holds_for_what_is_extended_and_included(tmp_path):
     assert refusal(tmp_path / "home.toml").endswith("base.toml: larger than 1000000 bytes")
     sparse(tmp_path / "base.py")
     (tmp_path / "home.py").write_text("execfile('base.py')\n")
-    assert "`base.py` cannot be read: larger than 1000000 bytes" in refusal(tmp_path / "home.py")
+    assert "`base.py`: larger than 1000000 bytes" in refusal(tmp_path / "home.py")
     os.mkfifo(tmp_path / "study.toml")
-    with pytest.raises(ScenarioError, match="is not a regular file"):
+    with pytest.raises(ScenarioError, match="it is not a regular file"):
         study._read(tmp_path / "study.toml")
 
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from aqmlab import parts
 from aqmlab.failures import DiskError, RequestError
+from aqmlab.files import atomic_file, write_atomically
 
 
 class Target:
@@ -39,14 +39,14 @@ class Target:
     def write(self, name: str, data: bytes) -> Path:
         """Writes a file; raises `RequestError` if there is one, and `DiskError`."""
         path = self._prepare(name)
-        parts.write_atomically(path, data)
+        write_atomically(path, data)
         return path
 
     @contextmanager
     def stream(self, name: str) -> Iterator[BinaryIO]:
         """A file to be written piece by piece, which appears when all is in it."""
         path = self._prepare(name)
-        with parts.atomic_file(path) as file:
+        with atomic_file(path) as file:
             yield file
 
     def _prepare(self, name: str) -> Path:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from aqmlab.errors import suggestion
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.figures.drawing import Drawing, Figure, styled
-from aqmlab.parts import write_atomically
+from aqmlab.files import write_atomically
 
 if TYPE_CHECKING:
     from aqmlab.results import Results

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from aqmlab.errors import suggestion
-from aqmlab.failures import DiskError, RequestError
-from aqmlab.parts import atomic_file
+from aqmlab.failures import RequestError
+from aqmlab.files import atomic_file
 from aqmlab.query.units import unit_of
 
 if TYPE_CHECKING:
@@ -154,17 +154,6 @@ def target(out: Path | None) -> Iterator[Callable[[bytes], Any]]:
     if out is None:
         decoder = codecs.getincrementaldecoder("utf-8")()
         yield lambda data: sys.stdout.write(decoder.decode(data))
-    elif out.is_symlink() or (out.exists() and not out.is_file()):  # as /dev/null, which remains
-        with _explained(out), out.open("wb") as file:
-            yield file.write
     else:
         with atomic_file(out, synced=False) as file:
             yield file.write
-
-
-@contextmanager
-def _explained(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DiskError.of(error, out) from None

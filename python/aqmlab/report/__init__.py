@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
-from aqmlab.parts import write_atomically
+from aqmlab.files import write_atomically
 
 if TYPE_CHECKING:
     from aqmlab.figures.drawing import Drawing

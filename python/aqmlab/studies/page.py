@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
 from aqmlab.figures.drawing import plain_text
-from aqmlab.parts import write_atomically
+from aqmlab.files import write_atomically
 from aqmlab.seeds import numbers
 from aqmlab.studies.draw import Figure
 from aqmlab.studies.laboratory import Laboratory, seeds_text

@@ -202,8 +202,7 @@ class Evaluator:
             text = file_text(path)
         except ScenarioError as error:
             self.source = outer[0]
-            problem = f"passed over: `{shown(name)}` cannot be read: {error.problem}"
-            raise UnreadError(problem) from None
+            raise UnreadError(f"passed over: `{shown(name)}`: {error.problem}") from None
         self.read(text)
         self.source, self.line = outer
 

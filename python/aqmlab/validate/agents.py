@@ -13,7 +13,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from aqmlab.failures import RequestError
-from aqmlab.parts import write_atomically
+from aqmlab.files import write_atomically
 
 _PATTERN = "agent-*.xz"
 _RENEW = "`aqmlab validate --regenerate --renew` makes its trials anew with another"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.cli.validation import amount, percent, rule
 from aqmlab.failures import RequestError
-from aqmlab.parts import write_atomically
+from aqmlab.files import write_atomically
 from aqmlab.report import image
 from aqmlab.validate import drawing
 from aqmlab.validate.metrics import METRICS

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.failures import RequestError
-from aqmlab.parts import write_atomically
+from aqmlab.files import write_atomically
 from aqmlab.validate import agents
 from aqmlab.validate.grid import Cell
 

@@ -1,0 +1,101 @@
+"""Files: only regular ones are read, and what is written appears whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from aqmlab.failures import DiskError
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The file at `path`, for reading; raises `OSError` for what is no file.
+
+    A pipe or a device that stands there in its place would never let go.
+    """
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115 (is the caller's to close)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return file
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Opens without waiting, as a pipe would for whoever writes into it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
+    """Writes `data` so that `path` holds all of it or is as it was, also after a power cut.
+
+    Not `synced`, it does not wait for the disk, and a power cut may leave less. Raises
+    `DiskError`, having removed what it had begun.
+    """
+    with atomic_file(path, needed=len(data), synced=synced) as file:
+        file.write(data)
+
+
+@contextmanager
+def atomic_file(
+    path: Path, *, needed: int | None = None, synced: bool = True
+) -> Iterator[BinaryIO]:
+    """A file that stands at `path` when it has been written without an error, and not before.
+
+    `needed` is its size if that is known; `synced` as in `write_atomically`. Raises
+    `DiskError`, having removed what it had begun.
+    """
+    refuse_special(path)
+    made = unfinished(path)
+    try:
+        with made.open("wb") as file:
+            yield file
+            file.flush()
+            if synced:
+                os.fsync(file.fileno())
+        made.replace(path)
+        if synced:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise DiskError.of(error, path, needed) from error
+    finally:
+        with suppress(OSError):  # of a file that could not be begun
+            made.unlink()
+
+
+def unfinished(path: Path) -> Path:
+    """What a file that this process writes is called until it is whole: beside its place, hidden.
+
+    `Folder.clear_unfinished` finds by it what killed writers have left.
+    """
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def refuse_special(path: Path) -> None:
+    """Raises `DiskError` if something stands at `path` that a file must not take the place of.
+
+    A file is written beside its place and moved there: over `/dev/null` too, for who may.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # nothing is there, or writing will say what is wrong
+        return
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise DiskError(f"{path}: cannot be written: it is {kind}", "give the name of a file")
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in `folder` durable, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows does not open folders, and keeps names by itself
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
