@@ -199,8 +199,7 @@ def _listed(problem: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in known:
-            hint = suggestion(name, known) or f"it may be {', '.join(known)}"
-            raise RequestError(f"{problem} `{name}`", hint)
+            raise RequestError(f"{problem} `{name}`", suggestion(name, known))
     return names
 
 

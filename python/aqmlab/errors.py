@@ -8,10 +8,13 @@ with status 2.
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Iterator
 
 _MOST_WHERE, _HALF = 400, 190
 _MOST_LISTED = 100
+_MOST_COMPARED = 1_000
+"""Names among which the nearest is sought: among those of 100,000 trials it would take a minute."""
 
 
 class ScenarioError(ValueError):
@@ -77,7 +80,8 @@ def suggestion(got: str, known: Iterable[str]) -> str:
     """
     names = list(dict.fromkeys(known))
     lowered = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(got.lower()[:60], lowered, n=1)
+    compared = itertools.islice(lowered, _MOST_COMPARED)
+    close = difflib.get_close_matches(got.lower()[:60], list(compared), n=1)
     if close:
         return f"did you mean `{shown(lowered[close[0]])}`?"
     if not names:
@@ -97,7 +101,7 @@ def shown(value: object, most: int = 60) -> str:
         text += piece[: most + 1]
         if len(text) > most:
             break
-    text = "".join(char if char.isprintable() else "?" for char in text[: most + 1])
+    text = printable(text[: most + 1])
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -125,7 +129,16 @@ def _pieces(value: object, most: int) -> Iterator[str]:
         yield repr(value)
 
 
+def printable(text: str, also: str = "") -> str:
+    r"""`text` without what could move the cursor or recolour the terminal, save what is in `also`.
+
+    >>> printable("a\x1b[31mb\n"), printable("a\nb", also="\n")
+    ('a?[31mb?', 'a\nb')
+    """
+    return "".join(char if char.isprintable() or char in also else "?" for char in text)
+
+
 def place(where: str) -> str:
     """Where something is, as a message shows it: of a long one, its beginning and its end."""
-    text = "".join(char if char.isprintable() else "?" for char in where)
+    text = printable(where)
     return text if len(text) <= _MOST_WHERE else f"{text[:_HALF]}…{text[-_HALF:]}"

@@ -79,6 +79,12 @@ def size_text(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def unexpected(error: BaseException) -> LabError:
+    """What to say of an error that nobody foresaw."""
+    hint = "this is a mistake in aqmlab; AQMLAB_TRACEBACK=1 shows where"
+    return LabError(f"unexpected {describe(error)}", hint)
+
+
 def describe(error: BaseException) -> str:
     """An unexpected error in one line."""
     if isinstance(error, OSError) and error.strerror:

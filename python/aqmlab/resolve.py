@@ -8,13 +8,13 @@ from typing import Any
 from aqmlab import catalogue, units
 from aqmlab.errors import ScenarioError
 from aqmlab.scenario import App, Host, Measure, Scenario, Timing
-from aqmlab.values import Link
+from aqmlab.values import Link, Overhead
 
 UP, DOWN, LAN_UP, LAN_DOWN = range(4)
 """Numbers of the links in a trial that is made from a scenario; the LAN's only if it has one, by
 wire or without."""
 
-_ETHERNET = {"bytes": 38, "minimum": 84, "atm": False, "counted": 14}
+_LAN_OVERHEAD = Overhead.model_validate("ethernet-wire")
 """IEEE 802.3: header, check sequence, preamble and gap; a frame of 64 bytes at least."""
 
 
@@ -24,11 +24,6 @@ class Resolved:
 
     spec: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
-
-    @property
-    def rtt_base_ms(self) -> dict[str, float]:
-        """Round-trip time without any queue, for each application."""
-        return rtt_base_ms(self.spec)
 
 
 def rtt_base_ms(spec: dict[str, Any]) -> dict[str, float]:
@@ -75,12 +70,7 @@ def _link(name: str, link: Link) -> dict[str, Any]:
         "rate_bps": units.rate(link.rate),
         "qdisc": link.qdisc.base_units(),
         "shaper": link.shaper,
-        "overhead": {
-            "bytes": link.overhead.bytes,
-            "minimum": link.overhead.minimum,
-            "atm": link.overhead.atm,
-            "counted": link.overhead.counted,
-        },
+        "overhead": link.overhead.base_units(),
     }
 
 
@@ -89,7 +79,7 @@ def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
         "name": name,
         "rate_bps": units.rate(rate),
         "qdisc": {"kind": "pfifo", "params": {"limit": 1000}},
-        "overhead": dict(_ETHERNET),
+        "overhead": _LAN_OVERHEAD.base_units(),
         "own": own,
     }
 

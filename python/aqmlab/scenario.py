@@ -237,7 +237,7 @@ _TRANSFERS = {
     "download": 'did you mean `bulk` with direction = "down"?',
     "upload": 'did you mean `bulk` with direction = "up"?',
     **dict.fromkeys(("tcp", "iperf", "iperf3", "ftp", "netperf"), "did you mean `bulk`?"),
-    **dict.fromkeys(("udp",), "did you mean `cbr`?"),
+    "udp": "did you mean `cbr`?",
     **dict.fromkeys(("video", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
 }
 """What applications are called elsewhere."""

@@ -209,6 +209,10 @@ class Overhead(Value):
             return OVERHEADS[value]
         return value
 
+    def base_units(self) -> dict[str, Any]:
+        """The form that the simulator takes: bytes, and whether they go in cells of ATM."""
+        return dict(self)
+
     @model_serializer
     def _write(self) -> str | dict[str, Any]:
         table = {name: getattr(self, name) for name in type(self).model_fields}

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from aqmlab import units
 from aqmlab.errors import BadValueError, shown
-from aqmlab.values import Count, Duration, Flag, Qdisc, Share, Value
+from aqmlab.values import Count, Duration, Flag, Overhead, Qdisc, Share, Value
 
 _WORST_MCS = 31
 _WIDTHS = {20: "20 MHz", 40: "40 MHz"}
@@ -72,7 +72,7 @@ class Wifi(Value):
             "name": f"wifi-{way}",
             "rate_bps": _core.wifi_rate(mcs, width_mhz, self.short_guard),
             "qdisc": self.qdisc.base_units(),
-            "overhead": {"bytes": 14, "minimum": 0, "atm": False, "counted": 14},
+            "overhead": Overhead.model_validate("ethernet").base_units(),
             "own": own,
             "wifi": {
                 "cell": 0,

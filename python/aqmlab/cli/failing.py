@@ -33,7 +33,7 @@ def explain(error: BaseException) -> int:
 
 def _explain_ours(error: Any) -> int:
     from aqmlab.errors import ScenarioError
-    from aqmlab.failures import LabError, describe
+    from aqmlab.failures import LabError, describe, unexpected
 
     if isinstance(error, LabError):
         return say(error.problem, error.hint, error.status)
@@ -44,24 +44,19 @@ def _explain_ours(error: Any) -> int:
         return say(describe(error), status=2 if error.errno in _OF_A_NAME else 1)
     if isinstance(error, ImportError) and "_core" in str(error):
         return say("the simulator is not built", "run `make setup`, or `pip install .`", 1)
-    hint = "this is a mistake in aqmlab; AQMLAB_TRACEBACK=1 shows where"
-    return say(f"unexpected {describe(error)}", hint, 1)
+    ours = unexpected(error)
+    return say(ours.problem, ours.hint, ours.status)
 
 
 def say(problem: str, hint: str | None = None, status: int = 2) -> int:
     """Prints an error as people read it; returns the status."""
-    text = f"error: {_printable(problem)}\n"
-    if hint:
-        text += f"\nhint: {_printable(hint)}\n"
+    from aqmlab.errors import printable
+
+    text = f"error: {problem}\n" + (f"\nhint: {hint}\n" if hint else "")
     with contextlib.suppress(OSError):
-        sys.stderr.write(text)
+        sys.stderr.write(printable(text, also="\n"))
         sys.stderr.flush()
     return status
-
-
-def _printable(text: str) -> str:
-    """`text` without what could move the cursor or recolour the terminal."""
-    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
 
 
 def _quietly() -> int:

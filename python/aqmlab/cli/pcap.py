@@ -86,9 +86,7 @@ def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
         if len(trials) > 1:
             console.talk(f"trial: {trial}, the first of {len(trials)}; --trial names another")
     if trial not in trials:
-        raise RequestError(
-            f"--trial: unknown trial `{trial}`", suggestion(trial, list(trials)[:50])
-        )
+        raise RequestError(f"--trial: unknown trial `{trial}`", suggestion(trial, trials))
     return trial, trials[trial]
 
 

@@ -58,8 +58,7 @@ def wanted_trials(results: Results, ids: Sequence[str]) -> list[dict[str, Any]]:
     entries = {entry["id"]: entry for entry in results.manifest["trials"]}
     for name in ids:
         if name not in entries:
-            hint = suggestion(name, list(entries)[:50])
-            raise RequestError(f"--trial: unknown trial `{name}`", hint)
+            raise RequestError(f"--trial: unknown trial `{name}`", suggestion(name, entries))
     return [entry for name, entry in entries.items() if not ids or name in ids]
 
 

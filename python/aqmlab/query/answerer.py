@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from aqmlab.failures import LabError, describe
+from aqmlab.failures import LabError, unexpected
 from aqmlab.query import output
 from aqmlab.query.process import DONE, READY, Question
 from aqmlab.query.session import Session
@@ -63,13 +63,16 @@ def _tried(question: Question, say: Say) -> dict[str, Any]:
     try:
         _answer(question, say)
     except LabError as error:
-        return {"failed": error.problem, "hint": error.hint, "status": error.status}
+        return _failed(error)
     except Exception as error:
         if os.environ.get("AQMLAB_TRACEBACK") == "1":
             traceback.print_exc()
-        hint = "this is a mistake in aqmlab; AQMLAB_TRACEBACK=1 shows where"
-        return {"failed": f"unexpected {describe(error)}", "hint": hint, "status": 1}
+        return _failed(unexpected(error))
     return DONE
+
+
+def _failed(error: LabError) -> dict[str, Any]:
+    return {"failed": error.problem, "hint": error.hint, "status": error.status}
 
 
 def _answer(question: Question, say: Say) -> None:

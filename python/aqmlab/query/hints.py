@@ -37,7 +37,7 @@ def hint_for(message: str, sql: str, columns: Mapping[str, Sequence[str]]) -> st
 
 
 def _column_hint(name: str, sql: str, columns: Mapping[str, Sequence[str]]) -> str:
-    mentioned = {table: own for table, own in columns.items() if _is_in(table, sql)}
+    mentioned = {table: own for table, own in columns.items() if mentions(sql, table)}
     known = list(dict.fromkeys(one for own in mentioned.values() for one in own))
     elsewhere = [table for table, own in columns.items() if name in own and table not in mentioned]
     if elsewhere:
@@ -47,5 +47,6 @@ def _column_hint(name: str, sql: str, columns: Mapping[str, Sequence[str]]) -> s
     return suggestion(name, known)
 
 
-def _is_in(name: str, sql: str) -> bool:
+def mentions(sql: str, name: str) -> bool:
+    """Whether a name stands in SQL as a word."""
     return re.search(rf"\b{re.escape(name)}\b", sql, re.IGNORECASE) is not None

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from aqmlab.errors import suggestion
+from aqmlab.errors import printable, suggestion
 from aqmlab.failures import RequestError
 from aqmlab.files import atomic_file
 from aqmlab.query.units import unit_of
@@ -52,7 +52,7 @@ def _write_table(answer: Answered, target: TextIO, note: Note) -> None:
     names, rows = answer.columns, answer.rows()
     shown = [[_cell(value) for value in row] for row in itertools.islice(rows, MOST_ROWS)]
     numeric = [all(_is_number(row[at]) for row in shown) for at in range(len(names))]
-    for line in aligned([list(map(_printable, names)), *shown], numeric):
+    for line in aligned([list(map(printable, names)), *shown], numeric):
         target.write(line + "\n")
     if next(rows, None) is not None:
         note(f"only the first {MOST_ROWS} rows are shown: --format csv gives all")
@@ -124,12 +124,7 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return _printable(str(value))
-
-
-def _printable(text: str) -> str:
-    """`text` without what could move the cursor or recolour the terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return printable(str(value))
 
 
 def _is_number(cell: str) -> bool:

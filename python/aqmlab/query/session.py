@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError, size_text
-from aqmlab.query.hints import hint_for, problem_of
+from aqmlab.query.hints import hint_for, mentions, problem_of
 from aqmlab.query.sources import Sources
 from aqmlab.query.units import unit_of
 from aqmlab.query.views import named, view
@@ -137,7 +137,7 @@ class Session:
     def _make_views_for(self, sql: str) -> None:
         """Views of the tables that are mentioned; of all, if none is."""
         names = self._sources.names
-        mentioned = [name for name in names if re.search(rf"\b{name}\b", sql, re.IGNORECASE)]
+        mentioned = [name for name in names if mentions(sql, name)]
         for name in mentioned or names:
             self._make_view(name)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from aqmlab import campaign as campaigns
 from aqmlab import engines
-from aqmlab.api import Request, campaign_for, versions
+from aqmlab.api import Request, campaign_for
 from aqmlab.campaign import Campaign, Progress, Report, Silence, cores
 from aqmlab.costs import simulated_s
 from aqmlab.dataset import Dataset, is_in_tables
@@ -31,6 +31,7 @@ from aqmlab.store import MANIFEST, Folder, Trial
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study
 from aqmlab.studies.trials import Trials
+from aqmlab.versions import versions
 from aqmlab.workers import Processes
 
 

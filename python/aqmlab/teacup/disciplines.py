@@ -17,7 +17,6 @@ from typing import Any
 from aqmlab import catalogue
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.teacup.vocabulary import Arguments
-from aqmlab.values import Overhead
 
 _FREEBSD = {
     "fifo": "pfifo_freebsd", "red": "red", "codel": "codel_freebsd", "pie": "pie_freebsd",
@@ -151,11 +150,3 @@ def _with_unit(kind: str, value: str, linux: bool) -> str:
     if kind.startswith("duration"):
         return f"{value} {'us' if linux else 'ms'}"
     return f"{value} B" if kind == "bytes" else value
-
-
-def overhead(name: str) -> dict[str, Any]:
-    """The overhead called `name` in the form the simulator takes."""
-    value = Overhead.model_validate(name)
-    return {
-        "bytes": value.bytes, "minimum": value.minimum, "atm": value.atm, "counted": value.counted
-    }  # fmt: skip

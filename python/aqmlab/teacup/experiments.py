@@ -8,6 +8,7 @@ loop; an experiment is named by the prefix and, for each varied variable in orde
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -55,9 +56,7 @@ def experiments(
     loops = [_with_sets(loop, sets) for loop in loops]
     _add_vary(loops, vary)
     _set_runs(loops, seeds)
-    total = 1
-    for loop in loops:
-        total *= len(loop.values)
+    total = math.prod(len(loop.values) for loop in loops)
     if total > _MOST:
         problem = f"{total} experiments are too many, {_MOST} at most"
         raise ScenarioError(config.where("vary_parameters"), problem)
@@ -187,7 +186,7 @@ def _add_vary(loops: list[Varied], vary: Mapping[str, list[Any]]) -> None:
 def _set_runs(loops: list[Varied], seeds: tuple[int, ...] | None) -> None:
     if seeds is None:
         return
-    rows = [(seed - 1 if seed else 0,) for seed in seeds]
+    rows = [(seed - 1,) for seed in seeds]
     for loop in loops:
         if loop.names == (RUNS,):
             loop.values = rows

@@ -247,7 +247,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": _sum,
     "min": lambda *values: min(_scalars(values[0] if len(values) == 1 else list(values))),
     "max": lambda *values: max(_scalars(values[0] if len(values) == 1 else list(values))),
-    "abs": lambda value: abs(value),
+    "abs": abs,
     "round": _round,
     "bool": lambda value=False: truth_of(value),
 }

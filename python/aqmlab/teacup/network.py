@@ -22,6 +22,7 @@ from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.teacup import disciplines
 from aqmlab.teacup.hosts import Hosts
 from aqmlab.teacup.vocabulary import Arguments, Config, Entry, arguments, entries
+from aqmlab.values import Overhead
 
 KEYS = frozenset((
     "source", "dest", "delay", "loss", "rate", "rtt", "queue_size", "queue_size_mult",
@@ -234,7 +235,7 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
     frame = 14 if linux else 0
     overhead = {"bytes": frame, "minimum": 0, "atm": False, "counted": frame}
     if network.overhead is not None:
-        overhead = disciplines.overhead(network.overhead)
+        overhead = Overhead.model_validate(network.overhead).base_units()
     link = {"name": name, "rate_bps": rate_bps, "qdisc": qdisc, "overhead": overhead}
     network.links.append(link | {"shaper": "htb" if linux else "dummynet"})
     return len(network.links) - 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aqmlab import catalogue
-from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.errors import BadValueError, ScenarioError, shown, suggestion
 from aqmlab.expand import MOST_APPS
 from aqmlab.names import Names
 from aqmlab.teacup import hosts as host_setup
@@ -120,7 +120,8 @@ class Traffic:
 
 def _host(text: str) -> str:
     """The host of 'host:port'."""
-    return text.strip().rpartition(":")[0] or text.strip() if text.count(":") == 1 else text.strip()
+    text = text.strip()
+    return text.partition(":")[0] or text if text.count(":") == 1 else text
 
 
 def read(config: Config, hosts: Hosts, network: Network, variables: Mapping[str, Any]) -> Traffic:
@@ -151,7 +152,7 @@ def _start(traffic: Traffic, entry: Entry, args: Arguments, own_id: str) -> None
             traffic.config.warn(f"{entry.where}: {args.task}: `{shown(key)}` is not read")
         generate(traffic, args, own_id, start_ns)
     else:
-        hint = ScenarioError.unknown("", "", args.task or "", [*TASKS, *SERVERS]).hint or ""
+        hint = suggestion(args.task, [*TASKS, *SERVERS])
         told = f"; {hint}" if "did you mean" in hint else ""
         traffic.config.warn(f"{entry.where}: unknown task `{shown(args.task)}`: left out{told}")
 
