@@ -3,7 +3,7 @@
 import pytest
 from aqmlab import catalogue, structure
 
-from . import fake_catalogue
+from . import fake_catalogue, fake_teacup
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +13,10 @@ def small_catalogue(monkeypatch):
     monkeypatch.setattr(structure, "refusal", lambda _: None)
     monkeypatch.setattr(catalogue, "load", lambda: small)
     return small
+
+
+@pytest.fixture
+def teacup_catalogue(monkeypatch):
+    """A catalogue with the kinds that TEACUP's words stand for."""
+    kinds = catalogue.Catalogue(fake_teacup.RAW)
+    monkeypatch.setattr(catalogue, "load", lambda: kinds)

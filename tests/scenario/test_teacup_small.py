@@ -1,0 +1,270 @@
+"""Small TEACUP configs, each with something in its places: queues, changes, refusals, bounds."""
+
+from pathlib import Path
+
+import pytest
+from aqmlab import teacup
+from aqmlab.errors import ScenarioError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DATA = Path(__file__).parent / "data"
+
+pytestmark = pytest.mark.usefixtures("teacup_catalogue")
+
+SMALL = """\
+TPCONF_router = ['r']
+TPCONF_hosts = ['a', 'b']
+TPCONF_host_internal_ip = {'r': ['10.1.0.1', '10.2.0.1'], 'a': ['10.1.0.2'], 'b': ['10.2.0.2']}
+TPCONF_host_os = {'r': 'Linux', 'a': 'Linux', 'b': 'Linux'}
+TPCONF_router_queues = [
+    ('1', "source='10.1.0.0/24', dest='10.2.0.0/24', rate=V_up_rate, QUEUE"),
+    ('2', "source='10.2.0.0/24', dest='10.1.0.0/24', rate='8mbit', delay=V_delay"),
+]
+TPCONF_traffic_gens = [
+    ('0.0', '1', "start_iperf, client='a', server='b', port=5000, duration=5"),
+    MORE
+]
+TPCONF_parameter_list = {
+    'ups': (['V_up_rate', 'V_delay'], ['up', 'del'],
+            [('1mbit', 10), ('2mbit', 10), ('2mbit', 20)], {}),
+    'runs': (['V_runs'], ['run'], range(2), {}),
+}
+TPCONF_variable_defaults = {'V_up_rate': '1mbit', 'V_delay': 10, 'V_duration': 5, 'V_x': 'a_b'}
+TPCONF_vary_parameters = ['ups', 'runs']
+"""
+
+
+def small(queue="", more="", text=SMALL, **changes):
+    """The plan for SMALL with something in its places."""
+    return teacup.read(text.replace("QUEUE", queue).replace("MORE", more), "c.py", **changes)
+
+
+@pytest.mark.parametrize(
+    ("queue", "kind", "params"),
+    [
+        ("", "pfifo", {"limit": 1_000}),
+        ("queue_disc='FIFO', queue_size=50", "pfifo", {"limit": 50}),
+        ("queue_disc='fq_CoDel', queue_size=600", "fq_codel_linux_3_5", {"limit": 600}),
+        ("queue_disc='bfifo', queue_size=60000", "bfifo", {"limit": 60_000}),
+        ("queue_disc='pie', queue_size=500", "pie_linux_3_14", {"limit": 500}),
+        ("queue_disc='fifo', queue_size='bdp', delay=30", "pfifo", {"limit": 12}),
+        ("queue_disc='fifo', queue_size='bdp', rtt=100", "pfifo", {"limit": 20}),
+        ("queue_disc='bfifo', queue_size='bdp', rtt=10", "bfifo", {"limit": 2_048}),
+        (
+            "queue_disc='codel', queue_disc_params='target 5000 interval 0.1s ecn'",
+            "codel",
+            {"limit": 1_000, "target": 5_000_000, "interval": 100_000_000, "ecn": True},
+        ),
+        ("queue_disc='pie_freebsd', queue_size=9", "pie_freebsd", {"limit": 9}),
+    ],
+)
+def test_disciplines_and_sizes_of_a_linux_router(queue, kind, params):
+    plan = small(queue, seeds=1, sets=[("V_up_rate", "1mbit")])
+    assert plan.trials[0].spec["links"][0]["qdisc"] == {"kind": kind, "params": params}
+
+
+def test_queues_may_share_a_bottleneck():
+    text = SMALL.replace(
+        "]\nTPCONF_traffic",
+        "    ('3', \"source='10.1.0.2', dest='10.2.0.0/24', attach_to_queue='1', delay=70\"),\n"
+        "]\nTPCONF_traffic",
+    )
+    spec = small(text=text).trials[0].spec
+    assert len(spec["links"]) == 2
+    (app,) = spec["apps"]
+    assert (app["up"]["links"], app["up"]["delay_ns"]) == ([0], 70_000_000), "the last mark stands"
+
+
+@pytest.mark.parametrize(
+    ("changes", "ids"),
+    [
+        (
+            {},
+            ["up_1mbit_del_10_run_0", "up_1mbit_del_10_run_1", "up_2mbit_del_10_run_0"],
+        ),
+        (
+            {"seeds": "3"},
+            ["up_1mbit_del_10_run_0", "up_1mbit_del_10_run_1", "up_1mbit_del_10_run_2"],
+        ),
+        ({"seeds": "7,9"}, ["up_1mbit_del_10_run_6", "up_1mbit_del_10_run_8"]),
+        (
+            {"sets": [("V_up_rate", "5mbit")]},
+            ["up_5mbit_del_10_run_0", "up_5mbit_del_10_run_1", "up_5mbit_del_20_run_0"],
+        ),
+        ({"sets": [("TPCONF_vary_parameters", "['runs']")]}, ["run_0", "run_1"]),
+        ({"sets": [("TPCONF_vary_parameters", "[]")]}, [""]),
+        (
+            {"sets": [("TPCONF_vary_parameters", "[]")], "vary": [("V_x", "c_d,e")]},
+            ["x_c-d", "x_e"],
+        ),
+    ],
+)
+def test_the_command_line_changes_experiments(changes, ids):
+    plan = small(**changes)
+    prefix = "exp_20000101-000000"
+    assert [trial.id for trial in plan.trials[: len(ids)]] == [
+        f"{prefix}_{name}" if name else prefix for name in ids
+    ]
+
+
+def test_runs_are_seeds():
+    plan = small(seeds="4-5")
+    assert [trial.seed for trial in plan.trials[:2]] == [4, 5]
+    assert [trial.spec["seed"] for trial in plan.trials[:2]] == [4, 5]
+
+
+def test_duration_measure_and_overhead_can_be_set():
+    plan = small(
+        duration="2 s",
+        sets=[("measure.window", "500 ms"), ("path.overhead", "ip"), ("TPCONF_host_os", "FreeBSD")],
+    )
+    spec = plan.trials[0].spec
+    assert spec["duration_ns"] == 2 * 10**9
+    assert spec["measure"]["window_ns"] == 500_000_000
+    assert spec["links"][0]["overhead"]["bytes"] == 0
+    assert spec["links"][0]["qdisc"]["kind"] == "pfifo_freebsd"
+    assert "c.py: cut at the end of the run, 2 s: iperf-1" in plan.warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"queue": "queue_disk='pie'"},
+            "c.py:6: unknown key of a queue `queue_disk`\n\nhint: did you mean `queue_disc`?",
+        ),
+        (
+            {"queue": "queue_disc='choke'"},
+            "c.py:6: queue_disc: unknown discipline `choke`\n\nhint: ",
+        ),
+        (
+            {"queue": "queue_size='lots'"},
+            "c.py:6: queue_size: `lots` is not a size\n\nhint: write packets,",
+        ),
+        (
+            {"queue": "queue_disc='fq_codel', queue_disc_params='target 5furlongs'"},
+            "c.py:6: queue_disc_params: target: `5furlongs` is not a duration",
+        ),
+        ({"queue": "loss=2"}, "c.py:6: loss: `2` is not between 0 and 1"),
+        ({"queue": "delay='x'"}, "c.py:6: delay: `x` is not a number of zero or more"),
+        ({"sets": [("V_up_rate", "0mbit")]}, "c.py:6: rate: `0 mbit/s` is a rate of zero"),
+        ({"sets": [("V_up_rate", "1MBps")]}, "c.py:6: rate: `1MBps` is not a rate"),
+        ({"sets": [("V_aqm", "pie")]}, "--set: unknown variable `V_aqm`"),
+        ({"sets": [("path.rtt", "1 ms")]}, "--set: `path.rtt` is nothing that a TEACUP config has"),
+        ({"vary": [("V_up_rate", "1mbit")]}, "--vary: `V_up_rate` varies together with others"),
+        ({"seeds": "0,1"}, "--seeds: seeds of a TEACUP config count from 1"),
+        ({"duration": "0 s"}, "--duration: `0 s` is zero"),
+        (
+            {"more": "('0', '1', \"start_ping, client='a', dest='b'\"),"},
+            "c.py:11: there are two generators with the number 1",
+        ),
+        (
+            {"more": "('0', '2', \"start_ping, client='a', dest='c'\"),"},
+            "c.py:11: dest: unknown host `c`",
+        ),
+        (
+            {"more": "('0', '2', \"start_ping, client='a'\"),"},
+            "c.py:11: start_ping: dest: is missing",
+        ),
+        (
+            {"more": "('x', '2', \"start_ping, client='a', dest='b'\"),"},
+            "c.py:11: start: `x` is not a number",
+        ),
+        ({"more": "('0', '2'),"}, "c.py:11: an entry of TPCONF_traffic_gens has 3 fields"),
+        (
+            {"text": SMALL.replace("'ups', 'runs'", "'up', 'runs'")},
+            "c.py:19: TPCONF_vary_parameters: unknown parameter `up`\n\nhint: did you mean `ups`?",
+        ),
+        ({"text": "TPCONF_router_queues = []"}, "c.py: TPCONF_traffic_gens is not defined"),
+        (
+            {"text": SMALL.replace("'r': 'Linux'", "'r': 'BeOS'")},
+            "c.py:4: TPCONF_host_os: unknown operating system `BeOS`",
+        ),
+        ({"text": "x = ["}, "c.py:1: this is not Python: '[' was never closed"),
+    ],
+)
+def test_what_is_refused(changes, message):
+    with pytest.raises(ScenarioError) as caught:
+        small(**changes)
+    assert str(caught.value).startswith(message)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_configs_with_a_piece_missing_are_read_or_refused(data):
+    text = SMALL.replace("QUEUE", "delay=5").replace("MORE", "")
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 40)))
+    piece = data.draw(st.text(alphabet="'\"[](){},=V_0x\n ", max_size=4))
+    try:
+        teacup.read(text[:start] + piece + text[end:], "c.py")
+    except ScenarioError as error:
+        assert str(error)
+
+
+@pytest.mark.parametrize("text", ["[[]]", "[{}]", "[1.5]", "[None]"])
+def test_what_cannot_be_a_parameter_is_refused(tmp_path, text):
+    config = (DATA / "freebsd_router.py").read_text() + f"\nTPCONF_vary_parameters = {text}\n"
+    for name in ("freebsd_router.py", "freebsd_router_nodes.py"):
+        (tmp_path / name).write_text((DATA / name).read_text())
+    (tmp_path / "freebsd_router.py").write_text(config)
+    with pytest.raises(ScenarioError, match="TPCONF_vary_parameters: unknown parameter"):
+        teacup.load(tmp_path / "freebsd_router.py", [], [])
+
+
+# --- Bounds ----------------------------------------------------------------------------------
+
+DOUBLED = "a = [1]\n" + "a = [a, a]\n" * 100
+
+
+def appended(text, **changes):
+    """The plan for SMALL with something at its end."""
+    return small(text=SMALL + text, **changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (DOUBLED + "TPCONF_traffic_gens = a", "TPCONF_traffic_gens: with what is before it, this"),
+        (DOUBLED + "TPCONF_test_id = a", "TPCONF_test_id: with what is before it, this holds more"),
+        ("a = [1]\na.append(a)\nTPCONF_router = a", "TPCONF_router: with what is before it"),
+        ("a = 1\nfor i in range(200): a = [a]\nTPCONF_aqms = a", "or is nested too deeply"),
+        (
+            "TPCONF_traffic_gens = [('0.0', str(i), \"start_ping, client='a', dest='b'\")"
+            " for i in range(3000)]",
+            "TPCONF_traffic_gens: 3000 entries are too many, 2000 at most",
+        ),
+        (
+            "TPCONF_parameter_list = {'a': (['V_a'], ['a'], range(1000), {}),"
+            " 'b': (['V_b'], ['b'], range(1000), {})}\nTPCONF_vary_parameters = ['a', 'b']",
+            "TPCONF_vary_parameters: 1000000 experiments are too many, 100000 at most",
+        ),
+    ],
+)
+def test_experiments_without_end_are_refused(text, message):
+    with pytest.raises(ScenarioError) as caught:
+        appended(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["[1]", "{}", "('a', [1])"])
+def test_a_host_that_is_no_text_is_called_as_it_is_written(host):
+    plan = appended(f"TPCONF_host_os = 'Linux'\nTPCONF_hosts = TPCONF_router = [{host}]")
+    assert plan.trials
+
+
+def test_lists_that_share_lists_stay_out_of_the_manifest():
+    shared = "b = [0] * 900\n" + "b = [b] * 900\n" * 3 + "c = b[:0]\n"
+    kept = appended(shared).scenario["teacup"]
+    assert "b" not in kept and kept["c"] == []
+
+
+def test_what_starts_when_the_run_is_over_is_said():
+    gens = [
+        ("0", "1", "start_ping, client='a', dest='b', duration=9"),
+        ("20", "2", "start_httperf, client='a', server='b'"),
+    ]
+    plan = appended(f"TPCONF_traffic_gens = {gens}", duration="5 s")
+    assert "c.py: starts when the run is over, at 5 s: web-2" in plan.warnings
+    assert "c.py: cut at the end of the run, 5 s: ping-1" in plan.warnings
