@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aqmlab import Scenario, _core, catalogue, figures, plan, scenario, values
+from aqmlab import Scenario, _core, applications, catalogue, figures, plan, scenario, values
 from aqmlab.cli import status_of
 
 ROOT = Path(__file__).parent.parent
@@ -180,8 +180,8 @@ def test_the_overheads_are_those_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [scenario.Scenario, scenario.Path, scenario.Host, scenario.App, scenario.Timing,
-             scenario.Measure, scenario.Report, values.Link, values.Overhead]
+    "part", [scenario.Scenario, scenario.Path, scenario.Measure, scenario.Report,
+             applications.Host, applications.App, applications.Timing, values.Link, values.Overhead]
 )  # fmt: skip
 def test_every_key_of_a_scenario_is_described(part: type[values.Value]) -> None:
     text = (DOCS / "scenarios.md").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ class Param:
             return number
         word = str(value) if isinstance(value, (str, int, float)) else shown(value)
         if word not in self.choices:
-            raise BadValueError.unknown("word", shown(word), self.choices)
+            raise BadValueError.unknown("word", word, self.choices)
         return word
 
     def _check(self, number: Any, said: object) -> None:

@@ -35,10 +35,10 @@ class ScenarioError(ValueError):
         """Lets the error cross to another process whole."""
         return (type(self), (self.where, self.problem, self.hint))
 
-    @classmethod
-    def unknown(cls, where: str, what: str, got: str, known: Iterable[str]) -> ScenarioError:
+    @staticmethod
+    def unknown(where: str, what: str, got: object, known: Iterable[str]) -> ScenarioError:
         """`got` is not one of the `known` names for a `what`."""
-        return cls(where, f"unknown {what} `{shown(got)}`", suggestion(got, known))
+        return BadValueError.unknown(what, got, known).at(where)
 
     def at(self, where: str) -> ScenarioError:
         """The same error, found at `where`."""
@@ -52,14 +52,19 @@ class BadValueError(ValueError):
         super().__init__(problem)
         self.problem, self.hint = problem, hint
 
-    @classmethod
-    def unknown(cls, what: str, got: str, known: Iterable[str]) -> BadValueError:
+    @staticmethod
+    def unknown(what: str, got: object, known: Iterable[str]) -> BadValueError:
         """`got` is not one of the `known` names for a `what`."""
-        return cls(f"unknown {what} `{shown(got)}`", suggestion(got, known))
+        name = shown(got)
+        return BadValueError(f"unknown {what} `{name}`", suggestion(name, known))
 
     def at(self, where: str) -> ScenarioError:
         """This problem, found at `where`."""
         return ScenarioError(where, self.problem, self.hint)
+
+    def inside(self, keys: str | tuple[str, ...]) -> BadMemberError:
+        """This problem, of a member at `keys` of the value under validation."""
+        return BadMemberError(keys, self.problem, self.hint)
 
 
 class BadMemberError(BadValueError):

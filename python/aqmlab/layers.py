@@ -104,7 +104,7 @@ def split_address(address: str, place: str) -> Keys:
             meant = f"did you mean `path.{shown(address)}`?"
             raise ScenarioError(place, f"unknown parameter `{shown(address)}`", meant)
         known = [*ROOTS, "path.rate", "path.qdisc", "path.rtt", "apps.NAME.start"]
-        raise ScenarioError.unknown(place, "parameter", shown(address), known)
+        raise ScenarioError.unknown(place, "parameter", address, known)
     return keys
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from aqmlab import resolve
+from aqmlab.applications import App, Host
 from aqmlab.engines import Address
 from aqmlab.expand import Keys
-from aqmlab.scenario import App, Host, Scenario
+from aqmlab.scenario import Scenario
 
 _LINKS: dict[Any, Keys] = {
     resolve.UP: ("path", "up"),

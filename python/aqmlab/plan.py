@@ -317,7 +317,7 @@ def _refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
     keys = address.split(".")
     apps = layer.data.get("apps")
     if keys[0] == "apps" and len(keys) > 2 and isinstance(apps, dict) and keys[1] not in apps:
-        raise ScenarioError.unknown(f"{place}: {address}", "application", shown(keys[1]), apps)
+        raise ScenarioError.unknown(f"{place}: {address}", "application", keys[1], apps)
 
 
 def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[str]) -> Plan:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aqmlab import catalogue, units
+from aqmlab.applications import App, Host, Timing
 from aqmlab.errors import ScenarioError
-from aqmlab.scenario import App, Host, Measure, Scenario, Timing
+from aqmlab.scenario import Measure, Scenario
 from aqmlab.values import Link, Overhead
 
 UP, DOWN, LAN_UP, LAN_DOWN = range(4)

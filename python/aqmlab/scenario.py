@@ -13,32 +13,24 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     ValidationError,
-    model_serializer,
     model_validator,
 )
 
-from aqmlab import catalogue, layers, toml_text, units, vary
+from aqmlab import layers, toml_text, units, vary
+from aqmlab.applications import App, Host, Timing
 from aqmlab.errors import BadMemberError, BadValueError, ScenarioError, shown
 from aqmlab.values import (
-    Buffer,
-    CongestionControl,
-    Count,
     Duration,
     Flag,
     Frozen,
     FrozenDict,
     Link,
-    Params,
     Rate,
     Seeds,
-    Size,
     Span,
-    Times,
     Value,
-    checked,
 )
 from aqmlab.wifi import Wifi
 
@@ -73,178 +65,6 @@ class Path(Value):
         if self.lan is not None and self.wifi is not None:
             raise BadMemberError("lan", "given together with `wifi`", "leave one of the two out")
         return self
-
-
-class Host(Value):
-    """One end of an application. What is not said is left to the table below, or the profile.
-
-    Further keys are settings of the profile, such as `delayed_ack`.
-    """
-
-    profile: str | None = None
-    cc: CongestionControl | None = None
-    ecn: Flag | None = None
-    send_buffer: Buffer | None = None
-    receive_buffer: Buffer | None = None
-    mtu: Size | None = None
-    nodelay: Flag | None = None
-    quickack: Flag | None = None
-    settings: Params = FrozenDict()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            if isinstance(value, Host):
-                return value.model_dump(exclude_none=True)
-            raise BadValueError(
-                f"`{shown(value)}` is not a table", 'write { profile = "linux", … }'
-            )
-        profiles = catalogue.load()["profiles"]
-        profile = value.get("profile")
-        if profile is not None and (not isinstance(profile, str) or profile not in profiles):
-            raise BadMemberError("profile", *_unknown("host profile", profile, profiles))
-        own = {key: part for key, part in value.items() if key in cls.model_fields}
-        further = {key: part for key, part in value.items() if key not in cls.model_fields}
-        further.update(own.pop("settings", None) or {})
-        kind = profiles[profile] if profile else next(iter(profiles.values()), None)
-        if kind is not None:
-            own["settings"] = checked(kind, further, tuple(cls.model_fields))
-        return own
-
-    @model_serializer
-    def _write(self) -> dict[str, Any]:
-        table = {}
-        for name in type(self).model_fields:
-            value = getattr(self, name)
-            if value is not None and name != "settings":
-                table[name] = value
-        return table | dict(self.settings)
-
-    def over(self, below: Host) -> Host:
-        """These settings where they say something, and those `below` where they do not."""
-        table = layers.merge(
-            layers.Layer({"host": dict(below)}), layers.Layer({"host": _said(self)})
-        ).data["host"]
-        table["settings"] = dict(below.settings) | dict(self.settings)
-        return Host.model_construct(**table)
-
-
-def _said(host: Host) -> dict[str, Any]:
-    return {name: value for name, value in host if value is not None and name != "settings"}
-
-
-def _unknown(what: str, got: object, known: Any) -> tuple[str, str | None]:
-    problem = BadValueError.unknown(what, shown(got), known)
-    return problem.problem, problem.hint
-
-
-def _end(value: Any) -> Any:
-    return value if isinstance(value, str) else Host.model_validate(value)
-
-
-End = Annotated[str | Host, BeforeValidator(_end)]
-"""A host of the scenario by name, or what differs from the host of that side."""
-
-
-class Timing(Value):
-    """When and between whom an application runs; also what `defaults` may set for all."""
-
-    start: Times = "0 s"
-    stop: Span | None = None
-    duration: Span | None = None
-    rtt: Times | None = None
-    home: End | None = None
-    wan: End | None = None
-    tcp: End | None = None
-
-
-class App(Timing):
-    """One application: a kind, its parameters, and when and how often it runs.
-
-    `count` makes copies, each `stagger` after the one before; a list of `start` times makes
-    one copy for each. A list of `rtt` gives each copy its own. `tcp` is for both ends. Where a
-    kind has a parameter of one of these names, such as the `count` of `bursts`, it is meant.
-    `priority` is Linux's `skb->priority`, 0 to 15, by which `pfifo_fast` chooses a band.
-    """
-
-    kind: str
-    params: Params = FrozenDict()
-    start: Times | None = None  # type: ignore[assignment]
-    count: Count = 1
-    stagger: Duration = "0 s"
-    priority: Count | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            if isinstance(value, App):
-                return value.model_dump(exclude_none=True)
-            raise BadValueError(f"`{shown(value)}` is not a table", 'write { kind = "bulk", … }')
-        if "kind" not in value and "type" in value:
-            raise BadMemberError("type", "unknown key `type`", "did you mean `kind`?")
-        if "kind" not in value:
-            raise BadMemberError("kind", "is missing", _kinds_hint())
-        try:
-            kind = catalogue.load().find("apps", value["kind"])
-        except BadValueError as problem:
-            hint = _TRANSFERS.get(str(value["kind"]).lower(), problem.hint)
-            raise BadMemberError("kind", problem.problem, hint) from None
-        own = {
-            key: part
-            for key, part in value.items()
-            if key in cls.model_fields and key not in kind.params
-        }
-        given = {key: part for key, part in value.items() if key not in own}
-        given.update(own.pop("params", None) or {})
-        return own | {"kind": kind.name, "params": checked(kind, given, tuple(cls.model_fields))}
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if not 1 <= self.count <= 1_000:
-            raise BadMemberError("count", f"{self.count} is not between 1 and 1000")
-        if self.priority is not None and not 0 <= self.priority <= 15:
-            raise BadMemberError("priority", f"{self.priority} is not between 0 and 15")
-        if self.stop is not None and self.duration is not None:
-            raise BadMemberError("stop", "given together with `duration`", "write one of the two")
-        if isinstance(self.start, tuple) and (self.count > 1 or not self.start):
-            raise BadMemberError(
-                "start", "a list of starts stands for the copies", "leave out `count`"
-            )
-        copies = self.copies(self)
-        if isinstance(self.rtt, tuple) and len(self.rtt) != copies:
-            raise BadMemberError("rtt", f"{len(self.rtt)} round-trip times for {copies} copies")
-        return self
-
-    def copies(self, defaults: Timing) -> int:
-        """How many there are of this application; a list of starts stands for as many."""
-        start = self.start if self.start is not None else defaults.start
-        return len(start) if isinstance(start, tuple) else self.count
-
-    @model_serializer
-    def _write(self) -> dict[str, Any]:
-        table: dict[str, Any] = {"kind": self.kind, **self.params}
-        for name, info in type(self).model_fields.items():
-            value = getattr(self, name)
-            plain = name not in ("kind", "params", *self.params)
-            if plain and value is not None and value != info.default:
-                table[name] = list(value) if isinstance(value, tuple) else value
-        return table
-
-
-_TRANSFERS = {
-    "download": 'did you mean `bulk` with direction = "down"?',
-    "upload": 'did you mean `bulk` with direction = "up"?',
-    **dict.fromkeys(("tcp", "iperf", "iperf3", "ftp", "netperf"), "did you mean `bulk`?"),
-    "udp": "did you mean `cbr`?",
-    **dict.fromkeys(("video", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
-}
-"""What applications are called elsewhere."""
-
-
-def _kinds_hint() -> str:
-    return f"there are {', '.join(sorted(catalogue.load()['apps']))}"
 
 
 class Measure(Value):
@@ -282,7 +102,7 @@ def _figure(name: str) -> str:
     from aqmlab.figures import FIGURES
 
     if name not in FIGURES:
-        raise BadValueError.unknown("figure", shown(name), FIGURES)
+        raise BadValueError.unknown("figure", name, FIGURES)
     return name
 
 
@@ -340,7 +160,8 @@ class Scenario(Value):
             for side in ("home", "wan", "tcp"):
                 end = getattr(timing, side)
                 if isinstance(end, str) and end not in self.hosts:
-                    raise BadMemberError((*keys, side), *_unknown("host", end, self.hosts))
+                    unknown = BadValueError.unknown("host", end, self.hosts)
+                    raise unknown.inside((*keys, side))
         vary.loops(self.vary)
         return self
 

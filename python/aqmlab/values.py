@@ -160,7 +160,7 @@ def checked(
         try:
             params[name] = param.show(param.read(value))
         except BadValueError as problem:
-            raise BadMemberError(name, problem.problem, problem.hint) from None
+            raise problem.inside(name) from None
     return FrozenDict(params)
 
 
@@ -229,7 +229,7 @@ packets go at the ticks of its clock, a millisecond apart."""
 
 def _shaper(value: object) -> str:
     if value not in SHAPERS:
-        raise BadValueError.unknown("shaper", str(value), SHAPERS)
+        raise BadValueError.unknown("shaper", value, SHAPERS)
     return str(value)
 
 

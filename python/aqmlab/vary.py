@@ -60,7 +60,7 @@ def loops(vary: Mapping[str, Any]) -> tuple[Loop, ...]:
         try:
             result.append(_loop(name, values))
         except BadValueError as problem:
-            raise BadMemberError(("vary", name), problem.problem, problem.hint) from None
+            raise problem.inside(("vary", name)) from None
     names = [name for loop in result for name, _ in loop.steps[0].conditions]
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:

@@ -2,8 +2,9 @@
 
 import pytest
 from aqmlab import plan
+from aqmlab.applications import App, Host
 from aqmlab.resolve import resolve
-from aqmlab.scenario import App, Host, Path, Scenario
+from aqmlab.scenario import Path, Scenario
 from aqmlab.values import Qdisc
 
 HOME = Scenario(

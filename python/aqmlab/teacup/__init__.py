@@ -169,9 +169,7 @@ class _Asked:
             self.measure[name.removeprefix("measure.")] = text
         elif name == "path.overhead":
             if text not in values.OVERHEADS:
-                raise ScenarioError.unknown(
-                    f"--set {name}", "overhead", shown(text), values.OVERHEADS
-                )
+                raise ScenarioError.unknown(f"--set {name}", "overhead", text, values.OVERHEADS)
             self.overhead = text
         elif name in ("path.host_jitter", "path.start_jitter"):
             try:

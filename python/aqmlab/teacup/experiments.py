@@ -107,7 +107,7 @@ def _loops(config: Config) -> list[Varied]:
     for name in config.rows("vary_parameters"):
         if not isinstance(name, str) or name not in known:
             raise ScenarioError.unknown(
-                config.where("vary_parameters"), "parameter", shown(name), map(str, known)
+                config.where("vary_parameters"), "parameter", name, map(str, known)
             )
         loops.append(_varied(config, str(name), known[name]))
     return loops

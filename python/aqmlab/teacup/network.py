@@ -172,7 +172,7 @@ def _add_queue(
 ) -> None:
     args = arguments(entry, entry.fields[1], variables, config.warn)
     for key in sorted(set(args) - KEYS):
-        raise ScenarioError.unknown(entry.where, "key of a queue", shown(key), KEYS)
+        raise ScenarioError.unknown(entry.where, "key of a queue", key, KEYS)
     own_id = str(entry.fields[0])
     if any(queue.router == router and queue.id == own_id for queue in network.queues):
         raise ScenarioError(entry.where, f"there are two queues with the number {shown(own_id)}")

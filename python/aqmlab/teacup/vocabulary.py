@@ -260,9 +260,7 @@ def _evaluate(entry: Entry, key: str, node: ast.expr, variables: Mapping[str, An
                     f"write {key}={quoted[0]}",
                 )
         if isinstance(part, ast.Name) and part.id not in variables:
-            raise ScenarioError.unknown(
-                f"{entry.where}: {key}", "variable", shown(part.id), variables
-            )
+            raise ScenarioError.unknown(f"{entry.where}: {key}", "variable", part.id, variables)
     evaluator = Evaluator(entry.where, None, {})
     evaluator.names = dict(variables)
     try:
