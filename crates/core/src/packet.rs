@@ -379,40 +379,4 @@ const fn spread(mut x: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_packet_is_small_enough_to_be_moved() {
-        assert!(size_of::<Packet>() <= 96, "{} bytes", size_of::<Packet>());
-    }
-
-    #[test]
-    fn sack_blocks_survive_being_relative() {
-        let mut sack = SackBlocks::default();
-        let ack = 5_000_000_000;
-        for (start, end) in [(ack + 10, ack + 20), (ack - 1_460, ack)] {
-            sack.push(ack, start, end);
-        }
-        let back: Vec<_> = sack.iter(ack).collect();
-        assert_eq!(back, [(ack + 10, ack + 20), (ack - 1_460, ack)]);
-    }
-
-    #[test]
-    fn a_segment_ends_after_its_syn_fin_and_data() {
-        let mut header = TcpHeader { seq: 10, payload: 5, ..TcpHeader::default() };
-        assert_eq!(header.end(), 15);
-        header.flags = TcpFlags::FIN.with(TcpFlags::ACK);
-        assert_eq!(header.end(), 16);
-    }
-
-    #[test]
-    fn tuples_hash_apart_and_the_way_back_is_another_tuple() {
-        let hashes: std::collections::BTreeSet<_> =
-            (0..10_000).map(|n| FiveTuple::nth(n).hash()).collect();
-        assert_eq!(hashes.len(), 10_000);
-        let tuple = FiveTuple::nth(3);
-        assert_ne!(tuple.hash(), tuple.reversed().hash());
-        assert_eq!(tuple.reversed().reversed(), tuple);
-    }
-}
+mod tests;

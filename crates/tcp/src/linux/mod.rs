@@ -5,6 +5,7 @@
 //! Windows is run by the same machine with its newer parts switched off.
 
 mod ack;
+mod clean;
 mod cwnd;
 mod loss;
 mod probe;
