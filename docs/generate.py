@@ -119,9 +119,9 @@ def _file(name: str) -> str:
 
 
 def _scenarios(_: str) -> str:
-    from aqmlab import plan
+    from aqmlab import sources
 
-    rows = [f"| `{name}` | {title} |\n" for name, title in plan.builtins().items()]
+    rows = [f"| `{name}` | {title} |\n" for name, title in sources.builtins().items()]
     return "| Name | What it is |\n|---|---|\n" + "".join(rows)
 
 

@@ -176,7 +176,7 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
     first = plan.trials[0].spec
     about["duration_s"] = first["duration_ns"] / 1e9
     about["measure_from_s"] = first["measure"].get("from_ns", 0) / 1e9
-    about["scenario_text"] = _scenario_text(request, plan)
+    about["scenario_text"] = plan.text
     about["command"] = request.command()
     if any(trial.engine.startswith("kernel") for trial in plan.trials):
         about |= {"discipline": request.discipline, "place": request.place}
@@ -193,19 +193,6 @@ def _stated(plan: Plan, kinds: Mapping[str, str]) -> dict[str, float]:
         for app, limit_ms in plan.tolerances.items()
         if limit_ms != TOLERANCES_MS.get(kinds.get(app, ""))
     }
-
-
-def _scenario_text(request: Request, plan: Plan) -> str:
-    """The scenario's own text, comments and all, or what it was made into."""
-    from aqmlab import plan as plans
-    from aqmlab import toml_text
-
-    if isinstance(request.scenario, (str, Path)):
-        if str(request.scenario) in plans.builtin_names():
-            return plans.builtin_text(str(request.scenario))
-        if Path(request.scenario).is_file():
-            return plans.file_text(Path(request.scenario))
-    return toml_text.write(plan.scenario)
 
 
 def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -16,40 +16,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aqmlab import engines, layers, places
+from aqmlab import engines, layers, places, toml_text
 from aqmlab import seeds as seed_numbers
 from aqmlab import vary as variation
-from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.changes import assignment, checked_seeds, refuse_unknown_app, with_vary
+from aqmlab.errors import BadValueError, ScenarioError
 from aqmlab.labels import condition_text
 from aqmlab.layers import Layer
 from aqmlab.names import Names
 from aqmlab.resolve import Resolved, resolve, rtt_base_ms
 from aqmlab.scenario import Scenario, build
-from aqmlab.sources import (
-    builtin_names,
-    builtin_text,
-    builtins,
-    find,
-    read_builtin,
-    read_file,
-)
-from aqmlab.texts import file_text
-
-__all__ = [
-    "TOLERANCES_MS",
-    "Plan",
-    "Trial",
-    "builtin_names",
-    "builtin_text",
-    "builtins",
-    "file_text",
-    "load",
-    "read_builtin",
-    "read_file",
-    "spec_digest",
-    "split_values",
-    "tolerances",
-]
+from aqmlab.sources import Found, find
 
 Source = str | Path | Scenario
 
@@ -115,6 +92,8 @@ class Plan:
     tolerances: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    """What was asked for as it was written, comments and all; of a value, as TOML."""
 
     def to_manifest(self) -> dict[str, Any]:
         """The plan as JSON: what was asked for, and every trial with the digest of its spec."""
@@ -168,8 +147,8 @@ def load(
     unasked = () if build else engines.unbuilt(names)
     # What the simulator refuses, no engine could run.
     asked_of = tuple("sim" if name in unasked else name for name in names)
-    fixed = [_assignment(text, "--set") for text in sets]
-    varied = [_assignment(text, "--vary") for text in vary]
+    fixed = [assignment(text, "--set") for text in sets]
+    varied = [assignment(text, "--vary") for text in vary]
     asked = _Asked(fixed, varied, seeds, duration, asked_of)
     if not isinstance(source, Scenario) and Path(source).suffix == ".py":
         from aqmlab import teacup
@@ -178,9 +157,9 @@ def load(
         _refuse_config(plan, asked_of)
     elif isinstance(source, Scenario):
         layer = layers.expand(Layer(source.to_dict()))
-        plan = _from_layer(layer, _slug(source.title), "", asked)
+        plan = _from_layer(Found(layer, _slug(source.title), "", ""), asked)
     else:
-        plan = _from_layer(*find(source), asked)
+        plan = _from_layer(find(source), asked)
     return _on_engines(plan, names)
 
 
@@ -234,58 +213,8 @@ def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
             raise ScenarioError(where, refusal.problem, refusal.hint)
 
 
-# --- Changes from the command line -----------------------------------------------------------
-
-
-def _assignment(text: str, option: str) -> tuple[str, str]:
-    address, equals, value = text.partition("=")
-    if not equals or not address.strip():
-        raise ScenarioError(
-            option, f"`{shown(text)}` assigns nothing", f'write {option} "path.rtt=20 ms"'
-        )
-    return address.strip(), value.strip()
-
-
-def split_values(text: str) -> list[Any]:
-    """The values of a `--vary`, separated by commas outside brackets and quotes.
-
-    >>> split_values('pfifo,{kind = "pie", limit = 9},20 ms')
-    ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
-    """
-    parts, depth, quote = [""], 0, ""
-    for char in text:
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        depth += (not quote) * ((char in "[{(") - (char in "]})"))
-        if char == "," and depth == 0 and not quote:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return [layers.parse_text(part) for part in parts if part.strip()]
-
-
-def _with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
-    """`layer` with the loops of `--vary` in place of its own, or innermost if they are new."""
-    loops = dict(layer.data.get("vary") or {})
-    for address, text in vary:
-        place = f"--vary {address}"
-        layers.split_address(address, "--vary")
-        values = split_values(text)
-        if not values:
-            raise ScenarioError(place, "no value is given", f'write --vary "{address}=A,B"')
-        if address not in loops:
-            loops = layers.uncovered(loops, [address])
-        loops[address] = values
-    origins: dict[layers.Keys, layers.Origin] = {
-        ("vary", address): layers.Origin("--vary", address) for address, _ in vary
-    }
-    return layers.merge(layer, Layer({"vary": loops}, origins, layer.source))
-
-
-def _from_layer(layer: Layer, name: str, source: str, asked: _Asked) -> Plan:
-    sets = asked.sets
+def _from_layer(found: Found, asked: _Asked) -> Plan:
+    layer, sets = found.layer, asked.sets
     if asked.duration is not None:
         sets = [*sets, ("duration", asked.duration)]
     fixed = []
@@ -293,41 +222,27 @@ def _from_layer(layer: Layer, name: str, source: str, asked: _Asked) -> Plan:
         place = "--duration" if (address, text) == ("duration", asked.duration) else "--set"
         value = text if address == "duration" else layers.parse_text(text)
         fixed.append(layers.from_address(address, value, place))
-        _refuse_unknown_app(layer, address, place)
+        refuse_unknown_app(layer, address, place)
     for address, _ in asked.vary:
-        _refuse_unknown_app(layer, address, "--vary")
+        refuse_unknown_app(layer, address, "--vary")
         if any(address == other for other, _ in sets):
             raise ScenarioError("--vary", f"`{address}` is both set and varied", "choose one")
     over = layers.combine(fixed)
-    layer = _with_vary(layers.merge(layer, over), asked.vary)
+    layer = with_vary(layers.merge(layer, over), asked.vary)
     if asked.seeds is not None:
-        layer = layers.merge(layer, Layer({"seeds": _checked_seeds(asked.seeds)}))
-    return _plan(layer, name, source, over, asked.engines)
+        layer = layers.merge(layer, Layer({"seeds": checked_seeds(asked.seeds)}))
+    return _plan(found._replace(layer=layer), over, asked.engines)
 
 
-def _checked_seeds(seeds: Any) -> int | str:
-    try:
-        return seed_numbers.spelled(seeds)
-    except BadValueError as problem:
-        raise problem.at("--seeds") from None
-
-
-def _refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
-    """Without this a slip in a name would be reported as a new application without a kind."""
-    keys = address.split(".")
-    apps = layer.data.get("apps")
-    if keys[0] == "apps" and len(keys) > 2 and isinstance(apps, dict) and keys[1] not in apps:
-        raise ScenarioError.unknown(f"{place}: {address}", "application", keys[1], apps)
-
-
-def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[str]) -> Plan:
+def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
+    layer = found.layer
     scenario = _check_whole(layer)
     loops = variation.loops(scenario.vary)
     for loop in loops:
         for step in loop.steps:
             for address, _ in step.changes:
                 place = layer.where(("vary", loop.name)).partition(": ")[0]
-                _refuse_unknown_app(layer, address, place)
+                refuse_unknown_app(layer, address, place)
     seeds = seed_numbers.numbers(scenario.seeds)
     try:
         count = variation.combinations(loops, len(seeds), len(names))
@@ -345,18 +260,20 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
         for seed in seeds:
             own_id = taken.free(_file_name(variation.trial_id(point.conditions, seed)))
             trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
+    asked = scenario.to_dict()
     return Plan(
-        name=name,
-        title=scenario.title or name,
+        name=found.name,
+        title=scenario.title or found.name,
         description=scenario.description,
-        source=source,
+        source=found.source,
         trials=tuple(trials),
         conditions=tuple(trials[0].conditions) if trials else (),
         warnings=tuple(warnings),
         figures=scenario.report.figures,
         tolerances=_tolerances(trials, scenario),
         notes=scenario.report.notes,
-        scenario=scenario.to_dict(),
+        scenario=asked,
+        text=found.text or toml_text.write(asked),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aqmlab import layers
 from aqmlab.errors import ScenarioError, shown, suggestion
@@ -37,18 +37,27 @@ def read_builtin(name: str) -> Layer:
     return _read(builtin_text(name), f"{name}.toml", None, 0)
 
 
-def read_file(path: Path) -> Layer:
-    """The layer of a scenario file, with what it extends."""
-    return _read(file_text(path), path.name, path.parent, 0)
+class Found(NamedTuple):
+    """A scenario as it was written, with what it extends."""
+
+    layer: Layer
+    name: str
+    source: str
+    """Where it came from."""
+    text: str
+    """Its own text, comments and all."""
 
 
-def find(source: str | Path) -> tuple[Layer, str, str]:
-    """The layer that a file or a built-in name stands for, its name, and where it came from."""
+def find(source: str | Path) -> Found:
+    """What a file or a built-in name stands for."""
     path = Path(source)
     if str(source) in builtin_names():
-        return read_builtin(str(source)), str(source), f"built-in {source}"
+        name = str(source)
+        text = builtin_text(name)
+        return Found(_read(text, f"{name}.toml", None, 0), name, f"built-in {name}", text)
     if path.suffix == ".toml" or path.is_file():
-        return read_file(path), path.stem, str(path)
+        text = file_text(path)
+        return Found(_read(text, path.name, path.parent, 0), path.stem, str(path), text)
     known = builtin_names()
     hint = suggestion(str(source), known)
     if "did you mean" not in hint:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from aqmlab import _core, catalogue, plan, resolve, schema
+from aqmlab import _core, catalogue, plan, resolve, schema, sources
 from aqmlab.scenario import Scenario
 
 DATA = Path(__file__).parent / "data"
@@ -37,17 +37,17 @@ def real_catalogue(monkeypatch):
 def test_built_in_scenarios_are_complete(name, trials, conditions):
     loaded = plan.load(name)
     assert (len(loaded.trials), loaded.conditions) == (trials, conditions)
-    assert loaded.warnings == ()
+    assert loaded.warnings == () and loaded.text == sources.builtin_text(name)
     assert len({trial.id for trial in loaded.trials}) == trials
     assert loaded.title and loaded.description and loaded.figures
 
 
 def test_the_table_above_names_them_all():
-    assert len(plan.builtin_names()) == 15
-    assert set(plan.builtins()) == set(plan.builtin_names())
+    assert len(sources.builtin_names()) == 15
+    assert set(sources.builtins()) == set(sources.builtin_names())
 
 
-@pytest.mark.parametrize("name", plan.builtin_names())
+@pytest.mark.parametrize("name", sources.builtin_names())
 def test_the_simulator_takes_every_kind_of_trial(name):
     """Refused keys, kinds and parameters show within a few simulated milliseconds."""
     loaded = plan.load(name)
@@ -67,30 +67,30 @@ def test_the_simulator_takes_teacup_trials(name):
         _core.run(json.dumps(short))
 
 
-@pytest.mark.parametrize("name", plan.builtin_names())
+@pytest.mark.parametrize("name", sources.builtin_names())
 def test_built_in_scenarios_round_trip(name):
-    layer = plan.read_builtin(name)
+    layer = sources.read_builtin(name)
     scenario = Scenario.from_dict(layer.data)
     again = Scenario.from_toml(scenario.to_toml())
     assert again == scenario
     assert resolve.resolve(again).spec == resolve.resolve(scenario).spec
 
 
-@pytest.mark.parametrize("name", plan.builtin_names())
+@pytest.mark.parametrize("name", sources.builtin_names())
 def test_every_line_that_is_a_choice_has_a_reason(name):
     """A quantity stands on a line with a comment, or under a heading or a line with one."""
-    lines = plan.builtin_text(name).splitlines()
+    lines = sources.builtin_text(name).splitlines()
     explained = sum("#" in line for line in lines)
     choices = sum("=" in line for line in lines)
     assert explained >= choices / 4
     assert lines[0].startswith("#"), "the source comes first"
 
 
-@pytest.mark.parametrize("name", plan.builtin_names())
+@pytest.mark.parametrize("name", sources.builtin_names())
 def test_the_schema_accepts_every_built_in(name):
     made = schema.schema()
     jsonschema.Draft202012Validator.check_schema(made)
-    jsonschema.validate(tomllib.loads(plan.builtin_text(name)), made)
+    jsonschema.validate(tomllib.loads(sources.builtin_text(name)), made)
 
 
 @pytest.mark.parametrize(

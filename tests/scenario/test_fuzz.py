@@ -3,8 +3,10 @@
 import tomllib
 
 from aqmlab import layers, plan, toml_text
+from aqmlab.changes import assignment
 from aqmlab.errors import ScenarioError
 from aqmlab.scenario import Scenario
+from aqmlab.sources import Found
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -110,10 +112,10 @@ def plan_of(text, **changes):
     """Everything that loading does, short of reading a file."""
     layer = layers.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
-    fixed = [plan._assignment(one, "--set") for one in changes.get("sets", ())]
-    varied = [plan._assignment(one, "--vary") for one in changes.get("vary", ())]
+    fixed = [assignment(one, "--set") for one in changes.get("sets", ())]
+    varied = [assignment(one, "--vary") for one in changes.get("vary", ())]
     asked = plan._Asked(fixed, varied, None, None, ("sim",))
-    return plan._from_layer(layer, "home", "home.toml", asked)
+    return plan._from_layer(Found(layer, "home", "home.toml", ""), asked)
 
 
 @settings(max_examples=300, deadline=None)

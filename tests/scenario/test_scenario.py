@@ -31,6 +31,13 @@ def test_values_have_one_spelling():
     assert HOME.apps["ping"].params == {"interval": "100 ms"}
 
 
+def test_a_plan_keeps_what_was_written_and_of_a_value_what_reads_back(tmp_path):
+    text = f"# mine\n{HOME.to_toml()}"
+    (tmp_path / "home.toml").write_text(text)
+    assert plan.load(tmp_path / "home.toml", ["path.rtt=30 ms"]).text == text
+    assert Scenario.from_toml(plan.load(HOME).text) == HOME
+
+
 def test_scenarios_are_frozen_and_hashable():
     assert HOME.but() == HOME
     assert hash(HOME) == hash(HOME.but())

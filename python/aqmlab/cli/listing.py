@@ -53,9 +53,9 @@ def _known(what: str, name: str, names: Sequence[str]) -> None:
 
 def _entries(topic: str) -> list[dict[str, Any]]:
     if topic == "scenarios":
-        from aqmlab import plan
+        from aqmlab import sources
 
-        return [{"name": name, "title": title} for name, title in plan.builtins().items()]
+        return [{"name": name, "title": title} for name, title in sources.builtins().items()]
     if topic == "studies":
         return _studies()
     from aqmlab import catalogue, engines

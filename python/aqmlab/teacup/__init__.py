@@ -13,6 +13,7 @@ before and after are not simulated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from pydantic import ValidationError
 
 from aqmlab import resolve, scenario, structure, units, values
 from aqmlab import seeds as seed_numbers
+from aqmlab.changes import split_values
 from aqmlab.errors import BadValueError, ScenarioError, shown
-from aqmlab.plan import MOST_RESOLVED, Plan, Trial, split_values, tolerances
+from aqmlab.plan import MOST_RESOLVED, Plan, Trial, tolerances
 from aqmlab.teacup import experiments, hosts, network, traffic
 from aqmlab.teacup.evaluate import Evaluator
 from aqmlab.teacup.functions import SCALARS, UnreadError
@@ -67,7 +69,7 @@ def read(
     asked = _Asked(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)
     try:
-        return _plan(config, source, asked)
+        return replace(_plan(config, source, asked), text=text)
     except ScenarioError as error:
         passed = [warning for warning in config.warnings if ": passed over" in warning]
         if not passed or (error.hint or "").startswith("did you mean"):
