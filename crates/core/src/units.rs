@@ -76,11 +76,6 @@ impl BitRate {
         let nanos = (u128::from(size.0) * 8_000_000_000).div_ceil(u128::from(self.0));
         Duration::from_nanos(u64::try_from(nanos).expect("no transfer takes 584 years"))
     }
-
-    /// What passes in `span` at this rate, rounded down.
-    pub fn bytes_in(self, span: Duration) -> Bytes {
-        Bytes((u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000) as u64)
-    }
 }
 
 impl fmt::Display for BitRate {

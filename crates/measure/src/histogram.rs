@@ -48,19 +48,6 @@ impl Histogram {
         }
     }
 
-    /// Takes in everything that `other` holds; the result does not depend on the order.
-    pub fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        for (mine, theirs) in self.octaves.iter_mut().zip(&other.octaves) {
-            let Some(theirs) = theirs else { continue };
-            let mine = mine.get_or_insert_with(|| Box::new([0; SLOTS]));
-            mine.iter_mut().zip(theirs.iter()).for_each(|(mine, theirs)| *mine += theirs);
-        }
-    }
-
     /// How many spans it holds.
     pub const fn count(&self) -> u64 {
         self.count
@@ -214,20 +201,6 @@ mod tests {
             let want = quantile(&sorted, q).unwrap();
             let got = of(&values).quantile(q).unwrap().as_nanos() as f64;
             prop_assert!((got - want).abs() <= want / 1_000.0 + 1.0, "{got} for {want}");
-        }
-
-        #[test]
-        fn merging_is_recording_together(
-            a in prop::collection::vec(any::<u64>(), 0..50),
-            b in prop::collection::vec(any::<u64>(), 0..50),
-        ) {
-            let mut merged = of(&a);
-            merged.merge(&of(&b));
-            let together = of(&[a, b].concat());
-            prop_assert_eq!(merged.quantile(0.3), together.quantile(0.3));
-            prop_assert_eq!(merged.mean(), together.mean());
-            prop_assert_eq!(merged.min(), together.min());
-            prop_assert!(merged.slots().eq(together.slots()));
         }
     }
 }

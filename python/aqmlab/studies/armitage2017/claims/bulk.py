@@ -257,7 +257,6 @@ def _width(n: Numbers, case: Case, at: At) -> BySeed:
 
 FASTEST = "100/40 Mbit/s"
 FULL_MBIT = 0.95 * 100 * 1500 / 1514
-ONE: tuple[Flow, ...] = (("down", "down"),)
 DOWNLOAD = Trials("download1", {"rate": FASTEST, "tcp": "NewReno", "rtt": ("10 ms", "180 ms")})
 BOUND = ("FIFO 320", "CoDel", "PIE")
 
