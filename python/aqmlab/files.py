@@ -89,6 +89,30 @@ def refuse_special(path: Path) -> None:
         raise DiskError(f"{path}: cannot be written: it is {kind}", "give the name of a file")
 
 
+@contextmanager
+def locked(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Holds a folder for this process alone; the lock goes with the process.
+
+    Raises `BlockingIOError` where another process has it, unless it may `wait` for that one.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows: two processes at once are the user's care
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Where what is worth keeping between runs goes; it need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aqmlab"
+
+
 def sync_folder(folder: Path) -> None:
     """Makes the names in `folder` durable, where the system can."""
     try:

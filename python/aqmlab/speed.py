@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 from aqmlab import engines
 from aqmlab.costs import cost, simulated_s
 from aqmlab.failures import DiskError
-from aqmlab.files import write_atomically
+from aqmlab.files import cache_folder, write_atomically
 from aqmlab.store import Trial
 
 _MOST_SCENARIOS = 200
@@ -108,8 +107,7 @@ def _expected(lot: Lot, scenarios: Mapping[str, Mapping[str, float]]) -> Expecte
 
 
 def _path() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "aqmlab" / "speed.json"
+    return cache_folder() / "speed.json"
 
 
 def _read() -> dict[str, dict[str, Any]]:

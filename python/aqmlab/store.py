@@ -21,7 +21,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab import engines
 from aqmlab.failures import DiskError, RequestError
-from aqmlab.files import write_atomically
+from aqmlab.files import locked, write_atomically
 from aqmlab.labels import condition_text
 from aqmlab.manifest import FORMAT, read
 
@@ -164,24 +163,15 @@ class Folder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Holds the folder for this process alone; the lock goes with the process."""
-        try:
-            import fcntl
-        except ImportError:  # Windows: two runs at once are the user's care
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(locked(self.path, wait=False))
+            except BlockingIOError:
+                raise RequestError(
+                    f"{self.path}: another process is running this campaign",
+                    "wait for it, or give another folder with `--out DIR`",
+                ) from None
             yield
-            return
-        handle = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise RequestError(
-                f"{self.path}: another process is running this campaign",
-                "wait for it, or give another folder with `--out DIR`",
-            ) from None
-        try:
-            yield
-        finally:
-            os.close(handle)
 
 
 def _manifest_text(manifest: Mapping[str, Any]) -> str:

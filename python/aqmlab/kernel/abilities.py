@@ -73,10 +73,9 @@ def modules(specs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def is_built() -> bool:
     """Whether the agent can be asked at once; raises `MissingError` for what must be installed."""
-    from aqmlab.kernel import agent, image, machine
+    from aqmlab.kernel import agent
 
-    machine.find_qemu()
-    image.find_kernel()
+    _require_installed()
     return agent.is_there()
 
 
@@ -85,20 +84,26 @@ def refusal(spec: Mapping[str, Any], program: Path | None = None) -> Refusal | N
 
     Raises `MissingError` for what must be installed, before the agent is built.
     """
-    from aqmlab.kernel import agent, image, machine
+    from aqmlab.kernel import agent
 
-    machine.find_qemu()
-    image.find_kernel()
+    _require_installed()
     return ask(program or agent.find(to_stderr), spec)
 
 
 def refusal_around_ours(spec: Mapping[str, Any]) -> Refusal | None:
     """The same where disciplines are ours."""
-    from aqmlab.kernel import agent, image, machine
+    from aqmlab.kernel import agent
+
+    _require_installed()
+    return ask(agent.find(to_stderr), spec, "ours")
+
+
+def _require_installed() -> None:
+    """Raises `MissingError` for what must be installed, before anything is built."""
+    from aqmlab.kernel import image, machine
 
     machine.find_qemu()
     image.find_kernel()
-    return ask(agent.find(to_stderr), spec, "ours")
 
 
 def to_stderr(text: str) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aqmlab.files import cache_folder
 from aqmlab.kernel import cpio
 from aqmlab.kernel.errors import APT_LINE, MissingError
 
@@ -52,8 +53,7 @@ class Image:
 
 def cache_dir() -> Path:
     """Where what was built is kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "aqmlab" / "kernel"
+    return cache_folder() / "kernel"
 
 
 def build(agent: Path) -> Image:

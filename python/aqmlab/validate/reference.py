@@ -15,18 +15,17 @@ under a lock, so several processes may grow one set, and any of them may be kill
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aqmlab.failures import RequestError
-from aqmlab.files import write_atomically
+from aqmlab.files import locked, write_atomically
 from aqmlab.validate import agents
 from aqmlab.validate.grid import Cell
 
@@ -168,17 +167,6 @@ class Reference:
             raise RequestError(f"{path}: format {found.get('format')} is not known")
         return dict(found)
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Holds the set for one writer; the lock goes with the process."""
-        try:
-            import fcntl
-        except ImportError:  # Windows has no kernel to take a reference from
-            yield
-            return
-        handle = os.open(self.folder, os.O_RDONLY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+    def _locked(self) -> AbstractContextManager[None]:
+        """Holds the set for one writer."""
+        return locked(self.folder, wait=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqmlab.failures import DiskError, LabError
+from aqmlab.files import cache_folder
 
 SOURCE = Path(__file__).with_name("ns3.cc")
 MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
@@ -57,8 +57,7 @@ class Made:
 
 def cache_dir() -> Path:
     """Where the program is kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "aqmlab" / "ns3"
+    return cache_folder() / "ns3"
 
 
 def build() -> Path:
