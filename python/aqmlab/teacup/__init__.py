@@ -26,6 +26,7 @@ from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.plan import MOST_RESOLVED, Plan, Trial, tolerances
 from aqmlab.teacup import experiments, hosts, network, traffic
 from aqmlab.teacup.evaluate import Evaluator
+from aqmlab.teacup.expressions import Expressions
 from aqmlab.teacup.functions import SCALARS, UnreadError
 from aqmlab.teacup.sizes import MOST_SAID, said
 from aqmlab.teacup.syntax import expression
@@ -190,7 +191,7 @@ def _literal(text: str) -> Any:
     """A value in Python's notation, or else the text itself."""
     try:
         tree = expression(text.strip()) if len(text) < 100_000 else None
-        return Evaluator("--set", None, {}).value(tree) if tree else text
+        return Expressions("--set", {}, {}).value(tree) if tree else text
     except (SyntaxError, UnreadError, ValueError, TypeError, RecursionError, MemoryError,
             ArithmeticError, LookupError):  # fmt: skip
         return text

@@ -14,7 +14,7 @@ from typing import Any
 
 from aqmlab import units
 from aqmlab.errors import BadValueError, ScenarioError, shown
-from aqmlab.teacup.evaluate import Evaluator
+from aqmlab.teacup.expressions import Expressions
 from aqmlab.teacup.functions import SCALARS, Row, UnreadError
 from aqmlab.teacup.syntax import expression
 
@@ -261,10 +261,8 @@ def _evaluate(entry: Entry, key: str, node: ast.expr, variables: Mapping[str, An
                 )
         if isinstance(part, ast.Name) and part.id not in variables:
             raise ScenarioError.unknown(f"{entry.where}: {key}", "variable", part.id, variables)
-    evaluator = Evaluator(entry.where, None, {})
-    evaluator.names = dict(variables)
     try:
-        value = evaluator.value(node)
+        value = Expressions(entry.where, variables, {}).value(node)
     except (UnreadError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         problem = str(error).removeprefix("passed over: ")
         raise ScenarioError(f"{entry.where}: {key}", f"cannot be read: {shown(problem)}") from None
