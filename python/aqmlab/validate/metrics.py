@@ -3,24 +3,20 @@
 A metric has items: a flow and its direction, or a link. Its resolution is the least difference
 that means anything in one trial: one packet, one transfer's rounding, the jitter of a host. A
 difference that is not larger is none; it is given here by what it is, and never by what passes.
-
-Copies of one application (`bulk-1` … `bulk-8`, all alike) are exchangeable: which of them got
-the most is chance. Their values are put in order in each trial, least first, and compared by
-their place.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
+
+from aqmlab.validate.alike import alike_of, in_order, in_order_by
 
 Tables = Mapping[str, Mapping[str, Sequence[Any]]]
 Row = dict[str, Any]
-Value = TypeVar("Value")
 
 PACKET_BYTES = 1_500
 SEGMENT_BYTES = 1_448
@@ -271,52 +267,6 @@ def _own(name: str, app: Mapping[str, Any], tables: Tables, found: dict[str, Any
     for way in ("up", "down"):
         if f"mos_{way}" in said:
             found["opinion"][f"{name} {way}"] = _number(said[f"mos_{way}"])
-
-
-# --- Copies that are alike --------------------------------------------------------------------
-
-
-def alike_of(spec: Mapping[str, Any]) -> dict[str, str]:
-    """The group of each application that has a like, by its name."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for app in spec["apps"]:
-        rest = {key: value for key, value in app.items() if key != "name"}
-        groups[json.dumps(rest, sort_keys=True)].append(app["name"])
-    return {
-        name: names[0].rpartition("-")[0] or names[0]
-        for names in groups.values()
-        if len(names) > 1
-        for name in names
-    }
-
-
-def in_order(
-    items: Mapping[str, float | None], alike: Mapping[str, str]
-) -> dict[str, float | None]:
-    """`items` with the values of applications that are alike in order, least first.
-
-    >>> in_order({"b-1 up": 3.0, "b-2 up": 1.0, "c up": 2.0}, {"b-1": "b", "b-2": "b"})
-    {'b#1 up': 1.0, 'b#2 up': 3.0, 'c up': 2.0}
-    """
-    return in_order_by(items, alike, lambda value: math.inf if value is None else value)
-
-
-def in_order_by(
-    items: Mapping[str, Value], alike: Mapping[str, str], key: Callable[[Value], float]
-) -> dict[str, Value]:
-    """`items` with those of applications that are alike named by their place by `key`."""
-    made: dict[str, Value] = {}
-    groups: dict[tuple[str, str], list[Value]] = defaultdict(list)
-    for item, value in items.items():
-        name, _, way = item.partition(" ")
-        if name in alike:
-            groups[alike[name], way].append(value)
-        else:
-            made[item] = value
-    for (group, way), values in groups.items():
-        for place, value in enumerate(sorted(values, key=key), start=1):
-            made[f"{group}#{place} {way}".rstrip()] = value
-    return dict(sorted(made.items()))
 
 
 # --- Over time ---------------------------------------------------------------------------------
