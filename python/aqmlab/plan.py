@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aqmlab import engines, layers, places
+from aqmlab import engines, layers, places, units
 from aqmlab import seeds as seed_numbers
 from aqmlab import vary as variation
 from aqmlab.errors import BadValueError, ScenarioError, shown
@@ -24,7 +24,7 @@ from aqmlab.labels import condition_text
 from aqmlab.layers import Layer
 from aqmlab.names import Names
 from aqmlab.resolve import Resolved, resolve, rtt_base_ms
-from aqmlab.scenario import Scenario, build
+from aqmlab.scenario import Report, Scenario, build
 from aqmlab.sources import (
     builtin_names,
     builtin_text,
@@ -100,8 +100,9 @@ class Plan:
     """All trials of a campaign, and what a report needs to know about them.
 
     `conditions` names the varied parameters, outermost loop first; `tolerances` is the most
-    round-trip time that each application tolerates, in milliseconds; `scenario` is what was
-    asked for, after inheritance and overrides (for a TEACUP config, its variables).
+    round-trip time that each application tolerates, in milliseconds; `rates` is the least rate
+    that is stated for an application, in Mbit/s; `scenario` is what was asked for, after
+    inheritance and overrides (for a TEACUP config, its variables).
     """
 
     name: str
@@ -113,6 +114,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     tolerances: dict[str, float] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: dict[str, Any] = field(default_factory=dict)
 
@@ -345,6 +347,10 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
         for seed in seeds:
             own_id = taken.free(_file_name(variation.trial_id(point.conditions, seed)))
             trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
+    report = scenario.report
+    tolerances_ms = {name: units.duration(text) / 1e6 for name, text in report.tolerances.items()}
+    rates_mbit = {name: units.rate(text) / 1e6 for name, text in report.rates.items()}
+    warnings.update(dict.fromkeys(_nobodys(trials, report)))
     return Plan(
         name=name,
         title=scenario.title or name,
@@ -354,7 +360,8 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
         conditions=tuple(trials[0].conditions) if trials else (),
         warnings=tuple(warnings),
         figures=scenario.report.figures,
-        tolerances=_tolerances(trials, scenario),
+        tolerances=tolerances(trials) | _named(trials, tolerances_ms),
+        rates=_named(trials, rates_mbit),
         notes=scenario.report.notes,
         scenario=scenario.to_dict(),
     )
@@ -413,11 +420,19 @@ def _file_name(wanted: str) -> str:
     return f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
 
 
-def _tolerances(trials: list[Trial], scenario: Scenario) -> dict[str, float]:
-    from aqmlab import units
+def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
+    """What to say of needs that are stated for no application of any trial."""
+    names = {app["name"] for trial in trials for app in trial.spec["apps"]}
+    families = names | {name.rpartition("-")[0] for name in names}
+    for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
+        for name in said:
+            if name not in families:
+                yield f"report.{key}.{shown(name)}: there is no such application"
 
-    said = {name: units.duration(text) / 1e6 for name, text in scenario.report.tolerances.items()}
-    return tolerances(trials) | {
+
+def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, float]:
+    """What is `said` of applications, by the names of their copies."""
+    return {
         app["name"]: said[family]
         for trial in trials
         for app in trial.spec["apps"]

@@ -35,6 +35,7 @@ scheme = [{ label = "A", path.qdisc = "pfifo" }, { path.down.qdisc = { kind = "c
 [report]
 figures = ["a"]
 tolerances = { up = "1 s" }
+rates = { up = "1 Mbit/s" }
 """
 
 WORDS = st.sampled_from(
@@ -74,6 +75,7 @@ WORDS = st.sampled_from(
         "vary",
         "report",
         "tolerances",
+        "rates",
         "figures",
         "seeds",
         "title",
