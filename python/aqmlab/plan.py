@@ -24,7 +24,7 @@ from aqmlab.labels import condition_text
 from aqmlab.layers import Layer
 from aqmlab.names import Names
 from aqmlab.resolve import Resolved, resolve, rtt_base_ms
-from aqmlab.scenario import Report, Scenario, build
+from aqmlab.scenario import App, Report, Scenario, build
 from aqmlab.sources import (
     builtin_names,
     builtin_text,
@@ -340,8 +340,9 @@ def _plan(layer: Layer, name: str, source: str, fixed: Layer, names: Sequence[st
     taken = Names()
     # Without its loops, which would be copied with each change of each of their points.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
+    changes = _Changes(bare, fixed)
     for point in variation.points(loops):
-        resolved = _resolve_point(bare, point, fixed, names)
+        resolved = _resolve_point(changes, point, names)
         _refuse_too_much(len(resolved.spec["apps"]), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seeds:
@@ -396,15 +397,48 @@ def _check_whole(layer: Layer) -> Scenario:
             raise error from None
 
 
-def _resolve_point(
-    layer: Layer, point: variation.Point, fixed: Layer, names: Sequence[str]
-) -> Resolved:
-    """The trial of one combination: the scenario, its loops' values, then what was set."""
-    for address, value in point.changes:
-        place = layer.where(("vary", address)).partition(": ")[0]
-        layer = layers.merge(layer, layers.from_address(address, value, place))
-    layer = layers.merge(layer, fixed)
-    scenario = build(layer)
+class _Changes:
+    """A scenario with its loops' values, and then with what was set."""
+
+    def __init__(self, layer: Layer, fixed: Layer) -> None:
+        self._layer, self._fixed = layer, fixed
+        self._made: dict[tuple[str, int], Layer] = {}
+        tables = layer.data.get("apps")
+        self._own = set(map(id, tables.values())) if isinstance(tables, dict) else set()
+        self._checked: dict[int, App] = {}
+
+    def at(self, point: variation.Point) -> Layer:
+        """The layer of one combination."""
+        layer = self._layer
+        for address, value in point.changes:
+            layer = layers.merge(layer, self._change(address, value))
+        return layers.merge(layer, self._fixed) if self._fixed.data else layer
+
+    def scenario(self, layer: Layer) -> Scenario:
+        """The scenario of a layer; applications that were in another one are not checked again."""
+        tables = layer.data["apps"]
+        if not isinstance(tables, dict):
+            return build(layer)
+        known = {name: self._checked.get(id(table), table) for name, table in tables.items()}
+        scenario = build(Layer({**layer.data, "apps": known}, layer.origins, layer.source))
+        for name, table in tables.items():
+            if id(table) in self._own:  # as it was written; what is varied is not kept
+                self._checked[id(table)] = scenario.apps[name]
+        return scenario
+
+    def _change(self, address: str, value: Any) -> Layer:
+        """The layer of one value of a loop, which is in many combinations."""
+        key = (address, id(value))  # the loops keep their values, so no other has this number
+        if key not in self._made:
+            place = self._layer.where(("vary", address)).partition(": ")[0]
+            self._made[key] = layers.from_address(address, value, place)
+        return self._made[key]
+
+
+def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[str]) -> Resolved:
+    """The trial of one combination."""
+    layer = changes.at(point)
+    scenario = changes.scenario(layer)
     try:
         resolved = resolve(scenario)
     except ScenarioError as error:
