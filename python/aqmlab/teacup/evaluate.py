@@ -43,7 +43,13 @@ from aqmlab.teacup.functions import (
     truth_of,
 )
 from aqmlab.teacup.sizes import MOST_MADE, made, seen
-from aqmlab.teacup.syntax import MOST_NESTING, from_python_2, mended, refuse_deep_nesting
+from aqmlab.teacup.syntax import (
+    MOST_NESTING,
+    from_python_2,
+    mended,
+    refuse_deep_nesting,
+    refuse_many_words,
+)
 from aqmlab.texts import MOST_BYTES, file_text
 
 MOST_STEPS = 200_000
@@ -93,6 +99,7 @@ class Evaluator:
         if len(text) > MOST_BYTES:
             raise ScenarioError(self.source, f"larger than {MOST_BYTES} characters")
         refuse_deep_nesting(text, self.source)
+        refuse_many_words(text, self.source)
         try:
             tree, joined = mended(from_python_2(text))
             for line in joined:
