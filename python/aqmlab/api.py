@@ -173,6 +173,8 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
     }
     about["app_groups"] = group_apps(app for trial in plan.trials for app in trial.spec["apps"])
     about["stated_tolerances_ms"] = _stated(plan, about["apps"])
+    if plan.rates:
+        about["stated_rates_mbit"] = plan.rates
     first = plan.trials[0].spec
     about["duration_s"] = first["duration_ns"] / 1e9
     about["measure_from_s"] = first["measure"].get("from_ns", 0) / 1e9

@@ -87,11 +87,15 @@ def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     are `web`, or `web-1 to 4` if other applications are called `web-5`.
     """
     likes: dict[tuple[str, str], list[str]] = {}
+    before: dict[str, Any] = {}
     for app in apps:
         stem, _, number = app["name"].rpartition("-")
         stem = stem if number.isdecimal() and stem else app["name"]
         start_ns, stop_ns = app.get("start_ns", 0), app.get("stop_ns")
         span_ns = None if stop_ns is None else stop_ns - start_ns
+        if before.get(app["name"]) == (app["app"], span_ns):
+            continue  # as in most trials
+        before[app["name"]] = (app["app"], span_ns)
         likeness = json.dumps([app["app"], span_ns], sort_keys=True)
         names = likes.setdefault((stem, likeness), [])
         if app["name"] not in names:

@@ -9,7 +9,6 @@ the two were written. Every key remembers where it was written, for messages.
 
 from __future__ import annotations
 
-import copy
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -129,42 +128,36 @@ def combine(layers: Iterable[Layer]) -> Layer:
 
 
 def merge(base: Layer, over: Layer) -> Layer:
-    """`over` laid over `base`; neither is changed.
+    """`over` laid over `base`; neither is changed, and what only one of them has is shared.
 
     A table with another `kind` replaces the one below, since the parameters of one kind mean
     nothing to another. What `over` sets is no longer varied by `base`. A `vary` table in `over`
     replaces the one in `base`. An application set to "off" is removed.
     """
     data = _merged(base.data, over.data)
-    origins = dict(base.origins)
-    origins.update(over.origins)
     if "vary" in over.data:
-        data["vary"] = copy.deepcopy(over.data["vary"])
+        data["vary"] = over.data["vary"]
     elif isinstance(data.get("vary"), dict):
         fixed = [".".join(keys) for keys, _ in leaves(over.data)]
         data["vary"] = uncovered(data["vary"], fixed)
     if isinstance(data.get("apps"), dict):
-        gone = [name for name, app in data["apps"].items() if app == "off" or app is False]
-        for name in gone:
-            del data["apps"][name]
-    return Layer(data, origins, over.source or base.source)
+        data["apps"] = {
+            name: app for name, app in data["apps"].items() if app != "off" and app is not False
+        }
+    return Layer(data, {**base.origins, **over.origins}, over.source or base.source)
 
 
 def _merged(base: Any, over: Any) -> Any:
+    """New where both have members, and else the one that is there."""
     if not isinstance(base, dict) or not isinstance(over, dict):
-        return copy.deepcopy(over)
+        return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:
-        return copy.deepcopy(over)
-    below = dict(base)
+        return over
+    result = dict(base)
     if "profile" in over and over["profile"] != base.get("profile"):
-        below.pop("cc", None)  # chosen for the other host
-    result = {
-        key: _merged(value, over[key]) if key in over else copy.deepcopy(value)
-        for key, value in below.items()
-    }
-    for key in over:
-        if key not in below:
-            result[key] = copy.deepcopy(over[key])
+        result.pop("cc", None)  # chosen for the other host
+    for key, value in over.items():
+        result[key] = _merged(result[key], value) if key in result else value
     return result
 
 

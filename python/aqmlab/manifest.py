@@ -81,6 +81,7 @@ class _Manifest(TypedDict):
     apps: dict[str, str]
     app_groups: NotRequired[dict[str, str]]
     stated_tolerances_ms: NotRequired[dict[str, _Number]]
+    stated_rates_mbit: NotRequired[dict[str, _Number]]
     duration_s: _Number
     measure_from_s: _Number
     trials: Annotated[list[_Trial], Field(min_length=1)]

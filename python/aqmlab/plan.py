@@ -10,22 +10,23 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aqmlab import engines, layers, places, toml_text
+from aqmlab import engines, layers, places, toml_text, units
 from aqmlab import seeds as seed_numbers
 from aqmlab import vary as variation
+from aqmlab.applications import App
 from aqmlab.changes import assignment, checked_seeds, refuse_unknown_app, with_vary
-from aqmlab.errors import BadValueError, ScenarioError
+from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.labels import condition_text
 from aqmlab.layers import Layer
 from aqmlab.names import Names
 from aqmlab.resolve import Resolved, resolve, rtt_base_ms
-from aqmlab.scenario import Scenario, build
+from aqmlab.scenario import Report, Scenario, build
 from aqmlab.sources import Found, find
 
 Source = str | Path | Scenario
@@ -77,8 +78,9 @@ class Plan:
     """All trials of a campaign, and what a report needs to know about them.
 
     `conditions` names the varied parameters, outermost loop first; `tolerances` is the most
-    round-trip time that each application tolerates, in milliseconds; `scenario` is what was
-    asked for, after inheritance and overrides (for a TEACUP config, its variables).
+    round-trip time that each application tolerates, in milliseconds; `rates` is the least rate
+    that is stated for an application, in Mbit/s; `scenario` is what was asked for, after
+    inheritance and overrides (for a TEACUP config, its variables).
     """
 
     name: str
@@ -90,6 +92,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     tolerances: dict[str, float] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: dict[str, Any] = field(default_factory=dict)
     text: str = ""
@@ -253,14 +256,19 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     taken = Names()
     # Without its loops, which would be copied with each change of each of their points.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
+    changes = _Changes(bare, fixed)
     for point in variation.points(loops):
-        resolved = _resolve_point(bare, point, fixed, names)
+        resolved = _resolve_point(changes, point, names)
         _refuse_too_much(len(resolved.spec["apps"]), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seeds:
             own_id = taken.free(_file_name(variation.trial_id(point.conditions, seed)))
             trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
     asked = scenario.to_dict()
+    report = scenario.report
+    tolerances_ms = {name: units.duration(text) / 1e6 for name, text in report.tolerances.items()}
+    rates_mbit = {name: units.rate(text) / 1e6 for name, text in report.rates.items()}
+    warnings.update(dict.fromkeys(_nobodys(trials, report)))
     return Plan(
         name=found.name,
         title=scenario.title or found.name,
@@ -270,7 +278,8 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         conditions=tuple(trials[0].conditions) if trials else (),
         warnings=tuple(warnings),
         figures=scenario.report.figures,
-        tolerances=_tolerances(trials, scenario),
+        tolerances=tolerances(trials) | _named(trials, tolerances_ms),
+        rates=_named(trials, rates_mbit),
         notes=scenario.report.notes,
         scenario=asked,
         text=found.text or toml_text.write(asked),
@@ -306,15 +315,48 @@ def _check_whole(layer: Layer) -> Scenario:
             raise error from None
 
 
-def _resolve_point(
-    layer: Layer, point: variation.Point, fixed: Layer, names: Sequence[str]
-) -> Resolved:
-    """The trial of one combination: the scenario, its loops' values, then what was set."""
-    for address, value in point.changes:
-        place = layer.where(("vary", address)).partition(": ")[0]
-        layer = layers.merge(layer, layers.from_address(address, value, place))
-    layer = layers.merge(layer, fixed)
-    scenario = build(layer)
+class _Changes:
+    """A scenario with its loops' values, and then with what was set."""
+
+    def __init__(self, layer: Layer, fixed: Layer) -> None:
+        self._layer, self._fixed = layer, fixed
+        self._made: dict[tuple[str, int], Layer] = {}
+        tables = layer.data.get("apps")
+        self._own = set(map(id, tables.values())) if isinstance(tables, dict) else set()
+        self._checked: dict[int, App] = {}
+
+    def at(self, point: variation.Point) -> Layer:
+        """The layer of one combination."""
+        layer = self._layer
+        for address, value in point.changes:
+            layer = layers.merge(layer, self._change(address, value))
+        return layers.merge(layer, self._fixed) if self._fixed.data else layer
+
+    def scenario(self, layer: Layer) -> Scenario:
+        """The scenario of a layer; applications that were in another one are not checked again."""
+        tables = layer.data["apps"]
+        if not isinstance(tables, dict):
+            return build(layer)
+        known = {name: self._checked.get(id(table), table) for name, table in tables.items()}
+        scenario = build(Layer({**layer.data, "apps": known}, layer.origins, layer.source))
+        for name, table in tables.items():
+            if id(table) in self._own:  # as it was written; what is varied is not kept
+                self._checked[id(table)] = scenario.apps[name]
+        return scenario
+
+    def _change(self, address: str, value: Any) -> Layer:
+        """The layer of one value of a loop, which is in many combinations."""
+        key = (address, id(value))  # the loops keep their values, so no other has this number
+        if key not in self._made:
+            place = self._layer.where(("vary", address)).partition(": ")[0]
+            self._made[key] = layers.from_address(address, value, place)
+        return self._made[key]
+
+
+def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[str]) -> Resolved:
+    """The trial of one combination."""
+    layer = changes.at(point)
+    scenario = changes.scenario(layer)
     try:
         resolved = resolve(scenario)
     except ScenarioError as error:
@@ -330,11 +372,19 @@ def _file_name(wanted: str) -> str:
     return f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
 
 
-def _tolerances(trials: list[Trial], scenario: Scenario) -> dict[str, float]:
-    from aqmlab import units
+def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
+    """What to say of needs that are stated for no application of any trial."""
+    names = {app["name"] for trial in trials for app in trial.spec["apps"]}
+    families = names | {name.rpartition("-")[0] for name in names}
+    for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
+        for name in said:
+            if name not in families:
+                yield f"report.{key}.{shown(name)}: there is no such application"
 
-    said = {name: units.duration(text) / 1e6 for name, text in scenario.report.tolerances.items()}
-    return tolerances(trials) | {
+
+def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, float]:
+    """What is `said` of applications, by the names of their copies."""
+    return {
         app["name"]: said[family]
         for trial in trials
         for app in trial.spec["apps"]

@@ -107,10 +107,11 @@ def _figure(name: str) -> str:
 
 
 class Report(Value):
-    """What the report should show: figures by name, tolerances of applications, notes."""
+    """What the report should show: figures by name, what applications need, notes."""
 
     figures: tuple[Annotated[str, AfterValidator(_figure)], ...] = ()
     tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
+    rates: Annotated[dict[str, Rate], Frozen] = FrozenDict()
     notes: str = ""
 
 

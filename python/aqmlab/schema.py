@@ -115,6 +115,7 @@ def _top() -> dict[str, Schema]:
             {
                 "figures": {"type": "array", "items": {"type": "string"}},
                 "tolerances": {"type": "object", "additionalProperties": _REF["duration"]},
+                "rates": {"type": "object", "additionalProperties": _REF["rate"]},
                 "notes": {"type": "string"},
             }
         ),

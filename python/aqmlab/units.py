@@ -12,7 +12,10 @@ are `B`; `Mbps` is read as megabits, although tc(8) means megabytes by its `mbps
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from aqmlab.errors import BadValueError, shown
 
@@ -43,6 +46,21 @@ _THINGS = frozenset((
     "messages", "sample", "samples",
 ))  # fmt: skip
 _OFF = frozenset(("off", "none", "never"))
+
+
+_Amount = TypeVar("_Amount", int, float)
+_REMEMBERED = 4096
+
+
+def _remembered(read: Callable[[object], _Amount]) -> Callable[[object], _Amount]:
+    """`read`, which reads a text that it has read before at once: plans repeat a few of them."""
+    known = lru_cache(_REMEMBERED)(read)
+
+    @wraps(read)
+    def reader(value: object) -> _Amount:
+        return known(value) if type(value) is str else read(value)
+
+    return reader
 
 
 def _split(text: object) -> tuple[Decimal, str] | None:
@@ -85,6 +103,7 @@ def _wrong(value: object, what: str, example: str, units: tuple[str, ...] = ()) 
     return BadValueError(f"`{shown(value)}` is not a {what}", hint)
 
 
+@_remembered
 def duration(value: object) -> int:
     """Nanoseconds of a length of time; a bare zero needs no unit.
 
@@ -112,6 +131,7 @@ def duration_or_off(value: object) -> int | None:
         raise
 
 
+@_remembered
 def rate(value: object) -> int:
     """Bits per second, never zero.
 
@@ -147,6 +167,7 @@ def _no_rate(value: object, split: tuple[Decimal, str] | None) -> BadValueError:
     return _wrong(value, "rate", "12 Mbit/s", ("Mbit/s", "kbit/s"))
 
 
+@_remembered
 def size(value: object) -> int:
     """Bytes; a bare zero needs no unit.
 
@@ -199,6 +220,7 @@ def number(value: object) -> float:
     return float(plain)
 
 
+@_remembered
 def share(value: object) -> float:
     """A probability between 0 and 1."""
     part = number(value)
@@ -234,6 +256,7 @@ def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
     return f"{amount} {steps[-1][1]}"
 
 
+@lru_cache(_REMEMBERED, typed=True)
 def show_duration(ns: int) -> str:
     """A duration as the laboratory writes it.
 
@@ -245,6 +268,7 @@ def show_duration(ns: int) -> str:
     return _in_largest(ns, ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")))
 
 
+@lru_cache(_REMEMBERED, typed=True)
 def show_rate(bps: int) -> str:
     """A rate as the laboratory writes it.
 
@@ -255,6 +279,7 @@ def show_rate(bps: int) -> str:
     return _in_largest(bps, steps)
 
 
+@lru_cache(_REMEMBERED, typed=True)
 def show_size(size_bytes: int) -> str:
     """A size as the laboratory writes it.
 
@@ -267,6 +292,7 @@ def show_size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+@lru_cache(_REMEMBERED, typed=True)
 def show_share(part: float) -> str:
     """A probability as the laboratory writes it.
 
@@ -295,9 +321,9 @@ def show(kind: str, value: object) -> object:
     if value is None:
         return "off"
     if kind in ("duration", "duration or off"):
-        return show_duration(value)  # type: ignore[arg-type]
+        return show_duration(value)
     if kind == "bytes":
-        return show_size(value)  # type: ignore[arg-type]
+        return show_size(value)
     if kind == "rate":
-        return show_rate(value)  # type: ignore[arg-type]
+        return show_rate(value)
     return value

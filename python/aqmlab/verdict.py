@@ -8,6 +8,11 @@ real-time telemonitoring bound of 250 ms of Kua et al. (2017, §II-A), with less
 where Armitage et al. (2017, Table VII) accept it; 100 ms preferred by players of shooters
 (Armitage 2003); the opinion scores of G.107 Annex B (4.0 satisfied, 3.6 some dissatisfied).
 
+A bulk transfer is judged by how fast it is, besides. Of up to 10 MB, G.1010 Table I.2 says how long
+it may take: 15 s preferred, 60 s acceptable. Any other is held against its fair share of the line
+(`transfers`): a flow is reasonably fair within a factor of two (RFC 5348 §1), so half of it is
+good; and as G.1010 accepts four times the time that it prefers, a quarter of that is tolerable.
+
 G.1010's delays are one-way; like Boerlage et al. the round-trip time is held against them,
 which is the stricter reading. A delay is judged by its 95th percentile: nineteen of twenty
 stay below it. With several seeds, the median over seeds is judged.
@@ -23,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.export import trials_as_json
 from aqmlab.labels import Label
+from aqmlab.transfers import Speeds
 
 if TYPE_CHECKING:
     from aqmlab.results import Results
@@ -158,14 +164,22 @@ def judge(results: Results) -> list[Verdict]:
     """
     kinds: Mapping[str, str] = results.manifest.get("apps", {})
     limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
+    rates: Mapping[str, float] = results.manifest.get("stated_rates_mbit", {})
+    checks = {app: checks_for(kind, limits.get(app), rates.get(app)) for app, kind in kinds.items()}
+    transfers = [app for app, own in checks.items() if _FAIR_SHARE in own]
+    speeds = Speeds(results)
     values: dict[tuple[Label, str], list[Measured]] = defaultdict(list)
     for trial in trials_as_json(results):
-        for app, measured in _measured(trial["flows"]).items():
-            values[results.labels[trial["id"]], app].append(measured)
+        label, found = results.labels[trial["id"]], _measured(trial["flows"])
+        if own := found.keys() & transfers:
+            for app, speed in speeds.of(trial, own).items():
+                found[app] |= speed
+        for app, measured in found.items():
+            values[label, app].append(measured)
     return [
-        Verdict(label, app, kind, tuple(_find(check, seeds) for check in checks), len(seeds))
+        Verdict(label, app, kinds[app], tuple(_find(one, seeds) for one in checks[app]), len(seeds))
         for (label, app), seeds in values.items()
-        if (checks := checks_for(kind := kinds.get(app, ""), limits.get(app)))
+        if checks.get(app)
     ]
 
 
@@ -177,6 +191,8 @@ def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float |
         if flow["primary"]:
             own["flow_rtt_p95_ms"] = _larger(own.get("flow_rtt_p95_ms"), flow["rtt_ms"]["p95"])
             own["flow_loss_percent"] = _larger(own.get("flow_loss_percent"), flow["loss_percent"])
+            rates = (own.get("flow_rate_mbit"), flow["throughput_mbit"]["mean"])
+            own["flow_rate_mbit"] = min((mbit for mbit in rates if mbit is not None), default=None)
     return found
 
 
@@ -187,12 +203,21 @@ def _find(check: Check, seeds: Sequence[Measured]) -> Finding:
     return Finding(check, statistics.median(values), min(values), max(values))
 
 
-def checks_for(kind: str, rtt_limit_ms: float | None = None) -> tuple[Check, ...]:
-    """What an application of `kind` needs; a stated limit replaces that of its round trips."""
+def checks_for(
+    kind: str, rtt_limit_ms: float | None = None, rate_mbit: float | None = None
+) -> tuple[Check, ...]:
+    """What an application of `kind` needs; what is stated for it replaces what its kind needs."""
     checks = CHECKS.get(kind, _BULK)
-    if rtt_limit_ms is None:
-        return checks
-    stated = _round_trips(rtt_limit_ms, rtt_limit_ms)
+    if rtt_limit_ms is not None:
+        checks = _with(checks, _round_trips(rtt_limit_ms, rtt_limit_ms))
+    if rate_mbit is not None:
+        needed = Check("rate", _metric("flow_rate_mbit"), rate_mbit, rate_mbit, "Mbit/s", True)
+        checks = (needed, *(one for one in checks if one not in (_FAIR_SHARE, _TIME)))
+    return checks
+
+
+def _with(checks: tuple[Check, ...], stated: Check) -> tuple[Check, ...]:
+    """`checks` with `stated` in place of the one of the same name, or behind them."""
     if not any(check.what == stated.what for check in checks):
         return (*checks, stated)
     return tuple(stated if check.what == stated.what else check for check in checks)
@@ -201,14 +226,15 @@ def checks_for(kind: str, rtt_limit_ms: float | None = None) -> tuple[Check, ...
 def quantity(value: float, unit: str) -> str:
     """A number with its unit, as people read it.
 
-    >>> quantity(2710.4, "ms"), quantity(12.34, "ms"), quantity(3.6, ""), quantity(95, "%")
-    ('2.7 s', '12 ms', '3.6', '95 %')
+    >>> quantity(2710.4, "ms"), quantity(12.34, "ms"), quantity(3.6, ""), quantity(12.5, "%")
+    ('2.7 s', '12 ms', '3.6', '12.5 %')
     """
     if unit == "ms" and abs(value) >= 1000:
         value, unit = value / 1000, "s"
     if unit == "%" and 99 < value < 100:
         return f"{value:.2f} %"
-    digits = f"{value:.0f}" if abs(value) >= 10 or value == 0 else f"{value:.2g}"
+    whole = abs(value) >= 10 or value == 0
+    digits = f"{value:.1f}" if 2 * value % 2 == 1 else f"{value:.0f}" if whole else f"{value:.2g}"
     return f"{digits} {unit}".strip()
 
 
@@ -262,7 +288,16 @@ def _round_trips(good_ms: float, tolerable_ms: float) -> Check:
     return Check("round trips", _metric("flow_rtt_p95_ms"), good_ms, tolerable_ms)
 
 
-_BULK = (_round_trips(10_000, 60_000),)
+_FAIR_SHARE = Check(
+    "fair share reached",
+    _metric("fair_share_percent"),
+    good=50,
+    tolerable=12.5,
+    unit="%",
+    more_is_better=True,
+)
+_TIME = Check("transferred in", _metric("transfer_ms"), good=15_000, tolerable=60_000)
+_BULK = (_FAIR_SHARE, _TIME, _round_trips(10_000, 60_000))
 _VOICE = (
     Check(
         "opinion score",

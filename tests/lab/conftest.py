@@ -29,7 +29,7 @@ def app(name, kind="bulk", carries=("down",), rtt_ms=40, **more):
 HOME = (
     app("sensor", "iot_high", ["up"], mbit=0.15, delayed=0.1),
     app("call", "video_call", ["up", "down"], mbit=0.3),
-    app("file", "bulk"),
+    app("file", "bulk", mbit=6.0),
     app("film", "dash", metrics={"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "played_s": 9.0}),
 )
 

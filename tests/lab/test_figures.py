@@ -95,7 +95,7 @@ def test_many_rates_are_shown_as_curves_and_chosen_elsewhere(tmp_path):
     assert curves.rendered("png") and boxes.rendered("png")
 
 
-def test_zero_and_missing_values_stand_on_the_floor_of_a_logarithmic_axis(tmp_path):
+def test_zero_and_missing_values_stand_at_the_zero_of_a_logarithmic_axis(tmp_path):
     apps = [app("idle", mbit=0.0), app("deaf", silent=True), app("busy", mbit=5.0)]
     campaigns.run(campaign_of(grid(("pie",), seeds=(1,), apps=apps)), tmp_path / "out", jobs=1)
     results = load(tmp_path / "out")
@@ -103,12 +103,14 @@ def test_zero_and_missing_values_stand_on_the_floor_of_a_logarithmic_axis(tmp_pa
     for name in ("throughput", "induced_rtt"):
         (drawing,) = figures.draw(results, name)
         (axes,) = drawing.canvas.axes
-        assert axes.get_yscale() == "log"
+        drawing.rendered("png")
+        ticks = {tick.get_text(): tick.get_position()[1] for tick in axes.get_yticklabels()}
+        assert ticks["0"] == 0, "and no other number stands there"
         low, high = axes.get_ylim()
         for line in axes.lines:
             if line.get_marker() in ("v", "x"):
                 by_marker.setdefault((name, line.get_marker()), []).extend(line.get_ydata())
-                assert all(low < y < high for y in line.get_ydata())
+                assert low < 0 < high and not any(line.get_ydata())
     assert len(by_marker["throughput", "v"]) == 1, "idle is at zero"
     assert len(by_marker["induced_rtt", "x"]) == 1, "deaf has no round trips"
 
@@ -126,3 +128,16 @@ def test_copies_of_an_application_stand_together(tmp_path):
     (drawing,) = figures.draw(load(tmp_path / "out"), "throughput")
     shown = [label.get_text() for label in drawing.canvas.axes[0].get_xticklabels()]
     assert shown == ["web", "game-1"]
+
+
+def test_zero_throughput_is_drawn_at_zero_over_time(home_results):
+    (drawing, *_) = figures.draw(home_results, "throughput_time")
+    drawing.rendered("png")
+    axes = drawing.canvas.axes[0]
+    ticks = {tick.get_text(): tick.get_position()[1] for tick in axes.get_yticklabels()}
+    assert ticks["0"] == 0 and axes.get_ylim()[0] < 0
+
+
+def test_without_a_zero_an_axis_is_logarithmic_all_over(home_results):
+    (drawing,) = figures.draw(home_results, "induced_rtt")
+    assert {axes.get_yscale() for axes in drawing.canvas.axes} == {"log"}

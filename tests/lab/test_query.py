@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from aqmlab import campaign as campaigns
 from aqmlab import dataset
 from aqmlab.cli import status_of
 from aqmlab.failures import RequestError
+from aqmlab.query.campaigns import find
 from aqmlab.query.session import Session
 from aqmlab.query.units import unit_of
 
@@ -174,7 +176,7 @@ def test_nothing_can_be_written_also_if_everything_were_run(
     before = table.read_bytes()
     with (
         pytest.raises(RequestError),
-        Session(home_results.path) as session,
+        Session(home_results.path, find(home_results.path)) as session,
         session.ask(sql.format(table=table, folder=tmp_path)) as answer,
     ):
         list(answer.rows())
@@ -254,7 +256,7 @@ def test_a_flipped_bit_is_found_by_a_question(home_results, tmp_path):
     path.write_bytes(data)
     with (
         pytest.raises(RequestError, match=r"flows/chunk=0000/rows\.parquet: cannot be read"),
-        Session(tmp_path / "out") as session,
+        Session(tmp_path / "out", find(tmp_path / "out")) as session,
         session.ask("SELECT sum(throughput_mean_mbit) FROM flows") as answer,
     ):
         list(answer.rows())
@@ -263,7 +265,7 @@ def test_a_flipped_bit_is_found_by_a_question(home_results, tmp_path):
 def test_several_campaigns_in_a_folder_are_asked_together(home_results, tmp_path):
     for name in ("home/seed-1", "home/seed-2"):
         shutil.copytree(home_results.path, tmp_path / "study" / name)
-    with Session(tmp_path / "study") as session:
+    with Session(tmp_path / "study", find(tmp_path / "study")) as session:
         sql = "SELECT campaign, count(*) FROM flows GROUP BY ALL ORDER BY ALL"
         with session.ask(sql) as answer:
             assert answer.columns[0] == "campaign"
@@ -276,7 +278,10 @@ def test_files_of_a_table_may_have_different_columns(home_results, tmp_path):
     path = tmp_path / "study" / "b" / "tables" / "flows" / "chunk=0000" / "rows.parquet"
     pl.read_parquet(path).drop("queue").with_columns(pl.col("seed").cast(str)).write_parquet(path)
     sql = "SELECT campaign, count(queue) FROM flows WHERE seed = '1' GROUP BY ALL ORDER BY ALL"
-    with Session(tmp_path / "study") as session, session.ask(sql) as answer:
+    with (
+        Session(tmp_path / "study", find(tmp_path / "study")) as session,
+        session.ask(sql) as answer,
+    ):
         rows = list(answer.rows())
     assert [name for name, _ in rows] == ["a", "b"] and rows[0][1] > 0 == rows[1][1]
 
@@ -293,11 +298,11 @@ def test_a_campaign_may_be_asked_while_it_is_unfinished(tmp_path, monkeypatch, c
 
 def test_a_folder_without_tables_is_refused(tmp_path):
     with pytest.raises(RequestError, match="not the folder of a campaign"):
-        Session(tmp_path)
+        find(tmp_path)
     campaigns.run(campaign_of(grid(queues=("pie",), seeds=(1,))), tmp_path / "out", jobs=1)
     shutil.rmtree(tmp_path / "out" / "tables")
     with pytest.raises(RequestError, match="no trial of the campaign is in its tables yet"):
-        Session(tmp_path / "out")
+        find(tmp_path / "out")
 
 
 def test_a_table_that_leads_elsewhere_is_refused(home_results, tmp_path):
@@ -307,7 +312,7 @@ def test_a_table_that_leads_elsewhere_is_refused(home_results, tmp_path):
     file.unlink()
     file.symlink_to(tmp_path / "secret.parquet")
     with pytest.raises(RequestError, match="leads out of the folder"):
-        Session(tmp_path / "out")
+        find(tmp_path / "out")
 
 
 def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):
@@ -319,3 +324,13 @@ def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):
         for name in home_results.tables:
             rows = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
             assert rows == (len(home_results.table(name)),)
+
+
+def test_the_process_that_answers_imports_nothing_that_reads_manifests(home_results):
+    """Whoever asks looks for the tables while it starts: importing pydantic would take as long."""
+    code = (
+        "import sys; import aqmlab.query.answerer as one; one._import_heavy();"
+        "print([name for name in ('pydantic', 'numpy', 'aqmlab.store') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

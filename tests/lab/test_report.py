@@ -57,7 +57,7 @@ def test_a_report_says_what_made_it(report, home_results):
         "12 of 12 trials",
         "2 seeds",
         "engine sim",
-        "pfifo: of 8 verdicts 4 good, 2 tolerable, 2 bad",
+        "pfifo: of 8 verdicts 3 good, 3 tolerable, 2 bad",
     ):
         assert said in words, said
 

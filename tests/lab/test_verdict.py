@@ -7,9 +7,9 @@ from aqmlab.verdict import CHECKS, checks_for, quantity
 from .conftest import app, campaign_of, grid
 
 
-def word(kind, limit_ms=None, **measured):
+def word(kind, limit_ms=None, rate_mbit=None, **measured):
     """What an application of `kind` is told, by the worst of its checks."""
-    words = [check.word(check.value(measured)) for check in checks_for(kind, limit_ms)]
+    words = [check.word(check.value(measured)) for check in checks_for(kind, limit_ms, rate_mbit)]
     return max(words, key=verdict._ORDER.index)
 
 
@@ -36,7 +36,12 @@ def word(kind, limit_ms=None, **measured):
         ("dash", {"played_s": 0, "flow_rtt_p95_ms": 45}, "bad"),
         ("web", {"page_load_p50_ms": 1500, "flow_rtt_p95_ms": 300}, "good"),
         ("web", {"page_load_p50_ms": 6000, "flow_rtt_p95_ms": 300}, "bad"),
-        ("bulk", {"flow_rtt_p95_ms": 5000}, "good"),
+        ("bulk", {"flow_rtt_p95_ms": 5000, "fair_share_percent": 50}, "good"),
+        ("bulk", {"flow_rtt_p95_ms": 5000, "fair_share_percent": 49}, "tolerable"),
+        ("bulk", {"flow_rtt_p95_ms": 50, "fair_share_percent": 12}, "bad"),
+        ("bulk", {"flow_rtt_p95_ms": 50, "transfer_ms": 15_000}, "good"),
+        ("bulk", {"flow_rtt_p95_ms": 50, "transfer_ms": 60_000}, "tolerable"),
+        ("bulk", {"flow_rtt_p95_ms": 50, "transfer_ms": 61_000}, "bad"),
         ("bulk", {}, "no data"),
         ("something new", {"flow_rtt_p95_ms": 5000}, "good"),
     ],
@@ -44,7 +49,7 @@ def word(kind, limit_ms=None, **measured):
 def test_words_follow_the_limits(kind, measured, expected):
     assert word(kind, **measured) == expected if expected != "no data" else True
     if expected == "no data":
-        assert [check.word(check.value(measured)) for check in checks_for(kind)] == ["no data"]
+        assert {check.word(check.value(measured)) for check in checks_for(kind)} == {"no data"}
 
 
 def test_a_stated_tolerance_replaces_that_of_the_kind():
@@ -52,6 +57,16 @@ def test_a_stated_tolerance_replaces_that_of_the_kind():
     assert word("game", 50, flow_rtt_p95_ms=60) == "bad"
     lost = {"flow_rtt_p95_ms": 60, "flow_loss_percent": 10}
     assert word("video_call", 500, **lost) == "bad", "its other needs stay"
+
+
+def test_a_stated_rate_stands_for_what_is_fair():
+    measured = {"flow_rtt_p95_ms": 60, "fair_share_percent": 5, "transfer_ms": 90_000}
+    fast, slow = {"flow_rate_mbit": 2.0}, {"flow_rate_mbit": 1.9}
+    assert word("bulk", None, **measured) == "bad"
+    assert word("bulk", None, 2.0, **measured, **fast) == "good"
+    assert word("bulk", None, 2.0, **measured, **slow) == "bad"
+    assert word("bulk", 50, 2.0, **measured, **fast) == "bad", "its round trips stay"
+    assert word("game", None, 2.0, flow_rtt_p95_ms=60, **slow) == "bad", "any kind may need one"
 
 
 def test_limits_are_in_order_and_names_are_told_apart():
@@ -69,6 +84,7 @@ def test_quantities_are_read_at_a_glance():
         (0.4, "ms", "0.4 ms"),
         (0, "%", "0 %"),
         (4.05, "", "4"),
+        (12.5, "%", "12.5 %"),
     ]:
         assert quantity(value, unit) == text
 
@@ -85,6 +101,9 @@ def test_an_app_is_judged_by_its_worst_flow_and_the_median_seed(home_results):
     assert found["fq_codel", "12/1", "call"].word == "good"
     assert found["fq_codel", "12/1", "call"].deciding.brief.endswith("≤ 150 ms")
     assert found["pie", "12/1", "file"].word == "good"
+    assert found["pie", "25/5", "file"].word == "tolerable", "for there is more to have"
+    assert found["pie", "25/5", "file"].because.startswith("fair share reached 2")
+    assert found["pie", "25/5", "file"].because.endswith("% < 50 %")
 
 
 def test_an_app_that_never_got_through_has_no_good_verdict(tmp_path):

@@ -7,6 +7,7 @@ from aqmlab import plan, vary
 from aqmlab.errors import ScenarioError
 from aqmlab.names import Names
 from aqmlab.studies import study
+from aqmlab.teacup import syntax
 
 HOME = """\
 [path]
@@ -127,6 +128,25 @@ ENDLESS_SEEDS = ",".join(["1-100000"] * 90_000)
 )
 def test_too_much_is_refused_before_anything_is_made_of_it(tmp_path, text, message):
     assert refusal(toml(tmp_path, text)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("1;" * 499_999, 1),
+        ("\n\na = [" + "1," * 400_000 + "]", 3),
+        ("a = f'" + "{1}" * 300_000 + "'", 1),
+        ("'#';" + "1;" * 499_000, 1),
+        ("a\n" * 100_000 + "b", 100_001),
+    ],
+)
+def test_a_config_with_too_many_words_is_refused_before_it_is_parsed(
+    tmp_path, monkeypatch, text, line
+):
+    monkeypatch.setattr(syntax.ast, "parse", lambda *_, **__: pytest.fail("it was parsed"))
+    path = tmp_path / "config.py"
+    path.write_text(text)
+    assert refusal(path).startswith(f"config.py:{line}: there are more than 100000 words and signs")
 
 
 def test_brackets_and_dots_in_strings_and_comments_nest_nothing(tmp_path):

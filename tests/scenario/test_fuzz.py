@@ -37,6 +37,7 @@ scheme = [{ label = "A", path.qdisc = "pfifo" }, { path.down.qdisc = { kind = "c
 [report]
 figures = ["a"]
 tolerances = { up = "1 s" }
+rates = { up = "1 Mbit/s" }
 """
 
 WORDS = st.sampled_from(
@@ -76,6 +77,7 @@ WORDS = st.sampled_from(
         "vary",
         "report",
         "tolerances",
+        "rates",
         "figures",
         "seeds",
         "title",

@@ -189,3 +189,12 @@ def test_a_lan_is_a_link_of_its_own_before_the_queue_and_after_it() -> None:
     assert [links[at] for at in app["up"]["links"]] == ["lan-up", "up"]
     assert [links[at] for at in app["down"]["links"]] == ["down", "lan-down"]
     assert [link.get("own", False) for link in spec["links"]] == [False, False, True, False]
+
+
+def test_needs_are_of_each_copy_and_a_slip_in_a_name_is_said() -> None:
+    text = 'title = "t"\nduration = "1 s"\npath = { rate = "12/1 Mbit/s" }\n'
+    text += '[apps]\nfile = { kind = "bulk", count = 2 }\n'
+    text += '[report]\nrates = { file = "2 Mbit/s" }\ntolerances = { fiel = "1 s" }\n'
+    loaded = plan.load(Scenario.from_toml(text))
+    assert loaded.rates == {"file-1": 2.0, "file-2": 2.0}
+    assert loaded.warnings == ("report.tolerances.fiel: there is no such application",)

@@ -1,7 +1,10 @@
 """Loops: their order, what varies together, what the command line changes, and names."""
 
+import copy
+
 import pytest
-from aqmlab import plan, seeds
+from aqmlab import layers, plan, seeds
+from aqmlab import scenario as scenarios
 
 HOME = """\
 seeds = 2
@@ -156,3 +159,36 @@ def test_seeds(value, numbers, spelled):
     assert seeds.numbers(value) == numbers
     assert seeds.spelled(value) == spelled
     assert seeds.numbers(seeds.spelled(value)) == numbers
+
+
+def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch):
+    """Else planning a hundred thousand combinations takes minutes."""
+    file = tmp_path / "home.toml"
+    file.write_text(HOME + '[apps.other]\nkind = "bulk"\n')
+    tables = []
+
+    def build(layer):
+        tables.extend(app for app in layer.data["apps"].values() if isinstance(app, dict))
+        return scenarios.build(layer)
+
+    monkeypatch.setattr(plan, "build", build)
+    whole, first = 2, 2
+    assert len(plan.load(file).trials) == 2 * 2 * 2 * 3
+    assert len(tables) == whole + first
+    tables.clear()
+    assert len(plan.load(file, vary=["apps.up.start=1 s,2 s"]).trials) == 2 * 2 * 2 * 3 * 2
+    assert len(tables) == whole + first - 1 + 2 * 2 * 3 * 2, "of what is varied, each"
+
+
+def test_layers_that_are_merged_stay_as_they_were():
+    base = layers.from_toml(HOME, "base")
+    over = layers.from_toml(
+        'apps.up = "off"\n[apps.b]\nkind = "ping"\n[path]\nrtt = "1 ms"\n', "over"
+    )
+    before = copy.deepcopy((base.data, over.data))
+    merged = layers.merge(base, over)
+    layers.merge(merged, layers.from_address("apps.b.start", "1 s", ""))
+    layers.merge(merged, layers.from_address("path.down.rate", "1 Mbit/s", ""))
+    assert (base.data, over.data) == before
+    assert merged.data["apps"] == {"b": {"kind": "ping"}}
+    assert merged.data["path"]["down"]["rate"] == "12 Mbit/s"

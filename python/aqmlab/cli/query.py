@@ -57,9 +57,10 @@ def command(
 
     size, seconds = process.memory_bytes(memory), process.seconds(timeout)
     if sql is None:
+        from aqmlab.query.campaigns import find
         from aqmlab.query.session import Session
 
-        with Session(folder, memory_bytes=size) as session:
+        with Session(folder, find(folder), memory_bytes=size) as session:
             tables = session.tables()
             if session.warning:
                 console.talk(session.warning)

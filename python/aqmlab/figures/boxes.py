@@ -2,8 +2,8 @@
 
 The form is that of Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3: applications side by
 side, and in each the queues; round-trip times tell markers apart. A logarithmic axis cannot
-show zero, so what is zero stands on the floor of the axis as an open triangle, and what was
-not measured as a cross.
+show zero, so below its least decade a short way leads down to zero wherever there is one. There
+stands what is zero as an open triangle, and what was not measured as a cross.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from aqmlab.figures.drawing import (
     colour,
     legend_below,
     log_axis,
+    log_axis_from_zero,
     plain_text,
     stacked,
 )
@@ -43,7 +44,7 @@ class Boxes:
     """The 25th, 50th and 75th percentile."""
     axis: str
     least_floor: float
-    """The floor of the axis is never below this."""
+    """The least decade of the axis is never below this."""
 
     def draw(self, results: Results) -> Iterator[Drawing]:
         """One figure with a panel for each rate."""
@@ -64,12 +65,18 @@ class Boxes:
         yield Drawing(self.name, made, caption, choice.notes)
 
     def _floor(self, rows: pl.DataFrame) -> float:
-        """A power of ten below everything that is above zero."""
+        """A power of ten below everything that is above zero: where the axis is logarithmic."""
         found = [value for column in self.columns for value in rows[column] if value and value > 0]
         least = max(min(found, default=self.least_floor), self.least_floor)
         return float(10 ** math.floor(math.log10(least)))
 
     def _panel(self, axes: Axes, found: Found, choice: Choice, floor: float) -> None:
+        from_zero = any(
+            value is None or value < floor
+            for (app, queue, rtt), box in found.items()
+            if app in choice.apps and queue in choice.queues and rtt in choice.rtts
+            for value in box
+        )
         width = 0.84 / max(1, len(choice.queues) * len(choice.rtts))
         for number, queue in enumerate(choice.queues):
             for step, (marker, rtt) in enumerate(zip(MARKERS, choice.rtts, strict=False)):
@@ -79,9 +86,12 @@ class Boxes:
                     for x, app in enumerate(choice.apps)
                     if (app, queue, rtt) in found
                 ]
-                draw_boxes(axes, boxes, floor, colour(number), marker)
-        axes.set_ylim(floor * 0.8, axes.dataLim.ymax * 1.5)
-        log_axis(axes.yaxis)
+                draw_boxes(axes, boxes, colour(number), marker)
+        axes.set_ylim(floor * 0.8, max(axes.dataLim.ymax, floor) * 1.5)
+        if from_zero:
+            log_axis_from_zero(axes, floor)
+        else:
+            log_axis(axes.yaxis)
         axes.set_ylabel(self.axis)
         axes.set_xticks(range(len(choice.apps)), [plain_text(app) for app in choice.apps])
         axes.tick_params(axis="x", length=0, rotation=0 if len(choice.apps) <= 8 else 20)
@@ -126,24 +136,22 @@ def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> Found:
     }
 
 
-def draw_boxes(
-    axes: Axes, boxes: Sequence[tuple[float, Box]], floor: float, colour: str, marker: str
-) -> None:
-    """Boxes at their places on a logarithmic axis whose floor is `floor`."""
+def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, marker: str) -> None:
+    """Boxes at their places on an axis that has a zero if any of them needs it."""
     missing = [x for x, (_, middle, _) in boxes if middle is None]
     known = [(x, low, middle, high) for x, (low, middle, high) in boxes if middle is not None]
-    bars = [(x, max(low or floor, floor), high) for x, low, _, high in known if (high or 0) > floor]
-    shown = [(x, middle) for x, _, middle, _ in known if middle > floor]
-    zero = [x for x, _, middle, _ in known if middle <= floor]
+    bars = [(x, max(low or 0, 0), high) for x, low, _, high in known if (high or 0) > 0]
+    shown = [(x, middle) for x, _, middle, _ in known if middle > 0]
+    zero = [x for x, _, middle, _ in known if middle <= 0]
     if bars:
         axes.vlines(*zip(*bars, strict=True), color=colour, linewidth=1.4)
     if shown:
         axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=3.6)
     style: dict[str, Any] = {"markersize": 4.5, "clip_on": False}
     if zero:
-        axes.plot(zero, [floor] * len(zero), "v", color=colour, markerfacecolor="white", **style)
+        axes.plot(zero, [0] * len(zero), "v", color=colour, markerfacecolor="white", **style)
     if missing:
-        axes.plot(missing, [floor] * len(missing), "x", color="#888888", **style)
+        axes.plot(missing, [0] * len(missing), "x", color="#888888", **style)
 
 
 def _legend(made: Any, choice: Choice) -> None:

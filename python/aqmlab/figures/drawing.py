@@ -148,6 +148,19 @@ def log_axis(axis: XAxis | YAxis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def log_axis_from_zero(axes: Axes, least: float) -> None:
+    """Makes the y-axis logarithmic from `least` on, and below a short way down to zero."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter, SymmetricalLogLocator
+
+    axes.set_yscale("symlog", linthresh=least, linscale=0.4)
+    axes.set_ylim(bottom=-least / 8)  # so that a line at zero is not hidden by the axis
+    axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=least))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    between = SymmetricalLogLocator(subs=(2.0, 5.0), base=10, linthresh=least)
+    axes.yaxis.set_minor_locator(between)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 Line = Literal["-", "--", "-.", ":"]
 LINES: tuple[Line, ...] = ("-", "--", "-.", ":")

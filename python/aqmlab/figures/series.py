@@ -18,6 +18,7 @@ from aqmlab.figures.drawing import (
     legend_below,
     line_style,
     log_axis,
+    log_axis_from_zero,
     name_axes,
     plain_text,
 )
@@ -47,6 +48,8 @@ class Series:
     log: bool = True
     floor: float = 0.0
     """On a logarithmic axis, what is below stands on the floor."""
+    from_zero: bool = False
+    """Whether there may be zeros: the axis is then logarithmic above the floor only."""
 
     def draw(self, results: Results) -> Iterator[Drawing]:
         """One figure for each of a few conditions, one panel for each queue."""
@@ -79,7 +82,7 @@ class Series:
         for number, app in enumerate(apps):
             for _, line in _lines(frame.filter(pl.col("app") == app)):
                 values = line[self.column]
-                if self.log:
+                if self.log and not self.from_zero:
                     values = values.clip(lower_bound=self.floor)
                 axes.plot(
                     line["t_s"].to_numpy(),
@@ -89,7 +92,9 @@ class Series:
                     linewidth=0.9,
                     rasterized=rasterized,
                 )
-        if self.log:
+        if self.from_zero:
+            log_axis_from_zero(axes, self.floor)
+        elif self.log:
             log_axis(axes.yaxis)
         else:
             axes.set_ylim(bottom=0)

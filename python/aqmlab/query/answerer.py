@@ -1,8 +1,8 @@
 """A process that answers one question, and may be killed at it.
 
-It reads the question as a line of JSON from standard input. On what was its standard output it says
-lines of JSON, of which those with `bytes` are followed by so many of the answer. A program of its
-own, as `worker` is and for the same reasons.
+It reads the question and where the tables are from standard input, a line of JSON each. On what
+was its standard output it says lines of JSON, of which those with `bytes` are followed by so many
+of the answer. A program of its own, as `worker` is and for the same reasons.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from aqmlab.failures import LabError, unexpected
 from aqmlab.query import output
 from aqmlab.query.process import DONE, READY, Question
 from aqmlab.query.session import Session
+from aqmlab.query.sources import Found
 
 _PIECE_BYTES = 1 << 16
 """How much of an answer is handed over together."""
@@ -41,14 +42,22 @@ def main() -> None:
             answers.write(json.dumps(head).encode() + b"\n" + data)
             answers.flush()
 
-        question = Question(**json.loads(sys.stdin.readline()))
+        _import_heavy()  # while the caller still looks where the tables are
+        asked, where = sys.stdin.readline(), sys.stdin.readline()
+        if not where:  # the caller is gone
+            return
+        question, found = Question(**json.loads(asked)), Found(**json.loads(where))
         threading.Thread(target=_end_with_caller, daemon=True).start()
-        _import_arrow()
-        say(_tried(question, say))
+        say(_tried(question, found, say))
+
+
+def _import_heavy() -> None:
+    """Imports what answers; pyarrow without numpy, a third of the start, which is not needed."""
+    _import_arrow()
+    import duckdb  # noqa: F401
 
 
 def _import_arrow() -> None:
-    """Imports pyarrow without numpy: that is a third of the start, and no question needs it."""
     if int(version("pyarrow").split(".")[0]) < 18:  # which cannot do without
         return
     sys.modules["numpy"] = None  # type: ignore[assignment]
@@ -59,9 +68,9 @@ def _import_arrow() -> None:
         del sys.modules["numpy"]
 
 
-def _tried(question: Question, say: Say) -> dict[str, Any]:
+def _tried(question: Question, found: Found, say: Say) -> dict[str, Any]:
     try:
-        _answer(question, say)
+        _answer(question, found, say)
     except LabError as error:
         return _failed(error)
     except Exception as error:
@@ -75,11 +84,12 @@ def _failed(error: LabError) -> dict[str, Any]:
     return {"failed": error.problem, "hint": error.hint, "status": error.status}
 
 
-def _answer(question: Question, say: Say) -> None:
+def _answer(question: Question, found: Found, say: Say) -> None:
     def note(text: str) -> None:
         say({"note": text})
 
-    with Session(Path(question.folder), memory_bytes=question.memory_bytes) as session:
+    folder, memory_bytes = Path(question.folder), question.memory_bytes
+    with Session(folder, found, memory_bytes=memory_bytes) as session:
         if session.warning:
             note(session.warning)
         say(READY)

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from aqmlab.children import how_ended, python_path
 from aqmlab.failures import LabError, RequestError
@@ -101,9 +102,12 @@ def _heard(
     process: subprocess.Popen[bytes], question: Question, clock: threading.Timer, note: Note
 ) -> Generator[bytes, None, bool]:
     """Yields what is answered; returns whether that is all of it."""
+    from aqmlab.query.campaigns import find  # while the process starts
+
     assert process.stdin is not None and process.stdout is not None
+    asked = (asdict(question), asdict(find(Path(question.folder))))
     with contextlib.suppress(BrokenPipeError):  # it died; what it left says no more
-        process.stdin.write(json.dumps(asdict(question)).encode() + b"\n")
+        process.stdin.writelines(json.dumps(line).encode() + b"\n" for line in asked)
         process.stdin.flush()
     for line in process.stdout:
         if not line.endswith(b"\n"):  # it was killed at a word

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError, size_text
 from aqmlab.query.hints import hint_for, mentions, problem_of
-from aqmlab.query.sources import Sources
+from aqmlab.query.sources import Found, Sources
 from aqmlab.query.units import unit_of
 from aqmlab.query.views import named, view
 
@@ -69,16 +69,13 @@ class Table:
 
 
 class Session:
-    """The tables of a campaign, or of all campaigns in a folder, as SQL sees them.
+    """The tables of a campaign, or of all campaigns in a folder, as SQL sees them."""
 
-    Raises `RequestError` if there is no campaign.
-    """
-
-    def __init__(self, path: Path, *, memory_bytes: int = 10**9) -> None:
-        self._sources, self._memory_bytes = Sources(path), memory_bytes
-        missing = self._sources.missing
+    def __init__(self, path: Path, found: Found, *, memory_bytes: int = 10**9) -> None:
+        self._sources, self._memory_bytes = Sources(path, found), memory_bytes
+        missing = found.missing
         self.warning = (
-            f"warning: of {self._sources.planned} trials that are planned {missing} are not in the"
+            f"warning: of {found.planned} trials that are planned {missing} are not in the"
             " tables: they are still to be run, or no figure and no claim has needed them"
             if missing
             else None

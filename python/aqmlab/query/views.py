@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from aqmlab.store import ROWS, TABLES
-
 
 def catalogue(tables: Iterable[str]) -> str:
     """What makes a campaign's tables known to DuckDB, for somebody who stands in its folder."""
+    from aqmlab.store import ROWS, TABLES  # not needed for an answer
+
     lines = ["-- In this folder: duckdb -init catalogue.sql"]
     for name in tables:
         files = f"{quoted(f'{TABLES}/{name}/*/{ROWS}')}, union_by_name = true"

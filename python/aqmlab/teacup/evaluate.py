@@ -20,7 +20,12 @@ from typing import Any
 from aqmlab.errors import ScenarioError, shown
 from aqmlab.teacup.expressions import Expressions, kind_of
 from aqmlab.teacup.functions import Opaque, UnreadError, truth_of
-from aqmlab.teacup.syntax import from_python_2, mended, refuse_deep_nesting
+from aqmlab.teacup.syntax import (
+    from_python_2,
+    mended,
+    refuse_deep_nesting,
+    refuse_many_words,
+)
 from aqmlab.texts import MOST_BYTES, file_text
 
 MOST_INCLUDES = 20
@@ -46,6 +51,7 @@ class Evaluator(Expressions):
         if len(text) > MOST_BYTES:
             raise ScenarioError(self.source, f"larger than {MOST_BYTES} characters")
         refuse_deep_nesting(text, self.source)
+        refuse_many_words(text, self.source)
         try:
             tree, joined = mended(from_python_2(text))
             for line in joined:

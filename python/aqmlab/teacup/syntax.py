@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from aqmlab.errors import ScenarioError
 
 MOST_NESTING = 80
+MOST_WORDS = 100_000
+"""The most words and signs of a config: of each Python's parser makes up to a kilobyte."""
 MOST_JOINED = 200
+_WORD = re.compile(r"\w+|[^\w\s]")
 _MOST_REREAD = 20_000_000  # characters: the text is parsed anew for each that is joined
 
 
@@ -71,6 +74,15 @@ def _quiet() -> Iterator[None]:
         warnings.simplefilter("ignore", SyntaxWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
+
+
+def refuse_many_words(text: str, source: str) -> None:
+    """Bounds the memory that the syntax tree takes; those in comments and texts count too."""
+    for number, found in enumerate(_WORD.finditer(text), 1):
+        if number > MOST_WORDS:
+            line = text.count("\n", 0, found.start()) + 1
+            problem = f"there are more than {MOST_WORDS} words and signs"
+            raise ScenarioError(f"{source}:{line}", problem, "shorten it; comments count too")
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:

@@ -1,0 +1,67 @@
+"""The campaigns of a folder, and the files of their tables: what must be known before a question.
+
+It is found by whoever asks while the process that answers starts, which so needs not know what a
+manifest may say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from aqmlab.failures import RequestError
+from aqmlab.query.sources import Found
+from aqmlab.store import MANIFEST, TABLES, Folder
+
+_DEPTHS = ("", "*/", "*/*/", "*/*/*/")
+"""How deep in a folder campaigns are found: a study's are two below its own."""
+
+
+def find(path: Path) -> Found:
+    """The campaign in a folder, or all campaigns below it.
+
+    Raises `RequestError` if there is no campaign, or nothing in its tables.
+    """
+    manifests = {folder: folder.manifest() for folder in _campaigns(path)}
+    files: dict[str, list[tuple[str, str]]] = {}
+    inside = path.resolve()
+    for folder, manifest in manifests.items():
+        names = [one.name for one in folder.path.glob(f"{TABLES}/*/")]
+        for name in manifest.get("tables") or names:
+            for file in folder.table_files(name):
+                pair = (str(folder.path), str(_inside(file, inside)))
+                files.setdefault(name, []).append(pair)
+    if not files:
+        problem = f"{path}: no trial of the campaign is in its tables yet"
+        hint = "they are written a hundred trials at a time, and at the end"
+        raise RequestError(problem, hint)
+    return Found(
+        [str(folder.path) for folder in manifests],
+        files,
+        sum(map(_missing, manifests.values())),
+        sum(len(manifest["trials"]) for manifest in manifests.values()),
+    )
+
+
+def _campaigns(path: Path) -> list[Folder]:
+    for depth in _DEPTHS:
+        manifests = sorted(path.glob(f"{depth}{MANIFEST}"))
+        if manifests:
+            return [Folder(manifest.parent) for manifest in manifests]
+    Folder(path).manifest()  # which says what is missing
+    return []
+
+
+def _missing(manifest: Mapping[str, Any]) -> int:
+    if manifest["complete"]:
+        return 0
+    digests = manifest.get("digests", ())
+    return len(manifest["trials"]) - sum(digest is not None for digest in digests)
+
+
+def _inside(file: Path, path: Path) -> Path:
+    real = file.resolve()
+    if not real.is_relative_to(path):
+        raise RequestError(f"{file}: leads out of the folder, to {real}")
+    return real

@@ -1,0 +1,205 @@
+"""How fast transfers were: how long small ones took, and what share of the line others got.
+
+Source of the share: the max-min fair share, against which Philip et al. hold services on the
+internet (2024, "Prudentia: Findings of an Internet Fairness Watchdog", ACM SIGCOMM). An application
+that asks for less than an equal share gets what it asks for, and what it leaves is for the others.
+What one asks for cannot be seen, so what it got stands for it: a transfer's share is what the
+others left, but never less than an equal share, however much they took. Difference: the connections
+of an application count once, together, since a person at home has not opened them.
+
+Rates are of IP packets. A link's is what it carries of full-sized packets; how much a radio
+carries is not known beforehand, so there what it did carry is shared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.failures import RequestError
+
+if TYPE_CHECKING:
+    from aqmlab.labels import Label
+    from aqmlab.results import Results
+
+MOST_TIMED_BYTES = 10_000_000
+"""The largest transfer of whose time ITU-T G.1010 (Table I.2) speaks."""
+
+LEAST_TIME_MS = 60_000.0
+"""What the same table accepts: a transfer that did not end in it took too long."""
+
+_DIRECTIONS = ("up", "down")
+_WHOLE_PACKET = 1500
+_ATM_CELL, _ATM_PAYLOAD = 53, 48
+
+
+class Speeds:
+    """How fast the transfers of a campaign were."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._specs: dict[Label, dict[str, Any]] = {}
+
+    def of(self, trial: Mapping[str, Any], apps: Iterable[str]) -> dict[str, dict[str, float]]:
+        """What `measured` says of `apps` in a trial, as `trials_as_json` gives it.
+
+        Raises `RequestError` if what the simulator took cannot be read.
+        """
+        try:
+            return measured(self._spec(trial["id"]), trial["flows"], apps)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise RequestError(
+                f"{self._results.path}: table `trials` is damaged: what the simulator took for"
+                f" `{trial['id']}` cannot be read",
+                "put back a copy of it, or remove the folder and run the campaign again",
+            ) from None
+
+    def _spec(self, trial: str) -> dict[str, Any]:
+        # Trials of one condition differ by their seed, which no transfer is asked about.
+        label = self._results.labels[trial]
+        if label not in self._specs:
+            self._specs[label] = json.loads(self._results.trials["spec"][self._rows[trial]])
+        return self._specs[label]
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {trial: row for row, trial in enumerate(self._results.trials["trial"])}
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """What one application sent one way, and when it ran."""
+
+    app: str
+    primary: bool
+    links: tuple[int, ...]
+    mbit: float
+    start_ns: int
+    stop_ns: int
+
+    def during(self, other: _Flow) -> float:
+        """Its mean rate over the time in which `other` ran, in Mbit/s."""
+        both_ns = min(self.stop_ns, other.stop_ns) - max(self.start_ns, other.start_ns)
+        span_ns = other.stop_ns - other.start_ns
+        return self.mbit * min(max(both_ns, 0) / span_ns, 1) if span_ns > 0 else self.mbit
+
+
+def measured(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], wanted: Iterable[str]
+) -> dict[str, dict[str, float]]:
+    """Of each of the applications `wanted` that ran: `transfer_ms` or `fair_share_percent`.
+
+    `flows` are those of one trial as `trials_as_json` gives them, and `spec` is what the simulator
+    took. A transfer of at most `MOST_TIMED_BYTES` has a time, in which it ended or which was not
+    enough; one that had less than `LEAST_TIME_MS` and did not end has a share, as all others have.
+    """
+    chosen = set(wanted)
+    took = {name: ms for name, ms in _times_ms(spec, flows) if name in chosen}
+    shares = _fair_shares_percent(spec, flows, chosen.difference(took))
+    return {name: {"transfer_ms": ms} for name, ms in took.items()} | {
+        name: {"fair_share_percent": percent} for name, percent in shares.items()
+    }
+
+
+def _times_ms(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, float]]:
+    apps = {app["name"]: app for app in spec["apps"]}
+    for row in flows:
+        app = apps[row["name"]]
+        params = app["app"]["params"]
+        if not 0 < params.get("size", 0) * params.get("parallel", 1) <= MOST_TIMED_BYTES:
+            continue
+        took_s = row["app"].get("completion_time_s")
+        had_ms = (_end_ns(spec, app) - app.get("start_ns", 0)) / 1e6
+        if took_s is not None:
+            yield row["name"], 1000 * took_s
+        elif had_ms >= LEAST_TIME_MS:
+            yield row["name"], had_ms
+
+
+def _fair_shares_percent(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], wanted: Collection[str]
+) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for direction in _DIRECTIONS if wanted else ():
+        ran = list(_flows(spec, flows, direction))
+        for flow in ran:
+            if flow.primary and flow.app in wanted and flow.stop_ns > flow.start_ns:
+                fair = min(_fair(spec, link, flow, ran) for link in flow.links)
+                percent = 100 * flow.mbit / fair if fair else 0.0
+                found[flow.app] = min(percent, found.get(flow.app, percent))
+    return found
+
+
+def max_min_share(capacity: float, demands: Iterable[float]) -> float:
+    """What is left of `capacity` for one who takes all that he can get beside `demands`.
+
+    >>> [max_min_share(9, demands) for demands in ([], [1], [8], [1, 8], [1, 1, 8])]
+    [9, 8, 4.5, 4.0, 3.5]
+    """
+    least_first = sorted(demands)
+    for served, demand in enumerate(least_first):
+        equal = capacity / (len(least_first) + 1 - served)
+        if demand >= equal:
+            return equal
+        capacity -= demand
+    return capacity
+
+
+def _flows(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], direction: str
+) -> Iterable[_Flow]:
+    apps = {app["name"]: app for app in spec["apps"]}
+    for row in flows:
+        links = tuple(apps[row["name"]][direction]["links"])
+        if row["direction"] == direction and links:
+            start_ns, stop_ns = _ran(spec, apps[row["name"]], row["app"])
+            mbit = row["throughput_mbit"]["mean"] or 0.0
+            yield _Flow(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
+
+
+def _ran(
+    spec: Mapping[str, Any], app: Mapping[str, Any], measured: Mapping[str, float | None]
+) -> tuple[int, int]:
+    """When an application ran within the interval of the statistics."""
+    start_ns, stop_ns = app.get("start_ns", 0), _end_ns(spec, app)
+    if (took_s := measured.get("completion_time_s")) is not None:
+        stop_ns = min(stop_ns, start_ns + int(took_s * 1e9))
+    to_ns = spec["measure"].get("to_ns")
+    return (
+        max(start_ns, spec["measure"].get("from_ns", 0)),
+        stop_ns if to_ns is None else min(stop_ns, to_ns),
+    )
+
+
+def _end_ns(spec: Mapping[str, Any], app: Mapping[str, Any]) -> int:
+    """When an application had to end."""
+    ends_ns = [spec["duration_ns"]]
+    if app.get("stop_ns") is not None:
+        ends_ns.append(app["stop_ns"])
+    if isinstance(span_ns := app["app"]["params"].get("duration"), int):
+        ends_ns.append(app.get("start_ns", 0) + span_ns)
+    return int(min(ends_ns))
+
+
+def _fair(spec: Mapping[str, Any], link: int, flow: _Flow, ran: Sequence[_Flow]) -> float:
+    others = [one.during(flow) for one in ran if one is not flow and link in one.links]
+    capacity = _capacity_mbit(spec["links"][link])
+    if capacity is None:
+        capacity = flow.mbit + sum(others)
+    return max_min_share(capacity, others)
+
+
+def _capacity_mbit(link: Mapping[str, Any]) -> float | None:
+    """What a link carries of IP in full-sized packets; of a radio it is not known."""
+    if link.get("wifi") or not link.get("rate_bps"):
+        return None
+    overhead = link.get("overhead") or {}
+    charged = max(_WHOLE_PACKET + overhead.get("bytes", 0), overhead.get("minimum", 0))
+    if overhead.get("atm"):
+        charged = -(-charged // _ATM_PAYLOAD) * _ATM_CELL
+    return float(link["rate_bps"] / 1e6 * _WHOLE_PACKET / charged)

@@ -1,0 +1,120 @@
+"""Transfers beside their fair share, by arithmetic that can be done by hand."""
+
+import json
+
+import pytest
+from aqmlab import campaign as campaigns
+from aqmlab.failures import RequestError
+from aqmlab.results import load
+from aqmlab.transfers import max_min_share, measured
+
+from .conftest import app, campaign_of, grid, spec_of
+
+
+def flow(name, mbit, direction="down", primary=True, **metrics):
+    """A row of a trial as `trials_as_json` gives it."""
+    rate = {"mean": mbit}
+    return {
+        "name": name,
+        "direction": direction,
+        "primary": primary,
+        "throughput_mbit": rate,
+        "app": metrics,
+    }
+
+
+def bulk(name, start_s=0, stop_s=None, **params):
+    """A bulk transfer of a trial."""
+    made = app(name, start_ns=int(start_s * 1e9), stop_ns=stop_s and int(stop_s * 1e9))
+    made["app"] = {"kind": "bulk", "params": params}
+    return made
+
+
+def share(rows, apps, name="file", rate=(10, 1), **more):
+    """How much of its fair share `name` got."""
+    spec = spec_of("pie", rate, apps, **more)
+    return measured(spec, rows, [name]).get(name, {}).get("fair_share_percent")
+
+
+@pytest.mark.parametrize(
+    ("demands", "left"),
+    [([], 9), ([1], 8), ([8], 4.5), ([1, 8], 4), ([1, 1, 8], 3.5), ([9, 9, 9], 2.25)],
+)
+def test_what_others_do_not_ask_for_is_left(demands, left):
+    assert max_min_share(9, demands) == left
+
+
+def test_alone_the_whole_line_is_fair():
+    assert share([flow("file", 7)], [bulk("file")]) == pytest.approx(70)
+
+
+def test_against_one_who_takes_all_an_equal_share_is_fair():
+    rows = [flow("file", 1), flow("other", 9)]
+    apps = [bulk("file"), bulk("other")]
+    assert share(rows, apps) == pytest.approx(20)
+    assert share(rows, apps, "other") == pytest.approx(100)
+
+
+def test_what_goes_the_other_way_takes_no_part_but_acknowledgements_do():
+    rows = [flow("file", 6), flow("call", 2, "up"), flow("other", 4, "down", primary=False)]
+    apps = [bulk("file"), app("call", "video_call"), bulk("other")]
+    assert share(rows, apps) == pytest.approx(100)
+    assert measured(spec_of("pie", (10, 1), apps), rows, ["other"]) == {}
+
+
+def test_others_count_for_as_long_as_they_ran_beside_it():
+    # For a half of its time it was alone and might have had 10, in the other half 5.
+    rows = [flow("file", 7.5), flow("other", 5)]
+    assert share(rows, [bulk("file"), bulk("other", 5)]) == pytest.approx(100)
+    assert share(rows, [bulk("file"), bulk("other", 5, 7.5)]) == pytest.approx(100 * 7.5 / 8.75)
+    rows = [flow("file", 7.5), flow("other", 5, completion_time_s=5.0)]
+    assert share(rows, [bulk("file"), bulk("other", size=10**8)]) == pytest.approx(100)
+    assert share([flow("file", 0)], [bulk("file", 10)]) is None, "it never ran"
+
+
+def test_only_the_interval_of_the_statistics_counts():
+    rows = [flow("file", 10), flow("other", 9)]
+    apps = [bulk("file"), bulk("other", 0, 5)]
+    interval = {"measure": {"from_ns": 5 * 10**9, "to_ns": None}}
+    assert share(rows, apps, **interval) == pytest.approx(100)
+
+
+def test_a_line_carries_no_more_than_its_overhead_leaves():
+    spec = spec_of("pie", (10, 1), [bulk("file")])
+    atm = {"bytes": 40, "minimum": 0, "atm": True, "counted": 14}
+    spec["links"][1]["overhead"] = atm
+    found = measured(spec, [flow("file", 10 * 1500 / (33 * 53))], ["file"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(100)
+
+
+def test_what_a_radio_carried_is_shared():
+    spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
+    spec["links"][1] |= {"wifi": {"mcs": 7}, "rate_bps": 0}
+    found = measured(spec, [flow("file", 1), flow("other", 3)], ["file", "other"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(50)
+    assert found["other"]["fair_share_percent"] == pytest.approx(100)
+
+
+def test_a_small_transfer_has_a_time_in_place_of_a_share():
+    def one(seconds, *, took=None, **params):
+        spec = spec_of("pie", (10, 1), [bulk("file", **params)], duration_ns=int(seconds * 1e9))
+        return measured(spec, [flow("file", 1, completion_time_s=took)], ["file"])["file"]
+
+    assert one(10, took=0.4, size=10**6) == {"transfer_ms": 400}
+    assert one(90, size=10**6) == {"transfer_ms": 90_000}, "it had so long, and did not end"
+    assert one(10, size=10**6) == {"fair_share_percent": 10}, "it had too little time"
+    assert one(10, took=0.4, size=10**6, parallel=11)["fair_share_percent"] == 10
+    assert "fair_share_percent" in one(10, took=9, size=10**8)
+
+
+def test_a_spec_that_cannot_be_read_is_said_by_its_trial(tmp_path):
+    campaigns.run(campaign_of(grid(("pie",), seeds=(1,))), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    for damaged in ("{", "[]", json.dumps({"apps": [{"name": "file"}]})):
+        results = load(tmp_path / "out")
+        trials = results.table("trials")
+        results._frames["trials"] = trials.with_columns(
+            spec=trials["spec"].clear(1).fill_null(damaged)
+        )
+        with pytest.raises(RequestError, match="`trial-0` cannot be read"):
+            _ = results.verdicts
