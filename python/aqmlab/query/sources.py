@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
-from aqmlab.store import MANIFEST, TABLES, Folder
+from aqmlab.store import MANIFEST, Folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,8 +69,7 @@ class Sources:
     def _found(self, manifests: Mapping[Folder, Any]) -> dict[str, list[tuple[Folder, Path]]]:
         found: dict[str, list[tuple[Folder, Path]]] = {}
         for folder, manifest in manifests.items():
-            names = [one.name for one in folder.path.glob(f"{TABLES}/*/")]
-            for name in manifest.get("tables") or names:
+            for name in manifest.get("tables") or folder.table_names():
                 for file in folder.table_files(name):
                     found.setdefault(name, []).append((folder, _inside(file, self._path)))
         if not found:
