@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.files import write_atomically
 from aqmlab.parts import is_whole
-from aqmlab.store import ROWS, TABLES, Columns, Folder, Trial
+from aqmlab.store import Columns, Folder, Trial
 from aqmlab.tables import OF_TRIALS, TRIALS, Finished, TableFile, fitted, widen
 
 if TYPE_CHECKING:
@@ -140,13 +140,14 @@ class Dataset:
         self._sealing = None
 
     def _tables(self) -> list[str]:
-        names = [path.name for path in self._folder.path.glob(f"{TABLES}/*/")]
-        return sorted(names, key=lambda name: (name == TRIALS, name))
+        return sorted(self._folder.table_names(), key=lambda name: (name == TRIALS, name))
 
     def _make_alike(self) -> None:
         """Gives all files of a table the same columns, for readers that look at one only."""
+        import pyarrow.parquet as pq
+
         files = {name: self._folder.table_files(name) for name in self._tables()}
-        schemas = {path: _schema(path) for paths in files.values() for path in paths}
+        schemas = {path: pq.read_schema(path) for paths in files.values() for path in paths}
         front, taken = self._columns.count, set(OF_TRIALS)
         for schema in schemas.values():
             taken.update(schema.names[front:])
@@ -168,7 +169,7 @@ def refuse_damaged(folder: Folder) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for path in sorted(folder.path.glob(f"{TABLES}/*/chunk=*/{ROWS}")):
+    for path in folder.chunk_files():
         folder.refuse_unreadable(path)
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -199,12 +200,6 @@ def _rewrite(path: Path, front: int, schema: pa.Schema) -> None:
     with TableFile(path, schema) as file:
         arrays = [*table.columns[:front], *own.columns]
         file.add(pa.Table.from_arrays(arrays, schema=schema))
-
-
-def _schema(path: Path) -> pa.Schema:
-    import pyarrow.parquet as pq
-
-    return pq.read_schema(path)
 
 
 def _read(path: Path, columns: list[str]) -> pa.Table | None:

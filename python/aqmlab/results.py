@@ -137,11 +137,14 @@ class Results:
         """
         import polars as pl
 
-        if name not in self.tables:
-            raise RequestError(f"there is no table `{name}`", f"there are {', '.join(self.tables)}")
+        self._refuse_unknown(name)
         if self.complete or "tables" in self.manifest:
             return scan_files(self._folder, name)
         return pl.concat(self._unfinished(name), how="diagonal_relaxed")
+
+    def _refuse_unknown(self, name: str) -> None:
+        if name not in self.tables:
+            raise RequestError(f"there is no table `{name}`", f"there are {', '.join(self.tables)}")
 
     def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
         """The chunks of a table while the campaign runs, or after it was killed."""

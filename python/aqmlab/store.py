@@ -92,8 +92,8 @@ class Folder:
 
     def holds_results(self) -> bool:
         """Whether there are trials or tables, of whatever campaign."""
-        places = ("*.parquet", "trials/*.zip", f"{TABLES}/*/chunk=*/{ROWS}")
-        return any(True for place in places for _ in self.path.glob(place))
+        loose = (path for place in ("*.parquet", "trials/*.zip") for path in self.path.glob(place))
+        return any(loose) or bool(self.chunk_files())
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces the manifest."""
@@ -110,6 +110,14 @@ class Folder:
     def chunk_path(self, table: str, chunk: int) -> Path:
         """Where the rows of a chunk of trials in a table are."""
         return self.path / TABLES / table / f"chunk={chunk:04d}" / ROWS
+
+    def table_names(self) -> list[str]:
+        """The tables of which there is a folder."""
+        return [path.name for path in self.path.glob(f"{TABLES}/*/")]
+
+    def chunk_files(self) -> list[Path]:
+        """The files of all tables, sorted."""
+        return sorted(self.path.glob(f"{TABLES}/*/chunk=*/{ROWS}"))
 
     def table_files(self, table: str) -> list[Path]:
         """The files that hold a table, in the order of trials; raises `RequestError`."""

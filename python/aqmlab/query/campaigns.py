@@ -12,7 +12,7 @@ from typing import Any
 
 from aqmlab.failures import RequestError
 from aqmlab.query.sources import Found
-from aqmlab.store import MANIFEST, TABLES, Folder
+from aqmlab.store import MANIFEST, Folder
 
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 """How deep in a folder campaigns are found: a study's are two below its own."""
@@ -27,8 +27,7 @@ def find(path: Path) -> Found:
     files: dict[str, list[tuple[str, str]]] = {}
     inside = path.resolve()
     for folder, manifest in manifests.items():
-        names = [one.name for one in folder.path.glob(f"{TABLES}/*/")]
-        for name in manifest.get("tables") or names:
+        for name in manifest.get("tables") or folder.table_names():
             for file in folder.table_files(name):
                 pair = (str(folder.path), str(_inside(file, inside)))
                 files.setdefault(name, []).append(pair)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.failures import RequestError
 from aqmlab.results import Results, scan_files
 from aqmlab.store import Folder, Trial, digest_of
 
@@ -47,9 +46,7 @@ class Selection(Results):
         """A table of the selected trials; raises `RequestError` if there is none of the name."""
         import polars as pl
 
-        if name not in self.tables:
-            known = ", ".join(self.tables)
-            raise RequestError(f"there is no table `{name}`", f"there are {known}")
+        self._refuse_unknown(name)
         frames = [self._scan(one, name) for one in self._sources]
         return pl.concat(frames, how="diagonal_relaxed")
 
