@@ -1,4 +1,4 @@
-//! A pipe of dummynet: what it may send at which tick.
+//! A pipe of dummynet: what it may send at which tick, and when it rests.
 //!
 //! Source: FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` (`serve_sched`, `dummynet_io`). Credit is
 //! kept as there, in bits times ticks a second, so that nothing is ever rounded but the tick at
@@ -18,12 +18,17 @@ pub(crate) struct Pipe {
     credit: i128,
     /// `si->sched_time`: the tick for which the credit is right.
     served: u64,
+    /// When a packet was last asked for.
+    asked: Instant,
+    /// Whether there was none.
+    rests: bool,
 }
 
 impl Pipe {
     /// A pipe that nothing was ever sent through.
     pub(crate) fn new(rate: BitRate) -> Self {
-        Self { bandwidth: rate.as_bps().into(), credit: 0, served: 0 }
+        let bandwidth = rate.as_bps().into();
+        Self { bandwidth, credit: 0, served: 0, asked: Instant::ZERO, rests: true }
     }
 
     /// When it asks the discipline for the next packet.
@@ -38,14 +43,28 @@ impl Pipe {
         Instant::from_nanos(u64::try_from(paid).unwrap_or(0))
     }
 
+    /// When it has asked an empty discipline in vain, if nobody has told it so; to be called before
+    /// a packet comes to one.
+    pub(crate) fn asks_in_vain(&self, now: Instant) -> Option<Instant> {
+        let due = self.wakes().max(self.asked);
+        (!self.rests && due <= now).then_some(due)
+    }
+
+    /// Notes that at `now` there was nothing to send.
+    pub(crate) fn rests(&mut self, now: Instant) {
+        self.serve(tick(now));
+        (self.asked, self.rests) = (now, true);
+    }
+
     /// Pays for a packet of `size` that is sent at `now`.
     pub(crate) fn charge(&mut self, size: Bytes, now: Instant) {
         let tick = tick(now);
         // A pause begins with the tick in which there was nothing to send, and its credit is lost.
-        if tick > self.served + self.wait() {
+        if self.rests && tick > self.served {
             (self.credit, self.served) = (0, tick);
         }
         self.serve(tick);
+        (self.asked, self.rests) = (now, false);
         self.credit -= i128::from(size.0 * 8 * HZ);
     }
 

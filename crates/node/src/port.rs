@@ -73,6 +73,9 @@ impl Port {
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
         self.log.offered += 1;
+        if self.pipe.is_some() {
+            self.look_at_pipe(now);
+        }
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         self.qdisc.enqueue(packet, &mut cx);
@@ -94,7 +97,11 @@ impl Port {
             return None;
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
-        self.qdisc.dequeue(&mut cx)
+        let packet = self.qdisc.dequeue(&mut cx);
+        if let (None, Some(pipe)) = (&packet, &mut self.pipe) {
+            pipe.rests(now);
+        }
+        packet
     }
 
     /// Starts sending the packet just taken.
@@ -116,6 +123,19 @@ impl Port {
         self.log.busy += self.last_tx.1;
         let done = self.shaper.done(now, self.free);
         Departure { sojourn: now.since(packet.enqueued), done }
+    }
+
+    /// What a pipe did since it had nothing to send: it asked in vain, which the discipline must
+    /// hear of before a packet comes to it.
+    fn look_at_pipe(&mut self, now: Instant) {
+        let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
+            return;
+        };
+        if let Some(then) = pipe.asks_in_vain(now) {
+            let mut cx = Cx { now: then, rng: &mut self.rng, log: &mut self.log };
+            self.qdisc.dequeue(&mut cx);
+            pipe.rests(then);
+        }
     }
 
     /// Computes how long a packet of `ip_len` bytes takes.

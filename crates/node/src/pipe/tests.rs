@@ -1,15 +1,13 @@
 //! Ports behind a pipe: what comes when, and when it has left.
 
-use aqmlab_core::{Args, BitRate, Instant, Packet, Rng, Value};
+use aqmlab_core::{Args, BitRate, Bytes, Instant, Packet, Rng, Value};
 
 use crate::{Overhead, Port, Shaper};
 
-fn port(kind: &str, rate_bps: u64) -> Port {
+fn port(kind: &str, rate_bps: u64, changes: &[(&str, Value)]) -> Port {
     let kind = aqmlab_qdisc::kinds::find(kind).expect("a discipline");
-    let mut args = Args::defaults(kind.params);
-    if kind.params.iter().any(|param| param.name == "salt") {
-        args.set("salt", Value::Count(1)).expect("a salt");
-    }
+    let args = Args::defaults(kind.params);
+    let args = changes.iter().fold(args, |args, (name, value)| args.with(name, *value));
     let rate = BitRate::new(rate_bps).expect("a rate");
     Port::new((kind.build)(&args), rate, Overhead::default(), Rng::stream(1, "pipe"))
         .shaped_by(Shaper::Dummynet)
@@ -46,7 +44,7 @@ fn sent_of(port: &mut Port, packets: &[(Instant, Packet)]) -> Vec<(u64, Instant)
 fn left_us(rate_bps: u64, arrivals: &[(u64, u32)]) -> Vec<u64> {
     let packet = |(id, &(us, len))| (Instant::from_micros(us), Packet::plain(id, 0, len));
     let packets: Vec<_> = (0..).zip(arrivals).map(packet).collect();
-    let left = sent_of(&mut port("pfifo_freebsd", rate_bps), &packets);
+    let left = sent_of(&mut port("pfifo_freebsd", rate_bps, &[]), &packets);
     left.iter().map(|(_, done)| done.as_nanos() / 1_000).collect()
 }
 
@@ -76,4 +74,21 @@ fn dummynet_lets_packets_go_at_ticks() {
 #[test]
 fn dummynet_rounds_nothing_but_the_tick() {
     assert_eq!(left_us(3_000_000, &[(5_100, 1_000); 3]), [8_000, 11_000, 13_000]);
+}
+
+/// FreeBSD 10.4 `fq_codel_dequeue`: a pipe asks until there is nothing, and flows that are found
+/// empty are on no list when they come back. So the first to come is the first to be served.
+#[test]
+fn a_pipe_that_runs_idle_makes_all_flows_new() {
+    let ms = Instant::from_millis;
+    let of = |at, id, flow| (at, Packet::plain(id, flow, 1_500));
+    // Flow 0 sent more than its quantum before the pause.
+    let packets = [of(ms(1), 0, 0), of(ms(30), 1, 1), of(ms(30), 2, 0), of(ms(30), 3, 7)];
+    let quantum = ("quantum", Value::Bytes(Bytes(300)));
+    let salt = ("salt", Value::Count(1));
+    for kind in ["fq_codel_freebsd", "fq_pie_freebsd"] {
+        let mut port = port(kind, 1_200_000, &[quantum, salt]);
+        let ids: Vec<_> = sent_of(&mut port, &packets).iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, [0, 1, 2, 3], "{kind}");
+    }
 }
