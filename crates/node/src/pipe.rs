@@ -1,14 +1,22 @@
-//! A pipe of dummynet: what it may send at which tick, and when it rests.
+//! A pipe of dummynet: what it may send at which tick, when it rests, and when it is taken away.
 //!
-//! Source: FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` (`serve_sched`, `dummynet_io`). Credit is
-//! kept as there, in bits times ticks a second, so that nothing is ever rounded but the tick at
-//! which a debt is paid.
+//! Source: FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` (`serve_sched`, `dummynet_io`) and
+//! `ip_dummynet.c` (`dn_drain_scheduler`). Credit is kept as there, in bits times ticks a second, so
+//! that nothing is ever rounded but the tick at which a debt is paid.
+//!
+//! `net.inet.ip.dummynet.expire` is 1, so at every tick dummynet looks into the next of the 64
+//! buckets of its table of schedulers, and the instance of one that is idle is freed, with all that
+//! its discipline knows: CoDel's count, PIE's probability, RED's average, the keys of hashes. The
+//! next packet makes a new one. So a pause of 64 ms always does, and a moment may.
 
 use aqmlab_core::{BitRate, Bytes, Instant};
 
 /// Ticks in a second: `kern.hz` is 1000 on PCs unless someone changes it.
 const HZ: u64 = 1_000;
 const TICK_NS: u64 = 1_000_000_000 / HZ;
+
+/// `dn_ht_init` makes so many buckets where `hash_size` of them are asked for.
+const BUCKETS: u64 = 64;
 
 /// A pipe, but for the packets, which wait in its discipline.
 #[derive(Clone, Copy, Debug)]
@@ -20,15 +28,32 @@ pub(crate) struct Pipe {
     served: u64,
     /// When a packet was last asked for.
     asked: Instant,
-    /// Whether there was none.
-    rests: bool,
+    /// What became of it if there was none.
+    rest: Option<Rest>,
+    /// The tick of [`BUCKETS`] at which it is looked at.
+    phase: u64,
+}
+
+/// The rest of a pipe that had nothing to send when it could.
+#[derive(Clone, Copy, Debug)]
+enum Rest {
+    /// Nobody has looked at it since; the tick `watched` is the first that may.
+    Idle { watched: u64 },
+    /// It has been taken away, or was never there.
+    Gone,
 }
 
 impl Pipe {
     /// A pipe that nothing was ever sent through.
     pub(crate) fn new(rate: BitRate) -> Self {
         let bandwidth = rate.as_bps().into();
-        Self { bandwidth, credit: 0, served: 0, asked: Instant::ZERO, rests: true }
+        let (asked, rest) = (Instant::ZERO, Some(Rest::Gone));
+        Self { bandwidth, credit: 0, served: 0, asked, rest, phase: 0 }
+    }
+
+    /// Chooses at which of [`BUCKETS`] ticks it is looked at, by a share of 2⁶⁴.
+    pub(crate) fn settle(&mut self, phase: u64) {
+        self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }
 
     /// When it asks the discipline for the next packet.
@@ -47,24 +72,43 @@ impl Pipe {
     /// a packet comes to one.
     pub(crate) fn asks_in_vain(&self, now: Instant) -> Option<Instant> {
         let due = self.wakes().max(self.asked);
-        (!self.rests && due <= now).then_some(due)
+        (self.rest.is_none() && due <= now).then_some(due)
     }
 
     /// Notes that at `now` there was nothing to send.
     pub(crate) fn rests(&mut self, now: Instant) {
         self.serve(tick(now));
-        (self.asked, self.rests) = (now, true);
+        self.asked = now;
+        // A tick looks for what is idle when it has served all.
+        let watched = now.as_nanos().div_ceil(TICK_NS);
+        self.rest.get_or_insert(Rest::Idle { watched });
+    }
+
+    /// Looks whether it was taken away before `now`, and says so once.
+    pub(crate) fn look(&mut self, now: Instant) -> bool {
+        let Some(Rest::Idle { watched }) = self.rest else { return false };
+        let look = watched + (self.phase + BUCKETS - watched % BUCKETS) % BUCKETS;
+        let gone = look <= tick(now);
+        if gone {
+            self.rest = Some(Rest::Gone);
+        }
+        gone
     }
 
     /// Pays for a packet of `size` that is sent at `now`.
     pub(crate) fn charge(&mut self, size: Bytes, now: Instant) {
         let tick = tick(now);
         // A pause begins with the tick in which there was nothing to send, and its credit is lost.
-        if self.rests && tick > self.served {
+        let anew = match self.rest.take() {
+            Some(Rest::Idle { .. }) => self.served < tick,
+            Some(Rest::Gone) => true,
+            None => false,
+        };
+        if anew {
             (self.credit, self.served) = (0, tick);
         }
         self.serve(tick);
-        (self.asked, self.rests) = (now, false);
+        self.asked = now;
         self.credit -= i128::from(size.0 * 8 * HZ);
     }
 

@@ -67,6 +67,9 @@ impl Port {
     /// Makes a new port one that has long been in service; see [`Qdisc::settle`].
     pub fn settle(&mut self, phase: u64) {
         self.qdisc.settle(phase);
+        if let Some(pipe) = &mut self.pipe {
+            pipe.settle(phase);
+        }
     }
 
     /// Gives the port a packet to send when it can.
@@ -126,7 +129,7 @@ impl Port {
     }
 
     /// What a pipe did since it had nothing to send: it asked in vain, which the discipline must
-    /// hear of before a packet comes to it.
+    /// hear of before a packet comes to it, and may have been taken away with its discipline.
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
             return;
@@ -135,6 +138,9 @@ impl Port {
             let mut cx = Cx { now: then, rng: &mut self.rng, log: &mut self.log };
             self.qdisc.dequeue(&mut cx);
             pipe.rests(then);
+        }
+        if pipe.look(now) {
+            self.qdisc.renew();
         }
     }
 

@@ -13,12 +13,13 @@
 //! at which its last bit has gone. What comes to an idle pipe begins at the tick before
 //! (`sched_time` is `curr_time`), so a small packet waits between nothing and a tick, and `RTT_base`
 //! with a packet each way is up to two ticks too long. Within a tick the rate is kept exactly;
-//! [`crate::pipe`] has the arithmetic.
+//! [`crate::pipe`] has the arithmetic, and what becomes of a pipe that is idle.
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due; the credit for them is
-//! not lost there, so the rate is the same. A packet that comes to dummynet in the very tick in
-//! which a pipe ran idle, and is paid for by what is left of that tick, leaves at once, where its
-//! delay would be counted from the tick.
+//! not lost there, so the rate is the same. Delays are no part of a pipe here. So a packet that comes
+//! to dummynet in the very tick in which a pipe ran idle, and is paid for by what is left of that
+//! tick, leaves at once, where its delay would be counted from the tick; and a pipe with a delay is
+//! not idle, and not taken away, while packets are on their way through it.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

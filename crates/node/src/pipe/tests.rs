@@ -1,6 +1,6 @@
 //! Ports behind a pipe: what comes when, and when it has left.
 
-use aqmlab_core::{Args, BitRate, Bytes, Instant, Packet, Rng, Value};
+use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Packet, Rng, Value};
 
 use crate::{Overhead, Port, Shaper};
 
@@ -90,5 +90,51 @@ fn a_pipe_that_runs_idle_makes_all_flows_new() {
         let mut port = port(kind, 1_200_000, &[quantum, salt]);
         let ids: Vec<_> = sent_of(&mut port, &packets).iter().map(|(id, _)| *id).collect();
         assert_eq!(ids, [0, 1, 2, 3], "{kind}");
+    }
+}
+
+/// So many packets at once, and the port when it has sent what is left of them.
+fn after_overload(kind: &str, changes: &[(&str, Value)]) -> (Port, Instant) {
+    let mut port = port(kind, 1_200_000, changes);
+    let packets: Vec<_> =
+        (0..60).map(|id| (Instant::from_millis(5), Packet::plain(id, 0, 1_500))).collect();
+    let done = sent_of(&mut port, &packets).last().expect("a packet").1;
+    (port, done)
+}
+
+fn gauge(port: &Port, name: &str) -> f64 {
+    port.gauges().iter().find(|(gauge, _)| *gauge == name).expect("such a gauge").1
+}
+
+/// FreeBSD 10.4 `dn_drain_scheduler`: at every tick one bucket of 64 is looked into, here each time
+/// that the tick is a multiple of 64.
+#[test]
+fn what_is_idle_when_dummynet_looks_forgets_all() {
+    let ms = |ms| Value::Duration(Duration::from_millis(ms));
+    for (kind, name, changes) in [
+        ("codel_freebsd", "count", &[("limit", Value::Count(100)), ("interval", ms(20))][..]),
+        ("pie_freebsd", "drop_probability", &[("limit", Value::Count(100)), ("max_burst", ms(0))]),
+    ] {
+        let (mut port, done) = after_overload(kind, changes);
+        let known = gauge(&port, name);
+        assert!(known > 0.0, "{kind}: {known}");
+        let look_ms = (done.as_nanos() / 1_000_000).next_multiple_of(64);
+        let before = Instant::from_micros(look_ms * 1_000 - 1);
+        sent_of(&mut port, &[(before, Packet::plain(100, 0, 40))]);
+        assert!(gauge(&port, name) > 0.0, "{kind}: nobody has looked");
+        let after = Instant::from_micros((look_ms + 64) * 1_000 + 1);
+        sent_of(&mut port, &[(after, Packet::plain(101, 0, 40))]);
+        assert_eq!(gauge(&port, name).to_bits(), 0, "{kind}: it was looked at");
+    }
+}
+
+/// The credit that is left of a tick goes with the pipe.
+#[test]
+fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
+    // 40 bytes are 0.32 ms; the pipe rests at 64 ms, and what is left of the tick before pays.
+    for (first_us, second_us, want) in
+        [(62_100, 63_200, [63_000, 63_200]), (63_100, 64_200, [64_000, 65_000])]
+    {
+        assert_eq!(left_us(1_000_000, &[(first_us, 40), (second_us, 40)]), want);
     }
 }

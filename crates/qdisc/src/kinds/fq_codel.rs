@@ -342,6 +342,12 @@ impl<V: Variant> Qdisc for FqCodel<V> {
         packet
     }
 
+    fn renew(&mut self) {
+        if self.codel.is_freebsd() {
+            self.flows.renew(State::default);
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }

@@ -135,7 +135,7 @@ struct FqPie<L> {
 }
 
 /// What the implementations do differently with a flow.
-trait Dialect: Law + Sized {
+trait Dialect: Law + Copy {
     /// Whether an arrival has room when so many packets wait in all queues.
     fn fits(waiting: usize, limit: u64) -> bool;
     /// What follows when a flow that rested has a packet again.
@@ -144,6 +144,8 @@ trait Dialect: Law + Sized {
     fn rested(&mut self);
     /// What follows when a flow lost its head for want of room.
     fn head_dropped(&mut self);
+    /// The law as it was in the beginning, where dummynet makes it anew.
+    fn anew(&self) -> Option<Self>;
 }
 
 impl Dialect for Linux {
@@ -158,6 +160,10 @@ impl Dialect for Linux {
 
     fn head_dropped(&mut self) {
         unreachable!("there is never more than the limit")
+    }
+
+    fn anew(&self) -> Option<Self> {
+        None
     }
 }
 
@@ -177,6 +183,10 @@ impl Dialect for FreeBsd {
 
     fn head_dropped(&mut self) {
         Self::head_dropped(self);
+    }
+
+    fn anew(&self) -> Option<Self> {
+        Some(Self::anew(self))
     }
 }
 
@@ -242,6 +252,12 @@ impl<L: Dialect> Qdisc for FqPie<L> {
     fn settle(&mut self, phase: u64) {
         for (_, law) in self.flows.each() {
             law.settle(phase);
+        }
+    }
+
+    fn renew(&mut self) {
+        if let Some(law) = L::anew(self.flows.state(0)) {
+            self.flows.renew(|| law);
         }
     }
 

@@ -134,7 +134,17 @@ impl FreeBsd {
             switch: settings.switch,
             tick: settings.tick.as_micros().max(1),
         };
+        Self::of(params)
+    }
+
+    fn of(params: Params) -> Self {
         Self { params, vars: Vars::default(), timer: Timer::stopped(), born: false }
+    }
+
+    /// The law as it was before the queue's first packet.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self::of(self.params)
     }
 
     /// Wakes the law with everything forgotten but the last delay, and a full burst allowance.
@@ -279,6 +289,10 @@ impl Law for FreeBsd {
                 self.vars.measure_rate(now, left, departure.packet.len);
             }
         }
+    }
+
+    fn renew(&mut self) {
+        *self = self.anew();
     }
 
     fn probability(&self) -> f64 {
