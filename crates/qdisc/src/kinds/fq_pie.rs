@@ -9,7 +9,8 @@
 //! | no room | the arrival is dropped | the queue with most packets loses its head |
 //! | a flow that rests | keeps its state, and goes on being updated | forgets it when it wakes |
 //! | so a new burst | meets what the last one left | is not dropped for `max_burst` |
-//! | delay | timestamps, or departure rate | timestamps |
+//! | delay | timestamps, or departure rate | timestamps, or departure rate |
+//! | ECN unless told otherwise | dropped | marked |
 //!
 //! Linux has one timer that walks all flows. A flow's update reads and writes nothing but the
 //! flow, so here each flow makes up for those it missed when it is next touched: the result is
@@ -23,7 +24,7 @@
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};
 
 use super::codel::{TICK, ecn};
-use super::fq_codel::{DUMMYNET_LIMIT, DUMMYNET_QUANTUM, FLOWS, QUANTUM, SALT};
+use super::fq_codel::{DUMMYNET_FLOWS, DUMMYNET_LIMIT, DUMMYNET_QUANTUM, FLOWS, QUANTUM, SALT};
 use super::pie;
 use super::pie::params::{ALPHA, BETA, BYTEMODE, CAPDROP, DERAND, DQ_RATE_ESTIMATOR, MAX_ECNTH};
 use super::pie::params::{MTU, delay_from, dummynet, target, tick, tupdate};
@@ -69,7 +70,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "fq_pie_freebsd",
         summary: "A queue per flow served in turn, each under PIE, as FreeBSD's dummynet has it",
-        source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_pie.c; ipfw(8)",
+        source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_pie.c, sbin/ipfw/dummynet.c",
         params: &[
             Param {
                 bounds: DUMMYNET_LIMIT,
@@ -77,14 +78,14 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                     "Packets that may wait in all queues together; beyond, the longest loses its head.",
                 )
             },
-            FLOWS,
+            Param { bounds: DUMMYNET_FLOWS, ..FLOWS },
             Param { bounds: DUMMYNET_QUANTUM, ..QUANTUM },
-            dummynet::TARGET,
-            dummynet::TUPDATE,
-            dummynet::MAX_BURST,
+            Param { bounds: bounds::FIVE_SECONDS, ..dummynet::TARGET },
+            Param { bounds: bounds::FIVE_SECONDS, ..dummynet::TUPDATE },
+            Param { bounds: bounds::FIVE_SECONDS_OR_NONE, ..dummynet::MAX_BURST },
             dummynet::ALPHA,
             dummynet::BETA,
-            ecn(false),
+            ecn(true), // `ipfw` sends the flag unless it is told `noecn`; for `pie` it does not
             MAX_ECNTH,
             CAPDROP,
             DERAND,
