@@ -9,7 +9,7 @@
 //! its discipline knows: CoDel's count, PIE's probability, RED's average, the keys of hashes. The
 //! next packet makes a new one. So a pause of 64 ms always does, and a moment may.
 
-use aqmlab_core::{BitRate, Bytes, Instant};
+use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
 /// Ticks in a second: `kern.hz` is 1000 on PCs unless someone changes it.
 const HZ: u64 = 1_000;
@@ -28,6 +28,10 @@ pub(crate) struct Pipe {
     served: u64,
     /// When a packet was last asked for.
     asked: Instant,
+    /// The tick at which the packet sent last is paid for, and after which it is delayed.
+    last: u64,
+    /// For how many ticks the pipe delays what it sends.
+    delay: u64,
     /// What became of it if there was none.
     rest: Option<Rest>,
     /// The tick of [`BUCKETS`] at which it is looked at.
@@ -48,7 +52,13 @@ impl Pipe {
     pub(crate) fn new(rate: BitRate) -> Self {
         let bandwidth = rate.as_bps().into();
         let (asked, rest) = (Instant::ZERO, Some(Rest::Gone));
-        Self { bandwidth, credit: 0, served: 0, asked, rest, phase: 0 }
+        Self { bandwidth, credit: 0, served: 0, asked, last: 0, delay: 0, rest, phase: 0 }
+    }
+
+    /// The same pipe with a delay, which the path after it takes care of: `config_link` counts it in
+    /// ticks, and while a packet is on its way the pipe is not idle.
+    pub(crate) fn delayed_by(self, delay: Duration) -> Self {
+        Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
 
     /// Chooses at which of [`BUCKETS`] ticks it is looked at, by a share of 2⁶⁴.
@@ -79,8 +89,8 @@ impl Pipe {
     pub(crate) fn rests(&mut self, now: Instant) {
         self.serve(tick(now));
         self.asked = now;
-        // A tick looks for what is idle when it has served all.
-        let watched = now.as_nanos().div_ceil(TICK_NS);
+        // A tick looks for what is idle when it has served all, and let go what was delayed.
+        let watched = now.as_nanos().div_ceil(TICK_NS).max(self.last + self.delay);
         self.rest.get_or_insert(Rest::Idle { watched });
     }
 
@@ -110,6 +120,7 @@ impl Pipe {
         self.serve(tick);
         self.asked = now;
         self.credit -= i128::from(size.0 * 8 * HZ);
+        self.last = self.served + self.wait();
     }
 
     fn serve(&mut self, tick: u64) {

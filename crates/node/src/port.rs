@@ -64,6 +64,13 @@ impl Port {
         Self { shaper, credit: shaper.credit(self.rate), pipe, ..self }
     }
 
+    /// Tells a pipe of dummynet by how much it delays what it sends, for which a line is there: it is
+    /// not idle while a packet is on its way. Others have no such thing.
+    #[must_use]
+    pub fn delayed_by(self, delay: Duration) -> Self {
+        Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
+    }
+
     /// Makes a new port one that has long been in service; see [`Qdisc::settle`].
     pub fn settle(&mut self, phase: u64) {
         self.qdisc.settle(phase);

@@ -16,10 +16,9 @@
 //! [`crate::pipe`] has the arithmetic, and what becomes of a pipe that is idle.
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due; the credit for them is
-//! not lost there, so the rate is the same. Delays are no part of a pipe here. So a packet that comes
-//! to dummynet in the very tick in which a pipe ran idle, and is paid for by what is left of that
-//! tick, leaves at once, where its delay would be counted from the tick; and a pipe with a delay is
-//! not idle, and not taken away, while packets are on their way through it.
+//! not lost there, so the rate is the same. A packet that comes to dummynet in the very tick in
+//! which a pipe ran idle, and is paid for by what is left of that tick, leaves at once, where its
+//! delay would be counted from the tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

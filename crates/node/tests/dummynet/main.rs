@@ -65,6 +65,7 @@ impl<'a> Case<'a> {
         let rng = Rng::stream(self.number("seed"), "dummynet");
         let mut port =
             Port::new(self.qdisc(), rate, Overhead::default(), rng).shaped_by(Shaper::Dummynet);
+        port = port.delayed_by(self.delay());
         // The pipe's number has it looked at in the third of 64 ticks.
         port.settle(2 << 58);
         port.log.events = Some(Vec::new());
@@ -79,6 +80,10 @@ impl<'a> Case<'a> {
             packet.tuple_hash = flows::tuple_hash_for(hash as u32, SALT);
         }
         packet
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_millis(self.number("delay_ms"))
     }
 
     fn flows(&self) -> u64 {
@@ -137,19 +142,30 @@ fn play(case: &Case<'_>) -> Vec<Fate> {
     let (seed, rate) = (case.number("seed"), case.number("rate"));
     let arrivals = arrivals::arrivals(seed, rate, case.number("packets") as usize);
     let mut port = case.port();
-    let mut fates = BTreeMap::new();
+    let mut fates: BTreeMap<u64, Fate> = BTreeMap::new();
     for (id, &arrival) in (0..).zip(&arrivals) {
         fates.extend(sent(&mut port, arrival.at));
         port.offer(case.packet(id, arrival), arrival.at);
         fates.extend(sent_at(&mut port, arrival.at));
     }
     fates.extend(sent(&mut port, Instant::NEVER));
+    if case.delay() > Duration::ZERO {
+        for fate in fates.values_mut() {
+            fate.at = delayed(fate.at, case.delay());
+        }
+    }
     for (at, id, event) in port.log.events.take().unwrap_or_default() {
         if let Event::Drop(_) = event {
             fates.insert(id, Fate { sent: false, at, ecn: Ecn::NotEct });
         }
     }
     fates.into_values().collect()
+}
+
+/// When a pipe lets go what it has delayed: so much after the tick in which it was sent.
+fn delayed(sent: Instant, delay: Duration) -> Instant {
+    let tick = Duration::from_millis(1).as_nanos();
+    Instant::from_nanos(sent.as_nanos() / tick * tick) + delay
 }
 
 /// What the table says of an outcome.
