@@ -48,7 +48,7 @@ fn left_us(rate_bps: u64, arrivals: &[(u64, u32)]) -> Vec<u64> {
     left.iter().map(|(_, done)| done.as_nanos() / 1_000).collect()
 }
 
-/// FreeBSD 10.4 `serve_sched`: at 12 Mbit/s two full packets take two ticks, one of 90 bytes
+/// C-73. FreeBSD 10.4 `serve_sched`: at 12 Mbit/s two full packets take two ticks, one of 90 bytes
 /// 60 us of one.
 #[test]
 fn dummynet_lets_packets_go_at_ticks() {
@@ -79,7 +79,7 @@ fn dummynet_rounds_nothing_but_the_tick() {
 /// FreeBSD 10.4 `fq_codel_dequeue`: a pipe asks until there is nothing, and flows that are found
 /// empty are on no list when they come back. So the first to come is the first to be served.
 #[test]
-fn a_pipe_that_runs_idle_makes_all_flows_new() {
+fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
     let ms = Instant::from_millis;
     let of = |at, id, flow| (at, Packet::plain(id, flow, 1_500));
     // Flow 0 sent more than its quantum before the pause.
@@ -109,7 +109,7 @@ fn gauge(port: &Port, name: &str) -> f64 {
 /// FreeBSD 10.4 `dn_drain_scheduler`: at every tick one bucket of 64 is looked into, here each time
 /// that the tick is a multiple of 64.
 #[test]
-fn what_is_idle_when_dummynet_looks_forgets_all() {
+fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     let ms = |ms| Value::Duration(Duration::from_millis(ms));
     for (kind, name, changes) in [
         ("codel_freebsd", "count", &[("limit", Value::Count(100)), ("interval", ms(20))][..]),

@@ -12,6 +12,9 @@
 //!   that finds the queue empty;
 //! - times are multiples of the kernel's tick (1 ms at 1000 ticks a second), because dummynet
 //!   looks at the clock once per tick.
+//!
+//! Difference: updates are never late. The kernel's callout may be by a sixteenth of `tupdate`, until
+//! the clock has another event, and the next is counted from there (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
 
