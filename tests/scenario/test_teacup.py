@@ -180,6 +180,8 @@ def test_pipes_of_dummynet():
         ("fq_pie_freebsd", {"limit": 600, "target": 15_000_000, "quantum": 300, "ecn": True}),
         ("codel_freebsd", {"limit": 50}),
     ], "a pipe without a bandwidth is only a delay"
+    delays_ms = [link["pipe_delay_ns"] // 10**6 for link in spec["links"]]
+    assert delays_ms == [20, 20, 5], "a pipe is not idle while it delays a packet"
     assert all(link["overhead"]["counted"] == 0 for link in spec["links"])
     first, second, _ = spec["apps"]
     assert (first["up"]["links"], first["down"]["links"]) == ([0], [1])

@@ -1,6 +1,7 @@
 //! The boxes of a home network, without I/O: what the simulator and a live gateway drive.
 
 mod overhead;
+mod pipe;
 mod port;
 mod shaper;
 pub mod wifi;

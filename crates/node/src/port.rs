@@ -3,7 +3,7 @@
 use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
 use aqmlab_qdisc::{Backlog, Qdisc};
 
-use crate::shaper::{last_tick, next_tick};
+use crate::pipe::Pipe;
 use crate::{Overhead, Shaper};
 
 /// When a packet was put on the wire.
@@ -34,6 +34,8 @@ pub struct Port {
     free: Instant,
     /// When what was sent is paid for; dummynet looks again at the tick after.
     paid: Instant,
+    /// Where dummynet limits the rate.
+    pipe: Option<Pipe>,
     /// The last transmission time computed, and for which IP length: most packets are of one
     /// or two sizes, and a division costs more than a comparison.
     last_tx: (u32, Duration),
@@ -49,7 +51,7 @@ impl Port {
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
         let (free, paid) = (Instant::ZERO, Instant::ZERO);
-        Self { qdisc, rate, shaper, credit, overhead, rng, free, paid, last_tx, log }
+        Self { qdisc, rate, shaper, credit, overhead, rng, free, paid, pipe: None, last_tx, log }
     }
 
     /// The same port with its rate limited by `shaper` instead of by the wire.
@@ -58,18 +60,32 @@ impl Port {
         if shaper == Shaper::Htb {
             self.qdisc.never_asked_in_vain();
         }
-        Self { shaper, credit: shaper.credit(self.rate), ..self }
+        let pipe = (shaper == Shaper::Dummynet).then(|| Pipe::new(self.rate));
+        Self { shaper, credit: shaper.credit(self.rate), pipe, ..self }
+    }
+
+    /// Tells a pipe of dummynet by how much it delays what it sends, for which a line is there: it is
+    /// not idle while a packet is on its way. Others have no such thing.
+    #[must_use]
+    pub fn delayed_by(self, delay: Duration) -> Self {
+        Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
     /// Makes a new port one that has long been in service; see [`Qdisc::settle`].
     pub fn settle(&mut self, phase: u64) {
         self.qdisc.settle(phase);
+        if let Some(pipe) = &mut self.pipe {
+            pipe.settle(phase);
+        }
     }
 
     /// Gives the port a packet to send when it can.
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
         self.log.offered += 1;
+        if self.pipe.is_some() {
+            self.look_at_pipe(now);
+        }
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         self.qdisc.enqueue(packet, &mut cx);
@@ -91,7 +107,11 @@ impl Port {
             return None;
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
-        self.qdisc.dequeue(&mut cx)
+        let packet = self.qdisc.dequeue(&mut cx);
+        if let (None, Some(pipe)) = (&packet, &mut self.pipe) {
+            pipe.rests(now);
+        }
+        packet
     }
 
     /// Starts sending the packet just taken.
@@ -100,8 +120,9 @@ impl Port {
         if packet.ip_len != self.last_tx.0 {
             self.time(packet.ip_len);
         }
-        if self.shaper == Shaper::Dummynet {
-            self.charge_in_ticks(now);
+        if let Some(pipe) = &mut self.pipe {
+            pipe.charge(self.overhead.on_link(packet.ip_len), now);
+            (self.free, self.paid) = (pipe.wakes(), pipe.paid());
         } else {
             let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
             self.free = self.free.max(oldest) + self.last_tx.1;
@@ -114,13 +135,20 @@ impl Port {
         Departure { sojourn: now.since(packet.enqueued), done }
     }
 
-    /// Pays for the packet just taken as dummynet does: after an idle tick from the last tick on,
-    /// else from where the packet before is paid for.
-    fn charge_in_ticks(&mut self, now: Instant) {
-        let tick = last_tick(now);
-        let begin = if tick > self.free { tick } else { self.paid };
-        self.paid = begin + self.last_tx.1;
-        self.free = next_tick(self.paid);
+    /// What a pipe did since it had nothing to send: it asked in vain, which the discipline must
+    /// hear of before a packet comes to it, and may have been taken away with its discipline.
+    fn look_at_pipe(&mut self, now: Instant) {
+        let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
+            return;
+        };
+        if let Some(then) = pipe.asks_in_vain(now) {
+            let mut cx = Cx { now: then, rng: &mut self.rng, log: &mut self.log };
+            self.qdisc.dequeue(&mut cx);
+            pipe.rests(then);
+        }
+        if pipe.look(now) {
+            self.qdisc.renew();
+        }
     }
 
     /// Computes how long a packet of `ip_len` bytes takes.
@@ -284,46 +312,6 @@ mod tests {
         }
         // Credit of 1600 B is 1067 us; two packets cost 2000 us.
         assert_eq!(left_us, [0, 0, 933, 1_933]);
-    }
-
-    /// FreeBSD 10.4 `serve_sched`: at 12 Mbit/s two full packets take two ticks, one of 90 bytes
-    /// 60 us of one. Times in microseconds: what comes when, and when it has left.
-    #[test]
-    fn dummynet_lets_packets_go_at_ticks() {
-        let full = 1_500;
-        for (arrivals, want) in [
-            // Alone: the tick is up, wherever in it the packet came.
-            (&[(5_000, 90)][..], &[6_000][..]),
-            (&[(5_900, 90)], &[6_000]),
-            // Together: each at the tick at which it is paid for, counted from the tick before.
-            (&[(5_300, full), (5_300, full)], &[6_000, 7_000]),
-            // Four of 250 us are one tick's worth, and leave in a bunch with the next.
-            (&[(5_000, 375), (5_000, 375), (5_000, 375), (5_000, 375)], &[6_000; 4]),
-            // Where one ends in a tick the next is paid for from there: the rate is kept.
-            (&[(5_000, 900), (5_000, 900), (5_000, 900)], &[6_000, 7_000, 7_000]),
-            // A pause ends with the tick: what is left of it is lost.
-            (&[(5_000, 900), (8_500, 900)], &[6_000, 9_000]),
-        ] {
-            let mut port = port(12_000_000, Overhead::default()).shaped_by(Shaper::Dummynet);
-            let mut left_us = Vec::new();
-            let at = |us: u64| Instant::from_nanos(us * 1_000);
-            let mut send = |port: &mut Port, now: Instant| {
-                while let Some((_, departure)) = port.poll_transmit(now) {
-                    left_us.push(departure.done.as_nanos() / 1_000);
-                }
-            };
-            for (id, &(us, len)) in (0..).zip(arrivals) {
-                while let Some(due) = port.poll_timeout().filter(|due| *due < at(us)) {
-                    send(&mut port, due);
-                }
-                port.offer(Packet::plain(id, 0, len), at(us));
-                send(&mut port, at(us));
-            }
-            while let Some(due) = port.poll_timeout() {
-                send(&mut port, due);
-            }
-            assert_eq!(left_us, want, "{arrivals:?}");
-        }
     }
 
     #[test]

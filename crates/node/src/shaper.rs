@@ -12,7 +12,8 @@
 //! tick, `serve_sched` charges what it sends at the rate, and a packet goes out at the first tick
 //! at which its last bit has gone. What comes to an idle pipe begins at the tick before
 //! (`sched_time` is `curr_time`), so a small packet waits between nothing and a tick, and `RTT_base`
-//! with a packet each way is up to two ticks too long. Within a tick the rate is kept exactly.
+//! with a packet each way is up to two ticks too long. Within a tick the rate is kept exactly;
+//! [`crate::pipe`] has the arithmetic, and what becomes of a pipe that is idle.
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due; the credit for them is
 //! not lost there, so the rate is the same. A packet that comes to dummynet in the very tick in
@@ -20,9 +21,6 @@
 //! delay would be counted from the tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
-
-/// A tick of FreeBSD's clock: `kern.hz` is 1000 on PCs unless someone changes it.
-const TICK: Duration = Duration::from_millis(1);
 
 /// Bytes of credit that `tc` gives a class when nobody says otherwise, below 8 Gbit/s: iproute2
 /// `q_htb.c` adds to them what the rate sends in a tick of the kernel's clock, a nanosecond.
@@ -58,14 +56,4 @@ impl Shaper {
             Self::Dummynet => free.max(now),
         }
     }
-}
-
-/// The last tick at `now`.
-pub(crate) fn last_tick(now: Instant) -> Instant {
-    Instant::from_nanos(now.as_nanos() / TICK.as_nanos() * TICK.as_nanos())
-}
-
-/// The first tick that is not before `at`.
-pub(crate) fn next_tick(at: Instant) -> Instant {
-    Instant::from_nanos(at.as_nanos().div_ceil(TICK.as_nanos()) * TICK.as_nanos())
 }

@@ -23,6 +23,10 @@ pub(crate) const MICROS_OR_NONE: Bounds = Bounds::span(Duration::ZERO, Duration:
 pub(crate) const FIVE_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(5));
 
+/// Such a time that may be nothing (`dn_sched_fq_pie.c`).
+pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
+    Bounds::span(Duration::ZERO, Duration::from_secs(5));
+
 /// What dummynet bounds to ten seconds (FreeBSD 10.4 `dn_aqm_pie.c`).
 pub(crate) const TEN_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(10));

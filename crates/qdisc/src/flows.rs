@@ -60,6 +60,8 @@ pub struct Flows<S> {
     books: Books,
     quantum: i64,
     salt: Option<u32>,
+    /// Whether the salt is drawn and not given.
+    draws: bool,
     rules: Rules,
 }
 
@@ -103,6 +105,7 @@ impl<S> Flows<S> {
             books: Books::default(),
             quantum: i64::try_from(settings.quantum.0.max(1)).unwrap_or(i64::MAX),
             salt: (settings.salt != 0).then_some(settings.salt as u32),
+            draws: settings.salt == 0,
             rules: settings.rules,
         }
     }
@@ -113,6 +116,18 @@ impl<S> Flows<S> {
         let salt = *self.salt.get_or_insert_with(|| rng.next_u32());
         let hash = u64::from(spread(packet.tuple_hash ^ salt));
         ((hash * self.table.len() as u64) >> 32) as usize
+    }
+
+    /// Makes all anew while all are empty: each gets the state that `state` makes, and a salt that
+    /// was drawn is drawn again.
+    pub fn renew(&mut self, state: impl Fn() -> S) {
+        debug_assert!(self.is_empty(), "only what is empty is taken away");
+        for flow in &mut self.table {
+            flow.state = state();
+        }
+        if self.draws {
+            self.salt = None;
+        }
     }
 
     /// Appends `packet` to queue `index`. Returns whether that woke the flow: it was on neither

@@ -67,6 +67,10 @@ pub trait Qdisc: Send {
         let _ = dues;
     }
 
+    /// Makes an empty discipline a new one, as dummynet does with what it has found idle: those of
+    /// dummynet forget all that they knew. Others ignore it.
+    fn renew(&mut self) {}
+
     /// Numbers worth showing, by name: drop probability, average queue, active flows.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 mod rig;
 
-use aqmlab_core::{Instant, Packet, Value};
+use aqmlab_core::{Args, Instant, Packet, Value};
 use rig::{Rig, ms};
 
 const FULL: u32 = 1_514;
@@ -133,4 +133,30 @@ fn every_flow_of_linux_is_updated_at_the_ticks_of_one_timer() {
     let (lazy, diligent) = (gauge(&[]), gauge(&often));
     assert!(lazy > 0.1, "{lazy}");
     assert_eq!(lazy.to_bits(), diligent.to_bits());
+}
+
+/// FreeBSD 10.4 `sbin/ipfw/dummynet.c`, `process_extra_parms`: the schedulers mark unless they are
+/// told `noecn`, the disciplines of one queue only if they are told `ecn`.
+#[test]
+fn ipfw_marks_in_the_flow_queues_unless_told_otherwise() {
+    for (name, marks) in [
+        ("codel_freebsd", false),
+        ("fq_codel_freebsd", true),
+        ("pie_freebsd", false),
+        ("fq_pie_freebsd", true),
+    ] {
+        let param = rig::kind(name).params.iter().find(|param| param.name == "ecn");
+        assert_eq!(param.expect("such a parameter").default, Value::Flag(marks), "{name}");
+    }
+}
+
+/// FreeBSD 10.4 `fq_codel_classify_flow` and `fq_pie_classify_flow` count queues in 16 bits, and
+/// 65536 of them are none.
+#[test]
+fn dummynet_has_no_more_queues_than_sixteen_bits_count() {
+    for name in ["fq_codel_freebsd", "fq_pie_freebsd"] {
+        let mut args = Args::defaults(rig::kind(name).params);
+        assert_eq!(args.set("flows", Value::Count(65_535)), Ok(()), "{name}");
+        assert!(args.set("flows", Value::Count(65_536)).is_err(), "{name}");
+    }
 }

@@ -115,7 +115,9 @@ pub fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
         ShaperSpec::Dummynet => Shaper::Dummynet,
     };
     let rng = Rng::stream(seed, &format!("qdisc.{}", link.name));
-    let mut port = Port::new(qdisc, rate, overhead, rng).shaped_by(shaper);
+    let mut port = Port::new(qdisc, rate, overhead, rng)
+        .shaped_by(shaper)
+        .delayed_by(Duration::from_nanos(link.pipe_delay_ns));
     // Traffic comes to a gateway that has been running; nothing but chance ties its timers to it.
     port.settle(Rng::stream(seed, &format!("phase.{}", link.name)).next_u64());
     Ok(port)

@@ -70,6 +70,10 @@ pub struct LinkSpec {
     /// What limits the rate.
     #[serde(default)]
     pub shaper: ShaperSpec,
+    /// How much of the delay after it is that of the same pipe of dummynet, which is not idle while
+    /// a packet is on its way. The delay itself is the route's.
+    #[serde(default)]
+    pub pipe_delay_ns: u64,
     /// What the link charges for a packet beyond its IP bytes.
     #[serde(default)]
     pub overhead: OverheadSpec,

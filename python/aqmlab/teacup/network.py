@@ -237,7 +237,11 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
     if network.overhead is not None:
         overhead = Overhead.model_validate(network.overhead).base_units()
     link = {"name": name, "rate_bps": rate_bps, "qdisc": qdisc, "overhead": overhead}
-    network.links.append(link | {"shaper": "htb" if linux else "dummynet"})
+    if linux:
+        link["shaper"] = "htb"
+    else:
+        link |= {"shaper": "dummynet", "pipe_delay_ns": queue.delay_ns}
+    network.links.append(link)
     return len(network.links) - 1
 
 

@@ -190,6 +190,11 @@ impl Codel {
         }
     }
 
+    /// Whether it is FreeBSD's.
+    pub const fn is_freebsd(&self) -> bool {
+        matches!(self.dialect, Dialect::FreeBsd { .. })
+    }
+
     /// Takes the next packet to send, signalling those that waited too long.
     ///
     /// Packets are judged while they are still in the queue, and each is moved only once.
@@ -229,11 +234,7 @@ impl Codel {
             return false;
         };
         state.sojourn = self.clock.between(self.clock.read(head.enqueued), now);
-        let small = if let Dialect::FreeBsd { .. } = self.dialect {
-            u64::from(state.largest)
-        } else {
-            self.mtu
-        };
+        let small = if self.is_freebsd() { u64::from(state.largest) } else { self.mtu };
         let behind = supply.waiting() - head.bytes();
         if !self.clock.reached(state.sojourn, self.target) || behind.0 <= small {
             state.first_above_time = 0;
@@ -283,7 +284,7 @@ impl Codel {
         now: u64,
         cx: &mut Cx<'_>,
     ) -> bool {
-        let freebsd = matches!(self.dialect, Dialect::FreeBsd { .. });
+        let freebsd = self.is_freebsd();
         while self.clock.reached(now, state.drop_next) {
             let marks = self.marks(supply);
             if marks || !freebsd {

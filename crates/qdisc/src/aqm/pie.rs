@@ -81,6 +81,10 @@ pub trait Law: Send {
         let _ = phase;
     }
 
+    /// Forgets all that it knows, as dummynet's law does when its queue is taken away. Others
+    /// ignore it.
+    fn renew(&mut self) {}
+
     /// Makes the law's timer late by a tick each time that it is due at one of `dues`. Laws without
     /// the kernel's timer ignore it.
     fn late_at(&mut self, dues: &'static [Instant]) {

@@ -171,6 +171,12 @@ impl Qdisc for CodelQueue {
         self.codel.dequeue(&mut self.state, &mut self.queue, cx)
     }
 
+    fn renew(&mut self) {
+        if self.codel.is_freebsd() {
+            self.state = State::default();
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

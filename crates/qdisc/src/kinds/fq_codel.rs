@@ -100,7 +100,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_codel.c; ipfw(8)",
         params: &[
             Param { bounds: DUMMYNET_LIMIT, ..LIMIT },
-            FLOWS,
+            Param { bounds: DUMMYNET_FLOWS, ..FLOWS },
             Param { bounds: DUMMYNET_QUANTUM, ..QUANTUM },
             Param { bounds: bounds::FIVE_SECONDS, ..TARGET },
             Param { bounds: HUNDRED_SECONDS, ..INTERVAL },
@@ -149,6 +149,8 @@ const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
 pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
 /// What they may send in a round.
 pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
+/// The hash is taken modulo 16 bits of their number: one more and the kernel divides by zero.
+pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
 /// `dn_aqm_codel.c` allows five, `dn_sched_fq_codel.c` so many.
 const HUNDRED_SECONDS: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(100));
 
@@ -340,6 +342,12 @@ impl<V: Variant> Qdisc for FqCodel<V> {
             self.flows.emptied(flow);
         }
         packet
+    }
+
+    fn renew(&mut self) {
+        if self.codel.is_freebsd() {
+            self.flows.renew(State::default);
+        }
     }
 
     fn backlog(&self) -> Backlog {

@@ -9,7 +9,8 @@
 //! | no room | the arrival is dropped | the queue with most packets loses its head |
 //! | a flow that rests | keeps its state, and goes on being updated | forgets it when it wakes |
 //! | so a new burst | meets what the last one left | is not dropped for `max_burst` |
-//! | delay | timestamps, or departure rate | timestamps |
+//! | delay | timestamps, or departure rate | timestamps, or departure rate |
+//! | ECN unless told otherwise | dropped | marked |
 //!
 //! Linux has one timer that walks all flows. A flow's update reads and writes nothing but the
 //! flow, so here each flow makes up for those it missed when it is next touched: the result is
@@ -23,7 +24,7 @@
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};
 
 use super::codel::{TICK, ecn};
-use super::fq_codel::{DUMMYNET_LIMIT, DUMMYNET_QUANTUM, FLOWS, QUANTUM, SALT};
+use super::fq_codel::{DUMMYNET_FLOWS, DUMMYNET_LIMIT, DUMMYNET_QUANTUM, FLOWS, QUANTUM, SALT};
 use super::pie;
 use super::pie::params::{ALPHA, BETA, BYTEMODE, CAPDROP, DERAND, DQ_RATE_ESTIMATOR, MAX_ECNTH};
 use super::pie::params::{MTU, delay_from, dummynet, target, tick, tupdate};
@@ -69,7 +70,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "fq_pie_freebsd",
         summary: "A queue per flow served in turn, each under PIE, as FreeBSD's dummynet has it",
-        source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_pie.c; ipfw(8)",
+        source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_pie.c, sbin/ipfw/dummynet.c",
         params: &[
             Param {
                 bounds: DUMMYNET_LIMIT,
@@ -77,14 +78,14 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                     "Packets that may wait in all queues together; beyond, the longest loses its head.",
                 )
             },
-            FLOWS,
+            Param { bounds: DUMMYNET_FLOWS, ..FLOWS },
             Param { bounds: DUMMYNET_QUANTUM, ..QUANTUM },
-            dummynet::TARGET,
-            dummynet::TUPDATE,
-            dummynet::MAX_BURST,
+            Param { bounds: bounds::FIVE_SECONDS, ..dummynet::TARGET },
+            Param { bounds: bounds::FIVE_SECONDS, ..dummynet::TUPDATE },
+            Param { bounds: bounds::FIVE_SECONDS_OR_NONE, ..dummynet::MAX_BURST },
             dummynet::ALPHA,
             dummynet::BETA,
-            ecn(false),
+            ecn(true), // `ipfw` sends the flag unless it is told `noecn`; for `pie` it does not
             MAX_ECNTH,
             CAPDROP,
             DERAND,
@@ -135,7 +136,7 @@ struct FqPie<L> {
 }
 
 /// What the implementations do differently with a flow.
-trait Dialect: Law + Sized {
+trait Dialect: Law + Copy {
     /// Whether an arrival has room when so many packets wait in all queues.
     fn fits(waiting: usize, limit: u64) -> bool;
     /// What follows when a flow that rested has a packet again.
@@ -144,6 +145,8 @@ trait Dialect: Law + Sized {
     fn rested(&mut self);
     /// What follows when a flow lost its head for want of room.
     fn head_dropped(&mut self);
+    /// The law as it was in the beginning, where dummynet makes it anew.
+    fn anew(&self) -> Option<Self>;
 }
 
 impl Dialect for Linux {
@@ -158,6 +161,10 @@ impl Dialect for Linux {
 
     fn head_dropped(&mut self) {
         unreachable!("there is never more than the limit")
+    }
+
+    fn anew(&self) -> Option<Self> {
+        None
     }
 }
 
@@ -177,6 +184,10 @@ impl Dialect for FreeBsd {
 
     fn head_dropped(&mut self) {
         Self::head_dropped(self);
+    }
+
+    fn anew(&self) -> Option<Self> {
+        Some(Self::anew(self))
     }
 }
 
@@ -242,6 +253,12 @@ impl<L: Dialect> Qdisc for FqPie<L> {
     fn settle(&mut self, phase: u64) {
         for (_, law) in self.flows.each() {
             law.settle(phase);
+        }
+    }
+
+    fn renew(&mut self) {
+        if let Some(law) = L::anew(self.flows.state(0)) {
+            self.flows.renew(|| law);
         }
     }
 

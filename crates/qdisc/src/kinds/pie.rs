@@ -266,6 +266,10 @@ impl<L: Law> Qdisc for Pie<L> {
         self.law.settle(phase);
     }
 
+    fn renew(&mut self) {
+        self.law.renew();
+    }
+
     fn late_at(&mut self, dues: &'static [aqmlab_core::Instant]) {
         self.law.late_at(dues);
     }

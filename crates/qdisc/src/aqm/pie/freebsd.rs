@@ -12,6 +12,9 @@
 //!   that finds the queue empty;
 //! - times are multiples of the kernel's tick (1 ms at 1000 ticks a second), because dummynet
 //!   looks at the clock once per tick.
+//!
+//! Difference: updates are never late. The kernel's callout may be by a sixteenth of `tupdate`, until
+//! the clock has another event, and the next is counted from there (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
 
@@ -134,7 +137,17 @@ impl FreeBsd {
             switch: settings.switch,
             tick: settings.tick.as_micros().max(1),
         };
+        Self::of(params)
+    }
+
+    fn of(params: Params) -> Self {
         Self { params, vars: Vars::default(), timer: Timer::stopped(), born: false }
+    }
+
+    /// The law as it was before the queue's first packet.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self::of(self.params)
     }
 
     /// Wakes the law with everything forgotten but the last delay, and a full burst allowance.
@@ -279,6 +292,10 @@ impl Law for FreeBsd {
                 self.vars.measure_rate(now, left, departure.packet.len);
             }
         }
+    }
+
+    fn renew(&mut self) {
+        *self = self.anew();
     }
 
     fn probability(&self) -> f64 {

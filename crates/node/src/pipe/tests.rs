@@ -1,0 +1,140 @@
+//! Ports behind a pipe: what comes when, and when it has left.
+
+use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Packet, Rng, Value};
+
+use crate::{Overhead, Port, Shaper};
+
+fn port(kind: &str, rate_bps: u64, changes: &[(&str, Value)]) -> Port {
+    let kind = aqmlab_qdisc::kinds::find(kind).expect("a discipline");
+    let args = Args::defaults(kind.params);
+    let args = changes.iter().fold(args, |args, (name, value)| args.with(name, *value));
+    let rate = BitRate::new(rate_bps).expect("a rate");
+    Port::new((kind.build)(&args), rate, Overhead::default(), Rng::stream(1, "pipe"))
+        .shaped_by(Shaper::Dummynet)
+}
+
+/// Lets `port` send until `end`; returns what left and when.
+fn sent(port: &mut Port, end: Instant) -> Vec<(u64, Instant)> {
+    let mut left = Vec::new();
+    while let Some(due) = port.poll_timeout().filter(|due| *due < end) {
+        left.extend(sent_at(port, due));
+    }
+    left
+}
+
+fn sent_at(port: &mut Port, now: Instant) -> Vec<(u64, Instant)> {
+    std::iter::from_fn(|| port.poll_transmit(now))
+        .map(|(packet, departure)| (packet.id, departure.done))
+        .collect()
+}
+
+/// Offers `packets` when they come; returns what left and when, in order.
+fn sent_of(port: &mut Port, packets: &[(Instant, Packet)]) -> Vec<(u64, Instant)> {
+    let mut left = Vec::new();
+    for (now, packet) in packets {
+        left.extend(sent(port, *now));
+        port.offer(packet.clone(), *now);
+        left.extend(sent_at(port, *now));
+    }
+    left.extend(sent(port, Instant::NEVER));
+    left
+}
+
+/// When packets have left, in microseconds, that come then and have these sizes.
+fn left_us(rate_bps: u64, arrivals: &[(u64, u32)]) -> Vec<u64> {
+    let packet = |(id, &(us, len))| (Instant::from_micros(us), Packet::plain(id, 0, len));
+    let packets: Vec<_> = (0..).zip(arrivals).map(packet).collect();
+    let left = sent_of(&mut port("pfifo_freebsd", rate_bps, &[]), &packets);
+    left.iter().map(|(_, done)| done.as_nanos() / 1_000).collect()
+}
+
+/// C-73. FreeBSD 10.4 `serve_sched`: at 12 Mbit/s two full packets take two ticks, one of 90 bytes
+/// 60 us of one.
+#[test]
+fn dummynet_lets_packets_go_at_ticks() {
+    let full = 1_500;
+    for (arrivals, want) in [
+        // Alone: the tick is up, wherever in it the packet came.
+        (&[(5_000, 90)][..], &[6_000][..]),
+        (&[(5_900, 90)], &[6_000]),
+        // Together: each at the tick at which it is paid for, counted from the tick before.
+        (&[(5_300, full), (5_300, full)], &[6_000, 7_000]),
+        // Four of 250 us are one tick's worth, and leave in a bunch with the next.
+        (&[(5_000, 375), (5_000, 375), (5_000, 375), (5_000, 375)], &[6_000; 4]),
+        // Where one ends in a tick the next is paid for from there: the rate is kept.
+        (&[(5_000, 900), (5_000, 900), (5_000, 900)], &[6_000, 7_000, 7_000]),
+        // A pause ends with the tick: what is left of it is lost.
+        (&[(5_000, 900), (8_500, 900)], &[6_000, 9_000]),
+    ] {
+        assert_eq!(left_us(12_000_000, arrivals), want, "{arrivals:?}");
+    }
+}
+
+/// FreeBSD 10.4 `serve_sched` counts in bits: three packets of 2 2/3 ms are 8 ms and not more.
+#[test]
+fn dummynet_rounds_nothing_but_the_tick() {
+    assert_eq!(left_us(3_000_000, &[(5_100, 1_000); 3]), [8_000, 11_000, 13_000]);
+}
+
+/// FreeBSD 10.4 `fq_codel_dequeue`: a pipe asks until there is nothing, and flows that are found
+/// empty are on no list when they come back. So the first to come is the first to be served.
+#[test]
+fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
+    let ms = Instant::from_millis;
+    let of = |at, id, flow| (at, Packet::plain(id, flow, 1_500));
+    // Flow 0 sent more than its quantum before the pause.
+    let packets = [of(ms(1), 0, 0), of(ms(30), 1, 1), of(ms(30), 2, 0), of(ms(30), 3, 7)];
+    let quantum = ("quantum", Value::Bytes(Bytes(300)));
+    let salt = ("salt", Value::Count(1));
+    for kind in ["fq_codel_freebsd", "fq_pie_freebsd"] {
+        let mut port = port(kind, 1_200_000, &[quantum, salt]);
+        let ids: Vec<_> = sent_of(&mut port, &packets).iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, [0, 1, 2, 3], "{kind}");
+    }
+}
+
+/// So many packets at once, and the port when it has sent what is left of them.
+fn after_overload(kind: &str, changes: &[(&str, Value)]) -> (Port, Instant) {
+    let mut port = port(kind, 1_200_000, changes);
+    let packets: Vec<_> =
+        (0..60).map(|id| (Instant::from_millis(5), Packet::plain(id, 0, 1_500))).collect();
+    let done = sent_of(&mut port, &packets).last().expect("a packet").1;
+    (port, done)
+}
+
+fn gauge(port: &Port, name: &str) -> f64 {
+    port.gauges().iter().find(|(gauge, _)| *gauge == name).expect("such a gauge").1
+}
+
+/// FreeBSD 10.4 `dn_drain_scheduler`: at every tick one bucket of 64 is looked into, here each time
+/// that the tick is a multiple of 64.
+#[test]
+fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
+    let ms = |ms| Value::Duration(Duration::from_millis(ms));
+    for (kind, name, changes) in [
+        ("codel_freebsd", "count", &[("limit", Value::Count(100)), ("interval", ms(20))][..]),
+        ("pie_freebsd", "drop_probability", &[("limit", Value::Count(100)), ("max_burst", ms(0))]),
+    ] {
+        let (mut port, done) = after_overload(kind, changes);
+        let known = gauge(&port, name);
+        assert!(known > 0.0, "{kind}: {known}");
+        let look_ms = (done.as_nanos() / 1_000_000).next_multiple_of(64);
+        let before = Instant::from_micros(look_ms * 1_000 - 1);
+        sent_of(&mut port, &[(before, Packet::plain(100, 0, 40))]);
+        assert!(gauge(&port, name) > 0.0, "{kind}: nobody has looked");
+        let after = Instant::from_micros((look_ms + 64) * 1_000 + 1);
+        sent_of(&mut port, &[(after, Packet::plain(101, 0, 40))]);
+        assert_eq!(gauge(&port, name).to_bits(), 0, "{kind}: it was looked at");
+    }
+}
+
+/// The credit that is left of a tick goes with the pipe.
+#[test]
+fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
+    // 40 bytes are 0.32 ms; the pipe rests at 64 ms, and what is left of the tick before pays.
+    for (first_us, second_us, want) in
+        [(62_100, 63_200, [63_000, 63_200]), (63_100, 64_200, [64_000, 65_000])]
+    {
+        assert_eq!(left_us(1_000_000, &[(first_us, 40), (second_us, 40)]), want);
+    }
+}

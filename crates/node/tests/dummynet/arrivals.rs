@@ -1,0 +1,118 @@
+//! Arrivals made from a seed, in whole numbers only, so that they can be made anywhere.
+
+use aqmlab_core::Instant;
+
+/// A packet that comes to the pipe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) at: Instant,
+    pub(crate) flow: u32,
+    pub(crate) len: u32,
+    pub(crate) capable: bool,
+}
+
+/// `SplitMix64` (Steele, Lea and Flood 2014).
+struct Mixer(u64);
+
+impl Mixer {
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
+    }
+}
+
+/// A time in which packets come in one manner.
+struct Phase {
+    left: u64,
+    /// Per cent of the rate, or 0 where packets come by the clock.
+    load: u64,
+    pause_ns: u64,
+    first_flow: u64,
+    flows: u64,
+    sizes: u64,
+}
+
+impl Phase {
+    /// Draws one, or a silence in nanoseconds.
+    fn draw(mixer: &mut Mixer, flows: u64) -> Result<Self, u64> {
+        let kind = mixer.below(8);
+        let (first_flow, spread) = (mixer.below(flows), 1 + mixer.below(flows));
+        let sizes = mixer.below(4);
+        let mut left = 20 + mixer.below(280);
+        let load = match kind {
+            0 => 30 + mixer.below(60),
+            1 | 2 => 90 + mixer.below(50),
+            3 | 4 => 140 + mixer.below(180),
+            _ => 0,
+        };
+        let pause_us = match kind {
+            5 => 1 + mixer.below(20),
+            6 => 8_000 + mixer.below(60_000),
+            _ => 0,
+        };
+        match kind {
+            5 => left = 2 + mixer.below(150),
+            6 => left = 2 + mixer.below(12),
+            7 => {
+                let most_ms = if mixer.below(4) > 0 { 300 } else { 1_500 };
+                return Err(1_000_000 * (5 + mixer.below(most_ms)));
+            }
+            _ => {}
+        }
+        Ok(Self { left, load, pause_ns: 1_000 * pause_us, first_flow, flows: spread, sizes })
+    }
+
+    fn len(&self, mixer: &mut Mixer) -> u64 {
+        let which = if self.sizes == 3 { mixer.below(3) } else { self.sizes };
+        match which {
+            0 => 40,
+            1 => 1_500,
+            _ => 40 + mixer.below(1_461),
+        }
+    }
+
+    fn mean_gap_ns(&self, len: u64, rate: u64) -> u64 {
+        if self.load > 0 { len * 800_000_000_000 / (rate * self.load) } else { self.pause_ns }
+    }
+}
+
+/// So many arrivals at a pipe of `rate` bit/s: load below and above the rate, bursts, lone
+/// packets and silence, of 1 to 24 flows.
+pub(crate) fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
+    let mut mixer = Mixer(seed);
+    let flows = 1 + mixer.below(24);
+    let capable = mixer.below(1 << 24);
+    let mut at_ns = 0;
+    let mut arrivals = Vec::with_capacity(count);
+    while arrivals.len() < count {
+        let mut phase = match Phase::draw(&mut mixer, flows) {
+            Ok(phase) => phase,
+            Err(silence_ns) => {
+                at_ns += silence_ns;
+                continue;
+            }
+        };
+        while phase.left > 0 && arrivals.len() < count {
+            phase.left -= 1;
+            let len = phase.len(&mut mixer);
+            let mean_ns = phase.mean_gap_ns(len, rate);
+            at_ns += mean_ns / 2 + mixer.below(mean_ns + 1);
+            // What comes in the very moment of a tick is before or after it by chance.
+            at_ns += u64::from(at_ns % 1_000_000 == 0);
+            let flow = (phase.first_flow + mixer.below(phase.flows)) % flows;
+            arrivals.push(Arrival {
+                at: Instant::from_nanos(at_ns),
+                flow: flow as u32,
+                len: len as u32,
+                capable: capable >> flow & 1 == 1,
+            });
+        }
+    }
+    arrivals
+}
