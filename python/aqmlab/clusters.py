@@ -130,14 +130,36 @@ def _connected(address: str) -> Any:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # we say what must be known
     named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
-        # A client that has begun with what is no address does not end in silence.
-        get_address_host_port(_named_in(Path(address)) if address.endswith(".json") else address)
+        # A client that has begun with what is no address, or without certificates, does not end
+        # in silence.
+        scheduler = _named_in(Path(address)) if address.endswith(".json") else address
+        get_address_host_port(scheduler)
+        if scheduler.startswith("tls:"):
+            _refuse_without_certificates(address)
         connect: Callable[..., Any] = Client
         return connect(**named, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, NotImplementedError) as error:
         problem = f"--cluster {address}: no scheduler can be reached: {describe(error)}"
         hint = "give it as tcp://HOST:8786; `aqmlab cluster` says how to start one"
         raise RequestError(problem, hint) from None
+
+
+def _refuse_without_certificates(address: str) -> None:
+    """Raises `RequestError` if Dask has no certificates, or none that can be read."""
+    from distributed.security import Security
+
+    security: Callable[[], Any] = Security
+    try:
+        if security().get_connection_args("client").get("ssl_context") is not None:
+            return
+        problem = "Dask knows no certificates, which tls:// needs"
+    except OSError as error:
+        problem = f"Dask's certificates cannot be read: {describe(error)}"
+    raise RequestError(
+        f"--cluster {address}: {problem}",
+        "name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__TLS__CLIENT__CERT and"
+        " …__TLS__CLIENT__KEY, or in Dask's own configuration",
+    ) from None
 
 
 def _named_in(path: Path) -> str:
