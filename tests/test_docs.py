@@ -196,3 +196,12 @@ def test_every_key_of_a_scenario_is_described(part: type[values.Value]) -> None:
 def test_the_figures_are_all_named() -> None:
     text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in figures.FIGURES)
+
+
+def test_the_words_of_the_front_page_are_explained() -> None:
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    explained = "\n".join(re.findall(r"^\| ([^|]*) \|", glossary, re.M)).lower()
+    words = ("AQM", "ECN", "FIFO", "RTT", "bufferbloat", "digest", "flow", "jitter", "loss", "p95")
+    for word in (*words, "queue discipline", "sojourn", "tier", "trial", "verdict", "fair share"):
+        assert re.search(rf"\b{word.lower()}\b", explained), word
+    assert "docs/glossary.md" in (ROOT / "README.md").read_text(encoding="utf-8")

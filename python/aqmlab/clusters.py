@@ -145,16 +145,21 @@ def _connected(address: str) -> Any:
 
 
 def _refuse_without_certificates(address: str) -> None:
-    """Raises `RequestError` if Dask has no certificates, and `OSError` if they cannot be read."""
+    """Raises `RequestError` if Dask has no certificates, or none that can be read."""
     from distributed.security import Security
 
     security: Callable[[], Any] = Security
-    if security().get_connection_args("client").get("ssl_context") is None:
-        raise RequestError(
-            f"--cluster {address}: Dask knows no certificates, which tls:// needs",
-            "name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__TLS__CLIENT__CERT and"
-            " …__TLS__CLIENT__KEY, or in Dask's own configuration",
-        )
+    try:
+        if security().get_connection_args("client").get("ssl_context") is not None:
+            return
+        problem = "Dask knows no certificates, which tls:// needs"
+    except OSError as error:
+        problem = f"Dask's certificates cannot be read: {describe(error)}"
+    raise RequestError(
+        f"--cluster {address}: {problem}",
+        "name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__TLS__CLIENT__CERT and"
+        " …__TLS__CLIENT__KEY, or in Dask's own configuration",
+    ) from None
 
 
 def _named_in(path: Path) -> str:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
+import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from aqmlab import streams
 from aqmlab.files import open_regular
 
 if TYPE_CHECKING:
@@ -23,6 +26,13 @@ if TYPE_CHECKING:
 
 _HEAD = "trial.json"
 _SUFFIX = ".arrow"
+MOST_BYTES = streams.MOST_BYTES
+"""The largest file of a trial that is read."""
+
+_MOST_MEMBERS, _MOST_LISTED = 100, 2**16
+_END = struct.Struct("<4sHHHHIIH")
+_LOCATOR = 20  # bytes, of ZIP64's, before the end
+
 _KINDS = {"digest": str, "events": int, "packets": int, "spec": str, "form": str}
 
 TABLE_NAME = "^[A-Za-z][A-Za-z0-9_]{0,63}$"
@@ -86,7 +96,9 @@ class Part:
     def __init__(self, path: Path) -> None:
         self._file = open_regular(path)
         try:
+            _refuse_crowded(self._file)
             self._archive = zipfile.ZipFile(self._file)
+            _refuse_packed(self._archive)
             head = self._head()
         except BaseException:
             self._file.close()
@@ -107,8 +119,12 @@ class Part:
         self._file.close()
 
     def is_sound(self) -> bool:
-        """Whether every byte is as it was written."""
-        return self._archive.testzip() is None
+        """Whether every byte is as it was written, and each table one that can be read."""
+        if self._archive.testzip() is not None:
+            return False
+        for name in self.names():
+            self.table(name)
+        return True
 
     def names(self) -> Iterator[str]:
         """The tables it holds, in the core's order."""
@@ -135,13 +151,29 @@ class Part:
             return reader.schema
 
     def table(self, name: str) -> pa.Table:
-        """A table; raises `KeyError` if it holds none of that name."""
-        import pyarrow as pa
+        """A table; raises `KeyError` if there is none of that name, `ValueError` if it is false."""
+        return streams.read(self._archive.read(name + _SUFFIX))
 
-        # For tables this small, handing work to other threads takes longer than the work.
-        options = pa.ipc.IpcReadOptions(use_threads=False)
-        with pa.ipc.open_stream(self._archive.read(name + _SUFFIX), options=options) as reader:
-            return reader.read_all()
+
+def _refuse_crowded(file: BinaryIO) -> None:
+    """Raises `ValueError` for an archive of more than can be a trial's, before its list is read."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _LOCATOR - _END.size, 0))
+    end = file.read()
+    # The list's end, which nothing follows that our writer writes; of ZIP64, the list is elsewhere.
+    mark, _, _, _, count, listed, _, note = _END.unpack(end[-_END.size :].rjust(_END.size, b"\0"))
+    if mark != b"PK\5\6" or note or count > _MOST_MEMBERS or listed > _MOST_LISTED:
+        raise ValueError("is no file of a trial")
+    if size > MOST_BYTES or end.startswith(b"PK\6\7"):
+        raise ValueError("is no file of a trial")
+    file.seek(0)
+
+
+def _refuse_packed(archive: zipfile.ZipFile) -> None:
+    """Raises `ValueError` if unpacking takes more than the file has."""
+    for member in archive.infolist():
+        if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+            raise ValueError("is no file of a trial")
 
 
 def is_whole(path: Path, spec: str | None = None) -> bool:
@@ -152,5 +184,5 @@ def is_whole(path: Path, spec: str | None = None) -> bool:
     try:
         with Part(path) as part:
             return part.spec == (spec or part.spec) and part.is_sound()
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
+    except (OSError, KeyError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile):
         return False

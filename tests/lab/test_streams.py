@@ -1,0 +1,126 @@
+"""Trials' files from strangers: what asks for more than a trial needs does not get it."""
+
+import io
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from aqmlab import parts, streams
+from aqmlab.parts import Part, encode, is_whole
+
+OUTCOME = {
+    "tables": {
+        "flows": {
+            "word": ["x", "y"],
+            "value": np.array([1.5, np.nan]),
+            "flag": np.array([True, False]),
+        }
+    },
+    "digest": "0",
+    "events": 1,
+    "packets": 1,
+}
+
+
+def stream(table, **options):
+    """A table as a stream of Arrow."""
+    options.setdefault("compression", "lz4")
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def with_table(path, data, kind=zipfile.ZIP_STORED):
+    """A trial's file, whose checksums are right, with one more table."""
+    path.write_bytes(encode(OUTCOME, "{}"))
+    with zipfile.ZipFile(path, "a", kind) as archive:
+        archive.writestr("apps.arrow", data)
+    return path
+
+
+def patched(data, old, new):
+    """A stream in which one number is another."""
+    assert data.count(struct.pack("<q", old)) >= 1
+    return data.replace(struct.pack("<q", old), struct.pack("<q", new))
+
+
+THOUSAND = pa.table({"a": [float(n) for n in range(1009)]})
+WORDS = pa.table({"w": ["abc"] * 1009})
+
+HOSTILE = {
+    "a buffer of a terabyte": patched(stream(THOUSAND), 8 * 1009, 2**40),
+    "a buffer of less than nothing": patched(stream(THOUSAND), 8 * 1009, -(2**40)),
+    "rows without end": patched(stream(THOUSAND), 1009, 2**60),
+    "rows of nothing": patched(stream(pa.table({"a": pa.nulls(1009)})), 1009, 2**60),
+    "a dictionary": stream(pa.table({"a": pa.array(["x"]).dictionary_encode()})),
+    "lists": stream(pa.table({"a": [[1.0]]})),
+    "texts that end beyond": stream(pa.table({"w": ["abc", "def"]}), compression=None).replace(
+        struct.pack("<3i", 0, 3, 6), struct.pack("<3i", 0, 2**30, 6)
+    ),
+    "half of it": stream(WORDS)[:-100],
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_stream_that_asks_for_too_much_makes_no_trial(tmp_path, name):
+    path = with_table(tmp_path / "00000.zip", HOSTILE[name])
+    before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    assert not is_whole(path)
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
+    assert pa.total_allocated_bytes() - before < 10**7
+    with Part(path) as part, pytest.raises((ValueError, OSError)):
+        part.table("apps")
+
+
+def test_what_unpacks_to_more_than_a_trial_needs_is_refused_unpacked(monkeypatch):
+    data = stream(pa.table({"a": [0.0] * 100_000}))
+    assert len(data) < 10_000
+    assert streams.read(data).num_rows == 100_000
+    monkeypatch.setattr(streams, "MOST_BYTES", 700_000)
+    monkeypatch.setattr(pa.ipc.RecordBatchStreamReader, "read_all", None, raising=False)
+    with pytest.raises(ValueError, match="100000 rows in 8"):
+        streams.read(data)
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_that_unpacks_is_no_trial(tmp_path, kind):
+    path = with_table(tmp_path / "00000.zip", bytes(10**7), kind)
+    assert path.stat().st_size < 10**5
+    with pytest.raises(ValueError, match="is no file of a trial"):
+        Part(path)
+    assert not is_whole(path)
+
+
+def test_an_archive_of_many_is_refused_before_its_list_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "00000.zip"
+    path.write_bytes(encode(OUTCOME, "{}"))
+    with zipfile.ZipFile(path, "a") as archive:
+        for number in range(200):
+            archive.writestr(f"t{number}.arrow", b"")
+    noted = tmp_path / "00001.zip"
+    noted.write_bytes(encode(OUTCOME, "{}"))
+    with zipfile.ZipFile(noted, "a") as archive:
+        archive.comment = b"of another list"
+    monkeypatch.setattr(parts.zipfile, "ZipFile", lambda *_: pytest.fail("it was read"))
+    assert not is_whole(path) and not is_whole(noted)
+
+
+def test_what_we_write_is_read(tmp_path):
+    path = with_table(tmp_path / "00000.zip", stream(WORDS))
+    assert is_whole(path, "{}")
+    with Part(path) as part:
+        assert part.table("apps").equals(WORDS)
+        assert part.table("flows").to_pylist() == [
+            {"word": "x", "value": 1.5, "flag": True},
+            {"word": "y", "value": None, "flag": False},
+        ]
+    for table in (THOUSAND, WORDS, THOUSAND.slice(0, 0)):
+        assert streams.read(stream(table)).equals(table)
+        assert streams.read(stream(table, compression=None)).equals(table)
