@@ -24,7 +24,7 @@ Keys = tuple[str, ...]
 ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
 """The tables whose members can be set and varied."""
 
-BOTH_WAYS = ("rate", "qdisc", "shaper", "overhead", "loss", "jitter", "reorder")
+BOTH_WAYS = ("rate", "qdisc", "shaper", "pipe_delays", "overhead", "loss", "jitter", "reorder")
 """What may be written once under `path` and then holds for both directions."""
 
 _UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"

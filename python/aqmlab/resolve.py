@@ -41,11 +41,12 @@ def resolve(scenario: Scenario) -> Resolved:
     """
     duration_ns = units.duration(scenario.duration)
     path = scenario.path
+    up_ns, down_ns = _delays_ns(path.rtt)
     resolved = Resolved(
         {
             "seed": 0,
             "duration_ns": duration_ns,
-            "links": [_link("up", path.up), _link("down", path.down)],
+            "links": [_link("up", path.up, up_ns), _link("down", path.down, down_ns)],
             "apps": [],
             "measure": {},
             "host_jitter_ns": units.duration(path.host_jitter),
@@ -65,14 +66,17 @@ def resolve(scenario: Scenario) -> Resolved:
     return resolved
 
 
-def _link(name: str, link: Link) -> dict[str, Any]:
-    return {
+def _link(name: str, link: Link, delay_ns: int) -> dict[str, Any]:
+    spec: dict[str, Any] = {
         "name": name,
         "rate_bps": units.rate(link.rate),
         "qdisc": link.qdisc.base_units(),
         "shaper": link.shaper,
         "overhead": link.overhead.base_units(),
     }
+    if link.pipe_delays and link.shaper == "dummynet":
+        spec["pipe_delay_ns"] = delay_ns
+    return spec
 
 
 def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
@@ -103,7 +107,7 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
                 f"apps.{own_name} starts at {units.show_duration(start_ns)}, when the trial of "
                 f"{scenario.duration} is over"
             )
-        rtt_ns = units.duration(rtt or scenario.path.rtt)
+        up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
         apps.append(
             {
                 "name": own_name,
@@ -111,8 +115,8 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
                 "priority": app.priority,
                 "start_ns": start_ns,
                 "stop_ns": stop_ns,
-                "up": _route(ups, scenario.path.up, rtt_ns // 2),
-                "down": _route(downs, scenario.path.down, rtt_ns - rtt_ns // 2),
+                "up": _route(ups, scenario.path.up, up_ns),
+                "down": _route(downs, scenario.path.down, down_ns),
                 "home": tcp(_end(scenario, app, "home")),
                 "wan": tcp(_end(scenario, app, "wan")),
             }
@@ -171,6 +175,12 @@ def _kind(app: App) -> dict[str, Any]:
     kind = catalogue.load().find("apps", app.kind)
     params = {name: kind.params[name].read(value) for name, value in app.params.items()}
     return {"kind": app.kind, "params": params}
+
+
+def _delays_ns(rtt: str) -> tuple[int, int]:
+    """What of a round trip without queues is the delay up, and what is the delay down."""
+    rtt_ns = units.duration(rtt)
+    return rtt_ns // 2, rtt_ns - rtt_ns // 2
 
 
 def _route(links: list[int], way: Link, delay_ns: int) -> dict[str, Any]:

@@ -38,10 +38,10 @@ from aqmlab.wifi import Wifi
 class Path(Value):
     """The way between the home and the internet.
 
-    `rate`, `qdisc`, `shaper`, `overhead`, `loss`, `jitter` and `reorder` may be given once for
-    both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate of the network
-    within the home, an Ethernet with FIFOs of 1000 packets, and `wifi` makes it one of 802.11n;
-    without either, hosts reach the gateway in no time.
+    `rate`, `qdisc`, `shaper`, `pipe_delays`, `overhead`, `loss`, `jitter` and `reorder` may be
+    given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
+    of the network within the home, an Ethernet with FIFOs of 1000 packets, and `wifi` makes it one
+    of 802.11n; without either, hosts reach the gateway in no time.
     """
 
     down: Link

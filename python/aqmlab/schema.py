@@ -128,6 +128,7 @@ def _link() -> dict[str, Schema]:
         "qdisc": {"$ref": "#/$defs/qdisc"},
         "queue": {"$ref": "#/$defs/qdisc"},
         "shaper": {"enum": list(SHAPERS)},
+        "pipe_delays": _REF["flag"],
         "overhead": {"$ref": "#/$defs/overhead"},
         "loss": _REF["number"],
         "jitter": _REF["duration"],

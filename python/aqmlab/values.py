@@ -242,6 +242,7 @@ class Link(Value):
     rate: Rate
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
     shaper: Shaper = "line"
+    pipe_delays: Flag = False
     overhead: Overhead = Overhead()
     loss: Share = "0 %"
     jitter: Duration = "0 s"

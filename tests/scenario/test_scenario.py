@@ -97,6 +97,13 @@ def test_resolved_trials_are_in_base_units():
     assert spec["measure"]["window_ns"] == 1_000_000_000
 
 
+def test_a_pipe_of_dummynet_may_have_the_delay():
+    pipe = HOME.but(path={"rtt": "41 ns", "shaper": "dummynet", "pipe_delays": True})
+    assert [link["pipe_delay_ns"] for link in only(pipe)["links"]] == [20, 21]
+    for other in (pipe.set("path.pipe_delays", "false"), pipe.set("path.shaper", "htb")):
+        assert not any("pipe_delay_ns" in link for link in only(other)["links"])
+
+
 def test_copies_of_an_application():
     counted = only(HOME.set("apps.up", {"kind": "bulk", "count": 3, "stagger": "2 s"}))
     assert [app["name"] for app in counted["apps"]] == ["up-1", "up-2", "up-3", "ping"]
