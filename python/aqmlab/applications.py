@@ -179,11 +179,19 @@ class App(Timing):
 
 
 _TRANSFERS = {
-    "download": 'did you mean `bulk` with direction = "down"?',
-    "upload": 'did you mean `bulk` with direction = "up"?',
+    **dict.fromkeys(("download", "update"), 'did you mean `bulk` with direction = "down"?'),
+    **dict.fromkeys(("upload", "backup"), 'did you mean `bulk` with direction = "up"?'),
     **dict.fromkeys(("tcp", "iperf", "iperf3", "ftp", "netperf"), "did you mean `bulk`?"),
-    "udp": "did you mean `cbr`?",
-    **dict.fromkeys(("video", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
+    **dict.fromkeys(("udp",), "did you mean `cbr`?"),
+    **dict.fromkeys(("video", "film", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
+    **dict.fromkeys(("gaming", "games", "gamer"), "did you mean `game`?"),
+    **dict.fromkeys(
+        ("zoom", "teams", "meet", "facetime", "videocall"), "did you mean `video_call`?"
+    ),
+    **dict.fromkeys(("call", "phone", "telephone", "sip"), "did you mean `voip`?"),
+    **dict.fromkeys(("browsing", "browser", "pages", "http", "www"), "did you mean `web`?"),
+    **dict.fromkeys(("music", "radio", "audio", "spotify"), "did you mean `audio_stream`?"),
+    **dict.fromkeys(("photos", "photo"), "did you mean `photo_upload`?"),
 }
 """What applications are called elsewhere."""
 

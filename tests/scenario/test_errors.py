@@ -367,3 +367,13 @@ def test_errors_cross_to_other_processes():
 def test_a_byte_order_mark_is_no_part_of_a_scenario(tmp_path):
     (tmp_path / "home.toml").write_bytes(b"\xef\xbb\xbf" + HOME.encode())
     assert len(plan.load(tmp_path / "home.toml").trials) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("gaming", "game"), ("zoom", "video_call"), ("call", "voip"), ("music", "audio_stream")],
+)
+def test_what_people_at_home_call_things_is_understood(said, meant) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(path={"rate": "25/5 Mbit/s"}, apps={"x": {"kind": said}})
+    assert caught.value.hint == f"did you mean `{meant}`?"
