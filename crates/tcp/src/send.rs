@@ -105,12 +105,7 @@ impl Connection {
         self.clock.set(now);
         self.check_app_limited();
         let taken = if self.is_bsd() || !self.state.is_synchronized() {
-            let mut room = self.bsd_room();
-            if self.is_bsd() && room < bytes && !self.bsd_has_room() {
-                room = 0;
-            }
-            self.snd.extend(bytes.min(room));
-            bytes.min(room)
+            self.write_bytes(bytes)
         } else if self.snd.early > 0 {
             0
         } else {
@@ -120,6 +115,19 @@ impl Connection {
         self.snd.missing = bytes - taken;
         self.app_acted |= taken > 0;
         taken
+    }
+
+    /// Takes what a buffer that counts payload has room for; FreeBSD's not a little of much.
+    fn write_bytes(&mut self, bytes: u64) -> u64 {
+        if self.is_bsd() {
+            let room = self.bsd_room();
+            let some = if room >= bytes || self.bsd_has_room() { bytes.min(room) } else { 0 };
+            self.bsd_write(some);
+            return some;
+        }
+        let some = bytes.min(self.snd.capacity.saturating_sub(self.snd.buffered()));
+        self.snd.extend(some);
+        some
     }
 
     /// Writes without end, as fast as the buffer empties, until closed.

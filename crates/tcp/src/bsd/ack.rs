@@ -45,6 +45,7 @@ impl Connection {
         self.bsd_control(header.ack, prior, rtt, &draft);
         self.stats.bytes_acked += acked;
         self.snd.una = header.ack;
+        self.bsd.mbufs.drop(header.ack);
         self.bsd.wl2 = header.ack;
         self.bsd.dup_acks = 0;
         self.bsd_restart_timer();
@@ -244,6 +245,7 @@ impl Connection {
             }
         }
         self.snd.una = header.ack;
+        self.bsd.mbufs.drop(header.ack);
         if self.wire.sack {
             self.bsd.recover = self.bsd.recover.max(self.snd.una);
         }

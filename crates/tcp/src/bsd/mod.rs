@@ -8,6 +8,7 @@
 mod ack;
 mod holes;
 mod input;
+mod mbufs;
 mod output;
 mod queue;
 mod timer;
@@ -48,6 +49,8 @@ pub(crate) struct Bsd {
     pub(crate) told_closed: bool,
     /// The peer's FIN is in order, which the application is still to learn.
     pub(crate) finished: bool,
+    /// The memory of the send buffer.
+    pub(crate) mbufs: mbufs::Mbufs,
     /// What waits out of order.
     pub(crate) queue: queue::Queue,
 }

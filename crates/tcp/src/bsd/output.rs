@@ -347,7 +347,14 @@ impl Connection {
 
     /// Room in the send buffer.
     pub(crate) fn bsd_room(&self) -> u64 {
-        self.snd.capacity.saturating_sub(self.snd.buffered())
+        let room = self.snd.capacity.saturating_sub(self.snd.buffered());
+        self.bsd.mbufs.space(room, self.snd.capacity)
+    }
+
+    /// Takes `bytes` into the send buffer.
+    pub(crate) fn bsd_write(&mut self, bytes: u64) {
+        self.bsd.mbufs.append(self.snd.written(), bytes);
+        self.snd.extend(bytes);
     }
 
     /// Whether a writer that has more than there is room for may go on.
@@ -358,7 +365,7 @@ impl Connection {
     /// Lets an application that pours fill the buffer.
     pub(crate) fn bsd_refill(&mut self) {
         while self.snd.pouring && self.state.may_write() && self.bsd_has_room() {
-            self.snd.extend(self.bsd_room());
+            self.bsd_write(self.bsd_room());
             self.bsd_output();
         }
     }
