@@ -24,16 +24,10 @@ impl Connection {
                 }
                 return false;
             }
-            if !self.is_bsd() {
-                self.linux_old_ack(header);
-            }
+            self.linux_old_ack(header);
             return true;
         }
-        if self.is_bsd() {
-            self.bsd_ack(header);
-        } else {
-            self.linux_ack(header);
-        }
+        self.linux_ack(header);
         self.follow_fin_ack();
         true
     }

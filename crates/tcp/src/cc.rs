@@ -126,6 +126,9 @@ pub enum CcEvent {
     RtoEntered,
     /// Fast recovery began.
     RecoveryEntered,
+    /// A duplicate acknowledgement was counted (FreeBSD's `CC_DUPACK`); the smoothed round-trip
+    /// time.
+    DuplicateAck(Option<Duration>),
     /// Recovery, or the window reduction after an ECN echo, is complete.
     RecoveryLeft,
     /// A reduction turned out to be spurious and was undone.
@@ -153,6 +156,12 @@ pub trait CongestionControl: Send {
     /// Something else happened.
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         let _ = (window, event, now);
+    }
+
+    /// The window after a recovery that leaves as much in flight as the threshold allows
+    /// (FreeBSD's `post_recovery`).
+    fn recovered_cwnd(&mut self, window: &Window) -> u64 {
+        window.ssthresh
     }
 
     /// The window to return to when a reduction proves spurious, given the one before it.

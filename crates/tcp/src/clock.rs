@@ -80,6 +80,20 @@ impl Clock {
         Duration::from_nanos(n.saturating_mul(self.tick))
     }
 
+    /// Whole ticks in `span`.
+    #[inline]
+    pub(crate) const fn within(&self, span: Duration) -> u64 {
+        span.as_nanos() / self.tick
+    }
+
+    /// When FreeBSD's timers go off: `n` ticks after the one that has begun, which is up to a tick
+    /// early (`callout_when` with `C_HARDCLOCK`, `kern_timeout.c`).
+    #[inline]
+    pub(crate) const fn next(&self, n: u64) -> Instant {
+        let n = if n == 0 { 1 } else { n };
+        Instant::from_nanos(self.jiffies.saturating_add(n).saturating_mul(self.tick))
+    }
+
     /// When a timer armed now for `n` ticks goes off.
     #[inline]
     pub(crate) const fn alarm(&self, n: u64) -> Instant {

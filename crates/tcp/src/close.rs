@@ -25,9 +25,22 @@ impl Connection {
                 self.snd.pouring = false;
                 self.snd.fin_wanted = true;
                 self.app_acted = true;
+                if self.is_bsd() {
+                    self.on_fin_wanted();
+                }
             }
             _ => {}
         }
+    }
+
+    /// FreeBSD is in the next state as soon as the application has closed (`tcp_usrclosed`), or
+    /// else when the handshake is complete.
+    pub(crate) fn on_fin_wanted(&mut self) {
+        self.state = match self.state {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            state => state,
+        };
     }
 
     /// Resets the connection at once and forgets what was not sent.
@@ -108,7 +121,10 @@ impl Connection {
         }
     }
 
-    fn start_time_wait(&mut self) {
+    pub(crate) fn start_time_wait(&mut self) {
+        if self.is_bsd() {
+            self.rwin.buffer = self.rwin.open(self.rcv.nxt);
+        }
         self.end();
         self.state = State::TimeWait;
         self.timers.linger = self.clock.now + self.profile.time_wait;

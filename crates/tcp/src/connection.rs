@@ -336,7 +336,8 @@ impl Connection {
     pub(crate) fn arm(&mut self, alarm: Alarm, span: Duration, limit: Duration) {
         let ticks = self.clock.ticks(span.min(limit));
         self.timers.alarm = alarm;
-        self.timers.transmit = self.clock.alarm(ticks);
+        self.timers.transmit =
+            if self.is_bsd { self.clock.next(ticks) } else { self.clock.alarm(ticks) };
     }
 
     /// Tells the application, merging what it can.

@@ -73,6 +73,13 @@ impl DelayedAck {
     }
 }
 
+impl DelayedAck {
+    /// Whether every segment is acknowledged at once.
+    pub(crate) const fn is_quick(&self) -> bool {
+        self.always
+    }
+}
+
 impl Connection {
     /// Starts the estimate of the peer's segment size low: it is easier to raise than to
     /// lower.
@@ -264,6 +271,10 @@ impl Connection {
     /// that has at least doubled.
     #[inline]
     pub(crate) fn on_application_read(&mut self) {
+        if self.is_bsd() {
+            self.bsd_output();
+            return;
+        }
         if self.rwin.is_bsd && self.is_window_update_due() {
             self.send_ack();
         }
@@ -323,6 +334,10 @@ impl Connection {
 
     /// The delayed acknowledgement is due.
     pub(crate) fn delayed_ack_due(&mut self) {
+        if self.is_bsd() {
+            self.bsd_delayed_ack_due();
+            return;
+        }
         self.timers.delayed_ack = Instant::NEVER;
         let rto = self.rtt.rto;
         let ack = &mut self.delack;

@@ -152,7 +152,10 @@ impl Connection {
         sizing.step_bytes = 0;
         if bytes > buffer / 8 * 7 && buffer < self.profile.receive_buffer_max {
             let larger = buffer + self.profile.receive_buffer_step;
-            self.rwin.buffer = larger.min(self.profile.receive_buffer_max);
+            // More than that `sbreserve` refuses.
+            if larger <= self.profile.receive_buffer_max {
+                self.rwin.buffer = larger;
+            }
         }
     }
 

@@ -4,10 +4,14 @@
 //! `tcp_rcv_synsent_state_process`, `tcp_check_req`, `tcp_init_transfer`; FreeBSD 10.4
 //! `cc_conn_init`.
 
-use aqmlab_core::{Instant, TcpFlags, TcpHeader};
+use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
 
+use crate::cc::Signal;
 use crate::connection::{Alarm, Connection};
 use crate::state::State;
+
+/// The segment size that FreeBSD assumes until it hears of another (`net.inet.tcp.mssdflt`).
+const DEFAULT_MSS: u64 = 536;
 
 impl Connection {
     /// Sends the first SYN.
@@ -17,6 +21,7 @@ impl Connection {
         self.snd.nxt = 1;
         self.snd.max = 1;
         self.first_syn = Some(self.now());
+        self.start_receive_steps();
         self.emit_syn(false, false);
         self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
     }
@@ -95,6 +100,7 @@ impl Connection {
     fn complete_active(&mut self, header: &TcpHeader) {
         self.accept_offer(header);
         self.follow_scaling(header);
+        (self.snd.wl1, self.bsd.wl2) = (header.seq + u64::from(self.is_bsd()), 1);
         let flags = header.flags;
         self.wire.ecn = self.want_ecn && flags.has(TcpFlags::ECE) && !flags.has(TcpFlags::CWR);
         self.snd.una = 1;
@@ -134,6 +140,8 @@ impl Connection {
                 self.finish_handshake(header);
                 self.send_ack();
                 self.serve_application();
+            } else if header.seq + 1 == self.rcv.nxt && self.is_bsd() {
+                self.answer_repeated_syn(header);
             } else if header.seq + 1 == self.rcv.nxt && self.may_challenge() {
                 self.emit_syn(true, true);
             }
@@ -157,7 +165,19 @@ impl Connection {
         self.snd.max_window = self.snd.max_window.max(self.snd.wnd);
         self.snd.wl1 = header.seq;
         self.finish_handshake(header);
+        if self.is_bsd() {
+            self.snd.wl1 = header.seq - 1;
+            self.bsd_count_handshake();
+        }
         true
+    }
+
+    /// FreeBSD (`syncache_add`): a repeated SYN is answered, and repetitions count from there.
+    fn answer_repeated_syn(&mut self, header: &TcpHeader) {
+        self.rcv.ts_recent = header.ts_val;
+        self.emit_syn(true, true);
+        self.rec.retransmits = 0;
+        self.arm(Alarm::Retransmit, self.profile.rto_initial, self.profile.rto_max);
     }
 
     /// The handshake is complete on this side.
@@ -180,6 +200,9 @@ impl Connection {
         self.delack.last_received = self.clock.jiffies();
         self.snd.small_end = 1;
         self.wakeup.opened = true;
+        if self.is_bsd() && self.snd.fin_wanted {
+            self.on_fin_wanted();
+        }
         self.wake();
     }
 
@@ -204,12 +227,37 @@ impl Connection {
     /// Karn's rule: no measurement from a SYN that was repeated, but by timestamp.
     fn measure_handshake(&mut self, header: &TcpHeader) {
         let repeated = self.rec.retransmits > 0;
+        if self.is_bsd() {
+            self.measure_bsd_handshake(header, repeated);
+            return;
+        }
         let direct = self.first_syn.filter(|_| !repeated).map(|at| self.now().since(at));
         self.handshake_rtt(header, direct);
-        if self.rtt.srtt().is_none() && !self.is_bsd() {
+        if self.rtt.srtt().is_none() {
             self.rtt.fall_back(self.profile.rto_fallback);
         } else {
             self.rtt.forget_backoff(&self.clock);
+        }
+    }
+
+    /// FreeBSD: by timestamp, or else of the SYN, not of the SYN-ACK, of which only the cache of
+    /// half-open connections knows.
+    fn measure_bsd_handshake(&mut self, header: &TcpHeader, repeated: bool) {
+        self.bsd.last_heard = self.clock.jiffies();
+        if !header.flags.has(TcpFlags::SYN) {
+            self.rtt.rto = self.profile.rto_initial;
+        }
+        let echo = self.wire.timestamps && header.timestamps && header.ts_ecr != 0;
+        if echo {
+            let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
+            let ticks = self.clock.within(Duration::from_millis(u64::from(millis)));
+            self.bsd_sample(ticks, 1);
+        } else if header.flags.has(TcpFlags::SYN) && repeated {
+            // Timeouts count on until something is measured.
+            self.bsd.shift = self.rec.retransmits;
+        } else if let Some(at) = self.first_syn.filter(|_| header.flags.has(TcpFlags::SYN)) {
+            let ticks = self.clock.jiffies() - self.clock.within(at.since(Instant::ZERO));
+            self.bsd_sample(ticks, 0);
         }
     }
 
@@ -218,7 +266,8 @@ impl Connection {
     fn init_windows(&mut self, header: &TcpHeader) {
         let echoed_first = header.timestamps && Some(header.ts_ecr) == self.rec.retrans_stamp;
         let lost = if self.is_bsd() {
-            self.rec.retransmits > 0
+            // What `tcp_timer_rexmt` notes of a lost SYN, `cc_cong_signal` overwrites.
+            self.rec.retransmits > 0 && !header.flags.has(TcpFlags::SYN)
         } else {
             self.rec.retransmits > 1 && !echoed_first
         };
@@ -228,6 +277,9 @@ impl Connection {
         self.window.cwnd = cwnd.max(self.window.segment);
         if self.is_bsd() {
             self.window.clamp = 65_535 << self.wire.snd_shift;
+            if self.rec.retransmits > 0 && !lost {
+                self.window.ssthresh = 2 * DEFAULT_MSS;
+            }
         }
         let (now, srtt) = (self.clock.now, self.rtt.srtt());
         self.cc.on_established(&mut self.window, now, srtt);
@@ -258,7 +310,13 @@ impl Connection {
         self.rec.retransmits += 1;
         self.stats.rtos += 1;
         self.emit_syn(!active, true);
-        self.rtt.back_off();
+        if self.is_bsd() && active {
+            // A controller hears of it as of other timeouts.
+            self.reduced_ssthresh(Signal::Rto);
+            self.rtt.back_off_syn(self.rec.retransmits, &self.clock);
+        } else if !self.is_bsd() {
+            self.rtt.back_off();
+        }
         self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
     }
 }

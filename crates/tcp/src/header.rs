@@ -5,10 +5,11 @@
 
 use aqmlab_core::{Ecn, SackBlocks, TcpFlags, TcpHeader};
 
+use crate::clock::Clock;
 use crate::connection::{Connection, Segment};
 
 /// The room for options in a TCP header.
-const OPTIONS_ROOM: u32 = 40;
+pub(crate) const OPTIONS_ROOM: u32 = 40;
 
 impl Connection {
     /// Bytes of payload that fit a segment now, beside the options that it must carry.
@@ -101,6 +102,11 @@ impl Connection {
 
     /// Sends an acknowledgement at once.
     pub(crate) fn send_ack(&mut self) {
+        if self.is_bsd() && self.state.is_synchronized() {
+            self.delack.now = true;
+            self.bsd_output();
+            return;
+        }
         self.emit(self.snd.max.max(self.snd.nxt), 0, TcpFlags::default(), false);
     }
 
@@ -122,7 +128,7 @@ impl Connection {
             seq: 0,
             ack: self.rcv.nxt,
             window: self.rwin.advertised.min(65_535) as u32,
-            ts_val: if offered { self.clock.timestamp() } else { 0 },
+            ts_val: if offered { self.syn_timestamp(with_ack) } else { 0 },
             ts_ecr: if offered && with_ack { self.rcv.ts_recent } else { 0 },
             flags,
             options_len: Self::syn_options(offered, sack, scaling),
@@ -134,6 +140,14 @@ impl Connection {
         };
         self.count_sent(&header, retransmission);
         self.out.push_back(Segment { header, ecn: Ecn::NotEct, retransmission });
+    }
+
+    /// FreeBSD's SYN-ACK says each time when it was first sent (`sc_ts`).
+    fn syn_timestamp(&self, with_ack: bool) -> u32 {
+        match self.first_syn.filter(|_| with_ack && self.is_bsd()) {
+            Some(first) => Clock::timestamp_of(first),
+            None => self.clock.timestamp(),
+        }
     }
 
     /// MSS takes 4 bytes; timestamps 12 with SACK-permitted in their padding; SACK-permitted

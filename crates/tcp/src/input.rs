@@ -21,9 +21,16 @@ impl Connection {
         if header.seq > FARTHEST || header.ack > FARTHEST {
             return;
         }
-        if self.state == State::Established {
+        if self.state == State::Established && !self.is_bsd() {
             self.established(header, ecn);
-        } else if self.is_beyond_handshake(header) && self.accept(header) {
+            return;
+        }
+        if !self.is_beyond_handshake(header) {
+            return;
+        }
+        if self.is_bsd() {
+            self.bsd_segment(header, ecn);
+        } else if self.accept(header) {
             self.take_in(header, ecn);
         }
     }
@@ -33,7 +40,11 @@ impl Connection {
     #[inline(never)]
     fn is_beyond_handshake(&mut self, header: &TcpHeader) -> bool {
         match self.state {
-            State::Closed => {}
+            State::Closed => {
+                if self.is_bsd() && !header.flags.has(TcpFlags::RST) {
+                    self.emit_reset(header.ack, None);
+                }
+            }
             State::Listen => self.listen(header),
             State::SynSent => self.syn_sent(header),
             State::SynReceived => return self.syn_received(header),
@@ -89,11 +100,7 @@ impl Connection {
     /// New data that the acknowledgement has made room for.
     #[inline]
     fn send_what_follows(&mut self) {
-        if self.is_bsd() {
-            self.bsd_output();
-        } else {
-            self.push_pending();
-        }
+        self.push_pending();
         self.check_room();
         self.app_acted = false;
     }

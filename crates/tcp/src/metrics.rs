@@ -76,7 +76,7 @@ impl Connection {
         let scale = u64::from(self.window.mss) / self.window.segment.max(1);
         let ssthresh = self.window.ssthresh;
         Metrics {
-            cwnd_bytes: self.window.cwnd.saturating_mul(scale.max(1)),
+            cwnd_bytes: self.window.cwnd.min(self.window.clamp).saturating_mul(scale.max(1)),
             ssthresh_bytes: (ssthresh != u64::MAX).then(|| ssthresh.saturating_mul(scale.max(1))),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),

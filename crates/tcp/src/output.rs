@@ -141,9 +141,8 @@ impl Connection {
     /// Sends the next `payload` bytes for the first time, and the FIN with them if `fin`. The end of
     /// what was written asks for a push, and so does what probes a window on Linux.
     pub(crate) fn transmit_new(&mut self, payload: u32, fin: bool) {
-        let asks = u64::from(payload) == self.snd.unsent() || !self.is_bsd();
         self.pace(u64::from(payload));
-        self.transmit(payload, fin, if payload > 0 && asks { PUSH } else { 0 }, false);
+        self.transmit(payload, fin, if payload > 0 { PUSH } else { 0 }, false);
     }
 
     /// Sends `payload` bytes; `push` asks for a push this once, [`PUSH`] among `tags` whenever it is
@@ -164,7 +163,7 @@ impl Connection {
         self.board.push(sent);
         self.snd.nxt = sent.end();
         self.snd.max = self.snd.max.max(self.snd.nxt);
-        if !self.is_bsd() && (nothing_out || self.timers.alarm == Alarm::LossProbe) {
+        if nothing_out || self.timers.alarm == Alarm::LossProbe {
             self.rearm_timeout();
         }
         if fin {

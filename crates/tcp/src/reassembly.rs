@@ -32,7 +32,7 @@ pub(crate) struct Reassembly {
     /// The number of the peer's FIN, once it has arrived, in order or not.
     pub(crate) fin: Option<u64>,
     /// The ranges most recently added to, latest first.
-    blocks: [(u64, u64); BLOCKS],
+    blocks: [(u64, u64); crate::bsd::BLOCKS],
     count: usize,
     /// A duplicate to be reported in the next acknowledgement.
     duplicate: Option<(u64, u64)>,
@@ -66,6 +66,17 @@ impl Reassembly {
     /// Blocks that there are to report.
     pub(crate) fn sack_count(&self) -> u32 {
         if self.report { self.count as u32 + u32::from(self.duplicate.is_some()) } else { 0 }
+    }
+
+    /// The blocks to report, latest first.
+    pub(crate) fn blocks(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count]
+    }
+
+    /// Replaces the blocks to report.
+    pub(crate) fn set_blocks(&mut self, blocks: &[(u64, u64)]) {
+        self.count = blocks.len();
+        self.blocks[..blocks.len()].copy_from_slice(blocks);
     }
 
     /// The end of the highest block reported.

@@ -10,6 +10,9 @@ use aqmlab_core::{Duration, Instant};
 use crate::Profile;
 use crate::clock::Clock;
 
+/// Bounds of FreeBSD's persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
+const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
+
 /// How the timeout follows from the estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
@@ -37,6 +40,8 @@ pub(crate) struct Rtt {
     round_end: u64,
     /// The retransmission timeout, backed off.
     pub(crate) rto: Duration,
+    /// FreeBSD's estimates.
+    ticks: Ticks,
     min: WindowedMin,
 }
 
@@ -58,6 +63,7 @@ impl Rtt {
             rttvar4: 0,
             round_end: 0,
             rto: profile.rto_initial,
+            ticks: Ticks::new(profile),
             min: WindowedMin::new(profile.min_rtt_window),
         }
     }
@@ -97,13 +103,13 @@ impl Rtt {
         let rtt = rtt.as_nanos().max(1);
         match self.rule {
             Rule::Linux => self.linux(rtt, una, nxt),
-            Rule::Rfc6298 | Rule::FreeBsd => self.rfc6298(rtt),
+            Rule::Rfc6298 => self.rfc6298(rtt),
+            Rule::FreeBsd => {
+                self.sample_ticks(clock.within(Duration::from_nanos(rtt)) + 1, clock);
+                return;
+            }
         }
         self.update(clock);
-        if self.rule == Rule::FreeBsd {
-            let floor = Duration::from_nanos(rtt) + clock.span(2);
-            self.rto = self.rto.max(floor.min(self.maximum));
-        }
     }
 
     /// RFC 6298 §2.2 and §2.3: the variation first, from the old smoothed time.
@@ -161,7 +167,7 @@ impl Rtt {
                 let rto = Duration::from_nanos(self.srtt8 / 8) + variation;
                 rto.max(Duration::from_nanos(self.minimum))
             }
-            Rule::FreeBsd => estimate.max(Duration::from_nanos(self.minimum)) + self.slop,
+            Rule::FreeBsd => clock.span(self.ticks.range(self.ticks.value(), self.ticks.minimum)),
         };
         self.rto = rto.min(self.maximum);
     }
@@ -171,6 +177,61 @@ impl Rtt {
         // FreeBSD doubles the estimate, not the slop that it adds.
         let estimate = self.rto.saturating_sub(self.slop);
         self.rto = (estimate * 2 + self.slop).min(self.maximum);
+    }
+
+    /// Whether the estimates are FreeBSD's.
+    pub(crate) fn is_bsd(&self) -> bool {
+        self.rule == Rule::FreeBsd
+    }
+
+    /// FreeBSD (`tcp_xmit_timer`): takes a sample in ticks, one too many as a rule.
+    #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
+    pub(crate) fn sample_ticks(&mut self, rtt: u64, clock: &Clock) {
+        self.ticks.sample(rtt as i64);
+        self.note_ticks(clock);
+        let least = self.ticks.minimum.max(rtt + 2);
+        self.rto = clock.span(self.ticks.range(self.ticks.value(), least));
+    }
+
+    /// Shows FreeBSD's estimates where the others are.
+    fn note_ticks(&mut self, clock: &Clock) {
+        let tick = clock.tick().as_nanos();
+        self.srtt8 = self.ticks.srtt as u64 * tick / 4;
+        self.rttvar4 = self.ticks.rttvar as u64 * tick / 4;
+        self.mdev4 = self.rttvar4;
+    }
+
+    /// FreeBSD: the timeout after `shift` others in a row.
+    pub(crate) fn back_off_to(&mut self, shift: u32, clock: &Clock) {
+        if self.rule != Rule::FreeBsd {
+            self.back_off();
+            return;
+        }
+        let span = self.ticks.value() << shift.min(9);
+        self.rto = clock.span(self.ticks.range(span, self.ticks.minimum));
+    }
+
+    /// FreeBSD: what was measured before several timeouts in a row counts no more, but as
+    /// variation, so that the timeout stays.
+    pub(crate) fn doubt(&mut self, clock: &Clock) {
+        if self.rule == Rule::FreeBsd {
+            self.ticks.rttvar += self.ticks.srtt >> 5;
+            self.ticks.srtt = 0;
+            self.note_ticks(clock);
+        }
+    }
+
+    /// FreeBSD: the timeout of a SYN after `shift` others; it does not grow before the sixth.
+    pub(crate) fn back_off_syn(&mut self, shift: u32, clock: &Clock) {
+        let span = self.ticks.initial << shift.saturating_sub(4).min(6);
+        self.rto = clock.span(self.ticks.range(span, self.ticks.minimum));
+    }
+
+    /// FreeBSD (`tcp_setpersist`): how long to wait before the window is probed.
+    pub(crate) fn persist(&self, shift: u32, clock: &Clock) -> Duration {
+        let base = (((self.ticks.srtt >> 2) + self.ticks.rttvar) >> 1) as u64;
+        let wait = clock.span((base << shift.min(9)) + self.ticks.slop);
+        wait.max(PERSIST.0).min(PERSIST.1)
     }
 
     /// Computes the timeout without backoff again.
@@ -186,6 +247,57 @@ impl Rtt {
         self.mdev4_max = self.mdev4;
         self.rttvar4 = self.mdev4;
         self.rto = rto;
+    }
+}
+
+/// FreeBSD's estimates: integers, in fractions of a tick.
+#[derive(Debug)]
+struct Ticks {
+    /// 32 times the smoothed round-trip time; zero while unknown.
+    srtt: i64,
+    /// 16 times its variation.
+    rttvar: i64,
+    initial: u64,
+    minimum: u64,
+    maximum: u64,
+    slop: u64,
+}
+
+impl Ticks {
+    #[expect(clippy::cast_possible_wrap, reason = "no timeout takes 292 years")]
+    fn new(profile: &Profile) -> Self {
+        let tick = profile.tick.as_nanos().max(1);
+        let ticks = |span: Duration| span.as_nanos() / tick;
+        let initial = ticks(profile.rto_initial);
+        Self {
+            srtt: 0,
+            rttvar: (initial * 4) as i64,
+            initial,
+            minimum: ticks(profile.rto_min).max(1),
+            maximum: ticks(profile.rto_max),
+            slop: ticks(profile.rto_slop),
+        }
+    }
+
+    fn sample(&mut self, rtt: i64) {
+        if self.srtt == 0 {
+            self.srtt = rtt << 5;
+            self.rttvar = rtt << 3;
+            return;
+        }
+        let error = ((rtt - 1) << 2) - (self.srtt >> 3);
+        self.srtt = (self.srtt + error).max(1);
+        self.rttvar = (self.rttvar + error.abs() - (self.rttvar >> 2)).max(1);
+    }
+
+    /// `TCP_REXMTVAL`.
+    fn value(&self) -> u64 {
+        self.minimum.max((((self.srtt >> 3) + self.rttvar) >> 2) as u64)
+    }
+
+    /// `TCPT_RANGESET`.
+    fn range(&self, span: u64, least: u64) -> u64 {
+        (span + self.slop).max(least).min(self.maximum)
     }
 }
 
@@ -266,7 +378,8 @@ mod tests {
         strict.rto_min = ms(1_000);
         for (profile, want) in [
             (Profile::linux(), 300),
-            (Profile::freebsd(), 500),
+            // In whole ticks, of which a sample has one too many.
+            (Profile::freebsd(), 503),
             (Profile::windows(), 300),
             (strict, 1_000),
         ] {

@@ -15,6 +15,9 @@ use crate::Connection;
 use crate::Profile;
 use crate::drs::RightSizing;
 
+/// The most that FreeBSD reserves for a buffer: `sb_max` of 2 MiB less the share of mbufs.
+const SB_MAX_ADJUSTED: u64 = 1_864_135;
+
 /// The receive buffer and the window made of it.
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {
@@ -127,6 +130,8 @@ impl Connection {
         let rwin = &mut self.rwin;
         if rwin.is_bsd {
             // Its window is its buffer, which may grow up to what the scale can say.
+            rwin.clamp = 65_535 << self.wire.rcv_shift;
+            self.rwin.buffer = self.round_to_segments(self.rwin.buffer);
             return;
         }
         let most = rwin.window_in(rwin.buffer);
@@ -210,17 +215,25 @@ impl Connection {
     pub(crate) fn is_window_update_due(&self) -> bool {
         let rwin = &self.rwin;
         let mss = u64::from(self.window.mss);
-        let more = rwin.buffer.min(rwin.clamp).saturating_sub(rwin.open(self.rcv.nxt));
-        !self.delack.scheduled
-            && self.rcv.fin.is_none()
+        if !rwin.is_bsd || self.delack.scheduled {
+            return false;
+        }
+        let space = rwin.buffer.saturating_sub(self.unread_memory());
+        let (open, shift) = (rwin.open(self.rcv.nxt), self.wire.rcv_shift);
+        let could = space.min(65_535 << shift);
+        let more = could.saturating_sub(open);
+        open >> shift != could >> shift
             && more >= 2 * mss
-            && (more >= rwin.buffer / 4 || rwin.buffer <= 8 * mss)
+            && (more >= rwin.buffer / 4 || space <= rwin.buffer / 8 || rwin.buffer <= 8 * mss)
     }
 
     /// The window to offer in a segment that is about to be sent: never one that takes back
     /// what was offered before.
     #[inline]
     pub(crate) fn select_window(&mut self) -> u32 {
+        if self.rwin.is_bsd {
+            return self.select_bsd_window();
+        }
         let open = self.rwin.open(self.rcv.nxt);
         let mut window = self.possible_window();
         if window < open {
@@ -230,6 +243,28 @@ impl Connection {
         self.rwin.advertised_at = self.rcv.nxt;
         let shift = self.wire.rcv_shift;
         ((window.min(65_535 << shift) >> shift) << shift) as u32
+    }
+
+    /// FreeBSD (`tcp_output`): what is meant need not be what a scaled number can say.
+    fn select_bsd_window(&mut self) -> u32 {
+        let (shift, mss) = (self.wire.rcv_shift, u64::from(self.window.mss));
+        let mut window = self.possible_window();
+        if window < self.rwin.buffer / 4 && window < mss {
+            window = 0;
+        }
+        window = window.max(self.rwin.open(self.rcv.nxt)).min(65_535 << shift);
+        self.rwin.advertised = window;
+        self.rwin.advertised_at = self.rcv.nxt;
+        self.bsd.told_closed = window >> shift == 0;
+        ((window >> shift) << shift) as u32
+    }
+
+    /// FreeBSD (`tcp_mss`): a buffer is of whole segments.
+    pub(crate) fn round_to_segments(&self, buffer: u64) -> u64 {
+        let mss = u64::from(self.window.mss.max(1));
+        let rounded = buffer.next_multiple_of(mss);
+        // More than that `sbreserve` refuses.
+        if buffer < mss || rounded > SB_MAX_ADJUSTED { buffer } else { rounded }
     }
 
     /// Linux `tcp_grow_window`: every segment of some size lets the offer grow by two, as long

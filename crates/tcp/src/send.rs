@@ -31,6 +31,8 @@ pub(crate) struct Send {
     pub(crate) fin_sent: bool,
     /// A write was cut short, so the application waits for room.
     pub(crate) short_of_room: bool,
+    /// What was not taken of it.
+    pub(crate) missing: u64,
     /// Payload that the buffer holds: on FreeBSD, and anywhere before the connection is open.
     pub(crate) capacity: u64,
     /// Linux: what the application has for the socket since before it was open, and goes on to
@@ -103,17 +105,29 @@ impl Connection {
         self.clock.set(now);
         self.check_app_limited();
         let taken = if self.is_bsd() || !self.state.is_synchronized() {
-            let room = self.snd.capacity.saturating_sub(self.snd.buffered());
-            self.snd.extend(bytes.min(room));
-            bytes.min(room)
+            self.write_bytes(bytes)
         } else if self.snd.early > 0 {
             0
         } else {
             self.append(bytes)
         };
         self.snd.short_of_room = taken < bytes;
+        self.snd.missing = bytes - taken;
         self.app_acted |= taken > 0;
         taken
+    }
+
+    /// Takes what a buffer that counts payload has room for; FreeBSD's not a little of much.
+    fn write_bytes(&mut self, bytes: u64) -> u64 {
+        if self.is_bsd() {
+            let room = self.bsd_room();
+            let some = if room >= bytes || self.bsd_has_room() { bytes.min(room) } else { 0 };
+            self.bsd_write(some);
+            return some;
+        }
+        let some = bytes.min(self.snd.capacity.saturating_sub(self.snd.buffered()));
+        self.snd.extend(some);
+        some
     }
 
     /// Writes without end, as fast as the buffer empties, until closed.
@@ -127,43 +141,20 @@ impl Connection {
     /// Sizes the buffer for the start of the transfer.
     pub(crate) fn init_send_buffer(&mut self) {
         if self.is_bsd() {
-            self.snd.capacity = self.fixed_send_buffer.unwrap_or(self.profile.send_buffer);
-            self.bsd_grow_send_buffer();
+            let buffer = self.fixed_send_buffer.unwrap_or(self.profile.send_buffer);
+            self.snd.capacity = self.round_to_segments(buffer);
+            self.bsd.send_tuning = self.fixed_send_buffer.is_none() && self.profile.send_tuning;
         } else {
             self.init_room();
         }
     }
 
-    /// FreeBSD (`tcp_output`): a step more while the buffer, not the peer, is what limits. An
-    /// application that pours keeps it full.
-    pub(crate) fn bsd_grow_send_buffer(&mut self) {
-        self.step_send_buffer();
-        if self.snd.pouring {
-            let end = self.snd.una.max(1).saturating_add(self.snd.capacity);
-            self.snd.written = self.snd.written.max(end);
-        }
-    }
-
-    fn step_send_buffer(&mut self) {
-        let (snd, profile) = (&mut self.snd, &self.profile);
-        let held = if snd.pouring { snd.capacity } else { snd.buffered() };
-        if self.fixed_send_buffer.is_none()
-            && profile.send_tuning
-            && snd.wnd / 4 * 5 >= snd.capacity
-            && held >= snd.capacity / 8 * 7
-            && held < profile.send_buffer_max
-            && snd.wnd.min(self.window.cwnd) >= held.saturating_sub(snd.nxt.saturating_sub(snd.una))
-        {
-            snd.capacity = (snd.capacity + profile.send_buffer_step).min(profile.send_buffer_max);
-        }
-    }
-
     /// Lets a waiting application write, or tells it, when a third of the buffer is free again
-    /// (Linux `sk_stream_is_writeable`).
+    /// (Linux `sk_stream_is_writeable`), or on FreeBSD two kilobytes are.
     #[inline]
     pub(crate) fn check_room(&mut self) {
-        if self.is_bsd() && self.snd.pouring {
-            self.bsd_grow_send_buffer();
+        if self.is_bsd() {
+            self.bsd_refill();
         }
         if self.snd.short_of_room && !self.wakeup.room && self.has_room() {
             self.wakeup.room = true;
@@ -188,9 +179,7 @@ impl Connection {
 
     fn has_room(&mut self) -> bool {
         if self.is_bsd() {
-            self.step_send_buffer();
-            let buffered = self.snd.buffered();
-            buffered + buffered / 2 <= self.snd.capacity
+            self.bsd_has_room() || self.snd.missing <= self.bsd_room()
         } else {
             self.has_room_again()
         }

@@ -3,7 +3,6 @@
 mod cc_path;
 
 use aqmlab_core::{Duration, Instant};
-use aqmlab_tcp::cc::CcEvent;
 use cc_path::steps::{acknowledge_for, lose, plain_ack, sample};
 use cc_path::{MSS, Path, Run, controller, fresh_window, gauge};
 
@@ -71,21 +70,20 @@ fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     }
 }
 
-/// RFC 3465 §2.3: what is acknowledged after a timeout was partly repaired, so a large
-/// acknowledgement opens the window by one segment only until that is past.
+/// RFC 3465 §2.3: while a timeout is gone back over, a large acknowledgement opens the window by
+/// one segment only.
 #[test]
 fn freebsd_counts_one_segment_per_acknowledgement_while_it_repairs() {
     let segment = u64::from(MSS);
     let rtt = Duration::from_millis(50);
     let (mut cc, mut window) = (controller("cubic_freebsd", &[]), fresh_window(segment));
     sample(&mut *cc, &mut window, 1, (Instant::from_millis(1), rtt));
-    // Eleven segments were sent by then.
     window.cwnd = segment;
-    cc.on_event(&mut window, CcEvent::RtoEntered, Instant::from_millis(900));
-    for (number, grown) in [(4, 1), (7, 1), (10, 1), (13, 2)] {
+    for (number, repaired, grown) in [(4, 4, 1), (7, 9, 1), (10, 10, 1), (13, 13 + 11, 2)] {
         let before = window.cwnd;
         let mut ack = plain_ack(&window, number, Instant::from_millis(1_000), rtt);
         ack.bytes = 3 * segment;
+        (ack.snd_nxt, ack.in_flight) = (repaired * segment, 11 * segment);
         cc.on_ack(&mut window, &ack);
         assert_eq!((window.cwnd - before) / segment, grown, "up to segment {number}");
     }

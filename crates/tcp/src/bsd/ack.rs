@@ -6,42 +6,63 @@ use crate::cc::{Ack, CcEvent, RateSample, Signal};
 use crate::connection::{Alarm, Connection};
 use crate::rate::Draft;
 use crate::scoreboard::{RETRANS, SACKED, fresh_parts};
+use crate::state::State;
 
 /// Duplicates that start fast retransmission (`tcprexmtthresh`).
 const THRESHOLD: u32 = 3;
 
 impl Connection {
-    /// Processes the acknowledgement in `header`, which is neither older than `snd_una` nor
-    /// beyond what was sent.
-    pub(crate) fn bsd_ack(&mut self, header: &TcpHeader) {
-        self.bsd.last_heard = self.now();
-        if header.flags.has(TcpFlags::ECE) && self.wire.ecn {
-            self.bsd_congestion_echoed();
-        }
+    /// Processes the acknowledgement in `header`, which is not beyond what was sent; `len` bytes
+    /// of the segment's data are wanted. Returns whether output is due, or `None` if nothing is
+    /// left of the segment.
+    pub(crate) fn bsd_ack(&mut self, header: &TcpHeader, len: u64) -> Option<bool> {
         let prior = self.rate.delivered;
         let mut draft = Draft::new();
-        if self.wire.sack {
+        if self.wire.sack && !(header.sack.is_empty() && self.bsd.holes.is_empty()) {
             self.bsd_note_sacks(header, &mut draft);
         }
         if header.ack > self.snd.una {
-            self.bsd_new_ack(header, &mut draft, prior);
-        } else if header.payload == 0
-            && u64::from(header.window) == self.snd.wnd
-            && !header.flags.has(TcpFlags::FIN)
-        {
-            self.bsd_duplicate();
-        } else {
-            self.bsd.dup_acks = 0;
+            return self.bsd_new_ack(header, &mut draft, prior);
         }
-        self.update_send_window(header);
-        if self.snd.wnd > 0 && self.timers.alarm == Alarm::Persist && self.board.is_empty() {
-            self.timers.stop_transmit();
-            self.bsd.shift = 0;
+        let same = len == 0
+            && self.bsd_window(header) == self.snd.wnd
+            && !(header.flags.has(TcpFlags::FIN) && self.state.may_receive());
+        if !same {
+            self.bsd.dup_acks = 0;
+            return Some(false);
+        }
+        self.bsd_duplicate(header.ack).then_some(false)
+    }
+
+    /// An acknowledgement and nothing else, where nothing is wrong.
+    pub(crate) fn bsd_plain_ack(&mut self, header: &TcpHeader) {
+        let prior = self.rate.delivered;
+        let mut draft = Draft::new();
+        let acked = header.ack - self.snd.una;
+        self.bsd_check_spurious_timeout();
+        let rtt = self.bsd_measure(header);
+        self.bsd_remove(header.ack, &mut draft);
+        self.bsd_control(header.ack, prior, rtt, &draft);
+        self.stats.bytes_acked += acked;
+        self.snd.una = header.ack;
+        self.bsd.mbufs.drop(header.ack);
+        self.bsd.wl2 = header.ack;
+        self.bsd.dup_acks = 0;
+        self.bsd_restart_timer();
+    }
+
+    fn bsd_restart_timer(&mut self) {
+        if self.snd.una == self.snd.max {
+            if self.bsd_awaits_ack() {
+                self.timers.stop_transmit();
+            }
+        } else if self.timers.alarm != Alarm::Persist {
+            self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
         }
     }
 
     /// A mark: one reduction a round trip.
-    fn bsd_congestion_echoed(&mut self) {
+    pub(crate) fn bsd_congestion_echoed(&mut self) {
         if self.bsd.congested {
             return;
         }
@@ -95,23 +116,29 @@ impl Connection {
     }
 
     /// A duplicate acknowledgement: one that says nothing new, not even of the window. Whether
-    /// it has news by SACK does not matter before FreeBSD 10.4.
-    fn bsd_duplicate(&mut self) {
-        self.stats.dup_acks += 1;
-        if self.timers.alarm != Alarm::Retransmit {
+    /// it has news by SACK does not matter before FreeBSD 10.4. Returns whether the rest of the
+    /// segment is to be looked at.
+    fn bsd_duplicate(&mut self, ack: u64) -> bool {
+        if !self.bsd_awaits_ack() || ack != self.snd.una {
             self.bsd.dup_acks = 0;
-            return;
+            return true;
         }
+        self.stats.dup_acks += 1;
         self.bsd.dup_acks += 1;
         let count = self.bsd.dup_acks;
         if count > THRESHOLD || self.bsd.recovering {
+            self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
             self.bsd_inflate();
             self.bsd_output();
         } else if count == THRESHOLD {
-            self.bsd_fast_retransmit();
+            return self.bsd_fast_retransmit();
         } else if self.profile.limited_transmit {
+            self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
             self.bsd_limited_transmit();
+        } else {
+            return true;
         }
+        false
     }
 
     /// A segment has left the network: another may enter, up to the threshold.
@@ -119,7 +146,7 @@ impl Connection {
         let mss = u64::from(self.window.mss);
         let window = &mut self.window;
         if !self.wire.sack || !self.bsd.recovering {
-            window.cwnd = (window.cwnd + mss).min(window.clamp);
+            window.cwnd = window.cwnd.wrapping_add(mss);
             return;
         }
         // Below nothing, where going back has not come to the highest block, it counts as much:
@@ -127,15 +154,15 @@ impl Connection {
         let holes = &self.bsd.holes;
         let flight = (self.snd.nxt + holes.repeated).checked_sub(holes.highest);
         if flight.is_some_and(|flight| flight < window.ssthresh) {
-            window.cwnd = (window.cwnd + mss).min(window.ssthresh);
+            window.cwnd = window.cwnd.saturating_add(mss).min(window.ssthresh);
         }
     }
 
-    /// The third duplicate.
-    fn bsd_fast_retransmit(&mut self) {
+    /// The third duplicate. Returns whether it is none, after a recovery (RFC 6582).
+    fn bsd_fast_retransmit(&mut self) -> bool {
         if !self.wire.sack && self.snd.una <= self.bsd.recover {
             self.bsd.dup_acks = 0;
-            return;
+            return true;
         }
         let mss = u64::from(self.window.mss);
         self.stats.fast_recoveries += 1;
@@ -147,21 +174,22 @@ impl Connection {
         self.bsd.recovering = true;
         self.bsd.congested = true;
         self.notify(CcEvent::RecoveryEntered);
+        self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
         self.timers.stop_transmit();
         self.bsd.timed = None;
         self.window.cwnd = mss;
         if self.wire.sack {
             self.bsd.new_data_from = self.snd.nxt;
             self.bsd_output();
-            return;
+            return false;
         }
         let nxt = self.snd.nxt;
         self.snd.nxt = self.snd.una;
         self.bsd_output();
-        let count = u64::from(THRESHOLD.saturating_sub(self.bsd.limited));
-        let inflated = self.window.ssthresh.saturating_add(mss * count);
-        self.window.cwnd = inflated.min(self.window.clamp);
+        let count = u64::from(THRESHOLD - self.bsd.limited.min(THRESHOLD));
+        self.window.cwnd = self.window.ssthresh.saturating_add(mss * count);
         self.snd.nxt = self.snd.nxt.max(nxt);
+        false
     }
 
     /// RFC 3042: the first two duplicates each let a new segment out, if there is one.
@@ -172,8 +200,9 @@ impl Connection {
         let mss = u64::from(self.window.mss);
         let (cwnd, max) = (self.window.cwnd, self.snd.max);
         let allowed = u64::from(self.bsd.dup_acks.saturating_sub(self.bsd.limited));
-        self.window.cwnd = self.snd.nxt.saturating_sub(self.snd.una) + allowed * mss;
-        if self.has_unsent() {
+        let offset = self.snd.nxt.saturating_sub(self.snd.una);
+        self.window.cwnd = offset + allowed * mss;
+        if self.snd.buffered() > offset {
             self.bsd_output();
         }
         let sent = self.snd.max - max;
@@ -186,39 +215,61 @@ impl Connection {
     }
 
     /// Something was acknowledged cumulatively.
-    fn bsd_new_ack(&mut self, header: &TcpHeader, draft: &mut Draft, prior: u64) {
+    fn bsd_new_ack(&mut self, header: &TcpHeader, draft: &mut Draft, prior: u64) -> Option<bool> {
         let acked = header.ack - self.snd.una;
-        self.stats.bytes_acked += acked;
-        self.snd.una = header.ack;
-        self.bsd_remove(draft);
-        self.snd.nxt = self.snd.nxt.max(self.snd.una);
-        self.snd.wnd = self.snd.wnd.saturating_sub(acked);
         if self.bsd.recovering && header.ack < self.bsd.recover {
-            self.bsd_partial_ack(acked);
+            self.bsd_partial_ack(header.ack);
         } else if self.bsd.recovering {
-            self.bsd_leave_recovery();
+            self.bsd_leave_recovery(header.ack);
         }
         self.bsd.dup_acks = 0;
         self.bsd_check_spurious_timeout();
         let rtt = self.bsd_measure(header);
-        if self.snd.una == self.snd.max {
+        let all = header.ack == self.snd.max;
+        if all && self.bsd_awaits_ack() {
             self.timers.stop_transmit();
-        } else if self.timers.alarm != Alarm::Persist {
+        } else if !all && self.timers.alarm != Alarm::Persist {
             self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
         }
-        let was_reducing = self.bsd.recovering || self.bsd.congested;
-        self.bsd_control(acked, prior, rtt, draft, was_reducing);
-        if was_reducing && self.snd.una >= self.bsd.recover {
+        self.bsd_remove(header.ack, draft);
+        self.bsd_control(header.ack, prior, rtt, draft);
+        self.stats.bytes_acked += acked;
+        let buffered = self.snd.buffered();
+        self.snd.wnd = self.snd.wnd.saturating_sub(acked.min(buffered));
+        if (self.bsd.recovering || self.bsd.congested) && header.ack >= self.bsd.recover {
+            let echoed = !self.bsd.recovering;
             self.bsd.recovering = false;
             self.bsd.congested = false;
-            self.notify(CcEvent::RecoveryLeft);
+            if echoed {
+                self.notify(CcEvent::RecoveryLeft);
+            }
         }
-        self.bsd.recover = self.bsd.recover.max(if self.wire.sack { self.snd.una } else { 0 });
+        self.snd.una = header.ack;
+        self.bsd.mbufs.drop(header.ack);
+        if self.wire.sack {
+            self.bsd.recover = self.bsd.recover.max(self.snd.una);
+        }
+        self.snd.nxt = self.snd.nxt.max(self.snd.una);
+        if acked > buffered {
+            self.bsd_fin_acknowledged();
+        }
+        let over = matches!(self.state, State::TimeWait | State::Closed);
+        (!over).then_some(all)
     }
 
-    fn bsd_remove(&mut self, draft: &mut Draft) {
+    /// Our FIN has been acknowledged.
+    fn bsd_fin_acknowledged(&mut self) {
+        if self.snd.fin_sent && self.snd.unsent() == 0 {
+            if self.state == State::Closing && self.delack.now {
+                self.bsd_answer_last();
+            }
+            self.follow_fin_ack();
+        }
+    }
+
+    fn bsd_remove(&mut self, ack: u64, draft: &mut Draft) {
         while let Some(front) = self.board.front() {
-            if front.end() > self.snd.una {
+            if front.end() > ack {
                 break;
             }
             let mut sent = *front;
@@ -235,21 +286,32 @@ impl Connection {
         }
     }
 
+    /// The handshake's last acknowledgement counts as one byte.
+    pub(crate) fn bsd_count_handshake(&mut self) {
+        let window = self.snd.wnd;
+        // Without scaling the window is not known yet.
+        self.snd.wnd = if self.wire.scaling { window } else { 0 };
+        self.bsd_control(self.snd.una, self.rate.delivered, None, &Draft::new());
+        self.snd.wnd = window;
+    }
+
     /// Lets the controller grow the window, outside recovery and if the peer's window is not
     /// what limits.
-    fn bsd_control(
+    pub(crate) fn bsd_control(
         &mut self,
-        bytes: u64,
+        upto: u64,
         prior: u64,
         rtt: Option<Duration>,
         draft: &Draft,
-        was_reducing: bool,
     ) {
+        let was_reducing = self.bsd.recovering || self.bsd.congested;
+        // Of the handshake's there is no byte before.
+        let bytes = (upto - self.snd.una).max(1);
         let delivered = self.rate.delivered - prior;
         let (now, min_rtt) = (self.clock.now, self.rtt.min());
         let mss = self.window.segment;
         let rate = self.rate.finish(draft, (delivered, 0), now, true, min_rtt);
-        let flight = self.snd.max.saturating_sub(self.snd.una);
+        let flight = self.snd.max.saturating_sub(upto);
         let ack = Ack {
             now,
             acked: delivered * mss,
@@ -260,8 +322,8 @@ impl Connection {
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt,
-            cwnd_limited: self.window.cwnd <= self.snd.wnd + bytes,
-            snd_una: self.snd.una,
+            cwnd_limited: self.window.cwnd <= self.snd.wnd,
+            snd_una: upto,
             snd_nxt: self.snd.nxt,
             rate: RateSample {
                 delivered: rate.delivered * mss,
@@ -280,12 +342,13 @@ impl Connection {
     }
 
     /// One more hole, or two; the window counts only what this recovery sent.
-    fn bsd_partial_ack(&mut self, acked: u64) {
-        let mss = u64::from(self.window.mss);
-        self.timers.stop_transmit();
+    fn bsd_partial_ack(&mut self, ack: u64) {
+        let (mss, acked) = (u64::from(self.window.mss), ack - self.snd.una);
+        if self.bsd_awaits_ack() {
+            self.timers.stop_transmit();
+        }
         self.bsd.timed = None;
         self.delack.now = true;
-        self.delack.scheduled = true;
         if self.wire.sack {
             let segments = if acked / mss >= 2 { 2 } else { 1 };
             let new_data = self.snd.nxt.saturating_sub(self.bsd.new_data_from);
@@ -295,30 +358,34 @@ impl Connection {
             return;
         }
         let (nxt, cwnd) = (self.snd.nxt, self.window.cwnd);
-        self.snd.nxt = self.snd.una;
-        self.window.cwnd = mss;
+        self.snd.nxt = ack;
+        self.window.cwnd = mss + acked;
         self.bsd_output();
         self.snd.nxt = self.snd.nxt.max(nxt);
         self.window.cwnd = cwnd.saturating_sub(acked) + mss;
     }
 
     /// Recovery is over: no burst, even if little is in flight.
-    fn bsd_leave_recovery(&mut self) {
-        let flight = self.snd.max - self.snd.una;
-        let window = &mut self.window;
-        window.cwnd =
-            if flight < window.ssthresh { flight + u64::from(window.mss) } else { window.ssthresh };
+    fn bsd_leave_recovery(&mut self, ack: u64) {
+        let flight = self.snd.max - ack;
+        self.notify(CcEvent::RecoveryLeft);
+        self.window.cwnd = if flight < self.window.ssthresh {
+            flight + u64::from(self.window.mss)
+        } else {
+            self.cc.recovered_cwnd(&self.window)
+        };
     }
 
     /// An acknowledgement within half a round trip of a timeout answers the original.
     fn bsd_check_spurious_timeout(&mut self) {
-        let Some(before) = self.bsd.before_timeout.take() else { return };
-        if self.bsd.shift == 1 && self.now() < before.until {
+        let Some(before) = self.bsd.before_timeout else { return };
+        if self.bsd.shift == 1 && self.clock.jiffies() < before.until {
+            self.bsd.before_timeout = None;
             self.window.cwnd = before.cwnd;
             self.window.ssthresh = before.ssthresh;
             self.bsd.recover = before.recover;
-            self.bsd.recovering = before.recovering;
-            self.bsd.congested = before.congested;
+            self.bsd.recovering |= before.recovering;
+            self.bsd.congested |= before.congested;
             self.snd.nxt = self.snd.max;
             self.stats.spurious_undos += 1;
             self.notify(CcEvent::Undone);
@@ -327,21 +394,28 @@ impl Connection {
 
     /// By timestamp or, without, by the one segment that is timed; in ticks.
     fn bsd_measure(&mut self, header: &TcpHeader) -> Option<Duration> {
-        let tick = self.clock.tick();
-        let rtt = if header.timestamps && header.ts_ecr != 0 {
-            let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
-            (millis < 1 << 30).then(|| Duration::from_millis(u64::from(millis)))?
+        let echo = header.timestamps && header.ts_ecr != 0;
+        let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
+        let (ticks, more) = if echo && millis < 1 << 31 {
+            (self.clock.within(Duration::from_millis(u64::from(millis))), 1)
         } else {
-            let (sent, end) = self.bsd.timed.filter(|(_, end)| header.ack > *end - 1)?;
-            let _ = end;
-            self.bsd.timed = None;
-            self.now().since(sent)
+            let (sent, _) = self.bsd.timed.filter(|(_, start)| header.ack > *start)?;
+            (self.clock.jiffies() - sent, 0)
         };
-        // The first sample is taken a tick too large, so that it is never nothing.
-        let sample = if self.rtt.srtt().is_none() { rtt + tick } else { rtt };
-        self.rtt.sample_min(rtt.max(tick), self.clock.now);
-        self.rtt.sample(sample, self.snd.una, self.snd.max, &self.clock);
+        self.bsd.timed = None;
+        self.bsd_sample(ticks, more);
+        Some(self.clock.span(ticks.max(1)))
+    }
+
+    /// Takes a round trip of so many ticks, which the estimator wants with `more`.
+    pub(crate) fn bsd_sample(&mut self, ticks: u64, more: u64) {
+        let span = self.clock.span(ticks);
+        self.rtt.sample_min(span.max(self.clock.tick()), self.clock.now);
+        if self.rtt.is_bsd() {
+            self.rtt.sample_ticks(ticks + more, &self.clock);
+        } else {
+            self.rtt.sample(span, self.snd.una, self.snd.max, &self.clock);
+        }
         self.bsd.shift = 0;
-        Some(rtt.max(tick))
     }
 }

@@ -146,6 +146,10 @@ impl Holes {
             .filter(|hint| *hint < self.list.len());
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// The first hole of which something has not been sent again. What was is not sent a third
     /// time before a timeout, whatever becomes of it.
     pub(crate) fn next(&mut self) -> Option<Hole> {
@@ -175,8 +179,10 @@ impl Holes {
         if self.list.is_empty() || nxt >= self.highest {
             return nxt;
         }
-        match self.list.iter().find(|hole| nxt < hole.end) {
-            Some(hole) => nxt.max(hole.start),
+        match self.list.iter().position(|hole| nxt < hole.end) {
+            // What lies before the first is left to the acknowledgement.
+            Some(0) => nxt,
+            Some(at) => nxt.max(self.list[at].start),
             None => self.highest,
         }
     }

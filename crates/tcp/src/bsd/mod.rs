@@ -3,16 +3,17 @@
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`,
 //! `tcp_timer.c`; what counts as a duplicate acknowledgement is that of 9.3 to 10.2.
 //!
-//! Differences: what is sent again is made of whole segments as they were first sent, as many as
-//! fit into one; a closed window is probed as Linux does, by an old number rather than by a byte
-//! beyond the window; and the host cache is empty.
+//! Difference: the host cache is empty.
 
 mod ack;
 mod holes;
+mod input;
+mod mbufs;
 mod output;
+mod queue;
 mod timer;
 
-use aqmlab_core::Instant;
+pub(crate) use queue::BLOCKS;
 
 /// The state of loss recovery.
 #[derive(Debug, Default)]
@@ -35,10 +36,23 @@ pub(crate) struct Bsd {
     pub(crate) shift: u32,
     /// The state before a timeout, to return to if it was spurious.
     pub(crate) before_timeout: Option<BeforeTimeout>,
-    /// When a segment last arrived (`t_rcvtime`).
-    pub(crate) last_heard: Instant,
-    /// The segment being timed where there are no timestamps: when it was sent, and its end.
-    pub(crate) timed: Option<(Instant, u64)>,
+    /// When a segment last arrived, in ticks (`t_rcvtime`).
+    pub(crate) last_heard: u64,
+    /// The segment being timed where there are no timestamps: when it was sent, in ticks, and
+    /// where it begins.
+    pub(crate) timed: Option<(u64, u64)>,
+    /// The acknowledgement of the segment that last updated the window (`snd_wl2`).
+    pub(crate) wl2: u64,
+    /// Whether the send buffer may still grow.
+    pub(crate) send_tuning: bool,
+    /// Whether the peer was last told that there is no window (`TF_RXWIN0SENT`).
+    pub(crate) told_closed: bool,
+    /// The peer's FIN is in order, which the application is still to learn.
+    pub(crate) finished: bool,
+    /// The memory of the send buffer.
+    pub(crate) mbufs: mbufs::Mbufs,
+    /// What waits out of order.
+    pub(crate) queue: queue::Queue,
 }
 
 /// What a spurious timeout would be undone to.
@@ -49,8 +63,8 @@ pub(crate) struct BeforeTimeout {
     pub(crate) recover: u64,
     pub(crate) recovering: bool,
     pub(crate) congested: bool,
-    /// An acknowledgement before this time answers the original.
-    pub(crate) until: Instant,
+    /// An acknowledgement before this tick answers the original.
+    pub(crate) until: u64,
 }
 
 impl Bsd {

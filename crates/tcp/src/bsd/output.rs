@@ -2,139 +2,304 @@
 
 use std::ops::Range;
 
+use aqmlab_core::TcpFlags;
+
 use super::holes::Hole;
 use crate::cc::CcEvent;
 use crate::connection::{Alarm, Connection};
-use crate::scoreboard::{EVER_RETRANS, RETRANS, SACKED};
+use crate::scoreboard::{EVER_RETRANS, FIN, PUSH, RETRANS, SACKED, Sent};
+use crate::state::State;
+
+/// A writer is woken for so much room (`MCLBYTES`).
+const LOW_WATER: u64 = 2_048;
+
+/// What a pass of `tcp_output` would send.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    seq: u64,
+    /// From the first byte not acknowledged.
+    offset: u64,
+    len: u64,
+    fin: bool,
+    /// What the windows let out.
+    window: u64,
+    /// It is of a hole.
+    repairs: bool,
+}
 
 impl Connection {
-    /// Sends what may be sent: holes first, then what a timeout goes back over, then new data.
+    /// Sends what may be sent and what is owed: holes first, then what a timeout goes back over,
+    /// then new data, or an acknowledgement alone.
     pub(crate) fn bsd_output(&mut self) {
+        self.bsd_output_forced(false);
+    }
+
+    /// As [`Self::bsd_output`]; `forced` sends a byte into a closed window.
+    pub(crate) fn bsd_output_forced(&mut self, forced: bool) {
         if !self.state.is_synchronized() {
             return;
         }
         let idle = self.snd.max == self.snd.una;
-        if idle && (self.has_unsent() || self.snd.pouring) {
+        if idle {
             self.bsd_restart_after_idle();
         }
-        self.bsd_grow_send_buffer();
-        while !self.is_paced() && self.bsd_send_next(idle) {}
-        self.bsd_keep_timer();
+        while self.bsd_pass(idle, forced) {}
     }
 
-    /// Sends one segment: of a hole, as long as there is one to repair, of what a timeout goes
-    /// back over, or a new one. Returns whether it did.
-    fn bsd_send_next(&mut self, idle: bool) -> bool {
-        if self.snd.nxt < self.snd.max {
+    /// Decides on one segment and sends it; returns whether there is to be another.
+    fn bsd_pass(&mut self, idle: bool, forced: bool) -> bool {
+        if self.wire.sack && self.snd.nxt < self.snd.max {
             self.snd.nxt = self.bsd.holes.skip(self.snd.nxt);
         }
-        if self.bsd.recovering && self.wire.sack {
-            let hole = self.bsd.holes.next().filter(|hole| hole.next < self.bsd.recover);
-            if let Some(hole) = hole {
-                return self.bsd_send_hole(hole);
+        let mut plan = self.bsd_plan(forced);
+        if plan.len == 0 {
+            self.bsd_close_window(plan);
+            plan.seq = if plan.repairs { plan.seq } else { self.snd.nxt };
+        } else if !self.bsd_repeats_once(plan) && self.is_paced() {
+            (plan.len, plan.repairs) = (0, false);
+            if !self.delack.now {
+                self.bsd_keep_watch();
+                return false;
             }
         }
-        self.bsd_go_back() || self.bsd_send_new(idle)
+        self.bsd_step_send_buffer(plan.window);
+        let ends = plan.seq + plan.len >= self.snd.una + self.snd.buffered();
+        plan.fin &= ends;
+        if self.bsd_is_due(plan, idle, forced) {
+            return self.bsd_transmit(plan, forced);
+        }
+        self.bsd_keep_timer();
+        false
     }
 
-    fn bsd_send_hole(&mut self, hole: Hole) -> bool {
-        let window = self.snd.wnd.min(self.window.cwnd);
-        let room = window.saturating_sub(self.bsd.holes.repeated);
-        let from = self.board.id_at(hole.next);
-        let Some(end) = self.bsd_repeat(from, room, hole.end.min(self.bsd.recover)) else {
-            return false;
+    /// Whether this is the one segment that NewReno sends again at a time: nothing would ask for it
+    /// later.
+    fn bsd_repeats_once(&self, plan: Plan) -> bool {
+        !self.wire.sack && self.bsd.recovering && plan.seq < self.snd.max
+    }
+
+    /// What to send next.
+    fn bsd_plan(&mut self, forced: bool) -> Plan {
+        let snd = &self.snd;
+        let (buffered, cwnd) = (snd.buffered(), self.window.cwnd);
+        let mut plan = Plan {
+            seq: snd.nxt,
+            offset: snd.nxt - snd.una,
+            len: 0,
+            fin: self.bsd_has_fin(),
+            window: snd.wnd.min(cwnd),
+            repairs: false,
         };
-        for id in from..self.board.id_at(end) {
+        let mut repeated = 0;
+        if self.wire.sack && self.bsd.recovering {
+            repeated = self.bsd.holes.repeated;
+            if let Some(hole) = self.bsd.holes.next() {
+                // Unsigned: more sent again than the window leaves room for the whole hole.
+                let room = plan.window.checked_sub(repeated).unwrap_or(u64::MAX);
+                self.bsd_plan_repair(&mut plan, hole, room);
+            }
+        }
+        if plan.repairs {
+            return plan;
+        }
+        if forced {
+            if plan.window == 0 {
+                plan.fin &= plan.offset >= buffered;
+                plan.window = 1;
+            } else {
+                self.bsd_leave_persist();
+            }
+        }
+        plan.len = if repeated == 0 {
+            buffered.min(plan.window).saturating_sub(plan.offset)
+        } else {
+            let snd = &self.snd;
+            let sent = (snd.nxt - self.bsd.new_data_from.min(snd.nxt)) + repeated;
+            let room = buffered.min(snd.wnd).saturating_sub(plan.offset);
+            room.min(cwnd.saturating_sub(sent))
+        };
+        plan
+    }
+
+    fn bsd_plan_repair(&self, plan: &mut Plan, hole: Hole, room: u64) {
+        let end = hole.end.min(self.bsd.recover);
+        if hole.next >= end {
+            return;
+        }
+        plan.len = room.min(end - hole.next);
+        plan.offset = hole.next - self.snd.una;
+        plan.repairs = plan.len > 0;
+        if plan.repairs {
+            plan.seq = hole.next;
+        }
+    }
+
+    /// Whether a FIN follows the data, or did and is not acknowledged.
+    fn bsd_has_fin(&self) -> bool {
+        matches!(self.state, State::FinWait1 | State::Closing | State::LastAck)
+    }
+
+    /// Nothing may be sent: if that is because the window is closed, it is probed.
+    fn bsd_close_window(&mut self, plan: Plan) {
+        if plan.window == 0 && plan.offset < self.snd.buffered() {
+            if self.timers.alarm == Alarm::Retransmit {
+                self.timers.stop_transmit();
+            }
+            self.bsd.shift = 0;
+            self.snd.nxt = self.snd.una;
+            if self.timers.alarm != Alarm::Persist {
+                self.bsd_set_persist();
+            }
+        }
+    }
+
+    /// Grows the send buffer by a step while it, and not the peer, is what limits.
+    fn bsd_step_send_buffer(&mut self, window: u64) {
+        let (snd, profile) = (&mut self.snd, &self.profile);
+        let held = snd.buffered();
+        if self.bsd.send_tuning
+            && snd.wnd / 4 * 5 >= snd.capacity
+            && held >= snd.capacity / 8 * 7
+            && window >= held.saturating_sub(snd.nxt - snd.una)
+        {
+            let larger = snd.capacity + profile.send_buffer_step;
+            if larger <= profile.send_buffer_max {
+                snd.capacity = larger;
+            } else {
+                self.bsd.send_tuning = false;
+            }
+        }
+    }
+
+    /// Whether a segment is to be sent.
+    fn bsd_is_due(&mut self, plan: Plan, idle: bool, forced: bool) -> bool {
+        let (snd, mss) = (&self.snd, u64::from(self.window.mss));
+        let whole = plan.len >= mss
+            || ((idle || self.nodelay) && plan.len + plan.offset >= snd.buffered())
+            || forced
+            || (plan.len >= snd.max_window / 2 && snd.max_window > 0)
+            || snd.nxt < snd.max
+            || plan.repairs;
+        if plan.len > 0 && whole {
+            return true;
+        }
+        let fin = plan.fin && (!snd.fin_sent || snd.nxt == snd.una);
+        self.is_window_update_due() || self.delack.now || fin
+    }
+
+    /// Sends what `plan` says, as far as it fits a segment; returns whether to go on.
+    fn bsd_transmit(&mut self, mut plan: Plan, forced: bool) -> bool {
+        let room = self.bsd_segment_room();
+        let mut more = plan.repairs;
+        if plan.len > room {
+            plan.fin = false;
+            plan.len = room;
+            more = true;
+        }
+        if plan.fin && self.snd.fin_sent && self.snd.nxt == self.snd.max {
+            self.snd.nxt -= 1;
+        }
+        let probes = forced && self.timers.alarm == Alarm::Persist;
+        let numbered = plan.len > 0 || plan.fin || self.timers.alarm == Alarm::Persist;
+        let seq = if plan.repairs {
+            plan.seq
+        } else if numbered {
+            self.snd.nxt
+        } else {
+            self.snd.max
+        };
+        self.bsd_emit(seq, plan);
+        if probes {
+            self.bsd_note_sent(seq, plan);
+            self.snd.max = self.snd.max.max(seq + plan.len);
+        } else {
+            self.bsd_advance(seq, plan);
+        }
+        self.snd.fin_sent |= plan.fin;
+        more
+    }
+
+    fn bsd_emit(&mut self, seq: u64, plan: Plan) {
+        let mut control = TcpFlags::default();
+        if plan.fin {
+            control = control.with(TcpFlags::FIN);
+        }
+        if plan.len > 0 && plan.offset + plan.len == self.snd.buffered() {
+            control = control.with(TcpFlags::PSH);
+        }
+        if plan.len > 0 {
+            self.on_data_sent();
+            self.pace(plan.len);
+        }
+        self.emit(seq, plan.len as u32, control, (plan.len > 0 || plan.fin) && seq < self.snd.max);
+    }
+
+    /// Moves on over what was sent, and watches it.
+    fn bsd_advance(&mut self, seq: u64, plan: Plan) {
+        self.bsd_note_sent(seq, plan);
+        let start = self.snd.nxt;
+        self.snd.nxt += u64::from(plan.fin);
+        if plan.repairs {
+            self.bsd.holes.repeat(seq + plan.len);
+        } else {
+            self.snd.nxt += plan.len;
+            if self.snd.nxt > self.snd.max {
+                self.snd.max = self.snd.nxt;
+                self.bsd.timed.get_or_insert((self.clock.jiffies(), start));
+            }
+        }
+        let snd = &self.snd;
+        let out = (plan.repairs && snd.nxt != snd.max) || snd.nxt != snd.una;
+        if self.timers.alarm != Alarm::Retransmit && out {
+            self.bsd_leave_persist();
+            self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
+        } else if plan.len == 0 && snd.buffered() > 0 && self.timers.alarm == Alarm::Off {
+            self.bsd.shift = 0;
+            self.bsd_set_persist();
+        }
+    }
+
+    /// A persist timer gives way: what waited for the window is out.
+    fn bsd_leave_persist(&mut self) {
+        if self.timers.alarm == Alarm::Persist {
+            self.timers.stop_transmit();
+            self.bsd.shift = 0;
+        }
+    }
+
+    /// Enters what was sent into the record from which delivery rates are told.
+    fn bsd_note_sent(&mut self, seq: u64, plan: Plan) {
+        let (data, max) = (seq + plan.len, self.snd.max);
+        if plan.len > 0 && seq < max {
+            let upto = data.min(max);
+            let ids = self.board.id_at(seq)..self.board.id_at(upto);
+            if plan.repairs {
+                self.bsd_note_repair(ids.clone());
+            }
+            self.bsd_note_repeated(ids);
+        }
+        let end = data + u64::from(plan.fin);
+        if end <= max {
+            return;
+        }
+        let nothing_out = self.board.is_empty();
+        self.below.add();
+        let from = seq.max(max).min(data);
+        let tags = if plan.fin { FIN } else { 0 } | if plan.len > 0 { PUSH } else { 0 };
+        let mut sent = Sent::new(from, (data - from) as u32, tags);
+        sent.sent = self.clock.now;
+        self.rate.on_sent(&mut sent, nothing_out);
+        self.board.push(sent);
+    }
+
+    fn bsd_note_repair(&mut self, ids: Range<u32>) {
+        for id in ids {
             let sent = self.board.get_mut(id);
             if sent.flags & (SACKED | RETRANS) == 0 {
                 sent.flags |= RETRANS;
                 self.board.retrans_out += 1;
             }
         }
-        self.bsd.holes.repeat(end);
-        true
-    }
-
-    /// After a timeout, sends again from `snd_nxt` on; returns whether it sent something.
-    fn bsd_go_back(&mut self) -> bool {
-        if self.snd.nxt >= self.snd.max {
-            return false;
-        }
-        let mut room = self.bsd_usable_window();
-        if self.snd.nxt <= self.snd.una && room > 0 {
-            room = u64::MAX;
-        }
-        let from = self.board.id_at(self.snd.nxt);
-        let Some(end) = self.bsd_repeat(from, room, u64::MAX) else { return false };
-        self.snd.nxt = end;
-        true
-    }
-
-    /// Sends the next new segment if the windows and the avoidance of silly windows allow;
-    /// returns whether it did.
-    fn bsd_send_new(&mut self, idle: bool) -> bool {
-        if self.snd.nxt < self.snd.max || !self.has_unsent() {
-            return false;
-        }
-        let mss = u64::from(self.current_mss());
-        let unsent = self.snd.unsent();
-        let usable = self.bsd_usable_window();
-        let payload = unsent.min(usable).min(mss);
-        let last = payload == unsent;
-        let fin = last && self.snd.fin_pending();
-        let whole = payload == mss
-            || (last && (idle || self.nodelay || fin))
-            || (payload > 0 && payload >= self.snd.max_window / 2);
-        if !whole || (payload == 0 && !fin) {
-            return false;
-        }
-        let now = self.now();
-        self.transmit_new(payload as u32, fin);
-        self.bsd.timed.get_or_insert((now, self.snd.nxt));
-        self.bsd_start_timer();
-        true
-    }
-
-    /// What the peer's window and ours leave for what is sent from `snd_nxt` on: beside
-    /// repairs, ours counts only what this recovery has sent.
-    fn bsd_usable_window(&self) -> u64 {
-        let offset = self.snd.nxt - self.snd.una;
-        let repeated = self.bsd.holes.repeated;
-        if !self.bsd.recovering || repeated == 0 {
-            return self.snd.wnd.min(self.window.cwnd).saturating_sub(offset);
-        }
-        let sent = self.snd.nxt.saturating_sub(self.bsd.new_data_from) + repeated;
-        let room = self.snd.wnd.saturating_sub(offset);
-        room.min(self.window.cwnd.saturating_sub(sent))
-    }
-
-    /// Sends again, as one, the segment `from` and those after it that fit into one and end by
-    /// `limit`; returns their end, or `None` if there is no `room` even for the first.
-    pub(crate) fn bsd_repeat(&mut self, from: u32, room: u64, limit: u64) -> Option<u64> {
-        if !self.board.holds(from) || u64::from(self.board.get(from).len) > room {
-            return None;
-        }
-        let first = *self.board.get(from);
-        let (mut end, mut payload, mut control) = (first.end(), first.len, first.control());
-        let most = room.min(u64::from(self.window.mss)) as u32;
-        let mut after = from + 1;
-        while self.board.holds(after) {
-            let sent = self.board.get(after);
-            if payload + sent.len > most || sent.end() > limit {
-                break;
-            }
-            (end, payload) = (sent.end(), payload + sent.len);
-            control = control.with(sent.control());
-            after += 1;
-        }
-        self.on_data_sent();
-        self.pace(u64::from(payload));
-        self.emit(first.seq, payload, control, true);
-        // Karn: a segment sent twice is not timed.
-        self.bsd.timed = None;
-        self.bsd_note_repeated(from..after);
-        self.bsd_start_timer();
-        Some(end)
     }
 
     fn bsd_note_repeated(&mut self, ids: Range<u32>) {
@@ -148,13 +313,9 @@ impl Connection {
         }
     }
 
-    /// Watches what has been sent. A persist timer gives way: what waited for the window is out.
-    fn bsd_start_timer(&mut self) {
-        if self.timers.alarm == Alarm::Persist {
-            self.timers.stop_transmit();
-            self.bsd.shift = 0;
-        }
-        if self.timers.alarm == Alarm::Off {
+    /// Whatever is out is watched, also while pacing holds back what comes next.
+    fn bsd_keep_watch(&mut self) {
+        if self.timers.alarm == Alarm::Off && self.snd.max > self.snd.una {
             self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
         }
     }
@@ -165,9 +326,9 @@ impl Connection {
         if self.timers.alarm != Alarm::Off {
             return;
         }
-        if self.snd.max > self.snd.una {
-            self.bsd_start_timer();
-        } else if self.has_unsent() && self.timers.pacing == aqmlab_core::Instant::NEVER {
+        if self.wire.sack && self.snd.max > self.snd.una {
+            self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
+        } else if self.snd.buffered() > 0 {
             self.bsd.shift = 0;
             self.bsd_set_persist();
         }
@@ -175,12 +336,37 @@ impl Connection {
 
     /// Nothing heard for a timeout: the window falls to the restart window.
     fn bsd_restart_after_idle(&mut self) {
-        let heard = self.bsd.last_heard;
-        if !self.profile.slow_start_after_idle || self.now().since(heard) < self.rtt.rto {
+        let idle = self.clock.jiffies() - self.bsd.last_heard;
+        if !self.profile.slow_start_after_idle || idle < self.clock.ticks(self.rtt.rto) {
             return;
         }
         let restart = self.capped(self.profile.restart_window, self.profile.restart_window_bytes);
         self.notify(CcEvent::IdleRestart);
         self.window.cwnd = self.window.cwnd.min(restart.max(self.window.segment));
+    }
+
+    /// Room in the send buffer.
+    pub(crate) fn bsd_room(&self) -> u64 {
+        let room = self.snd.capacity.saturating_sub(self.snd.buffered());
+        self.bsd.mbufs.space(room, self.snd.capacity)
+    }
+
+    /// Takes `bytes` into the send buffer.
+    pub(crate) fn bsd_write(&mut self, bytes: u64) {
+        self.bsd.mbufs.append(self.snd.written(), bytes);
+        self.snd.extend(bytes);
+    }
+
+    /// Whether a writer that has more than there is room for may go on.
+    pub(crate) fn bsd_has_room(&self) -> bool {
+        self.bsd_room() >= LOW_WATER.min(self.snd.capacity)
+    }
+
+    /// Lets an application that pours fill the buffer.
+    pub(crate) fn bsd_refill(&mut self) {
+        while self.snd.pouring && self.state.may_write() && self.bsd_has_room() {
+            self.bsd_write(self.bsd_room());
+            self.bsd_output();
+        }
     }
 }

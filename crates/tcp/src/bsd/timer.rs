@@ -7,28 +7,34 @@ use crate::cc::{CcEvent, Signal};
 use crate::connection::{Alarm, Connection};
 use crate::scoreboard::RETRANS;
 
-/// Bounds of the persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
-const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
+/// The most that counts of timeouts in a row (`TCP_MAXRXTSHIFT`).
+const MOST_SHIFT: u32 = 12;
+/// How long a closed connection waits for a window (`TCPTV_PERSMAX`).
+const MOST_SILENCE: Duration = Duration::from_secs(60);
+/// From here on what was measured is not believed any more.
+const DOUBTFUL_SHIFT: u32 = MOST_SHIFT / 4;
 
 impl Connection {
     /// The retransmission timer went off: forget SACK, go back to the first byte not
     /// acknowledged, with a window of one segment.
     pub(crate) fn bsd_timeout(&mut self) {
         self.timers.stop_transmit();
-        if self.board.is_empty() {
-            return;
-        }
+        self.bsd_forget_sacks();
         self.bsd.shift += 1;
         if u64::from(self.bsd.shift) > self.profile.retries {
+            self.emit(self.snd.max, 0, TcpFlags::RST, false);
             self.give_up();
             return;
         }
         self.stats.rtos += 1;
         self.bsd_remember();
-        self.bsd_forget_sacks();
-        self.rtt.back_off();
+        self.rtt.back_off_to(self.bsd.shift, &self.clock);
+        if self.bsd.shift > DOUBTFUL_SHIFT {
+            self.rtt.doubt(&self.clock);
+        }
         self.snd.nxt = self.snd.una;
         self.bsd.recover = self.snd.max;
+        self.delack.now = true;
         self.bsd.timed = None;
         self.bsd.dup_acks = 0;
         self.bsd.recovering = false;
@@ -45,14 +51,14 @@ impl Connection {
 
     /// Remembers the state before the first timeout, in case it was spurious.
     fn bsd_remember(&mut self) {
-        let half = self.rtt.srtt().unwrap_or(Duration::ZERO) / 2;
+        let half = self.clock.within(self.rtt.srtt().unwrap_or_default() / 2);
         self.bsd.before_timeout = (self.bsd.shift == 1).then(|| BeforeTimeout {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
             recover: self.bsd.recover,
             recovering: self.bsd.recovering,
             congested: self.bsd.congested,
-            until: self.now() + half,
+            until: self.clock.jiffies() + half,
         });
     }
 
@@ -64,30 +70,30 @@ impl Connection {
         self.board.retrans_out = 0;
     }
 
-    pub(crate) fn bsd_set_persist(&mut self) {
-        let base = self.rtt.rto.saturating_sub(self.profile.rto_slop);
-        let span = base * (1 << self.bsd.shift.min(6));
-        self.arm(Alarm::Persist, span.max(PERSIST.0).min(PERSIST.1), PERSIST.1);
-        self.bsd.shift = (self.bsd.shift + 1).min(12);
+    /// An application that has closed does not wait long for a peer that keeps its window closed
+    /// and says nothing.
+    fn is_long_silent(&self) -> bool {
+        let idle = self.clock.span(self.clock.jiffies() - self.bsd.last_heard);
+        self.snd.fin_wanted && idle >= MOST_SILENCE
     }
 
-    /// The persist timer went off: send what the window allows, or ask.
+    pub(crate) fn bsd_set_persist(&mut self) {
+        self.bsd.before_timeout = None;
+        let span = self.rtt.persist(self.bsd.shift, &self.clock);
+        self.arm(Alarm::Persist, span, span);
+        self.bsd.shift = (self.bsd.shift + 1).min(MOST_SHIFT);
+    }
+
+    /// The persist timer went off: send what the window allows, or a byte beyond it.
     pub(crate) fn bsd_persist_due(&mut self) {
         self.timers.stop_transmit();
-        if !self.has_unsent() {
+        if self.is_long_silent() {
+            self.emit(self.snd.max, 0, TcpFlags::RST, false);
+            self.give_up();
             return;
         }
         self.stats.window_probes += 1;
-        let room = self.snd.window_end().saturating_sub(self.snd.nxt);
-        let room = room.min(self.window.cwnd).min(u64::from(self.current_mss()));
-        let payload = self.snd.unsent().min(room);
-        if payload > 0 {
-            self.bsd.shift = 0;
-            self.transmit_new(payload as u32, false);
-            self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
-            return;
-        }
-        self.emit(self.snd.una - 1, 0, TcpFlags::default(), false);
         self.bsd_set_persist();
+        self.bsd_output_forced(true);
     }
 }

@@ -13,6 +13,10 @@ pub(crate) fn lose(cc: &mut dyn CongestionControl, window: &mut Window, at: u64,
     cc.on_event(window, CcEvent::RecoveryEntered, now);
     window.cwnd = window.ssthresh;
     cc.on_event(window, CcEvent::RecoveryLeft, now);
+    let recovered = cc.recovered_cwnd(window);
+    if recovered != window.ssthresh {
+        window.cwnd = recovered;
+    }
 }
 
 /// An acknowledgement of one segment, the `number`th, on a path whose delay is always `rtt`.

@@ -261,7 +261,7 @@ impl CongestionControl for Bbr {
                 self.full_bw_count = 0;
                 self.reset_policer();
             }
-            CcEvent::TransmitStart(_) | CcEvent::IdleRestart => {}
+            CcEvent::TransmitStart(_) | CcEvent::IdleRestart | CcEvent::DuplicateAck(_) => {}
         }
     }
 

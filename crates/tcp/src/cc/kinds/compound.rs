@@ -191,7 +191,7 @@ impl CongestionControl for Compound {
                 self.forget_round();
                 self.dwnd = 0.0;
             }
-            CcEvent::RecoveryEntered | CcEvent::Undone => {}
+            CcEvent::RecoveryEntered | CcEvent::DuplicateAck(_) | CcEvent::Undone => {}
         }
     }
 

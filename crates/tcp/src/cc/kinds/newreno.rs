@@ -24,6 +24,8 @@ const ABC_LIMIT: u64 = 2;
 struct NewReno {
     /// Acknowledged since the window last grew in congestion avoidance.
     counted: u64,
+    /// A whole window of it (`CCF_ABC_SENTAWND`).
+    sent_a_window: bool,
 }
 
 impl NewReno {
@@ -39,21 +41,31 @@ impl NewReno {
 }
 
 impl CongestionControl for NewReno {
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let acked = Self::acknowledged(window, ack);
+    fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
         // FreeBSD still starts slowly where the window equals the threshold.
-        if window.cwnd > window.ssthresh {
-            self.counted += acked.min(ABC_LIMIT * window.segment);
-            if self.counted >= window.cwnd {
-                self.counted -= window.cwnd;
-                if ack.cwnd_limited {
-                    window.cwnd = (window.cwnd + window.segment).min(window.clamp);
-                }
-            }
+        if window.cwnd <= window.ssthresh {
+            self.counted = 0;
+            self.sent_a_window = false;
             return;
         }
-        self.counted = 0;
-        if ack.cwnd_limited {
+        let acked = Self::acknowledged(window, ack);
+        self.counted += acked.min(ABC_LIMIT * window.segment);
+        if self.counted >= window.cwnd {
+            self.counted -= window.cwnd;
+            self.sent_a_window = true;
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let acked = Self::acknowledged(window, ack);
+        if !ack.cwnd_limited {
+            return;
+        }
+        if window.cwnd > window.ssthresh {
+            if std::mem::take(&mut self.sent_a_window) {
+                window.cwnd = (window.cwnd + window.segment).min(window.clamp);
+            }
+        } else {
             // RFC 3465 §2.3: one segment an acknowledgement while a timeout is gone back over.
             let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
             let limit = if goes_back { 1 } else { ABC_LIMIT };
@@ -132,7 +144,9 @@ mod tests {
         let mut cc = fresh();
         let mut window = window(10 * MSS, 5 * MSS);
         for i in 1..=10 {
-            cc.on_ack(&mut window, &ack(2 * MSS, i * MSS, i * MSS));
+            let ack = ack(2 * MSS, i * MSS, i * MSS);
+            cc.on_sample(&mut window, &ack);
+            cc.on_ack(&mut window, &ack);
             assert_eq!(window.cwnd, if i < 5 { 10 } else { 11 } * MSS, "{i}");
             if i == 5 {
                 break;

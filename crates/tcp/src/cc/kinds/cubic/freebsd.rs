@@ -3,13 +3,10 @@
 //! Source: FreeBSD 10.4 `sys/netinet/cc/cc_cubic.{c,h}`, `cc_newreno.c` (slow start) and
 //! `tcp_input.c` (appropriate byte counting), after draft-rhee-tcpm-cubic-02.
 //! Kept as found there: Reno's window is computed in 32 bits and wraps, so that with segments of
-//! 1448 bytes it grows for 75 ticks only and then starts again (`tf_window`).
-//! Differences, each pinned by a test:
-//!
-//! - the threshold is never below two segments, where FreeBSD's has no floor after a loss;
-//! - a timeout is "the second in a row" if nothing was acknowledged since the one before;
-//! - slow start counts one segment per acknowledgement, instead of two, until what was
-//!   outstanding at the timeout is acknowledged (FreeBSD: while it sends that again).
+//! 1448 bytes it grows for 75 ticks only and then starts again (`tf_window`); and a cubic below
+//! nothing, as it is after timeouts, which move the time of the last congestion but not K, is taken
+//! for a window without bounds (`cubic_window`).
+//! Difference: a timeout is "the second in a row" if nothing was measured since the one before.
 
 use aqmlab_core::{Args, Duration, Instant};
 
@@ -38,7 +35,7 @@ const ABC_LIMIT: u64 = 2;
 pub(super) struct Cubic {
     clock: Jiffies,
     /// From the last congestion to the plateau, in 256ths of a second.
-    k: u64,
+    k: i64,
     /// The window at the last congestion and at the one before.
     max_cwnd: u64,
     prev_max_cwnd: u64,
@@ -49,11 +46,10 @@ pub(super) struct Cubic {
     rtt: RttRecord,
     /// Bytes counted towards the next increase.
     counted: u64,
+    /// A whole window of them (`CCF_ABC_SENTAWND`).
+    sent_a_window: bool,
     /// Timeouts since something was last acknowledged.
     timeouts: u32,
-    /// The newest `snd_nxt` seen, and what it was at the last timeout.
-    snd_nxt: u64,
-    repair_until: u64,
 }
 
 /// Round-trip times in ticks.
@@ -71,10 +67,12 @@ struct RttRecord {
 }
 
 impl RttRecord {
-    fn record(&mut self, ack: &Ack, clock: Jiffies) {
-        self.samples += u32::from(ack.rtt.is_some());
-        let Some(srtt) = ack.srtt.filter(|_| self.samples >= MIN_RTT_SAMPLES) else { return };
-        let ticks = clock.within(srtt);
+    fn record(&mut self, is_new: bool, srtt: Option<Duration>, clock: Jiffies) {
+        self.samples += u32::from(is_new);
+        if self.samples < MIN_RTT_SAMPLES {
+            return;
+        }
+        let ticks = srtt.map_or(0, |srtt| clock.within(srtt));
         if self.min == 0 || ticks < self.min {
             self.min = ticks.max(1);
             self.mean = self.mean.max(self.min);
@@ -94,8 +92,9 @@ impl RttRecord {
 
 /// K for a maximum of `segments`, in 256ths of a second: a cube root by a parabola fitted
 /// between 1/8 and 1.
-fn k_of(segments: u64) -> u64 {
-    let mut s = ((segments * ONE_SUB_BETA) << SHIFT) / C_FACTOR;
+#[expect(clippy::cast_possible_wrap, reason = "FreeBSD lets it")]
+fn k_of(segments: u64) -> i64 {
+    let mut s = ((segments.wrapping_mul(ONE_SUB_BETA) << SHIFT) / C_FACTOR) as i64;
     let mut doublings = 0;
     while s >= 256 {
         s >>= 3;
@@ -118,20 +117,20 @@ impl Cubic {
             signal: None,
             rtt: RttRecord { samples: 0, min: 0, mean: 1, sum: 0, count: 0 },
             counted: 0,
+            sent_a_window: false,
             timeouts: 0,
-            snd_nxt: 0,
-            repair_until: 0,
         }
     }
 
     /// The cubic function, `ticks` after the last congestion.
+    #[expect(clippy::cast_possible_wrap, reason = "FreeBSD lets it")]
     fn cubic_window(&self, ticks: u64, segment: u64) -> u64 {
-        let hz = i128::from(self.clock.hz());
-        let from_plateau = (i128::from(ticks << SHIFT) - i128::from(self.k) * hz) / hz;
-        let cube = from_plateau * from_plateau * from_plateau;
-        let above = (cube * i128::from(C_FACTOR) * i128::from(segment)) >> (4 * SHIFT);
-        let window = i128::from(self.max_cwnd) + above;
-        window.clamp(0, i128::from(u64::MAX >> 1)) as u64
+        let hz = self.clock.hz() as i64;
+        let since = i64::from((ticks as i32).wrapping_shl(SHIFT));
+        let from_plateau = since.wrapping_sub(self.k.wrapping_mul(hz)) / hz;
+        let cube = from_plateau.wrapping_mul(from_plateau.wrapping_mul(from_plateau));
+        let above = cube.wrapping_mul(C_FACTOR as i64).wrapping_mul(segment as i64) >> (4 * SHIFT);
+        above.wrapping_add(self.max_cwnd as i64) as u64
     }
 
     /// Reno's window, `ticks` after the last congestion, in FreeBSD's 32 bits.
@@ -141,7 +140,7 @@ impl Cubic {
             .wrapping_mul(segment as u32)
             .wrapping_shl(SHIFT);
         let per_round = grown / TWO_SUB_ONE_SUB_BETA / (self.rtt.mean as u32).max(1);
-        (self.max_cwnd * BETA + u64::from(per_round)) >> SHIFT
+        self.max_cwnd.wrapping_mul(BETA).wrapping_add(u64::from(per_round)) >> SHIFT
     }
 
     /// Sets the window by the law; called once per window of acknowledged bytes.
@@ -154,20 +153,27 @@ impl Cubic {
         } else if window.cwnd < cubic {
             window.cwnd = cubic;
         }
+        if window.segment == 1 {
+            confine(window);
+        }
         // Before the first loss the maximum follows the window.
         if self.congestions == 0 {
             self.max_cwnd = self.max_cwnd.max(window.cwnd);
         }
     }
 
-    /// Whether a whole window was acknowledged since the last time (RFC 3465).
-    fn window_was_sent(&mut self, window: &Window, acked: u64) -> bool {
-        self.counted += acked.min(ABC_LIMIT * window.segment);
-        if self.counted < window.cwnd {
-            return false;
+    /// Counts towards a whole window acknowledged (RFC 3465).
+    fn count(&mut self, window: &Window, acked: u64) {
+        if window.cwnd <= window.ssthresh {
+            self.counted = 0;
+            self.sent_a_window = false;
+            return;
         }
-        self.counted -= window.cwnd;
-        true
+        self.counted += acked.min(ABC_LIMIT * window.segment);
+        if self.counted >= window.cwnd {
+            self.counted -= window.cwnd;
+            self.sent_a_window = true;
+        }
     }
 
     fn note_congestion(&mut self, window: &Window) {
@@ -176,14 +182,9 @@ impl Cubic {
         self.max_cwnd = window.cwnd;
     }
 
-    fn leave_recovery(&mut self, window: &mut Window, now: Instant) {
+    fn leave_recovery(&mut self, window: &Window, now: Instant) {
         if self.max_cwnd < self.prev_max_cwnd {
-            self.max_cwnd = (self.max_cwnd * FAST_CONVERGENCE) >> SHIFT;
-        }
-        // After an ECN echo the window stays; below the threshold the connection set it from
-        // what is outstanding.
-        if self.signal == Some(Signal::Loss) && window.cwnd >= window.ssthresh {
-            window.cwnd = (self.max_cwnd * BETA) >> SHIFT;
+            self.max_cwnd = self.max_cwnd.wrapping_mul(FAST_CONVERGENCE) >> SHIFT;
         }
         self.last_congestion = self.clock.at(now);
         self.rtt.end_epoch();
@@ -200,21 +201,31 @@ fn acked_units(window: &Window, ack: &Ack) -> u64 {
     }
 }
 
-/// Keeps a window that a law set within what is allowed.
+/// Keeps the window of a host that counts segments, which is not FreeBSD, within what is allowed.
 fn confine(window: &mut Window) {
     window.cwnd = window.cwnd.max(window.segment).min(window.clamp);
 }
 
+/// RFC 3390's window, which FreeBSD goes back to after an idle period.
+fn restart_window(window: &Window) -> u64 {
+    let mss = u64::from(window.mss.max(1));
+    let bytes = (4 * mss).min((2 * mss).max(4_380));
+    if window.segment == 1 { bytes / mss } else { bytes }
+}
+
 impl CongestionControl for Cubic {
-    fn on_established(&mut self, window: &mut Window, now: Instant, _srtt: Option<Duration>) {
+    fn on_established(&mut self, window: &mut Window, now: Instant, srtt: Option<Duration>) {
+        self.rtt.samples = u32::from(srtt.is_some());
         self.max_cwnd = window.cwnd;
         self.last_congestion = self.clock.at(now);
     }
 
-    fn on_sample(&mut self, _window: &mut Window, ack: &Ack) {
-        self.timeouts = 0;
-        self.snd_nxt = ack.snd_nxt;
-        self.rtt.record(ack, self.clock);
+    fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.rtt.is_some() {
+            self.timeouts = 0;
+        }
+        self.count(window, acked_units(window, ack));
+        self.rtt.record(ack.rtt.is_some(), ack.srtt, self.clock);
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -224,17 +235,17 @@ impl CongestionControl for Cubic {
         let acked = acked_units(window, ack);
         // At the threshold itself FreeBSD still starts slowly.
         if window.cwnd <= window.ssthresh {
-            self.counted = 0;
-            let limit = if ack.snd_una < self.repair_until { 1 } else { ABC_LIMIT };
-            window.cwnd += acked.min(limit * window.segment);
-        } else if self.window_was_sent(window, acked) {
+            let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
+            let limit = if goes_back { 1 } else { ABC_LIMIT };
+            let growth = acked.min(limit * window.segment);
+            window.cwnd = window.cwnd.wrapping_add(growth).min(window.clamp);
+        } else if std::mem::take(&mut self.sent_a_window) {
             if self.rtt.min == 0 {
-                window.cwnd += window.segment;
+                window.cwnd = window.cwnd.saturating_add(window.segment).min(window.clamp);
             } else {
                 self.follow_law(window, ack.now);
             }
         }
-        confine(window);
     }
 
     fn ssthresh(&mut self, window: &Window, congestion: &Congestion) -> u64 {
@@ -245,11 +256,11 @@ impl CongestionControl for Cubic {
                 self.congestions += u32::from(self.timeouts >= 2);
                 self.counted = 0;
                 self.last_congestion = self.clock.at(congestion.now);
-                window.cwnd / 2 / window.segment * window.segment
+                (window.cwnd / 2 / window.segment * window.segment).max(2 * window.segment)
             }
             // The first loss ends slow start, which overshot by as much again.
             (_, 0) => window.cwnd / 2,
-            (_, _) => (window.cwnd * BETA) >> SHIFT,
+            (_, _) => window.cwnd.wrapping_mul(BETA) >> SHIFT,
         };
         if congestion.signal != Signal::Rto {
             self.note_congestion(window);
@@ -257,18 +268,24 @@ impl CongestionControl for Cubic {
         if congestion.signal == Signal::EcnEcho {
             self.last_congestion = self.clock.at(congestion.now);
         }
-        threshold.max(2 * window.segment)
+        // A host that counts segments is not FreeBSD.
+        if window.segment == 1 { threshold.max(2) } else { threshold }
     }
 
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         match event {
-            CcEvent::RtoEntered => self.repair_until = self.snd_nxt,
-            CcEvent::RecoveryLeft if self.signal != Some(Signal::Rto) => {
+            CcEvent::DuplicateAck(srtt) => self.rtt.record(false, srtt, self.clock),
+            CcEvent::RecoveryLeft if self.signal != Some(Signal::EcnEcho) => {
+                self.counted = 0;
                 self.leave_recovery(window, now);
-                confine(window);
             }
+            CcEvent::IdleRestart => window.cwnd = window.cwnd.min(restart_window(window)),
             _ => {}
         }
+    }
+
+    fn recovered_cwnd(&mut self, _window: &Window) -> u64 {
+        (self.max_cwnd.wrapping_mul(BETA) >> SHIFT).max(1)
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
@@ -297,7 +314,7 @@ mod tests {
         assert!((cubic.k as f64 / 256.0 - 3.684).abs() < 0.07, "K = {}", cubic.k);
         let start = cubic.cubic_window(0, MSS) as f64 / MSS as f64;
         assert!((start - 80.0).abs() < 1.5, "W(0) = {start}");
-        let ticks = cubic.k * 1_000 / 256;
+        let ticks = cubic.k as u64 * 1_000 / 256;
         let plateau = cubic.cubic_window(ticks, MSS) as f64 / MSS as f64;
         assert!((plateau - 100.0).abs() < 0.01, "W(K) = {plateau}");
     }
@@ -314,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_is_half_first_then_four_fifths_and_never_below_two_segments() {
+    fn the_threshold_is_half_first_then_four_fifths_and_only_a_timeouts_has_a_floor() {
         let mut cubic = after_loss(100, 10);
         let window = Window {
             cwnd: 100 * MSS,
@@ -332,7 +349,8 @@ mod tests {
         assert_eq!(cubic.ssthresh(&window, &loss), 50 * MSS);
         assert_eq!(cubic.ssthresh(&window, &loss), (100 * MSS * 204) >> 8);
         let tiny = Window { cwnd: MSS, ..window };
-        assert_eq!(cubic.ssthresh(&tiny, &loss), 2 * MSS);
+        assert_eq!(cubic.ssthresh(&tiny, &loss), (MSS * 204) >> 8);
+        assert_eq!(cubic.ssthresh(&tiny, &Congestion { signal: Signal::Rto, ..loss }), 2 * MSS);
     }
 
     #[test]
