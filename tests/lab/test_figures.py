@@ -75,10 +75,10 @@ def test_a_note_names_what_is_left_out():
     import polars as pl
     from aqmlab.figures import data
 
-    frame = pl.DataFrame({"app": [f"app-{n}" for n in range(16)]})
+    frame = pl.DataFrame({"app": [f"app-{n}" for n in range(20)]})
     kept, notes = data.chosen(frame, "app", data.MOST_APPS, "applications")
     gone = [name for name in frame["app"] if name not in kept]
-    assert notes == [f"12 of 16 applications are shown, not {', '.join(gone)}"] and len(gone) == 4
+    assert notes == [f"16 of 20 applications are shown, not {', '.join(gone)}"] and len(gone) == 4
 
 
 def test_many_rates_are_shown_as_curves_and_chosen_elsewhere(tmp_path):
@@ -136,6 +136,15 @@ def test_zero_throughput_is_drawn_at_zero_over_time(home_results):
     axes = drawing.canvas.axes[0]
     ticks = {tick.get_text(): tick.get_position()[1] for tick in axes.get_yticklabels()}
     assert ticks["0"] == 0 and axes.get_ylim()[0] < 0
+
+
+def test_the_delay_that_decides_a_verdict_is_drawn(home_results):
+    (drawing,) = figures.draw(home_results, "induced_rtt")
+    highest = max(axes.dataLim.ymax for axes in drawing.canvas.axes)
+    assert highest == pytest.approx(home_results.flows["induced_p95_ms"].max(), rel=0.05)
+    assert "thin lines to the 95th" in drawing.caption
+    (drawing,) = figures.draw(home_results, "throughput")
+    assert "thin lines" not in drawing.caption
 
 
 def test_without_a_zero_an_axis_is_logarithmic_all_over(home_results):

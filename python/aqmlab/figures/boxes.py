@@ -1,9 +1,10 @@
 """Grouped boxes: a marker at the median, a bar from the 25th to the 75th percentile.
 
 The form is that of Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3: applications side by
-side, and in each the queues; round-trip times tell markers apart. A logarithmic axis cannot
-show zero, so below its least decade a short way leads down to zero wherever there is one. There
-stands what is zero as an open triangle, and what was not measured as a cross.
+side, and in each the queues; round-trip times tell markers apart. Unlike there, a thin line may
+lead to the percentile that verdicts judge. A logarithmic axis cannot show zero, so below its least
+decade a short way leads down to zero wherever there is one. There stands what is zero as an open
+triangle, and what was not measured as a cross.
 """
 
 from __future__ import annotations
@@ -43,26 +44,33 @@ class Boxes:
     columns: tuple[str, str, str]
     """The 25th, 50th and 75th percentile."""
     axis: str
-    least_floor: float
+    tail: str | None = None
+    """A further percentile, to which a thin line leads."""
+    least_floor: float = 0.0
     """The least decade of the axis is never below this."""
 
     def draw(self, results: Results) -> Iterator[Drawing]:
         """One figure with a panel for each rate."""
         frame = data.carrying(results, "flows")
         choice = Choice.of(frame)
-        rows = data.medians(frame, self.columns, *_KEYS)
+        rows = data.medians(frame, self._columns, *_KEYS)
         floor = self._floor(rows)
         made, panels = stacked(len(choice.rates), 2.3)
         for axes, rate in zip(panels, choice.rates, strict=True):
             axes.set_title(f"{rate} Mbit/s (down/up)" if rate else "")
-            self._panel(axes, _lookup(rows, rate, self.columns), choice, floor)
+            self._panel(axes, _lookup(rows, rate, self._columns), choice, floor)
         _legend(made, choice)
         caption = (
             f"{self.title} of each application by queue{data.place_note(choice.rtts)}. Markers are "
-            f"medians, bars reach from the 25th to the 75th percentile; {data.span_note(results)}, "
-            f"{data.seeds_note(results)}."
+            f"medians, bars reach from the 25th to the 75th percentile"
+            f"{', thin lines to the 95th, by which delays are judged' if self.tail else ''}; "
+            f"{data.span_note(results)}, {data.seeds_note(results)}."
         )
         yield Drawing(self.name, made, caption, choice.notes)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return self.columns if self.tail is None else (*self.columns, self.tail)
 
     def _floor(self, rows: pl.DataFrame) -> float:
         """A power of ten below everything that is above zero: where the axis is logarithmic."""
@@ -122,7 +130,8 @@ class Choice:
         return cls(rates, apps, queues, rtts, notes)
 
 
-Box = tuple[float | None, float | None, float | None]
+Box = tuple[float | None, ...]
+"""The 25th, 50th and 75th percentile, and the tail's if there is one."""
 Found = dict[tuple[str, str, str], Box]
 """Boxes by application, queue and round-trip time."""
 
@@ -138,11 +147,16 @@ def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> Found:
 
 def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, marker: str) -> None:
     """Boxes at their places on an axis that has a zero if any of them needs it."""
-    missing = [x for x, (_, middle, _) in boxes if middle is None]
-    known = [(x, low, middle, high) for x, (low, middle, high) in boxes if middle is not None]
+    missing = [x for x, (_, middle, *_) in boxes if middle is None]
+    known = [(x, low, middle, high) for x, (low, middle, high, *_) in boxes if middle is not None]
     bars = [(x, max(low or 0, 0), high) for x, low, _, high in known if (high or 0) > 0]
     shown = [(x, middle) for x, _, middle, _ in known if middle > 0]
     zero = [x for x, _, middle, _ in known if middle <= 0]
+    tails = [
+        (x, max(box[2] or 0, 0), box[3]) for x, box in boxes if len(box) > 3 and (box[3] or 0) > 0
+    ]
+    if tails:
+        axes.vlines(*zip(*tails, strict=True), color=colour, linewidth=0.5)
     if bars:
         axes.vlines(*zip(*bars, strict=True), color=colour, linewidth=1.4)
     if shown:

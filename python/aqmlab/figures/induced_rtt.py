@@ -7,6 +7,7 @@ _BOXES = Boxes(
     name="induced_rtt",
     title="Induced RTT (measured less RTT_base)",
     columns=("induced_p25_ms", "induced_p50_ms", "induced_p75_ms"),
+    tail="induced_p95_ms",
     axis="induced RTT (ms)",
     least_floor=0.1,
 )
