@@ -167,6 +167,9 @@ profile! {
     undo (flag) = true;
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     limited_transmit (flag) = true;
+    /// Whether FreeBSD takes for a duplicate, with SACK, only what reports something new, whatever
+    /// its window is; before 10.3 it took what carries no data and changes no window.
+    sack_news (flag) = false;
     /// Duplicates, or segments, that a segment may be overtaken by before it counts as lost.
     reordering (count) = 3, Bounds::Whole(1, 65_535);
     /// The most that `reordering` adapts to.
@@ -292,7 +295,7 @@ impl Profile {
         }
     }
 
-    /// FreeBSD 10.
+    /// FreeBSD 10.0 to 10.2.
     pub fn freebsd() -> Self {
         Self {
             name: "freebsd",
@@ -334,6 +337,11 @@ impl Profile {
             segment_overhead: 0,
             ..Self::linux()
         }
+    }
+
+    /// FreeBSD 10.3, which counts as RFC 6675 has it.
+    pub fn freebsd_10_3() -> Self {
+        Self { name: "freebsd-10.3", sack_news: true, ..Self::freebsd() }
     }
 
     /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, delayed
@@ -383,7 +391,8 @@ impl Profile {
         match self.name {
             "linux" => "Linux 6.1: SACK, RACK-TLP, PRR, F-RTO, autotuned windows",
             "linux-3.17" => "Linux 3.17: as linux, without RACK",
-            "freebsd" => "FreeBSD 10: NewReno with SACK, byte counting, 100 ms delayed ACK",
+            "freebsd" => "FreeBSD 10.0 to 10.2: NewReno, SACK, byte counting, 100 ms delayed ACK",
+            "freebsd-10.3" => "FreeBSD 10.3: as freebsd, duplicates counted by what SACK tells",
             _ => "Windows 7 to 2012: Compound, fixed delayed ACK",
         }
     }
@@ -392,7 +401,7 @@ impl Profile {
     pub fn source(&self) -> &'static str {
         match self.name {
             "linux" | "linux-3.17" => "Linux include/net/tcp.h, net/ipv4/tcp_*.c",
-            "freebsd" => "FreeBSD 10.4 sys/netinet/tcp_*.c",
+            "freebsd" | "freebsd-10.3" => "FreeBSD 10.4 sys/netinet/tcp_*.c",
             _ => "Get-NetTCPSetting, template Internet",
         }
     }
@@ -404,7 +413,13 @@ impl Profile {
 
     /// Every profile, in the order in which lists show them.
     pub fn all() -> Vec<Self> {
-        vec![Self::linux(), Self::linux_3_17(), Self::freebsd(), Self::windows()]
+        vec![
+            Self::linux(),
+            Self::linux_3_17(),
+            Self::freebsd(),
+            Self::freebsd_10_3(),
+            Self::windows(),
+        ]
     }
 }
 

@@ -1,4 +1,4 @@
-//! Two hosts of the profile `freebsd` send what two hosts made of FreeBSD's own code sent.
+//! Two hosts of the profiles of FreeBSD send what two hosts made of FreeBSD's own code sent.
 //!
 //! `tests/traces` holds what was recorded: scenarios, and after the line `sent` every segment with
 //! its time. `docs/validation.md` tells how.

@@ -18,20 +18,24 @@ impl Connection {
     pub(crate) fn bsd_ack(&mut self, header: &TcpHeader, len: u64) -> Option<bool> {
         let prior = self.rate.delivered;
         let mut draft = Draft::new();
-        if self.wire.sack && !(header.sack.is_empty() && self.bsd.holes.is_empty()) {
-            self.bsd_note_sacks(header, &mut draft);
-        }
+        let told = self.wire.sack && !(header.sack.is_empty() && self.bsd.holes.is_empty());
+        let news = told && self.bsd_note_sacks(header, &mut draft);
         if header.ack > self.snd.una {
+            self.bsd.dup_acks = u32::from(news && self.profile.sack_news);
             return self.bsd_new_ack(header, &mut draft, prior);
         }
-        let same = len == 0
-            && self.bsd_window(header) == self.snd.wnd
-            && !(header.flags.has(TcpFlags::FIN) && self.state.may_receive());
-        if !same {
+        let first_fin = header.flags.has(TcpFlags::FIN) && self.state.may_receive();
+        let same = len == 0 && self.bsd_window(header) == self.snd.wnd;
+        if self.profile.sack_news {
+            let says = if self.wire.sack { len == 0 && news } else { same };
+            let counts = says && header.ack == self.snd.una;
+            return (!counts || self.bsd_duplicate(header.ack, first_fin)).then_some(false);
+        }
+        if !same || first_fin {
             self.bsd.dup_acks = 0;
             return Some(false);
         }
-        self.bsd_duplicate(header.ack).then_some(false)
+        self.bsd_duplicate(header.ack, false).then_some(false)
     }
 
     /// An acknowledgement and nothing else, where nothing is wrong.
@@ -76,8 +80,8 @@ impl Connection {
     }
 
     /// Takes in selective acknowledgements: as holes, by which losses are repaired, and as tags,
-    /// by which delivery rates are told.
-    fn bsd_note_sacks(&mut self, header: &TcpHeader, draft: &mut Draft) {
+    /// by which delivery rates are told. Returns whether a hole or the highest end is another.
+    fn bsd_note_sacks(&mut self, header: &TcpHeader, draft: &mut Draft) -> bool {
         let cached = self.board.cache;
         let (mut valid, mut count) = ([(0, 0); 4], 0);
         for (start, end) in header.sack.iter(header.ack) {
@@ -88,11 +92,12 @@ impl Connection {
                 fresh_parts(&cached, start, end, |from, to| self.bsd_walk(from, to, draft));
             }
         }
-        self.bsd.holes.update(self.snd.una, header.ack, &valid[..count]);
+        let news = self.bsd.holes.update(self.snd.una, header.ack, &valid[..count]);
         if count > 0 {
             valid.sort_unstable();
             self.board.cache = valid;
         }
+        news
     }
 
     fn bsd_walk(&mut self, start: u64, end: u64, draft: &mut Draft) {
@@ -115,10 +120,9 @@ impl Connection {
         }
     }
 
-    /// A duplicate acknowledgement: one that says nothing new, not even of the window. Whether
-    /// it has news by SACK does not matter before FreeBSD 10.4. Returns whether the rest of the
-    /// segment is to be looked at.
-    fn bsd_duplicate(&mut self, ack: u64) -> bool {
+    /// A duplicate acknowledgement, maybe with the peer's first `fin`, before which nothing is sent.
+    /// Returns whether the rest of the segment is to be looked at.
+    fn bsd_duplicate(&mut self, ack: u64, fin: bool) -> bool {
         if !self.bsd_awaits_ack() || ack != self.snd.una {
             self.bsd.dup_acks = 0;
             return true;
@@ -129,12 +133,15 @@ impl Connection {
         if count > THRESHOLD || self.bsd.recovering {
             self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
             self.bsd_inflate();
+            if fin {
+                return true;
+            }
             self.bsd_output();
         } else if count == THRESHOLD {
-            return self.bsd_fast_retransmit();
+            return self.bsd_fast_retransmit(fin);
         } else if self.profile.limited_transmit {
             self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
-            self.bsd_limited_transmit();
+            return self.bsd_limited_transmit(fin);
         } else {
             return true;
         }
@@ -158,8 +165,9 @@ impl Connection {
         }
     }
 
-    /// The third duplicate. Returns whether it is none, after a recovery (RFC 6582).
-    fn bsd_fast_retransmit(&mut self) -> bool {
+    /// The third duplicate. Returns whether the rest of the segment is to be looked at, as it is if
+    /// it is no duplicate, after a recovery (RFC 6582).
+    fn bsd_fast_retransmit(&mut self, fin: bool) -> bool {
         if !self.wire.sack && self.snd.una <= self.bsd.recover {
             self.bsd.dup_acks = 0;
             return true;
@@ -185,6 +193,9 @@ impl Connection {
         }
         let nxt = self.snd.nxt;
         self.snd.nxt = self.snd.una;
+        if fin {
+            return true;
+        }
         self.bsd_output();
         let count = u64::from(THRESHOLD - self.bsd.limited.min(THRESHOLD));
         self.window.cwnd = self.window.ssthresh.saturating_add(mss * count);
@@ -192,8 +203,9 @@ impl Connection {
         false
     }
 
-    /// RFC 3042: the first two duplicates each let a new segment out, if there is one.
-    fn bsd_limited_transmit(&mut self) {
+    /// RFC 3042: the first two duplicates each let a new segment out, if there is one. With a `fin`
+    /// the window stays as it is for that. Returns whether the rest of the segment is to be looked at.
+    fn bsd_limited_transmit(&mut self, fin: bool) -> bool {
         if self.bsd.dup_acks == 1 {
             self.bsd.limited = 0;
         }
@@ -202,6 +214,9 @@ impl Connection {
         let allowed = u64::from(self.bsd.dup_acks.saturating_sub(self.bsd.limited));
         let offset = self.snd.nxt.saturating_sub(self.snd.una);
         self.window.cwnd = offset + allowed * mss;
+        if fin {
+            return true;
+        }
         if self.snd.buffered() > offset {
             self.bsd_output();
         }
@@ -212,6 +227,7 @@ impl Connection {
             self.bsd.limited += 1;
         }
         self.window.cwnd = cwnd;
+        false
     }
 
     /// Something was acknowledged cumulatively.
@@ -222,7 +238,6 @@ impl Connection {
         } else if self.bsd.recovering {
             self.bsd_leave_recovery(header.ack);
         }
-        self.bsd.dup_acks = 0;
         self.bsd_check_spurious_timeout();
         let rtt = self.bsd_measure(header);
         let all = header.ack == self.snd.max;

@@ -42,8 +42,8 @@ impl Holes {
     /// and its `blocks`, which are valid and in any order.
     ///
     /// Once there are 128 holes a block beyond the highest is not recorded, and one within a hole
-    /// does not split it.
-    pub(crate) fn update(&mut self, una: u64, ack: u64, blocks: &[(u64, u64)]) {
+    /// does not split it. Returns whether something is news (`sack_changed`).
+    pub(crate) fn update(&mut self, una: u64, ack: u64, blocks: &[(u64, u64)]) -> bool {
         let mut sorted = [(0, 0); 5];
         let mut count = 0;
         let cumulative = (una < ack && !self.list.is_empty()).then_some((una, ack));
@@ -52,49 +52,55 @@ impl Holes {
             count += 1;
         }
         if count == 0 {
-            return;
+            return false;
         }
         let sorted = &mut sorted[..count];
         sorted.sort_unstable_by_key(|block| block.1);
         if self.list.is_empty() {
             self.highest = una.max(ack);
         }
-        let rest = self.extend(sorted);
-        self.cut(&sorted[..rest]);
+        let (rest, beyond) = self.extend(sorted);
+        self.cut(&sorted[..rest]) || beyond
     }
 
-    /// Moves the highest end on; returns how many of the blocks, the lowest, are left to cut out.
-    fn extend(&mut self, sorted: &[(u64, u64)]) -> usize {
+    /// Moves the highest end on; returns how many of the blocks, the lowest, are left to cut out,
+    /// and whether the highest is news.
+    fn extend(&mut self, sorted: &[(u64, u64)]) -> (usize, bool) {
         let (start, end) = sorted[sorted.len() - 1];
         if self.highest >= start {
+            let news = self.highest < end;
             self.highest = self.highest.max(end);
-            return sorted.len();
+            return (sorted.len(), news);
         }
         if self.insert(self.list.len(), Hole::new(self.highest, start)) {
             self.highest = end;
-            return sorted.len() - 1;
+            return (sorted.len() - 1, true);
         }
         let rest = sorted.iter().rposition(|block| block.0 <= self.highest).map_or(0, |at| at + 1);
         if rest > 0 {
             self.highest = self.highest.max(sorted[rest - 1].1);
         }
-        rest
+        (rest, false)
     }
 
-    /// Takes out of the holes what the blocks cover, both from the highest down.
-    fn cut(&mut self, sorted: &[(u64, u64)]) {
-        let (mut block, mut hole) = (sorted.len(), self.list.len());
+    /// Takes out of the holes what the blocks cover, both from the highest down; returns whether
+    /// they cover any.
+    fn cut(&mut self, sorted: &[(u64, u64)]) -> bool {
+        let (mut block, mut hole, mut news) = (sorted.len(), self.list.len(), false);
         while block > 0 && hole > 0 {
             let (start, end) = sorted[block - 1];
             let at = hole - 1;
             if start >= self.list[at].end {
                 block -= 1;
-            } else if end <= self.list[at].start || self.shrink(at, start, end) {
+            } else if end <= self.list[at].start {
                 hole -= 1;
             } else {
-                block -= 1;
+                news = true;
+                let (blocks, holes) = if self.shrink(at, start, end) { (0, 1) } else { (1, 0) };
+                (block, hole) = (block - blocks, hole - holes);
             }
         }
+        news
     }
 
     /// Takes `[start, end)`, which overlaps hole `at`, out of it; returns whether that leaves

@@ -1,7 +1,9 @@
-//! FreeBSD 10's sender: counting in bytes, SACK recovery by holes, go-back-N after a timeout.
+//! FreeBSD 10's TCP: counting in bytes, SACK recovery by holes, go-back-N after a timeout, and a
+//! receiver that queues segment by segment.
 //!
-//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`,
-//! `tcp_timer.c`; what counts as a duplicate acknowledgement is that of 9.3 to 10.2.
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `tcp_reass.c`,
+//! `tcp_timer.c`; what counts as a duplicate acknowledgement, and when the receive buffer grows, is
+//! that of 9.3 to 10.2.
 //!
 //! Difference: the host cache is empty.
 

@@ -2,7 +2,7 @@
 //!
 //! A scenario says in lines of words what the path, the hosts and the applications do: `delay`
 //! (ns), `rate` (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0), `late` (n:ns),
-//! `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay`, each for host 0 or 1;
+//! `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay`, `news` (FreeBSD 10.3), each for host 0 or 1;
 //! `write T BYTES`, `pour T` and `close T` for its application; and `until` (ms) for all.
 
 use std::collections::BTreeMap;
@@ -82,7 +82,8 @@ impl Scenario {
     fn config(&self, at: usize) -> Config {
         let settings = &self.hosts[at].settings;
         let get = |key: &str| settings.get(key).copied();
-        let mut profile = Profile::freebsd();
+        let news = get("news").unwrap_or(0) > 0;
+        let mut profile = if news { Profile::freebsd_10_3() } else { Profile::freebsd() };
         profile.sack = get("sack") != Some(0);
         profile.window_scale = get("rfc1323") != Some(0);
         profile.timestamps = profile.window_scale && (at == 1 || get("nots").unwrap_or(0) == 0);
