@@ -63,7 +63,7 @@ def atomic_file(
     except OSError as error:
         raise DiskError.of(error, path, needed) from error
     finally:
-        with suppress(OSError):  # of a file that could not be begun
+        with suppress(OSError):  # it stands in its place, or could not be begun
             made.unlink()
 
 

@@ -244,7 +244,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     for loop in loops:
         for step in loop.steps:
             for address, _ in step.changes:
-                place = layer.where(("vary", loop.name)).partition(": ")[0]
+                place = _loop_place(layer, loop.name)
                 refuse_unknown_app(layer, address, place)
     seeds = seed_numbers.numbers(scenario.seeds)
     try:
@@ -277,10 +277,10 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         trials=tuple(trials),
         conditions=tuple(trials[0].conditions) if trials else (),
         warnings=tuple(warnings),
-        figures=scenario.report.figures,
+        figures=report.figures,
         tolerances=tolerances(trials) | _named(trials, tolerances_ms),
         rates=_named(trials, rates_mbit),
-        notes=scenario.report.notes,
+        notes=report.notes,
         scenario=asked,
         text=found.text or toml_text.write(asked),
     )
@@ -297,6 +297,11 @@ def _refuse_too_much(apps: int, count: int, where: str) -> None:
         )
 
 
+def _loop_place(layer: Layer, name: str) -> str:
+    """What to call a loop where something is wrong with what it changes."""
+    return layer.where(("vary", name)).partition(": ")[0]
+
+
 def _check_whole(layer: Layer) -> Scenario:
     """The scenario as it stands; if only its loops complete it, with the first value of each."""
     try:
@@ -306,7 +311,7 @@ def _check_whole(layer: Layer) -> Scenario:
             all_loops = variation.loops(layer.data.get("vary") or {})
             first = layer
             for loop in all_loops:
-                place = layer.where(("vary", loop.name)).partition(": ")[0]
+                place = _loop_place(layer, loop.name)
                 for address, value in loop.steps[0].changes:
                     first = layers.merge(first, layers.from_address(address, value, place))
             first.data["vary"] = layer.data.get("vary") or {}
@@ -348,7 +353,7 @@ class _Changes:
         """The layer of one value of a loop, which is in many combinations."""
         key = (address, id(value))  # the loops keep their values, so no other has this number
         if key not in self._made:
-            place = self._layer.where(("vary", address)).partition(": ")[0]
+            place = _loop_place(self._layer, address)
             self._made[key] = layers.from_address(address, value, place)
         return self._made[key]
 

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 MOST_TIMED_BYTES = 10_000_000
 """The largest transfer of whose time ITU-T G.1010 (Table I.2) speaks."""
 
-LEAST_TIME_MS = 60_000.0
-"""What the same table accepts: a transfer that did not end in it took too long."""
+ACCEPTED_TIME_MS = 60_000.0
+"""How long the same table lets a transfer take: what had so long and did not end took too long."""
+
+_DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+"""What comes of reading what the simulator never took."""
 
 _DIRECTIONS = ("up", "down")
 _WHOLE_PACKET = 1500
@@ -50,7 +53,14 @@ class Speeds:
         """
         try:
             return measured(self._spec(trial["id"]), trial["flows"], apps)
-        except (AttributeError, LookupError, TypeError, ValueError):
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
             raise RequestError(
                 f"{self._results.path}: table `trials` is damaged: what the simulator took for"
                 f" `{trial['id']}` cannot be read",
@@ -83,8 +93,7 @@ class _Flow:
     def during(self, other: _Flow) -> float:
         """Its mean rate over the time in which `other` ran, in Mbit/s."""
         both_ns = min(self.stop_ns, other.stop_ns) - max(self.start_ns, other.start_ns)
-        span_ns = other.stop_ns - other.start_ns
-        return self.mbit * min(max(both_ns, 0) / span_ns, 1) if span_ns > 0 else self.mbit
+        return self.mbit * max(both_ns, 0) / (other.stop_ns - other.start_ns)
 
 
 def measured(
@@ -94,7 +103,8 @@ def measured(
 
     `flows` are those of one trial as `trials_as_json` gives them, and `spec` is what the simulator
     took. A transfer of at most `MOST_TIMED_BYTES` has a time, in which it ended or which was not
-    enough; one that had less than `LEAST_TIME_MS` and did not end has a share, as all others have.
+    enough; one that had less than `ACCEPTED_TIME_MS` and did not end has a share, as all others
+    have.
     """
     chosen = set(wanted)
     took = {name: ms for name, ms in _times_ms(spec, flows) if name in chosen}
@@ -117,7 +127,7 @@ def _times_ms(
         had_ms = (_end_ns(spec, app) - app.get("start_ns", 0)) / 1e6
         if took_s is not None:
             yield row["name"], 1000 * took_s
-        elif had_ms >= LEAST_TIME_MS:
+        elif had_ms >= ACCEPTED_TIME_MS:
             yield row["name"], had_ms
 
 
@@ -163,11 +173,11 @@ def _flows(
 
 
 def _ran(
-    spec: Mapping[str, Any], app: Mapping[str, Any], measured: Mapping[str, float | None]
+    spec: Mapping[str, Any], app: Mapping[str, Any], told: Mapping[str, float | None]
 ) -> tuple[int, int]:
     """When an application ran within the interval of the statistics."""
     start_ns, stop_ns = app.get("start_ns", 0), _end_ns(spec, app)
-    if (took_s := measured.get("completion_time_s")) is not None:
+    if (took_s := told.get("completion_time_s")) is not None:
         stop_ns = min(stop_ns, start_ns + int(took_s * 1e9))
     to_ns = spec["measure"].get("to_ns")
     return (

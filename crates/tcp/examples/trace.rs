@@ -1,4 +1,4 @@
-//! Prints what two FreeBSD hosts send in the scenario of a file.
+//! Prints what two FreeBSD hosts send in the scenario of a file; with a second word, their state too.
 
 #![expect(clippy::print_stdout, reason = "a tool for people")]
 

@@ -26,16 +26,16 @@ impl Connection {
                 self.snd.fin_wanted = true;
                 self.app_acted = true;
                 if self.is_bsd() {
-                    self.on_fin_wanted();
+                    self.close_half();
                 }
             }
             _ => {}
         }
     }
 
-    /// FreeBSD is in the next state as soon as the application has closed (`tcp_usrclosed`), or
-    /// else when the handshake is complete.
-    pub(crate) fn on_fin_wanted(&mut self) {
+    /// Our half is closed: on Linux when the FIN is sent; on FreeBSD as soon as the application has
+    /// closed (`tcp_usrclosed`), or else when the handshake is complete.
+    pub(crate) fn close_half(&mut self) {
         self.state = match self.state {
             State::Established => State::FinWait1,
             State::CloseWait => State::LastAck,
@@ -89,7 +89,7 @@ impl Connection {
             State::Established => {
                 self.state = State::CloseWait;
                 self.delack.pingpong = true;
-                // FreeBSD answers a FIN at once.
+                // A host of fixed delays answers a FIN at once.
                 self.delack.now |= self.profile.delayed_ack_rule != "adaptive";
             }
             State::FinWait1 => {

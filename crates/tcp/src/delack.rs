@@ -191,7 +191,7 @@ impl Connection {
         }
     }
 
-    /// FreeBSD: the first waits, the second goes and takes the first along; what is out of
+    /// Windows, as FreeBSD: the first waits, the second goes and takes the first along; what is out of
     /// order or larger than a segment never waits.
     fn check_ack_fixed(&mut self) {
         let waiting = self.timers.delayed_ack != Instant::NEVER;

@@ -4,7 +4,7 @@
 //! `tcp_rcv_synsent_state_process`, `tcp_check_req`, `tcp_init_transfer`; FreeBSD 10.4
 //! `cc_conn_init`.
 
-use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
+use aqmlab_core::{Instant, TcpFlags, TcpHeader};
 
 use crate::cc::Signal;
 use crate::connection::{Alarm, Connection};
@@ -163,10 +163,9 @@ impl Connection {
         self.snd.una = 1;
         self.snd.wnd = u64::from(header.window);
         self.snd.max_window = self.snd.max_window.max(self.snd.wnd);
-        self.snd.wl1 = header.seq;
+        self.snd.wl1 = header.seq.saturating_sub(u64::from(self.is_bsd()));
         self.finish_handshake(header);
         if self.is_bsd() {
-            self.snd.wl1 = header.seq - 1;
             self.bsd_count_handshake();
         }
         true
@@ -201,7 +200,7 @@ impl Connection {
         self.snd.small_end = 1;
         self.wakeup.opened = true;
         if self.is_bsd() && self.snd.fin_wanted {
-            self.on_fin_wanted();
+            self.close_half();
         }
         self.wake();
     }
@@ -247,10 +246,7 @@ impl Connection {
         if !header.flags.has(TcpFlags::SYN) {
             self.rtt.rto = self.profile.rto_initial;
         }
-        let echo = self.wire.timestamps && header.timestamps && header.ts_ecr != 0;
-        if echo {
-            let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
-            let ticks = self.clock.within(Duration::from_millis(u64::from(millis)));
+        if let Some(ticks) = self.bsd_echoed(header).filter(|_| self.wire.timestamps) {
             self.bsd_sample(ticks, 1);
         } else if header.flags.has(TcpFlags::SYN) && repeated {
             // Timeouts count on until something is measured.

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::connection::{Connection, Segment};
 
 /// The room for options in a TCP header.
-pub(crate) const OPTIONS_ROOM: u32 = 40;
+const OPTIONS_ROOM: u32 = 40;
 
 impl Connection {
     /// Bytes of payload that fit a segment now, beside the options that it must carry.

@@ -10,7 +10,6 @@ use aqmlab_core::TcpFlags;
 use crate::burst::Burst;
 use crate::connection::{Alarm, Connection};
 use crate::scoreboard::{FIN, PUSH, Sent};
-use crate::state::State;
 
 /// How much to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,15 +166,7 @@ impl Connection {
             self.rearm_timeout();
         }
         if fin {
-            self.on_fin_sent();
+            self.close_half();
         }
-    }
-
-    fn on_fin_sent(&mut self) {
-        self.state = match self.state {
-            State::Established => State::FinWait1,
-            State::CloseWait => State::LastAck,
-            state => state,
-        };
     }
 }

@@ -163,9 +163,9 @@ profile! {
     frto (flag) = true;
     /// Whether reductions are spread by PRR (RFC 6937) rather than made at once.
     prr (flag) = true;
-    /// Whether a reduction is undone when timestamps or DSACKs prove it spurious.
+    /// Whether Linux undoes a reduction that timestamps or DSACKs prove spurious.
     undo (flag) = true;
-    /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
+    /// Whether FreeBSD's first two duplicate acknowledgements send new data (RFC 3042).
     limited_transmit (flag) = true;
     /// Whether FreeBSD takes for a duplicate, with SACK, only what reports something new, whatever
     /// its window is; before 10.3 it took what carries no data and changes no window.

@@ -27,7 +27,6 @@ pub(crate) struct Rtt {
     rule: Rule,
     minimum: u64,
     maximum: Duration,
-    slop: Duration,
     /// Eight times the smoothed round-trip time in nanoseconds; zero while unknown.
     srtt8: u64,
     /// Four times the mean deviation.
@@ -56,7 +55,6 @@ impl Rtt {
             rule,
             minimum: profile.rto_min.as_nanos(),
             maximum: profile.rto_max,
-            slop: profile.rto_slop,
             srtt8: 0,
             mdev4: 0,
             mdev4_max: 0,
@@ -174,9 +172,7 @@ impl Rtt {
 
     /// Doubles the timeout (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
-        // FreeBSD doubles the estimate, not the slop that it adds.
-        let estimate = self.rto.saturating_sub(self.slop);
-        self.rto = (estimate * 2 + self.slop).min(self.maximum);
+        self.rto = (self.rto * 2).min(self.maximum);
     }
 
     /// Whether the estimates are FreeBSD's.

@@ -9,9 +9,9 @@ use crate::Connection;
 pub(crate) struct Send {
     /// The first byte not acknowledged.
     pub(crate) una: u64,
-    /// The next byte to send for the first time.
+    /// The next byte to send; on Linux, for the first time.
     pub(crate) nxt: u64,
-    /// The highest `nxt` so far; differs from it only on FreeBSD after a timeout.
+    /// The highest `nxt` so far; what FreeBSD sends again takes `nxt` back.
     pub(crate) max: u64,
     /// The window that the peer offers.
     pub(crate) wnd: u64,

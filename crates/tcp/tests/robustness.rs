@@ -151,14 +151,14 @@ impl Driver {
     }
 }
 
-const CONTROLLERS: [&str; 5] = ["reno", "newreno", "cubic", "compound", "bbr"];
+const CONTROLLERS: [&str; 6] = ["reno", "newreno", "cubic", "cubic_freebsd", "compound", "bbr"];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn any_header_at_any_time_is_survived(
-        which in 0..4_usize,
+        which in 0..Profile::all().len(),
         cc in 0..CONTROLLERS.len(),
         active in any::<bool>(),
         ecn in any::<bool>(),

@@ -1,6 +1,6 @@
 """The campaigns of a folder, and the files of their tables: what must be known before a question.
 
-It is found by whoever asks while the process that answers starts, which so needs not know what a
+Whoever asks finds it while the process that answers starts, so that process need not know what a
 manifest may say.
 """
 

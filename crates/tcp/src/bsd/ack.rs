@@ -52,11 +52,12 @@ impl Connection {
         self.bsd.mbufs.drop(header.ack);
         self.bsd.wl2 = header.ack;
         self.bsd.dup_acks = 0;
-        self.bsd_restart_timer();
+        self.bsd_restart_timer(header.ack);
     }
 
-    fn bsd_restart_timer(&mut self) {
-        if self.snd.una == self.snd.max {
+    /// Starts the retransmission timer anew for what is left beyond `upto`.
+    fn bsd_restart_timer(&mut self, upto: u64) {
+        if upto == self.snd.max {
             if self.bsd_awaits_ack() {
                 self.timers.stop_transmit();
             }
@@ -153,7 +154,7 @@ impl Connection {
         let mss = u64::from(self.window.mss);
         let window = &mut self.window;
         if !self.wire.sack || !self.bsd.recovering {
-            window.cwnd = window.cwnd.wrapping_add(mss);
+            window.cwnd = window.cwnd.saturating_add(mss);
             return;
         }
         // Below nothing, where going back has not come to the highest block, it counts as much:
@@ -241,11 +242,7 @@ impl Connection {
         self.bsd_check_spurious_timeout();
         let rtt = self.bsd_measure(header);
         let all = header.ack == self.snd.max;
-        if all && self.bsd_awaits_ack() {
-            self.timers.stop_transmit();
-        } else if !all && self.timers.alarm != Alarm::Persist {
-            self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
-        }
+        self.bsd_restart_timer(header.ack);
         self.bsd_remove(header.ack, draft);
         self.bsd_control(header.ack, prior, rtt, draft);
         self.stats.bytes_acked += acked;
@@ -377,7 +374,7 @@ impl Connection {
         self.window.cwnd = mss + acked;
         self.bsd_output();
         self.snd.nxt = self.snd.nxt.max(nxt);
-        self.window.cwnd = cwnd.saturating_sub(acked) + mss;
+        self.window.cwnd = cwnd.saturating_sub(acked).saturating_add(mss);
     }
 
     /// Recovery is over: no burst, even if little is in flight.
@@ -407,12 +404,17 @@ impl Connection {
         }
     }
 
+    /// The round trip that an echoed timestamp tells, in ticks; one from the future tells none.
+    pub(crate) fn bsd_echoed(&self, header: &TcpHeader) -> Option<u64> {
+        let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
+        let told = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;
+        told.then(|| self.clock.within(Duration::from_millis(u64::from(millis))))
+    }
+
     /// By timestamp or, without, by the one segment that is timed; in ticks.
     fn bsd_measure(&mut self, header: &TcpHeader) -> Option<Duration> {
-        let echo = header.timestamps && header.ts_ecr != 0;
-        let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
-        let (ticks, more) = if echo && millis < 1 << 31 {
-            (self.clock.within(Duration::from_millis(u64::from(millis))), 1)
+        let (ticks, more) = if let Some(ticks) = self.bsd_echoed(header) {
+            (ticks, 1)
         } else {
             let (sent, _) = self.bsd.timed.filter(|(_, start)| header.ack > *start)?;
             (self.clock.jiffies() - sent, 0)

@@ -1,13 +1,12 @@
 //! Taking in a segment of an open connection: `tcp_do_segment`.
 
-use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
+use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 
 use super::queue;
 use crate::Event;
 use crate::buffers::Buffer;
 use crate::clock::later_by;
 use crate::connection::{Alarm, Connection};
-use crate::header::OPTIONS_ROOM;
 use crate::state::State;
 
 /// A segment, cut to what is wanted of it.
@@ -73,7 +72,7 @@ impl Connection {
             self.rcv.ts_recent = header.ts_val;
         }
         if header.payload > 0 {
-            let space = self.bsd_receive_space();
+            let space = self.possible_window();
             let fits = header.ack == self.snd.una && u64::from(header.payload) <= space;
             if fits {
                 self.bsd_take_predicted(header);
@@ -110,7 +109,7 @@ impl Connection {
 
     /// `DELAY_ACK`.
     fn bsd_may_delay(&self, len: u64) -> bool {
-        self.timers.delayed_ack == aqmlab_core::Instant::NEVER
+        self.timers.delayed_ack == Instant::NEVER
             && !self.delack.is_quick()
             && !self.bsd.told_closed
             && len <= u64::from(self.window.mss + self.wire.fixed_options())
@@ -125,14 +124,9 @@ impl Connection {
 
     /// The delayed acknowledgement is due.
     pub(crate) fn bsd_delayed_ack_due(&mut self) {
-        self.timers.delayed_ack = aqmlab_core::Instant::NEVER;
+        self.timers.delayed_ack = Instant::NEVER;
         self.delack.now = true;
         self.bsd_output();
-    }
-
-    /// Room for data that is not read yet (`sbspace`).
-    pub(crate) fn bsd_receive_space(&mut self) -> u64 {
-        self.possible_window()
     }
 
     /// `bytes` in order for the application.
@@ -153,7 +147,7 @@ impl Connection {
 
     /// Takes the long way.
     fn bsd_unpredicted(&mut self, header: &TcpHeader) {
-        let window = self.bsd_receive_space().max(self.rwin.open(self.rcv.nxt));
+        let window = self.possible_window().max(self.rwin.open(self.rcv.nxt));
         if header.flags.has(TcpFlags::RST) {
             self.bsd_reset(header, window);
             return;
@@ -328,14 +322,6 @@ impl Connection {
     pub(crate) fn bsd_answer_last(&mut self) {
         self.rwin.buffer = self.rwin.open(self.rcv.nxt);
         self.emit(self.snd.nxt, 0, TcpFlags::default(), false);
-    }
-
-    /// What a segment may carry beside the options that it has now.
-    pub(crate) fn bsd_segment_room(&self) -> u64 {
-        let fixed = self.wire.fixed_options();
-        let blocks = self.rcv.sack_count().min((OPTIONS_ROOM - fixed - 4) / 8);
-        let sack = if blocks == 0 { 0 } else { 4 + 8 * blocks };
-        u64::from(self.window.mss.saturating_sub(sack).max(1))
     }
 
     /// Whether the retransmission timer runs.

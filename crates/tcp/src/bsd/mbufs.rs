@@ -76,7 +76,7 @@ impl Mbufs {
 
     /// What of `room` the memory allows in a buffer of `capacity`.
     pub(crate) fn space(&self, room: u64, capacity: u64) -> u64 {
-        room.min((EFFICIENCY * capacity).min(MOST).saturating_sub(self.taken))
+        room.min(EFFICIENCY.saturating_mul(capacity).min(MOST).saturating_sub(self.taken))
     }
 }
 

@@ -2,8 +2,8 @@
 //! receiver that queues segment by segment.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `tcp_reass.c`,
-//! `tcp_timer.c`; what counts as a duplicate acknowledgement, and when the receive buffer grows, is
-//! that of 9.3 to 10.2.
+//! `tcp_timer.c`; when the receive buffer grows is that of 9.3 to 10.3, and what counts as a
+//! duplicate acknowledgement that of 10.2 or of 10.3 (`Profile::sack_news`).
 //!
 //! Difference: the host cache is empty.
 

@@ -189,7 +189,7 @@ impl Connection {
 
     /// Sends what `plan` says, as far as it fits a segment; returns whether to go on.
     fn bsd_transmit(&mut self, mut plan: Plan, forced: bool) -> bool {
-        let room = self.bsd_segment_room();
+        let room = u64::from(self.current_mss());
         let mut more = plan.repairs;
         if plan.len > room {
             plan.fin = false;

@@ -2,8 +2,9 @@
 //!
 //! A scenario says in lines of words what the path, the hosts and the applications do: `delay`
 //! (ns), `rate` (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0), `late` (n:ns),
-//! `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay`, `news` (FreeBSD 10.3), each for host 0 or 1;
-//! `write T BYTES`, `pour T` and `close T` for its application; and `until` (ms) for all.
+//! `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3),
+//! each for host 0 or 1; `write T BYTES`, `pour T` and `close T` for its application; and `until`
+//! (ms) for all.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,6 +12,10 @@ use std::fmt::Write;
 use aqmlab_core::{Args, Instant, TcpFlags, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
+
+/// What is set of a host's profile and socket.
+const SETTINGS: &[&str] =
+    &["sack", "rfc1323", "nots", "cubic", "sndbuf", "rcvbuf", "nodelay", "news"];
 
 /// What an application does.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +49,7 @@ fn number(word: Option<&str>) -> u64 {
 }
 
 impl Scenario {
-    /// Reads the lines of a scenario; others mean nothing.
+    /// Reads the lines of a scenario; those that begin with `#` are comments.
     pub(crate) fn parse(text: &str) -> Self {
         let mut scenario = Self::default();
         for host in &mut scenario.hosts {
@@ -73,7 +78,10 @@ impl Scenario {
                 "delay" => host.delay = number(words.next()),
                 "rate" => host.rate = number(words.next()),
                 "queue" => host.queue = number(words.next()) as usize,
-                _ => drop(host.settings.insert(key.to_owned(), number(words.next()))),
+                _ if SETTINGS.contains(&key) => {
+                    host.settings.insert(key.to_owned(), number(words.next()));
+                }
+                _ => panic!("nothing is called {key}"),
             }
         }
         scenario

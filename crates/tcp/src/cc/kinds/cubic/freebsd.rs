@@ -238,7 +238,7 @@ impl CongestionControl for Cubic {
             let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
             let limit = if goes_back { 1 } else { ABC_LIMIT };
             let growth = acked.min(limit * window.segment);
-            window.cwnd = window.cwnd.wrapping_add(growth).min(window.clamp);
+            window.cwnd = window.cwnd.saturating_add(growth).min(window.clamp);
         } else if std::mem::take(&mut self.sent_a_window) {
             if self.rtt.min == 0 {
                 window.cwnd = window.cwnd.saturating_add(window.segment).min(window.clamp);
