@@ -118,12 +118,15 @@ impl<S> Flows<S> {
         ((hash * self.table.len() as u64) >> 32) as usize
     }
 
-    /// Makes all anew while all are empty: each gets the state that `state` makes, and a salt that
-    /// was drawn is drawn again.
-    pub fn renew(&mut self, state: impl Fn() -> S) {
+    /// Makes all anew while all are empty, where the scheduler is dummynet's: each state has to
+    /// `forget`, and a salt that was drawn is drawn again.
+    pub fn renew(&mut self, forget: impl Fn(&mut S)) {
         debug_assert!(self.is_empty(), "only what is empty is taken away");
+        if self.rules != Rules::FreeBsd {
+            return;
+        }
         for flow in &mut self.table {
-            flow.state = state();
+            forget(&mut flow.state);
         }
         if self.draws {
             self.salt = None;

@@ -345,9 +345,7 @@ impl<V: Variant> Qdisc for FqCodel<V> {
     }
 
     fn renew(&mut self) {
-        if self.codel.is_freebsd() {
-            self.flows.renew(State::default);
-        }
+        self.flows.renew(|state| *state = State::default());
     }
 
     fn backlog(&self) -> Backlog {

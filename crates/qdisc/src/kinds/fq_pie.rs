@@ -136,7 +136,7 @@ struct FqPie<L> {
 }
 
 /// What the implementations do differently with a flow.
-trait Dialect: Law + Copy {
+trait Dialect: Law + Sized {
     /// Whether an arrival has room when so many packets wait in all queues.
     fn fits(waiting: usize, limit: u64) -> bool;
     /// What follows when a flow that rested has a packet again.
@@ -145,8 +145,6 @@ trait Dialect: Law + Copy {
     fn rested(&mut self);
     /// What follows when a flow lost its head for want of room.
     fn head_dropped(&mut self);
-    /// The law as it was in the beginning, where dummynet makes it anew.
-    fn anew(&self) -> Option<Self>;
 }
 
 impl Dialect for Linux {
@@ -161,10 +159,6 @@ impl Dialect for Linux {
 
     fn head_dropped(&mut self) {
         unreachable!("there is never more than the limit")
-    }
-
-    fn anew(&self) -> Option<Self> {
-        None
     }
 }
 
@@ -184,10 +178,6 @@ impl Dialect for FreeBsd {
 
     fn head_dropped(&mut self) {
         Self::head_dropped(self);
-    }
-
-    fn anew(&self) -> Option<Self> {
-        Some(Self::anew(self))
     }
 }
 
@@ -257,9 +247,7 @@ impl<L: Dialect> Qdisc for FqPie<L> {
     }
 
     fn renew(&mut self) {
-        if let Some(law) = L::anew(self.flows.state(0)) {
-            self.flows.renew(|| law);
-        }
+        self.flows.renew(L::renew);
     }
 
     fn late_at(&mut self, dues: &'static [Instant]) {

@@ -57,10 +57,14 @@ fn a_recording_that_is_not_whole_is_refused() {
     assert!(replay(&unknown).unwrap_err().to_string().contains("pfifoo"));
 }
 
+fn recording_of_pie() -> Recording {
+    let qdisc = serde_json::from_str(r#"{"kind": "pie"}"#).expect("it is a discipline");
+    Recording { qdisc, ..recording() }
+}
+
 #[test]
 fn a_timer_is_put_where_it_was() {
-    let mut one = recording();
-    one.qdisc = serde_json::from_str(r#"{"kind": "pie"}"#).unwrap();
+    let mut one = recording_of_pie();
     // The first update is due after 512 ms of the law's time, the next 20 ms later.
     one.time = vec![9_000_000_000, 1_000, 19_999_500, 1_000, 1_000, 1_000];
     one.updates = vec![1, 3];
@@ -78,8 +82,7 @@ fn a_timer_is_put_where_it_was() {
 
 #[test]
 fn a_timer_that_was_late_is_late_again() {
-    let mut one = recording();
-    one.qdisc = serde_json::from_str(r#"{"kind": "pie"}"#).unwrap();
+    let mut one = recording_of_pie();
     // The third operation took place 2 ms after the second update was due, and before it.
     one.time = vec![9_000_000_000, 1_000, 22_000_000, 3_000_000, 1_000, 1_000];
     one.updates = vec![1, 3];

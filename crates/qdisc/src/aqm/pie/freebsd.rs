@@ -144,12 +144,6 @@ impl FreeBsd {
         Self { params, vars: Vars::default(), timer: Timer::stopped(), born: false }
     }
 
-    /// The law as it was before the queue's first packet.
-    #[must_use]
-    pub fn anew(&self) -> Self {
-        Self::of(self.params)
-    }
-
     /// Wakes the law with everything forgotten but the last delay, and a full burst allowance.
     pub fn activate(&mut self, now: Instant) {
         self.reset(now);
@@ -295,7 +289,7 @@ impl Law for FreeBsd {
     }
 
     fn renew(&mut self) {
-        *self = self.anew();
+        *self = Self::of(self.params);
     }
 
     fn probability(&self) -> f64 {
