@@ -16,6 +16,11 @@ const STACKS: &[&str] = &["linux", "freebsd"];
 const RTO_RULES: &[&str] = &["linux", "rfc6298", "freebsd"];
 const DELAYED_ACK_RULES: &[&str] = &["adaptive", "fixed"];
 
+/// The most memory of a FreeBSD buffer (`sb_max`), and what is left of it when the share of mbufs,
+/// of 256 bytes beside a cluster of 2048, is taken off.
+pub(crate) const SB_MAX: u64 = 2 << 20;
+pub(crate) const SB_MAX_ADJUSTED: u64 = SB_MAX * 2_048 / (2_048 + 256);
+
 /// A timeout: no shorter than a tick of the fastest clock, and at most a day.
 const TIMEOUT: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(86_400));
 /// `tcp_retries2` and its like are of eight bits (Linux `sysctl_net_ipv4.c`).
@@ -330,10 +335,9 @@ impl Profile {
             ack_compression: 0,
             receive_rule: "freebsd",
             receive_buffer: 65_536,
-            // `sb_max` of 2 MiB less the share of mbufs: 2 MiB · 2048 / (2048 + 256).
-            receive_buffer_max: 1_864_135,
+            receive_buffer_max: SB_MAX_ADJUSTED,
             send_buffer: 32_768,
-            send_buffer_max: 1_864_135,
+            send_buffer_max: SB_MAX_ADJUSTED,
             segment_overhead: 0,
             ..Self::linux()
         }

@@ -14,9 +14,7 @@
 use crate::Connection;
 use crate::Profile;
 use crate::drs::RightSizing;
-
-/// The most that FreeBSD reserves for a buffer: `sb_max` of 2 MiB less the share of mbufs.
-const SB_MAX_ADJUSTED: u64 = 1_864_135;
+use crate::profile::{SB_MAX, SB_MAX_ADJUSTED};
 
 /// The receive buffer and the window made of it.
 #[derive(Debug)]
@@ -108,8 +106,8 @@ impl Connection {
         self.wire.rcv_shift = if !self.profile.window_scale {
             0
         } else if rwin.is_bsd {
-            // The least shift that can express 2 MiB, FreeBSD's `sb_max`.
-            (0..14).find(|shift| 65_535_u64 << shift >= largest.max(2 << 20)).unwrap_or(14)
+            // The least shift that can express `sb_max`.
+            (0..14).find(|shift| 65_535_u64 << shift >= largest.max(SB_MAX)).unwrap_or(14)
         } else {
             (space.max(largest).max(1).ilog2().saturating_sub(15)).min(14) as u8
         };

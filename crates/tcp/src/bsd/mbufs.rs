@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use crate::profile::SB_MAX;
+
 /// What an mbuf takes beside a cluster (`MSIZE`), and what it holds alone, with a packet's header or
 /// without.
 const MBUF: u64 = 256;
@@ -17,8 +19,7 @@ const PAGE: u64 = 4_096;
 const HEADERS: u64 = 76;
 /// The most that is copied into the mbuf before.
 const COPIED: u64 = CLUSTER / 4;
-/// The most memory of a buffer (`sb_max`), or else so many times what it may hold (`sb_efficiency`).
-const MOST: u64 = 2 << 20;
+/// The memory of a buffer is bounded by so many times what it may hold, too (`sb_efficiency`).
 const EFFICIENCY: u64 = 8;
 
 /// Mbufs by the end of what they hold, with their cost.
@@ -76,7 +77,7 @@ impl Mbufs {
 
     /// What of `room` the memory allows in a buffer of `capacity`.
     pub(crate) fn space(&self, room: u64, capacity: u64) -> u64 {
-        room.min(EFFICIENCY.saturating_mul(capacity).min(MOST).saturating_sub(self.taken))
+        room.min(EFFICIENCY.saturating_mul(capacity).min(SB_MAX).saturating_sub(self.taken))
     }
 }
 
