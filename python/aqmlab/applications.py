@@ -50,14 +50,19 @@ class Host(Value):
             raise BadValueError(
                 f"`{shown(value)}` is not a table", 'write { profile = "linux", … }'
             )
-        profiles = catalogue.load()["profiles"]
+        known = catalogue.load()
+        profiles = known["profiles"]
         profile = value.get("profile")
         if profile is not None and (not isinstance(profile, str) or profile not in profiles):
             raise BadValueError.unknown("host profile", profile, profiles).inside("profile")
         own = {key: part for key, part in value.items() if key in cls.model_fields}
         further = {key: part for key, part in value.items() if key not in cls.model_fields}
         further.update(own.pop("settings", None) or {})
-        kind = profiles[profile] if profile else next(iter(profiles.values()), None)
+        for name in further:
+            problem = known.refuse_setting(profile, name) if profile else None
+            if problem:
+                raise problem.inside(name)
+        kind = profiles[profile] if profile else known.any_profile()
         if kind is not None:
             own["settings"] = checked(kind, further, tuple(cls.model_fields))
         return own

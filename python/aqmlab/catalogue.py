@@ -8,7 +8,7 @@ against the declaration before a trial exists.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -134,6 +134,22 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
             what = f"unknown {FAMILIES[family]} `{shown(name)}`"
             raise BadValueError(what, _meant(family, shown(name), kinds))
         return kinds[name]
+
+    def refuse_setting(self, profile: str, name: str) -> BadValueError | None:
+        """Why a host of `profile` cannot be told `name`, if that is a setting of others only."""
+        kind, any_host = self.find("profiles", profile), self.any_profile()
+        if any_host is None or name in kind.params or name not in any_host.params:
+            return None
+        problem = f"a host of profile `{profile}` has no setting `{name}`"
+        return BadValueError(problem, "docs/tcp.md lists which host has which")
+
+    def any_profile(self) -> Kind | None:
+        """A host profile with the settings of all of them, for what any host may be told."""
+        profiles = list(self["profiles"].values())
+        if not profiles:
+            return None
+        params = {name: param for kind in profiles for name, param in kind.params.items()}
+        return replace(profiles[0], params=params)
 
 
 def _meant(family: str, name: str, kinds: Mapping[str, Kind]) -> str:

@@ -117,8 +117,8 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
                 "stop_ns": stop_ns,
                 "up": _route(ups, scenario.path.up, up_ns),
                 "down": _route(downs, scenario.path.down, down_ns),
-                "home": tcp(_end(scenario, app, "home")),
-                "wan": tcp(_end(scenario, app, "wan")),
+                "home": tcp(f"apps.{name}.home", _end(scenario, app, "home")),
+                "wan": tcp(f"apps.{name}.wan", _end(scenario, app, "wan")),
             }
         )
 
@@ -205,10 +205,18 @@ def _end(scenario: Scenario, app: App, side: str) -> Host:
     return host
 
 
-def tcp(host: Host) -> dict[str, Any]:
-    """The settings of one TCP endpoint as the simulator takes them."""
+def tcp(where: str, host: Host) -> dict[str, Any]:
+    """The settings of one TCP endpoint as the simulator takes them.
+
+    Raises `ScenarioError` about `where` if its profile has no setting that some layer gives it.
+    """
     profile = host.profile or "linux"
-    kind = catalogue.load().find("profiles", profile)
+    known = catalogue.load()
+    kind = known.find("profiles", profile)
+    for name in host.settings:
+        problem = known.refuse_setting(profile, name)
+        if problem:
+            raise problem.at(where)
     return {
         "profile": profile,
         "cc": host.cc.base_units() if host.cc else None,

@@ -206,7 +206,9 @@ def _choice(kinds: Any) -> Schema:
 
 def _host(profiles: Any) -> Schema:
     buffer = {"anyOf": [{"const": "auto"}, _REF["bytes"]]}
-    settings = _params(next(iter(profiles.values()))) if profiles else {}
+    settings: dict[str, Schema] = {}
+    for kind in profiles.values():
+        settings |= _params(kind)
     own: dict[str, Schema] = {
         "profile": {"enum": list(profiles)},
         "cc": {"$ref": "#/$defs/cc"},

@@ -50,7 +50,11 @@ RAW = {
     ],
     "tcp": [_kind("cubic", _param("beta", "number", 0.7)), _kind("newreno"), _kind("reno")],
     "profiles": [
-        {**_kind(name, _param("delayed_ack", "duration", 40 * MS)), "default_cc": cc}
-        for name, cc in (("linux", "cubic"), ("freebsd", "newreno"), ("windows", "cubic"))
+        {**_kind(name, _param("delayed_ack", "duration", 40 * MS), *own), "default_cc": cc}
+        for name, cc, own in (
+            ("linux", "cubic", [_param("rack", "flag", True)]),
+            ("freebsd", "newreno", []),
+            ("windows", "cubic", [_param("rack", "flag", False)]),
+        )
     ],
 }

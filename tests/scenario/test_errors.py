@@ -216,6 +216,16 @@ def test_a_hint_names_each_key_once(refusal):
             'hint: write, for instance, window = "1 s" and step = "250 ms"',
         ),
         (
+            HOME + "tcp.rack = false\n[hosts.home]\nprofile = 'freebsd'\n",
+            "home.toml:5: apps.up.home: a host of profile `freebsd` has no setting `rack`\n\n"
+            "hint: docs/tcp.md lists which host has which",
+        ),
+        (
+            HOME + "[hosts.home]\nprofile = 'freebsd'\nrack = false\n",
+            "home.toml:10: hosts.home.rack: a host of profile `freebsd` has no setting `rack`\n\n"
+            "hint: docs/tcp.md lists which host has which",
+        ),
+        (
             HOME + '[vary]\npath.rt = ["1 ms"]',
             "home.toml:9: path.rt: unknown key `rt`\n\nhint: did you mean `rtt`?",
         ),

@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use aqmlab_core::{Args, Side};
 use aqmlab_sim::Spec;
 use aqmlab_sim::spec::TcpSpec;
-use aqmlab_tcp::Profile;
+use aqmlab_tcp::{Profile, Stack};
 
 pub(crate) use self::controllers::forget_controllers;
 use self::controllers::{controller, cubic_module};
@@ -123,7 +123,7 @@ pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
     if tcp.mtu != MOST_MTU {
         text = format!("{text} mtu lock {}", tcp.mtu);
     }
-    let linux = Args::defaults(Profile::settings());
+    let linux = Args::defaults(Profile::settings(Stack::Linux));
     if args.count("initial_window") != linux.count("initial_window") {
         text = format!("{text} initcwnd {}", args.count("initial_window"));
     }

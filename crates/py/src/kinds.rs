@@ -14,7 +14,7 @@ pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     for profile in aqmlab_tcp::Profile::all() {
         let entry = entry(py, profile.name, profile.summary(), profile.source())?;
         let params = PyList::empty(py);
-        for declared in aqmlab_tcp::Profile::settings() {
+        for declared in aqmlab_tcp::Profile::settings(profile.stack) {
             let default = profile.get(declared.name).unwrap_or(declared.default);
             params.append(param(py, &Param { default, ..*declared })?)?;
         }

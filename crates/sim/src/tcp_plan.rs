@@ -24,7 +24,8 @@ impl TcpPlan {
             let problem = format!("there is no host called `{}`", spec.profile);
             SpecError::new(format!("{at}.profile"), problem)
         })?;
-        set_all(at, Profile::settings(), &spec.settings, |name, value| profile.set(name, value))?;
+        let settings = Profile::settings(profile.stack);
+        set_all(at, settings, &spec.settings, |name, value| profile.set(name, value))?;
         let standard = KindSpec { kind: profile.default_cc.into(), params: BTreeMap::new() };
         let wanted = spec.cc.as_ref().unwrap_or(&standard);
         let cc = choose(&format!("{at}.cc"), wanted, aqmlab_tcp::cc::kinds::find)?;

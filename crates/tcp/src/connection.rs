@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::delack::DelayedAck;
 use crate::linux::{Rack, Recovery, Usage};
 use crate::metrics::Stats;
+use crate::profile::Stack;
 use crate::rate::Rate;
 use crate::reassembly::Reassembly;
 use crate::room::Room;
@@ -270,14 +271,14 @@ impl Connection {
             app_acted: false,
             wakeup: Wakeup::default(),
             below: Below::default(),
-            is_bsd: profile.recovery == "freebsd",
+            is_bsd: profile.stack == Stack::FreeBsd,
             profile,
         };
         connection.snd.capacity = connection.fixed_send_buffer.unwrap_or(1 << 16);
         connection
     }
 
-    /// Whether the sender is FreeBSD's.
+    /// Whether this is FreeBSD's TCP.
     #[inline]
     pub(crate) const fn is_bsd(&self) -> bool {
         self.is_bsd

@@ -275,9 +275,6 @@ impl Connection {
             self.bsd_output();
             return;
         }
-        if self.rwin.is_bsd && self.is_window_update_due() {
-            self.send_ack();
-        }
         if !self.delack.adaptive {
             return;
         }

@@ -1,16 +1,12 @@
 //! Dynamic right-sizing: the receive buffer follows what arrives in a round trip.
 //!
-//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`;
-//! `tcp_rcv_rtt_update` as of 6.1.142, which takes a lower sample at once);
-//! FreeBSD 10.0 to 10.3 `tcp_input.c` (automatic sizing of the receive socket buffer, in steps,
-//! each of a round trip by the echoed timestamp; 10.4 compares the time that has passed with the
-//! receiver's `t_srtt` instead, which stays at the handshake's on a path that fills up).
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`;
+//! `tcp_rcv_rtt_update` as of 6.1.142, which takes a lower sample at once).
 
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use crate::Connection;
 use crate::burst::MAX_TCP_HEADER;
-use crate::clock::later_by;
 
 /// What a buffer costs beyond its payload where right-sizing reckons with it: `SKB_TRUESIZE` of
 /// its headers.
@@ -29,9 +25,6 @@ pub(crate) struct RightSizing {
     /// Where and when the round trip being counted began.
     from: u64,
     since: Instant,
-    /// FreeBSD: the timestamp sent when counting began, and the count.
-    step_from: Option<u32>,
-    step_bytes: u64,
 }
 
 impl RightSizing {
@@ -107,7 +100,7 @@ impl Connection {
             return;
         }
         sizing.space = copied;
-        if self.profile.receive_tuning && self.rwin.fixed.is_none() && !self.rwin.is_bsd {
+        if self.profile.receive_tuning && self.rwin.fixed.is_none() {
             self.enlarge_receive_buffer(copied, before);
         }
     }
@@ -129,41 +122,6 @@ impl Connection {
         if buffer > self.rwin.buffer {
             self.rwin.buffer = buffer;
             self.rwin.clamp = self.rwin.window_in(buffer);
-        }
-    }
-
-    /// FreeBSD (`tcp_autorcvbuf`): a step when seven eighths of the buffer arrived before the
-    /// echo of a later timestamp than that of the segment with which counting began, which is a
-    /// round trip of the loaded path. `tcp_input.c` distrusts echoes a second or more later.
-    #[inline]
-    pub(crate) fn step_receive_buffer(&mut self, header: &TcpHeader) {
-        let (true, None) = (self.profile.receive_tuning, self.rwin.fixed) else { return };
-        if header.ts_ecr == 0 {
-            return;
-        }
-        let sizing = &mut self.rwin.sizing;
-        let age_ms = later_by(header.ts_ecr, sizing.step_from.unwrap_or(0));
-        if !(1..1_000).contains(&age_ms) {
-            sizing.step_bytes += u64::from(header.payload);
-            return;
-        }
-        let (bytes, buffer) = (sizing.step_bytes, self.rwin.buffer);
-        sizing.step_from = None;
-        sizing.step_bytes = 0;
-        if bytes > buffer / 8 * 7 && buffer < self.profile.receive_buffer_max {
-            let larger = buffer + self.profile.receive_buffer_step;
-            // More than that `sbreserve` refuses.
-            if larger <= self.profile.receive_buffer_max {
-                self.rwin.buffer = larger;
-            }
-        }
-    }
-
-    /// FreeBSD: counting starts with the next segment sent.
-    #[inline]
-    pub(crate) fn start_receive_steps(&mut self) {
-        if self.rwin.is_bsd && self.rwin.sizing.step_from.is_none() {
-            self.rwin.sizing.step_from = Some(self.clock.timestamp());
         }
     }
 }

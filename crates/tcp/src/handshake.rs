@@ -21,7 +21,9 @@ impl Connection {
         self.snd.nxt = 1;
         self.snd.max = 1;
         self.first_syn = Some(self.now());
-        self.start_receive_steps();
+        if self.is_bsd() {
+            self.bsd_start_steps();
+        }
         self.emit_syn(false, false);
         self.arm(Alarm::Retransmit, self.rtt.rto, self.profile.rto_max);
     }
@@ -190,7 +192,11 @@ impl Connection {
         self.rec.total_retrans = 0;
         self.rec.retrans_stamp = None;
         self.rec.undo_marker = 0;
-        self.init_buffer_space();
+        if self.is_bsd() {
+            self.bsd_init_window();
+        } else {
+            self.init_buffer_space();
+        }
         self.init_rcv_mss();
         self.init_send_buffer();
         let now = self.clock.now;

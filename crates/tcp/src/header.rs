@@ -31,7 +31,9 @@ impl Connection {
     #[inline]
     pub(crate) fn emit(&mut self, seq: u64, payload: u32, flags: TcpFlags, retransmission: bool) {
         let ack = self.rcv.nxt;
-        self.start_receive_steps();
+        if self.is_bsd() {
+            self.bsd_start_steps();
+        }
         let mut header = TcpHeader {
             seq,
             ack,

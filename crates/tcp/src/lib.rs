@@ -46,4 +46,4 @@ mod linux;
 
 pub use connection::{Config, Connection, Event, Segment};
 pub use metrics::{Metrics, Stats};
-pub use profile::Profile;
+pub use profile::{Profile, Stack};

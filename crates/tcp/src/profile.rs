@@ -5,15 +5,24 @@
 //! for Windows, whose source is not public, the values that `Get-NetTCPSetting` of Windows
 //! Server 2012 documents for the template *Internet*.
 
+use std::sync::LazyLock;
+
 use aqmlab_core::{BadArgument, Bounds, Bytes, Duration, Param, Value};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// The two senders and the two receivers that are modelled.
-const STACKS: &[&str] = &["linux", "freebsd"];
-const RTO_RULES: &[&str] = &["linux", "rfc6298", "freebsd"];
+/// Whose TCP a host runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// Linux's; Windows', which nobody can read, is taken to be it with other numbers.
+    Linux,
+    /// FreeBSD 10's.
+    FreeBsd,
+}
+
+const RTO_RULES: &[&str] = &["linux", "rfc6298"];
 const DELAYED_ACK_RULES: &[&str] = &["adaptive", "fixed"];
 
 /// The most memory of a FreeBSD buffer (`sb_max`), and what is left of it when the share of mbufs,
@@ -96,8 +105,18 @@ macro_rules! bounds {
     };
 }
 
+/// Whose TCP reads a setting: one that is named, or every one.
+macro_rules! reader {
+    () => {
+        None
+    };
+    ($stack:ident) => {
+        Some(Stack::$stack)
+    };
+}
+
 macro_rules! profile {
-    ($($(#[doc = $doc:literal])+ $name:ident
+    ($($(#[doc = $doc:literal])+ $(@$stack:ident)? $name:ident
        ($kind:ident $($list:ident)?) = $linux:expr $(, $bounds:expr)?;)+) => {
         /// The constants and habits of a host.
         #[derive(Clone, Debug, PartialEq)]
@@ -106,24 +125,20 @@ macro_rules! profile {
             pub name: &'static str,
             /// The congestion control that such a host uses unless told otherwise.
             pub default_cc: &'static str,
+            /// Whose TCP it runs.
+            pub stack: Stack,
             $($(#[doc = $doc])+ pub $name: field!($kind $($list)?),)+
         }
 
         impl Profile {
             /// Linux 6.1 as Debian configures it.
             pub const fn linux() -> Self {
-                Self { name: "linux", default_cc: "cubic", $($name: $linux,)+ }
-            }
-
-            /// The settings that [`Profile::set`] takes; the defaults shown are Linux's.
-            pub fn settings() -> &'static [Param] {
-                const SETTINGS: &[Param] = &[$(Param {
-                    name: stringify!($name),
-                    default: to_value!($linux, $kind $($list)?),
-                    bounds: bounds!($kind: $($bounds)?),
-                    doc: concat!($($doc),+).trim_ascii(),
-                },)+];
-                SETTINGS
+                Self {
+                    name: "linux",
+                    default_cc: "cubic",
+                    stack: Stack::Linux,
+                    $($name: $linux,)+
+                }
             }
 
             /// The value of the setting called `name`.
@@ -154,35 +169,41 @@ macro_rules! profile {
                 Err(BadArgument::Type(name.to_owned(), type_name))
             }
         }
+
+        /// Every setting, and whose TCP alone reads it, if not every one does.
+        const SETTINGS: &[(Option<Stack>, Param)] = &[$((reader!($($stack)?), Param {
+            name: stringify!($name),
+            default: to_value!($linux, $kind $($list)?),
+            bounds: bounds!($kind: $($bounds)?),
+            doc: concat!($($doc),+).trim_ascii(),
+        }),)+];
     };
 }
 
 profile! {
-    /// Whose sender repairs losses: Linux's or FreeBSD 10's.
-    recovery (word STACKS) = "linux";
     /// Whether losses are detected by time (RFC 8985) rather than by counting.
-    rack (flag) = true;
+    @Linux rack (flag) = true;
     /// Whether a tail loss probe is sent (RFC 8985).
-    tlp (flag) = true;
+    @Linux tlp (flag) = true;
     /// Whether a timeout is checked for being spurious (RFC 5682).
-    frto (flag) = true;
+    @Linux frto (flag) = true;
     /// Whether reductions are spread by PRR (RFC 6937) rather than made at once.
-    prr (flag) = true;
+    @Linux prr (flag) = true;
     /// Whether Linux undoes a reduction that timestamps or DSACKs prove spurious.
-    undo (flag) = true;
-    /// Whether FreeBSD's first two duplicate acknowledgements send new data (RFC 3042).
-    limited_transmit (flag) = true;
-    /// Whether FreeBSD takes for a duplicate, with SACK, only what reports something new, whatever
-    /// its window is; before 10.3 it took what carries no data and changes no window.
-    sack_news (flag) = false;
+    @Linux undo (flag) = true;
+    /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
+    @FreeBsd limited_transmit (flag) = true;
+    /// Whether a duplicate, with SACK, is only what reports something new, whatever its window is;
+    /// before 10.3 it was what carries no data and changes no window.
+    @FreeBsd sack_news (flag) = false;
     /// Duplicates, or segments, that a segment may be overtaken by before it counts as lost.
-    reordering (count) = 3, Bounds::Whole(1, 65_535);
+    @Linux reordering (count) = 3, Bounds::Whole(1, 65_535);
     /// The most that `reordering` adapts to.
-    reordering_max (count) = 300, Bounds::Whole(1, 65_535);
+    @Linux reordering_max (count) = 300, Bounds::Whole(1, 65_535);
     /// Whether SACK is offered.
     sack (flag) = true;
     /// Whether duplicates are reported by SACK (RFC 2883).
-    dsack (flag) = true;
+    @Linux dsack (flag) = true;
     /// Whether timestamps are offered (RFC 7323).
     timestamps (flag) = true;
     /// Whether window scaling is offered (RFC 7323).
@@ -196,23 +217,23 @@ profile! {
     /// Segments of the window after an idle period.
     restart_window (count) = 10, Bounds::Whole(1, 65_535);
     /// Bytes that the restart window may not exceed beyond two segments; zero for no limit.
-    restart_window_bytes (bytes) = 0;
+    @FreeBsd restart_window_bytes (bytes) = 0;
     /// Whether an idle period longer than the retransmission timeout shrinks the window.
     slow_start_after_idle (flag) = true;
     /// Whether the congestion window is counted in bytes.
     count_bytes (flag) = false;
     /// How the retransmission timeout is computed.
-    rto_rule (word RTO_RULES) = "linux";
+    @Linux rto_rule (word RTO_RULES) = "linux";
     /// The timeout before anything is measured.
     rto_initial (duration) = ms(1_000), TIMEOUT;
     /// The timeout after a handshake in which nothing could be measured.
-    rto_fallback (duration) = ms(3_000), TIMEOUT;
+    @Linux rto_fallback (duration) = ms(3_000), TIMEOUT;
     /// Its minimum; Linux applies it to the variance.
     rto_min (duration) = ms(200), TIMEOUT;
     /// Its maximum.
     rto_max (duration) = ms(120_000), TIMEOUT;
     /// What FreeBSD adds to every timeout.
-    rto_slop (duration) = ms(0);
+    @FreeBsd rto_slop (duration) = ms(0);
     /// Retransmissions of a SYN before giving up.
     syn_retries (count) = 6, RETRIES;
     /// Retransmissions of a SYN-ACK before giving up.
@@ -224,26 +245,24 @@ profile! {
     /// Whether timers far in the future are coarser, as in Linux's timer wheel.
     timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
-    delayed_ack_rule (word DELAYED_ACK_RULES) = "adaptive";
+    @Linux delayed_ack_rule (word DELAYED_ACK_RULES) = "adaptive";
     /// How long an acknowledgement is delayed, at least if it adapts.
     delayed_ack (duration) = ms(40);
     /// How long an acknowledgement is delayed at most.
-    delayed_ack_max (duration) = ms(200);
+    @Linux delayed_ack_max (duration) = ms(200);
     /// Acknowledgements sent at once at the start and after disturbances, at most.
-    quick_acks (count) = 16;
+    @Linux quick_acks (count) = 16;
     /// Whether a full-sized segment that asks for a push is acknowledged as soon as it is read.
-    push_acks (flag) = true;
+    @Linux push_acks (flag) = true;
     /// Duplicate acknowledgements that may be compressed into one; zero for none.
-    ack_compression (count) = 44;
+    @Linux ack_compression (count) = 44;
     /// The longest that a compressed acknowledgement waits.
-    ack_compression_delay (duration) = ms(1);
+    @Linux ack_compression_delay (duration) = ms(1);
     /// By how much that wait may be overstepped.
-    ack_compression_slack (duration) = Duration::from_micros(100);
+    @Linux ack_compression_slack (duration) = Duration::from_micros(100);
     /// How long an application that waits for data, for room or for the connection takes to be
     /// woken; zero for one that acts at once.
     wakeup (duration) = Duration::from_micros(25);
-    /// Whose receive buffer: Linux's (sized by dynamic right-sizing) or FreeBSD's (in steps).
-    receive_rule (word STACKS) = "linux";
     /// Whether the receive buffer grows.
     receive_tuning (flag) = true;
     /// The receive buffer at the start; half of it is window on Linux (`tcp_rmem[1]`).
@@ -251,9 +270,9 @@ profile! {
     /// The most that it grows to (`tcp_rmem[2]`).
     receive_buffer_max (bytes) = 6_291_456, BUFFER;
     /// By how much FreeBSD's grows at a time.
-    receive_buffer_step (bytes) = 16_384;
+    @FreeBsd receive_buffer_step (bytes) = 16_384;
     /// The share of the buffer that is window: all but one in two to this power.
-    adv_win_scale (count) = 1, Bounds::Whole(1, 31);
+    @Linux adv_win_scale (count) = 1, Bounds::Whole(1, 31);
     /// Whether the send buffer grows.
     send_tuning (flag) = true;
     /// The send buffer at the start (`tcp_wmem[1]`).
@@ -261,9 +280,9 @@ profile! {
     /// The most that it grows to (`tcp_wmem[2]`).
     send_buffer_max (bytes) = 4_194_304, BUFFER;
     /// By how much FreeBSD's grows at a time.
-    send_buffer_step (bytes) = 8_192;
+    @FreeBsd send_buffer_step (bytes) = 8_192;
     /// Memory that a buffered segment costs beyond its payload.
-    segment_overhead (bytes) = 1_280;
+    @Linux segment_overhead (bytes) = 1_280;
     /// How long a least round-trip time is believed.
     min_rtt_window (duration) = ms(300_000);
     /// How long acknowledgements of unacceptable segments are at least apart.
@@ -271,7 +290,7 @@ profile! {
     /// How long a closed connection answers stray segments.
     time_wait (duration) = ms(60_000);
     /// Whether new data is handed down in bursts of several segments, as for offloads.
-    bursts (flag) = true;
+    @Linux bursts (flag) = true;
     /// The most that may wait in the host's own queue (`tcp_limit_output_bytes`); zero for a
     /// host that puts no bound on it.
     small_queue (bytes) = 1_048_576;
@@ -281,6 +300,17 @@ profile! {
 }
 
 impl Profile {
+    /// The settings that a host of `stack` reads; the defaults shown are Linux's.
+    pub fn settings(stack: Stack) -> &'static [Param] {
+        static READ: LazyLock<[Vec<Param>; 2]> = LazyLock::new(|| {
+            [Stack::Linux, Stack::FreeBsd].map(|stack| {
+                let read = SETTINGS.iter().filter(|(only, _)| only.is_none_or(|one| one == stack));
+                read.map(|(_, param)| *param).collect()
+            })
+        });
+        &READ[stack as usize]
+    }
+
     /// Linux 3.17: no RACK, larger initial buffer share, as the papers of 2014 to 2016 used.
     ///
     /// Linux hands down bursts since 4.17 even where the interface's offloads are off, as they
@@ -306,20 +336,12 @@ impl Profile {
             name: "freebsd",
             wakeup: Duration::ZERO,
             small_queue: 0,
-            push_acks: false,
-            bursts: false,
             default_cc: "newreno",
-            recovery: "freebsd",
-            rack: false,
-            tlp: false,
-            frto: false,
-            prr: false,
-            dsack: false,
+            stack: Stack::FreeBsd,
             initial_window_bytes: 14_600,
             restart_window: 4,
             restart_window_bytes: 4_380,
             count_bytes: true,
-            rto_rule: "freebsd",
             rto_initial: ms(3_000),
             rto_min: ms(30),
             rto_max: ms(64_000),
@@ -329,16 +351,11 @@ impl Profile {
             retries: 12,
             tick: ms(1),
             timer_wheel: false,
-            delayed_ack_rule: "fixed",
             delayed_ack: ms(100),
-            quick_acks: 0,
-            ack_compression: 0,
-            receive_rule: "freebsd",
             receive_buffer: 65_536,
             receive_buffer_max: SB_MAX_ADJUSTED,
             send_buffer: 32_768,
             send_buffer_max: SB_MAX_ADJUSTED,
-            segment_overhead: 0,
             ..Self::linux()
         }
     }

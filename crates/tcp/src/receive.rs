@@ -58,9 +58,6 @@ impl Connection {
     #[inline]
     fn take_in_order(&mut self, header: &TcpHeader, ecn: Ecn) {
         let before = self.rcv.nxt;
-        if self.rwin.is_bsd && self.rcv.waiting().is_empty() {
-            self.step_receive_buffer(header);
-        }
         let data_end = header.seq + u64::from(header.payload);
         let had_hole = !self.rcv.waiting().is_empty();
         if header.flags.has(TcpFlags::FIN) {

@@ -9,6 +9,7 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::Profile;
 use crate::clock::Clock;
+use crate::profile::Stack;
 
 /// Bounds of FreeBSD's persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
 const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
@@ -46,10 +47,10 @@ pub(crate) struct Rtt {
 
 impl Rtt {
     pub(crate) fn new(profile: &Profile) -> Self {
-        let rule = match profile.rto_rule {
-            "linux" => Rule::Linux,
-            "freebsd" => Rule::FreeBsd,
-            _ => Rule::Rfc6298,
+        let rule = match (profile.stack, profile.rto_rule) {
+            (Stack::FreeBsd, _) => Rule::FreeBsd,
+            (Stack::Linux, "linux") => Rule::Linux,
+            (Stack::Linux, _) => Rule::Rfc6298,
         };
         Self {
             rule,
@@ -173,11 +174,6 @@ impl Rtt {
     /// Doubles the timeout (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.maximum);
-    }
-
-    /// Whether the estimates are FreeBSD's.
-    pub(crate) fn is_bsd(&self) -> bool {
-        self.rule == Rule::FreeBsd
     }
 
     /// FreeBSD (`tcp_xmit_timer`): takes a sample in ticks, one too many as a rule.

@@ -2,19 +2,19 @@
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_select_initial_window`,
 //! `tcp_select_window`, `__tcp_select_window`) and `tcp_input.c` (`tcp_grow_window`,
-//! `tcp_init_buffer_space`); FreeBSD 10.4 `tcp_output.c`.
+//! `tcp_init_buffer_space`); FreeBSD's is in `bsd/window.rs`.
 //!
 //! The application reads as soon as it is awake, so only what waits out of order takes room in
-//! the buffer, and what has come since it slept; on FreeBSD, whose queue of what is out of order
-//! is no part of the buffer, only the latter.
+//! the buffer, and what has come since it slept.
 //! Differences: the kernel's page accounting is replaced by
 //! [`crate::Profile::segment_overhead`] bytes a buffer, which up to seventeen segments share; and a
 //! full buffer never makes the receiver throw away what it had acknowledged selectively.
 
 use crate::Connection;
 use crate::Profile;
+use crate::bsd;
 use crate::drs::RightSizing;
-use crate::profile::{SB_MAX, SB_MAX_ADJUSTED};
+use crate::profile::Stack;
 
 /// The receive buffer and the window made of it.
 #[derive(Debug)]
@@ -31,7 +31,6 @@ pub(crate) struct ReceiveWindow {
     pub(crate) ssthresh: u64,
     /// The window that the user fixed.
     pub(crate) fixed: Option<u64>,
-    pub(crate) is_bsd: bool,
     /// Zero if all of the buffer is window, as it is on FreeBSD.
     adv_win_scale: u32,
     pub(crate) sizing: RightSizing,
@@ -39,7 +38,6 @@ pub(crate) struct ReceiveWindow {
 
 impl ReceiveWindow {
     pub(crate) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
-        let is_bsd = profile.receive_rule == "freebsd";
         let mut window = Self {
             advertised: 0,
             advertised_at: 0,
@@ -47,8 +45,10 @@ impl ReceiveWindow {
             clamp: u64::MAX,
             ssthresh: 0,
             fixed,
-            is_bsd,
-            adv_win_scale: if is_bsd { 0 } else { profile.adv_win_scale.min(31) as u32 },
+            adv_win_scale: match profile.stack {
+                Stack::Linux => profile.adv_win_scale.min(31) as u32,
+                Stack::FreeBsd => 0,
+            },
             sizing: RightSizing::default(),
         };
         if let Some(fixed) = fixed {
@@ -93,21 +93,21 @@ impl Connection {
     /// The window and its scale for a SYN.
     pub(crate) fn init_receive_window(&mut self, mss: u32) {
         let mss = u64::from(mss.max(1));
+        let is_bsd = self.is_bsd();
         let rwin = &mut self.rwin;
         let mut space = rwin.window_in(rwin.buffer);
         if rwin.fixed.is_some() {
             rwin.clamp = space;
         }
-        if !rwin.is_bsd && space > mss {
+        if !is_bsd && space > mss {
             space -= space % mss;
         }
         rwin.advertised = space.min(65_535);
         let largest = if rwin.fixed.is_some() { space } else { self.profile.receive_buffer_max };
         self.wire.rcv_shift = if !self.profile.window_scale {
             0
-        } else if rwin.is_bsd {
-            // The least shift that can express `sb_max`.
-            (0..14).find(|shift| 65_535_u64 << shift >= largest.max(SB_MAX)).unwrap_or(14)
+        } else if is_bsd {
+            bsd::scale_of(largest)
         } else {
             (space.max(largest).max(1).ilog2().saturating_sub(15)).min(14) as u8
         };
@@ -126,12 +126,6 @@ impl Connection {
     pub(crate) fn init_buffer_space(&mut self) {
         let advmss = u64::from(self.wire.advmss);
         let rwin = &mut self.rwin;
-        if rwin.is_bsd {
-            // Its window is its buffer, which may grow up to what the scale can say.
-            rwin.clamp = 65_535 << self.wire.rcv_shift;
-            self.rwin.buffer = self.round_to_segments(self.rwin.buffer);
-            return;
-        }
         let most = rwin.window_in(rwin.buffer);
         rwin.clamp = rwin.clamp.min(most);
         // One segment is kept in reserve.
@@ -166,7 +160,7 @@ impl Connection {
     #[inline]
     pub(crate) fn possible_window(&mut self) -> u64 {
         let (rwin, shift) = (&self.rwin, self.wire.rcv_shift);
-        if self.rcv.waiting().is_empty() && shift > 0 && !rwin.is_bsd {
+        if self.rcv.waiting().is_empty() && shift > 0 {
             let free = rwin.window_in(rwin.buffer.saturating_sub(self.unread_memory()));
             // Hardly anything waits, so only the offer limits.
             if free >= rwin.clamp.min(rwin.window_in(rwin.buffer)) / 2 {
@@ -179,9 +173,6 @@ impl Connection {
     fn possible_window_beside_what_waits(&mut self) -> u64 {
         let held = self.held_memory();
         let rwin = &self.rwin;
-        if rwin.is_bsd {
-            return rwin.buffer.saturating_sub(self.unread_memory()).min(rwin.clamp);
-        }
         let allowed = rwin.window_in(rwin.buffer);
         let mut free = rwin.window_in(rwin.buffer.saturating_sub(held));
         let full = rwin.clamp.min(allowed);
@@ -208,29 +199,12 @@ impl Connection {
         window
     }
 
-    /// FreeBSD (`tcp_output`): the application has read, and no acknowledgement waits that could
-    /// say so. An update is due for a fourth of the buffer, or two segments of a small one.
-    pub(crate) fn is_window_update_due(&self) -> bool {
-        let rwin = &self.rwin;
-        let mss = u64::from(self.window.mss);
-        if !rwin.is_bsd || self.delack.scheduled {
-            return false;
-        }
-        let space = rwin.buffer.saturating_sub(self.unread_memory());
-        let (open, shift) = (rwin.open(self.rcv.nxt), self.wire.rcv_shift);
-        let could = space.min(65_535 << shift);
-        let more = could.saturating_sub(open);
-        open >> shift != could >> shift
-            && more >= 2 * mss
-            && (more >= rwin.buffer / 4 || space <= rwin.buffer / 8 || rwin.buffer <= 8 * mss)
-    }
-
     /// The window to offer in a segment that is about to be sent: never one that takes back
     /// what was offered before.
     #[inline]
     pub(crate) fn select_window(&mut self) -> u32 {
-        if self.rwin.is_bsd {
-            return self.select_bsd_window();
+        if self.is_bsd() {
+            return self.bsd_select_window();
         }
         let open = self.rwin.open(self.rcv.nxt);
         let mut window = self.possible_window();
@@ -243,33 +217,11 @@ impl Connection {
         ((window.min(65_535 << shift) >> shift) << shift) as u32
     }
 
-    /// FreeBSD (`tcp_output`): what is meant need not be what a scaled number can say.
-    fn select_bsd_window(&mut self) -> u32 {
-        let (shift, mss) = (self.wire.rcv_shift, u64::from(self.window.mss));
-        let mut window = self.possible_window();
-        if window < self.rwin.buffer / 4 && window < mss {
-            window = 0;
-        }
-        window = window.max(self.rwin.open(self.rcv.nxt)).min(65_535 << shift);
-        self.rwin.advertised = window;
-        self.rwin.advertised_at = self.rcv.nxt;
-        self.bsd.told_closed = window >> shift == 0;
-        ((window >> shift) << shift) as u32
-    }
-
-    /// FreeBSD (`tcp_mss`): a buffer is of whole segments.
-    pub(crate) fn round_to_segments(&self, buffer: u64) -> u64 {
-        let mss = u64::from(self.window.mss.max(1));
-        let rounded = buffer.next_multiple_of(mss);
-        // More than that `sbreserve` refuses.
-        if buffer < mss || rounded > SB_MAX_ADJUSTED { buffer } else { rounded }
-    }
-
     /// Linux `tcp_grow_window`: every segment of some size lets the offer grow by two, as long
     /// as its memory is in proportion to its payload. Of what is held, `uncharged` does not count yet.
     #[inline]
     pub(crate) fn grow_receive_window(&mut self, payload: u32, uncharged: u64) {
-        if self.rwin.is_bsd || self.rwin.ssthresh >= self.rwin.clamp {
+        if self.rwin.ssthresh >= self.rwin.clamp {
             return;
         }
         let held = self.held_memory().saturating_sub(uncharged);

@@ -142,7 +142,7 @@ impl Connection {
     pub(crate) fn init_send_buffer(&mut self) {
         if self.is_bsd() {
             let buffer = self.fixed_send_buffer.unwrap_or(self.profile.send_buffer);
-            self.snd.capacity = self.round_to_segments(buffer);
+            self.snd.capacity = self.bsd_round_to_segments(buffer);
             self.bsd.send_tuning = self.fixed_send_buffer.is_none() && self.profile.send_tuning;
         } else {
             self.init_room();

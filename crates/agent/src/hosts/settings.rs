@@ -3,7 +3,7 @@
 use aqmlab_core::{Args, Value};
 use aqmlab_sim::arguments::arguments;
 use aqmlab_sim::spec::TcpSpec;
-use aqmlab_tcp::Profile;
+use aqmlab_tcp::{Profile, Stack};
 
 /// How the kernel is told of a setting of a profile.
 enum How {
@@ -52,14 +52,14 @@ const SETTINGS: &[(&str, How)] = &[
 
 /// The settings of an endpoint, Linux's where it says nothing.
 pub(super) fn settings(at: &str, tcp: &TcpSpec) -> Result<Args, String> {
-    arguments(&format!("{at}.settings"), Profile::settings(), &tcp.settings)
+    arguments(&format!("{at}.settings"), Profile::settings(Stack::Linux), &tcp.settings)
         .map_err(|error| error.to_string())
 }
 
 /// Says why the kernel's TCP cannot have the settings of an endpoint, if it cannot.
 pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     let args = settings(at, tcp)?;
-    for param in Profile::settings() {
+    for param in Profile::settings(Stack::Linux) {
         let (name, at) = (param.name, format!("{at}.settings.{}", param.name));
         let value = args.value(name);
         let known = SETTINGS.iter().find(|(ours, _)| *ours == name);
@@ -133,7 +133,10 @@ mod tests {
     #[test]
     fn every_way_of_telling_is_of_a_setting_that_exists() {
         for (name, _) in SETTINGS {
-            assert!(Profile::settings().iter().any(|param| param.name == *name), "{name}");
+            assert!(
+                Profile::settings(Stack::Linux).iter().any(|param| param.name == *name),
+                "{name}"
+            );
         }
     }
 }

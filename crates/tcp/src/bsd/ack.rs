@@ -428,11 +428,7 @@ impl Connection {
     pub(crate) fn bsd_sample(&mut self, ticks: u64, more: u64) {
         let span = self.clock.span(ticks);
         self.rtt.sample_min(span.max(self.clock.tick()), self.clock.now);
-        if self.rtt.is_bsd() {
-            self.rtt.sample_ticks(ticks + more, &self.clock);
-        } else {
-            self.rtt.sample(span, self.snd.una, self.snd.max, &self.clock);
-        }
+        self.rtt.sample_ticks(ticks + more, &self.clock);
         self.bsd.shift = 0;
     }
 }

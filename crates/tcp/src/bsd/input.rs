@@ -72,7 +72,7 @@ impl Connection {
             self.rcv.ts_recent = header.ts_val;
         }
         if header.payload > 0 {
-            let space = self.possible_window();
+            let space = self.bsd_possible_window();
             let fits = header.ack == self.snd.una && u64::from(header.payload) <= space;
             if fits {
                 self.bsd_take_predicted(header);
@@ -97,8 +97,8 @@ impl Connection {
     fn bsd_take_predicted(&mut self, header: &TcpHeader) {
         self.rcv.set_blocks(&[]);
         self.snd.wl1 = header.seq;
-        self.step_receive_buffer(header);
-        self.bsd_append(u64::from(header.payload), header);
+        self.bsd_step_receive_buffer(header);
+        self.bsd_append(u64::from(header.payload));
         if self.bsd_may_delay(u64::from(header.payload)) {
             self.delack.scheduled = true;
         } else {
@@ -130,12 +130,11 @@ impl Connection {
     }
 
     /// `bytes` in order for the application.
-    fn bsd_append(&mut self, bytes: u64, header: &TcpHeader) {
+    fn bsd_append(&mut self, bytes: u64) {
         let start = self.rcv.nxt;
         self.rcv.nxt += bytes;
         if bytes > 0 {
             self.wakeup.unread.add(Buffer::of(start, start + bytes), bytes);
-            self.grow_receive_window(header.payload, 0);
         }
     }
 
@@ -147,7 +146,7 @@ impl Connection {
 
     /// Takes the long way.
     fn bsd_unpredicted(&mut self, header: &TcpHeader) {
-        let window = self.possible_window().max(self.rwin.open(self.rcv.nxt));
+        let window = self.bsd_possible_window().max(self.rwin.open(self.rcv.nxt));
         if header.flags.has(TcpFlags::RST) {
             self.bsd_reset(header, window);
             return;
@@ -182,7 +181,7 @@ impl Connection {
         }
         let Some(mut due) = self.bsd_ack(header, part.len) else { return };
         due |= self.bsd_update_window(header, part);
-        self.bsd_take_data(header, part);
+        self.bsd_take_data(part);
         if self.state == State::TimeWait || self.state == State::Closed {
             return;
         }
@@ -265,7 +264,7 @@ impl Connection {
         newer
     }
 
-    fn bsd_take_data(&mut self, header: &TcpHeader, part: Part) {
+    fn bsd_take_data(&mut self, part: Part) {
         if !self.state.may_receive() || (part.len == 0 && !part.fin) {
             return;
         }
@@ -277,13 +276,13 @@ impl Connection {
             } else {
                 self.delack.now = true;
             }
-            self.bsd_append(part.len, header);
+            self.bsd_append(part.len);
         } else {
             let most = self.rwin.buffer / u64::from(self.window.mss) + 1;
             let segment = (part.seq, part.seq + part.len, part.fin);
             let got = self.bsd.queue.insert(self.rcv.nxt, segment, most);
             (fin, kept) = (got.fin, got.kept);
-            self.bsd_append(got.nxt - self.rcv.nxt, header);
+            self.bsd_append(got.nxt - self.rcv.nxt);
             self.delack.now = true;
         }
         if kept > 0 && self.wire.sack {

@@ -14,8 +14,10 @@ mod mbufs;
 mod output;
 mod queue;
 mod timer;
+mod window;
 
 pub(crate) use queue::BLOCKS;
+pub(crate) use window::scale_of;
 
 /// The state of loss recovery.
 #[derive(Debug, Default)]
@@ -55,6 +57,8 @@ pub(crate) struct Bsd {
     pub(crate) mbufs: mbufs::Mbufs,
     /// What waits out of order.
     pub(crate) queue: queue::Queue,
+    /// What the receive buffer grows by.
+    steps: window::Steps,
 }
 
 /// What a spurious timeout would be undone to.

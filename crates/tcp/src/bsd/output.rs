@@ -184,7 +184,7 @@ impl Connection {
             return true;
         }
         let fin = plan.fin && (!snd.fin_sent || snd.nxt == snd.una);
-        self.is_window_update_due() || self.delack.now || fin
+        self.bsd_is_window_update_due() || self.delack.now || fin
     }
 
     /// Sends what `plan` says, as far as it fits a segment; returns whether to go on.

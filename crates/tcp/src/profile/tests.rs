@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn every_setting_can_be_read_and_written_by_name() {
     let mut profile = Profile::linux();
-    for setting in Profile::settings() {
+    for setting in [Stack::Linux, Stack::FreeBsd].into_iter().flat_map(Profile::settings) {
         assert_eq!(profile.get(setting.name), Some(setting.default), "{}", setting.name);
         profile.set(setting.name, setting.default).unwrap();
         assert!(!setting.doc.starts_with(' '), "{}", setting.name);
@@ -14,7 +14,7 @@ fn every_setting_can_be_read_and_written_by_name() {
 #[test]
 fn every_profile_is_within_the_bounds_of_its_settings() {
     for profile in Profile::all() {
-        for setting in Profile::settings() {
+        for setting in Profile::settings(profile.stack) {
             let value = profile.get(setting.name).unwrap();
             assert!(setting.bounds.admit(value), "{}.{}", profile.name, setting.name);
         }
@@ -28,9 +28,9 @@ fn bad_settings_are_refused() {
     assert_eq!(unknown, Err(BadArgument::Unknown("rack_".into())));
     let mistyped = profile.set("rto_min", Value::Count(3));
     assert_eq!(mistyped, Err(BadArgument::Type("rto_min".into(), "duration")));
-    assert!(profile.set("recovery", Value::Word("vms", &[])).is_err());
-    assert_eq!(profile.set("recovery", Value::Word("freebsd", &[])), Ok(()));
-    assert_eq!(profile.recovery, "freebsd");
+    assert!(profile.set("rto_rule", Value::Word("vms", &[])).is_err());
+    assert_eq!(profile.set("rto_rule", Value::Word("rfc6298", &[])), Ok(()));
+    assert_eq!(profile.rto_rule, "rfc6298");
 }
 
 #[test]

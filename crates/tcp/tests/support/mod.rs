@@ -71,6 +71,8 @@ pub(crate) struct Pair {
     pub(crate) wire: Wire,
     /// Drops the data segments for which it returns `true`.
     pub(crate) drop: Filter,
+    /// Every segment that was sent: when, and by which end.
+    pub(crate) log: Vec<(Instant, usize, Segment)>,
     in_air: BTreeMap<(Instant, u64), (usize, Segment)>,
     next: u64,
     rng: Rng,
@@ -87,6 +89,7 @@ impl Pair {
             sent: [0; 2],
             wire,
             drop: Box::new(|_, _| false),
+            log: Vec::new(),
             in_air: BTreeMap::new(),
             next: 0,
             rng: Rng::stream(seed, "wire"),
@@ -176,6 +179,7 @@ impl Pair {
         assert!(segment.header.payload == 0 || segment.header.flags.has(TcpFlags::ACK));
         let size = 40 + u32::from(segment.header.options_len) + segment.header.payload;
         assert!(size <= 1_500, "a packet of {size} B");
+        self.log.push((self.now, from, segment.clone()));
         if (self.drop)(from, &segment) || self.rng.unit() < self.wire.loss {
             return;
         }
