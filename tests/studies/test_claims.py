@@ -51,12 +51,17 @@ def test_a_margin_is_a_share_of_the_bound(check: Check, margin: float) -> None:
     assert check.holds == (margin >= 0)
 
 
-def test_a_check_holds_in_four_of_five_seeds():
-    assert below("x", seeds(1, 1, 1, 1, 3), 2).holds
-    assert not below("x", seeds(1, 1, 1, 3, 3), 2).holds
+@pytest.mark.parametrize("met", range(6))
+def test_an_ordering_holds_in_four_of_five_seeds_and_fails_in_one_of_five(met):
+    check = more("x", seeds(*[2] * met, *[0.5] * (5 - met)), seeds(*[1] * 5))
+    assert check.holds == (met >= 4)
+    assert check.is_undecided == (met in (2, 3))
 
 
-def test_a_printed_number_is_held_against_the_median():
+def test_a_number_is_held_against_the_median():
+    assert below("x", seeds(1, 1, 1, 3, 3), 2).holds
+    assert not below("x", seeds(1, 1, 3, 3, 3), 2).holds
+    assert not below("x", seeds(1, 1, 3, 3, 3), 2).is_undecided
     assert about("x", seeds(60, 90, 100, 140, 150), 100).holds
     assert about("x", seeds(125), 100).holds
     assert not about("x", seeds(126), 100).holds
@@ -72,11 +77,10 @@ def test_an_ordering_compares_within_a_seed():
 
 
 def checks(*held):
-    """Checks of one kind: met, missed by a little, or the opposite of what is said."""
-    values = {"met": 2.0, "tied": 1.0, "opposite": 0.5}
+    """Checks of one kind: met, missed by a little, the opposite of what is said, or by seed."""
+    values = {"met": [2.0] * 5, "tied": [1.0] * 5, "opposite": [0.5] * 5, "split": [2, 2, 2, 0, 0]}
     return [
-        more(f"{number}", seeds(*[values[one]] * 5), seeds(*[1.0] * 5))
-        for number, one in enumerate(held)
+        more(f"{number}", seeds(*values[one]), seeds(*[1.0] * 5)) for number, one in enumerate(held)
     ]
 
 
@@ -92,6 +96,13 @@ def checks(*held):
         ([*["met"] * 4, "opposite"], partial(mostly, "mostly"), HOLDS),
         ([*["met"] * 3, "tied", "tied"], partial(mostly, "mostly"), FAILS),
         (["met", "tied"], partial(mostly, "", share=0.5), HOLDS),
+        (["split"], list, UNKNOWN),
+        ([*["met"] * 9, "split"], list, HOLDS),
+        ([*["met"] * 8, "split", "split"], list, UNKNOWN),
+        ([*["met"] * 8, "tied", "split"], list, UNKNOWN),  # nine of ten if the one were to hold
+        ([*["met"] * 7, "tied", "tied", "split"], list, FAILS),
+        ([*["met"] * 8, "opposite", "split"], list, FAILS),
+        ([*["met"] * 4, "split"], partial(always, "in all cases"), UNKNOWN),
     ],
     ids=lambda value: "-".join(dict.fromkeys(value)) if isinstance(value, list) else "",
 )
@@ -124,6 +135,13 @@ def test_what_decides_is_the_weakest_that_counts():
     assert Finding(checks("met", "tied")).deciding.what == "1"
     assert Finding(checks(*["met"] * 9, "tied")).deciding.holds
     assert Finding(mostly("mostly", checks("met", "met", "met", "met", "tied"))).deciding.holds
+
+
+def test_what_is_undecided_decides_where_nothing_fails():
+    found = Finding([*checks(*["met"] * 8, "tied", "split"), *part("and so", checks("met"))])
+    assert (found.verdict, found.deciding.what) == (UNKNOWN, "9")
+    found = Finding([*checks("split"), *part("and so", checks("tied"))])
+    assert (found.verdict, found.deciding.part) == (FAILS, "and so")
 
 
 def test_of_a_contradiction_and_a_tie_the_contradiction_decides():

@@ -1,8 +1,9 @@
 """What claims come down to: numbers against bounds, and how many of them must hold.
 
-A number that the paper prints is held against the median over seeds. Every other check holds if it
-does so in at least four of five seeds; an ordering is a check of a ratio, number by number of the
-same seed, and needs at least three seeds.
+A number is held against its bound in the median over seeds. An ordering is a check of a ratio,
+number by number of the same seed, and needs at least three seeds: it holds if it does so in at
+least four of five seeds, it fails if it does so in at most one of five, and between the two it is
+undecided, for whoever runs it once may see either.
 
 Checks of one kind count together: those of the same part of the claim's sentence that hold numbers
 in the same way against the same bound. A sentence about conditions in general holds if nine of ten
@@ -28,7 +29,7 @@ from typing import Any, Literal
 from aqmlab.studies.numbers import BySeed
 
 MOST_SEEDS = 0.8
-"""The share of seeds in which a check is to hold."""
+"""The share of seeds in which an ordering is to hold, or not to."""
 
 VISIBLE = 0.05
 """How far on the wrong side a number must lie to say the opposite, as a share."""
@@ -106,10 +107,15 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether it holds in most seeds, or the median does if it is of a printed number."""
-        if self.relation == "≈" and not self.ordering:
-            return self.middle_margin >= -1e-9
-        return self.share >= MOST_SEEDS - 1e-9
+        """Whether the median over seeds does, or an ordering does in most seeds."""
+        if self.ordering:
+            return self.share >= MOST_SEEDS - 1e-9
+        return self.middle_margin >= -1e-9
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether most seeds neither say so nor the contrary."""
+        return self.ordering and 1 - MOST_SEEDS + 1e-9 < self.share < MOST_SEEDS - 1e-9
 
     @property
     def contradicted(self) -> bool:
@@ -157,6 +163,7 @@ class Check:
             "seeds": self.seeds,
             "seeds_share": self.share,
             "holds": self.holds,
+            "undecided": self.is_undecided,
             "contradicted": self.contradicted,
         }
 

@@ -64,6 +64,10 @@ __all__ = [
 ]
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be judged"
+_WORST_FIRST = (FAILS, UNKNOWN, HOLDS)
+
+
+SEEDS_DIFFER = "seeds differ: one run may show this, and another the contrary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +90,13 @@ class Kind:
         return next((check for check in self._ordered if check.contradicted), None)
 
     @property
-    def holds(self) -> bool:
-        """Whether enough of them hold."""
+    def verdict(self) -> str:
+        """Holds if enough of them do; fails if too many do not, whatever the undecided ones are."""
         missed = sum(not check.holds for check in self.checks)
-        return missed <= self.spare and self.opposite is None
+        undecided = sum(check.is_undecided for check in self.checks)
+        if self.opposite is not None or missed - undecided > self.spare:
+            return FAILS
+        return HOLDS if missed <= self.spare else UNKNOWN
 
     @property
     def deciding(self) -> Check:
@@ -101,9 +108,9 @@ class Kind:
         return sorted(self.checks, key=_strength)
 
 
-def _strength(check: Check) -> tuple[bool, float, float]:
+def _strength(check: Check) -> tuple[bool, bool, float, float]:
     """By which checks are ordered, the weakest first."""
-    return check.holds, check.share, check.middle_margin
+    return check.holds, check.is_undecided, check.share, check.middle_margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +130,8 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """Holds or fails."""
-        return HOLDS if all(kind.holds for kind in self.kinds) else FAILS
+        """Holds if all kinds do, fails if one does, and else cannot be judged."""
+        return min((kind.verdict for kind in self.kinds), key=_WORST_FIRST.index)
 
     @property
     def held(self) -> int:
@@ -134,8 +141,11 @@ class Finding:
     @property
     def deciding(self) -> Check:
         """The check on which it hangs: that with the least margin among those that count."""
-        weakest = min(self.kinds, key=lambda kind: (kind.holds, _strength(kind.deciding)))
-        return weakest.deciding
+
+        def strength(kind: Kind) -> tuple[int, tuple[bool, bool, float, float]]:
+            return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)
+
+        return min(self.kinds, key=strength).deciding
 
 
 Judge = Callable[..., Finding | Check | Sequence[Check]]
@@ -257,7 +267,8 @@ def _judged(claim: Claim, numbers: Sequence[Numbers], given: dict[str, str]) -> 
     problem = _problem(found)
     if problem:
         return Verdict(claim, UNKNOWN, problem, choices=given)
-    return Verdict(claim, found.verdict, found.note, found, given)
+    because = [found.note, SEEDS_DIFFER if found.verdict == UNKNOWN else ""]
+    return Verdict(claim, found.verdict, "; ".join(filter(None, because)), found, given)
 
 
 def _problem(found: Finding) -> str:
