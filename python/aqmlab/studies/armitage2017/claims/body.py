@@ -6,10 +6,13 @@ from aqmlab.studies.armitage2017.claims.common import (
     FRAME_BYTES,
     FULL,
     Flow,
+    alike_under_all,
     delay,
     each,
     jain,
+    mean,
     rates,
+    ratio,
     together,
     words,
 )
@@ -25,6 +28,7 @@ from aqmlab.studies.claims import (
     more,
     part,
     spread,
+    total,
 )
 from aqmlab.studies.numbers import At, BySeed, Numbers
 from aqmlab.studies.trials import Trials
@@ -57,14 +61,16 @@ def mbit(rate: str) -> float:
     return float(rate.removesuffix(" Mbit/s"))
 
 
+DOUBLINGS = tuple((up, f"{2 * mbit(up):g} Mbit/s") for up in UPS[:5])
+
+
 @CLAIMS("2-01", "III-C, Fig. 2", "Beside an upload through a FIFO of 180 packets a call's round "
         "trips take seconds at the lowest upstream rates, and ever less as the rate grows.",
         call(qdisc="FIFO 180"))  # fmt: skip
 def _(n: Numbers) -> Finding:
     checks = []
     for down in DOWNS:
-        for up in UPS[:5]:
-            double = f"{2 * mbit(up):g} Mbit/s"
+        for up, double in DOUBLINGS:
             own, other = (call_rtt(n, place(down, rate)) for rate in (up, double))
             checks.append(more(f"{down} down: {up} up over {double}", own, other))
         first, last = (call_rtt(n, place(down, up)) for up in (UPS[0], UPS[-1]))
@@ -107,7 +113,7 @@ def _(n: Numbers) -> Finding:
         for up in WHOLE_UPS:
             fifo, own = (call_rtt(n, place(down, up, queue)) for queue in ("FIFO 180", "FQ-CoDel"))
             checks.append(more(f"{down} down, {up} up: FIFO over FQ-CoDel", fifo, own, times=5))
-            times.append({seed: fifo[seed] / own[seed] for seed in own})
+            times.append(ratio(fifo, own))
         most = each(max, *times)
         checks.append(above(f"{down} down: the most that it is", most, 10, "×"))
     return Finding(checks, note="can be: tenfold at some rate, and fivefold at every")
@@ -145,6 +151,7 @@ DEEP = FIFOS[1:]
 AQMS = ("CoDel", "FQ-CoDel", "PIE")
 QUEUES = (*FIFOS, *AQMS)
 SINGLE = ("CoDel", "PIE")
+ONE_QUEUE = (*FIFOS, *SINGLE)
 NEAR, FAR = "40 ms", "240 ms"
 SHOWN = {"tcp": "NewReno", "rtt": (NEAR, FAR)}
 FOUR = Trials("downloads4", {**SHOWN, "rate": "12/1 Mbit/s"})
@@ -170,7 +177,7 @@ def three(queue: str, rtt: str) -> At:
 def _(n: Numbers) -> Finding:
     fair = {queue: jain(n, DOWNLOADS, four(queue, NEAR)) for queue in QUEUES}
     checks = [above(f"Jain, {queue}", own, 0.9) for queue, own in fair.items()]
-    for queue in (*FIFOS, *SINGLE):
+    for queue in ONE_QUEUE:
         checks.append(more(f"Jain: FQ-CoDel over {queue}", fair["FQ-CoDel"], fair[queue]))
     return Finding(checks, note="roughly: Jain's index of 0.9")
 
@@ -202,11 +209,7 @@ def _(n: Numbers) -> Finding:
         "same under every queue.", THREE_ONE)  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     own = {queue: rates(n, [UPLOAD], three(queue, NEAR))[0] for queue in QUEUES}
-    mean = each(lambda *values: sum(values) / len(values), *own.values())
-    return [
-        alike(f"upload, {queue} over the mean", rate, mean, within=0.2)
-        for queue, rate in own.items()
-    ]
+    return alike_under_all("upload", own, within=0.2)
 
 
 @CLAIMS("2-11", "V-D, Fig. 6a", "There only FQ-CoDel gives the downloads equal and steady shares.",
@@ -215,7 +218,7 @@ def _(n: Numbers) -> list[Check]:
     fair = {queue: jain(n, DOWNLOADS[:3], three(queue, NEAR)) for queue in QUEUES}
     rough = {queue: unsteady(n, three(queue, NEAR)) for queue in QUEUES}
     checks = [above("Jain, FQ-CoDel", fair["FQ-CoDel"], 0.99)]
-    for queue in (*FIFOS, *SINGLE):
+    for queue in ONE_QUEUE:
         checks.append(more(f"Jain: FQ-CoDel over {queue}", fair["FQ-CoDel"], fair[queue]))
         steadier = more(f"spread: {queue} over FQ-CoDel", rough[queue], rough["FQ-CoDel"])
         checks += part("steady", [steadier])
@@ -224,11 +227,10 @@ def _(n: Numbers) -> list[Check]:
 
 def unsteady(n: Numbers, at: At) -> BySeed:
     """The mean over downloads of the spread between the quartiles of throughput, in Mbit/s."""
-    spreads = [
+    return mean([
         spread(*(n.flow(name, f"throughput_p{part}_mbit", at, way) for part in (25, 75)))
         for name, way in DOWNLOADS[:3]
-    ]
-    return each(lambda *values: sum(values) / len(values), *spreads)
+    ])  # fmt: skip
 
 
 @CLAIMS(
@@ -254,7 +256,7 @@ def _(n: Numbers) -> list[Check]:
             near, far = (together(n, flows, three(queue, rtt)) for rtt in (NEAR, FAR))
             checks.append(more(f"{what}, {queue}: 40 over 240 ms", near, far))
     fair = {queue: jain(n, DOWNLOADS[:3], three(queue, FAR)) for queue in QUEUES}
-    for queue in (*FIFOS, *SINGLE):
+    for queue in ONE_QUEUE:
         best = more(f"Jain, 240 ms: FQ-CoDel over {queue}", fair["FQ-CoDel"], fair[queue])
         checks += part("shares best", [best])
     return checks
@@ -308,8 +310,7 @@ def _(n: Numbers) -> list[Check]:
 def _(n: Numbers) -> list[Check]:
     checks = []
     for down in DOWNS:
-        for up in UPS[:5]:
-            double = f"{2 * mbit(up):g} Mbit/s"
+        for up, double in DOUBLINGS:
             slow, fast = (
                 n.flow("call", "induced_p95_ms", place(down, rate), "up") for rate in (up, double)
             )
@@ -340,7 +341,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _lost(n: Numbers, at: At) -> BySeed:
-    return each(lambda *lost: sum(lost), *(n.flow(flow, "lost", at, "up") for flow in SPARSE))
+    return total(*(n.flow(flow, "lost", at, "up") for flow in SPARSE))
 
 
 def _share_of_bulk(n: Numbers, at: At) -> BySeed:

@@ -19,7 +19,7 @@ from aqmlab.studies.armitage2017.claims.body import (
     QUEUES,
     UPLOAD,
 )
-from aqmlab.studies.armitage2017.claims.common import Flow, delay, each
+from aqmlab.studies.armitage2017.claims.common import FULL, Flow, delay, mean, ratio, width
 from aqmlab.studies.claims import (
     Check,
     Claims,
@@ -30,7 +30,6 @@ from aqmlab.studies.claims import (
     more,
     not_less,
     part,
-    spread,
     total,
 )
 from aqmlab.studies.numbers import At, BySeed, Numbers
@@ -70,14 +69,17 @@ class Case:
         """Its trials at some rates."""
         return Trials(self.scenario, {"rate": values, "tcp": tcp})
 
+    def name(self, rate: str) -> str:
+        """What a check calls it at a rate."""
+        return f"{self.scenario} {rate.removesuffix(' Mbit/s')}"
+
     def places(self, rate: str, queue: str, tcp: str = "NewReno") -> Iterator[tuple[str, At]]:
         """Its conditions at a rate, in words and as keywords."""
         at = {"rate": rate, "qdisc": queue, "tcp": tcp}
-        short = f"{self.scenario} {rate.removesuffix(' Mbit/s')}"
         if not self.rtts:
-            yield short, at
+            yield self.name(rate), at
         for rtt in self.rtts:
-            yield f"{short} {rtt}", {**at, "rtt": rtt}
+            yield f"{self.name(rate)} {rtt}", {**at, "rtt": rtt}
 
 
 CASE_1 = Case("downloads4", DOWNLOADS, RTTS)
@@ -115,11 +117,6 @@ def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
 def together(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
     """What the flows got together, in Mbit/s."""
     return total(*rates(n, flows, at))
-
-
-def mean(values: Sequence[BySeed]) -> BySeed:
-    """The mean in each seed."""
-    return each(lambda *own: sum(own) / len(own), *values)
 
 
 # --- What more rate and an AQM do --------------------------------------------------------------
@@ -173,7 +170,7 @@ def _(*numbers: Numbers) -> Finding:
 
 def _spares(n: Numbers, case: Case, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
     """An AQM, the first, costs little throughput and much of the delay of a FIFO, the second."""
-    words = f"{case.scenario} {rate.removesuffix(' Mbit/s')}, {queues[0]} and {queues[1]}"
+    words = f"{case.name(rate)}, {queues[0]} and {queues[1]}"
     for what, flows in parts(case):
         own, other = (shown(case, rate, one, partial(together, n, flows)) for one in queues)
         yield not_less(f"{what}, {words}: AQM over FIFO", own, other, slack=SLIGHTLY)
@@ -194,7 +191,7 @@ def _(*numbers: Numbers) -> Finding:
         kept = []
         for rate in (LOW, HIGH):
             short, long = (shown(case, rate, fifo, downloads) for fifo in FIFOS[:2])
-            kept.append({seed: short[seed] / long[seed] for seed in short})
+            kept.append(ratio(short, long))
             if rate == HIGH:
                 what = f"downloads, {case.scenario} 25/5: FIFO 180 over 20"
                 checks.append(more(what, long, short, times=NOTICEABLY))
@@ -224,20 +221,17 @@ def _(*numbers: Numbers) -> Finding:
     checks: list[Check] = []
     for case, n in zip(CASES, numbers, strict=True):
         for rate in SHOWN:
-            words = f"{case.scenario} {rate.removesuffix(' Mbit/s')}"
-            checks += _ranked("mean RTT", words, case, rate, partial(_mean_rtt, n, case))
-            checks += _ranked("width", words, case, rate, partial(_width, n, case))
+            checks += _ranked("mean RTT", case, rate, partial(_mean_rtt, n, case))
+            checks += _ranked("width", case, rate, partial(_width, n, case))
     return Finding(checks, "steady: from the 5th to the 95th percentile")
 
 
-def _ranked(
-    what: str, words: str, case: Case, rate: str, quantity: Callable[[At], BySeed]
-) -> Iterator[Check]:
+def _ranked(what: str, case: Case, rate: str, quantity: Callable[[At], BySeed]) -> Iterator[Check]:
     """PIE has most of a quantity, then CoDel, then FQ-CoDel."""
     own = {queue: shown(case, rate, queue, quantity) for queue in AQMS}
     ranks = (("least", "PIE", "FQ-CoDel"), ("least", "CoDel", "FQ-CoDel"), ("most", "PIE", "CoDel"))
     for rank, high, low in ranks:
-        check = more(f"{what}, {words}: {high} over {low}", own[high], own[low])
+        check = more(f"{what}, {case.name(rate)}: {high} over {low}", own[high], own[low])
         yield from part(f"{rank} {what}", [check])
 
 
@@ -246,17 +240,13 @@ def _mean_rtt(n: Numbers, case: Case, at: At) -> BySeed:
 
 
 def _width(n: Numbers, case: Case, at: At) -> BySeed:
-    """The mean over flows of what lies between the 5th and 95th percentile of round trips."""
-    return mean([
-        spread(*(n.flow(name, f"rtt_p{part}_ms", at, way) for part in (5, 95)))
-        for name, way in case.flows
-    ])  # fmt: skip
+    return mean([width(n, flow, at) for flow in case.flows])
 
 
 # --- What limits one download: figure 21 -------------------------------------------------------
 
 FASTEST = "100/40 Mbit/s"
-FULL_MBIT = 0.95 * 100 * 1500 / 1514
+FULL_MBIT = 100 * FULL
 DOWNLOAD = Trials("download1", {"rate": FASTEST, "tcp": "NewReno", "rtt": ("10 ms", "180 ms")})
 BOUND = ("FIFO 320", "CoDel", "PIE")
 

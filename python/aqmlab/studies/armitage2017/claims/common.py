@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import truediv
 
+from aqmlab.studies.claims import Check, alike, spread, total
 from aqmlab.studies.numbers import At, BySeed, Numbers
 
 Flow = tuple[str, str]
@@ -24,6 +26,25 @@ def each(function: Callable[..., float], *parts: BySeed) -> BySeed:
     return {seed: function(*(part[seed] for part in parts)) for seed in parts[0]}
 
 
+def mean(values: Sequence[BySeed]) -> BySeed:
+    """The mean in each seed."""
+    return each(lambda *own: sum(own) / len(own), *values)
+
+
+def ratio(these: BySeed, those: BySeed) -> BySeed:
+    """How many times that this is, in each seed."""
+    return each(truediv, these, those)
+
+
+def alike_under_all(what: str, own: Mapping[str, BySeed], within: float) -> list[Check]:
+    """A quantity is about the same under these queues: what it is in their mean."""
+    middle = mean(list(own.values()))
+    return [
+        alike(f"{what}, {queue} over the mean", value, middle, within=within)
+        for queue, value in own.items()
+    ]
+
+
 def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
     """The median throughput of each flow, as the report's box plots have it, in Mbit/s."""
     return [n.flow(name, "throughput_p50_mbit", at, way) for name, way in flows]
@@ -31,7 +52,12 @@ def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
 
 def jain(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
     """Jain's index of the flows' throughputs."""
-    return each(_jain, *rates(n, flows, at))
+    return jain_index(rates(n, flows, at))
+
+
+def jain_index(shares: Sequence[BySeed]) -> BySeed:
+    """Jain's index in each seed."""
+    return each(_jain, *shares)
 
 
 def _jain(*shares: float) -> float:
@@ -40,15 +66,20 @@ def _jain(*shares: float) -> float:
 
 def together(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
     """The sum of the flows' throughputs, in Mbit/s."""
-    return each(lambda *shares: sum(shares), *rates(n, flows, at))
+    return total(*rates(n, flows, at))
 
 
 def delay(
     n: Numbers, flows: Sequence[Flow], at: At, quantity: str = "rtt", part: int = 50
 ) -> BySeed:
     """The mean over flows of a percentile of their round-trip time (or "induced"), in ms."""
-    parts = [n.flow(name, f"{quantity}_p{part}_ms", at, way) for name, way in flows]
-    return each(lambda *values: sum(values) / len(values), *parts)
+    return mean([n.flow(name, f"{quantity}_p{part}_ms", at, way) for name, way in flows])
+
+
+def width(n: Numbers, flow: Flow, at: At) -> BySeed:
+    """From the 5th to the 95th percentile of a flow's round-trip times, in ms."""
+    name, way = flow
+    return spread(*(n.flow(name, f"rtt_p{part}_ms", at, way) for part in (5, 95)))
 
 
 def words(at: Mapping[str, str]) -> str:

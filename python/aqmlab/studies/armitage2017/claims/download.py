@@ -10,25 +10,26 @@ from aqmlab.studies.armitage2017.claims.home import (
     CALL_UP,
     DASH,
     DOWNLOAD,
-    FAR,
     HIGH,
     IOT,
     IOT_HIGH,
     LOW,
     MIDDLE,
     NEAR,
+    ONE_QUEUE,
     QUEUES,
     RATES,
     RTTS,
     SINGLE,
     UPLOAD,
     at,
+    far,
+    near,
+    places,
     rate_of,
     trials,
 )
-from aqmlab.studies.armitage2017.claims.iot import (
-    heavy_losses,
-)
+from aqmlab.studies.armitage2017.claims.iot import heavy_losses
 from aqmlab.studies.armitage2017.claims.streams import improves, lower_than_before, starved_stream
 from aqmlab.studies.claims import Check, Claims, Finding, always, below, more, part
 from aqmlab.studies.numbers import BySeed, Numbers
@@ -55,9 +56,7 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("2-78", "D-E4a, Fig. 34", "At 1.5/0.5 under FIFO all six flows' round trips take more than "
         "1 s.", trials(4, LOW), given=("fifo", "typical", "windows"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return [
-        check for rtt in RTTS for check in home.over(n, home.running(4), at(LOW, "FIFO", rtt), 1000)
-    ]
+    return home.over(n, home.running(4), places(LOW, "FIFO"), 1000)
 
 
 @CLAIMS("2-79", "D-E4a, Fig. 34", "At 1.5/0.5 under each AQM round trips mostly take less than 250 "
@@ -79,11 +78,13 @@ def _(n: Numbers) -> list[Check]:
         "340 ms, downstream less than 2 % and hardly anything.", trials(4, LOW))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     limit = home.NEGLIGIBLE_PERCENT
-    checks = [home.lost_under(n, CALL_UP, at(LOW, "FIFO", rtt), 2) for rtt in RTTS]
-    checks += [home.lost_under(n, CALL_DOWN, at(LOW, "FIFO", rtt), limit) for rtt in RTTS]
-    checks += [home.lost_under(n, CALL_DOWN, at(LOW, queue), 2) for queue in AQMS]
-    checks += [home.lost_under(n, CALL_DOWN, at(LOW, queue, FAR), limit) for queue in AQMS]
-    return [*checks, *heavy_losses(n)]
+    return [
+        *home.lost_under(n, CALL_UP, places(LOW, "FIFO"), 2),
+        *home.lost_under(n, CALL_DOWN, places(LOW, "FIFO"), limit),
+        *home.lost_under(n, CALL_DOWN, near(LOW, *AQMS), 2),
+        *home.lost_under(n, CALL_DOWN, far(LOW, *AQMS), limit),
+        *heavy_losses(n),
+    ]
 
 
 def download_over_stream(n: Numbers, rate: str, times: float, rtts: tuple[str, ...]) -> list[Check]:
@@ -108,11 +109,7 @@ def _(n: Numbers) -> Finding:
 @CLAIMS("2-83", "D-E4b, Fig. 36", "At 12/1 under FIFO all six flows' round trips take less than "
         "600 ms.", trials(4, MIDDLE), given=("fifo", "typical", "windows"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return [
-        check
-        for rtt in RTTS
-        for check in home.under(n, home.running(4), at(MIDDLE, "FIFO", rtt), 600)
-    ]
+    return home.under(n, home.running(4), places(MIDDLE, "FIFO"), 600)
 
 
 @CLAIMS("2-84", "D-E4b, Fig. 36", "At 12/1 under each AQM round trips take less than 150 ms over "
@@ -134,17 +131,13 @@ def _(n: Numbers) -> list[Check]:
         "40 ms and less than 2 % over 340 ms under PIE and CoDel.", trials(4, MIDDLE))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     limit = home.NEGLIGIBLE_PERCENT
-    checks = [
-        home.lost_under(n, CALL_DOWN, at(MIDDLE, queue, rtt), limit)
-        for queue in QUEUES
-        for rtt in RTTS
-    ]
+    checks = home.lost_under(n, CALL_DOWN, places(MIDDLE), limit)
     for queue in ("FIFO", "FQ-CoDel"):
-        checks.append(home.lost_under(n, CALL_UP, at(MIDDLE, queue), 2))
-        checks += part("upstream", [home.lost_under(n, CALL_UP, at(MIDDLE, queue, FAR), 1)])
+        checks += home.lost_under(n, CALL_UP, near(MIDDLE, queue), 2)
+        checks += part("upstream", home.lost_under(n, CALL_UP, far(MIDDLE, queue), 1))
     for queue in SINGLE:
-        checks.append(home.lost_over(n, CALL_UP, at(MIDDLE, queue), 3))
-        checks.append(home.lost_under(n, CALL_UP, at(MIDDLE, queue, FAR), 2))
+        checks += home.lost_over(n, CALL_UP, near(MIDDLE, queue), 3)
+        checks += home.lost_under(n, CALL_UP, far(MIDDLE, queue), 2)
     return checks
 
 
@@ -155,10 +148,7 @@ def _(n: Numbers) -> list[Check]:
         home.exceeds(n, UPLOAD, at(MIDDLE, "FIFO", rtt), at(MIDDLE, queue, rtt))
         for queue in AQMS for rtt in RTTS
     ]  # fmt: skip
-    checks += [
-        home.exceeds(n, UPLOAD, at(MIDDLE, queue), at(MIDDLE, "FQ-CoDel")) for queue in SINGLE
-    ]
-    return checks
+    return [*checks, *home.less(n, UPLOAD, at(MIDDLE, "FQ-CoDel"), near(MIDDLE, *SINGLE))]
 
 
 @CLAIMS("2-87", "D-E4b, Fig. 36", "At 12/1 over 40 ms the stream gets less under FIFO than under "
@@ -214,8 +204,7 @@ def _(*scenarios: Numbers) -> Finding:
     checks = []
     for n in scenarios:
         for rate in RATES:
-            for rtt in RTTS:
-                here = at(rate, "FQ-CoDel", rtt)
+            for here in places(rate, "FQ-CoDel"):
                 checks += [home.reaches(n, flow, here) for flow in IOT]
                 for flow in IOT:
                     own = n.flow(flow[0], "rtt_p95_ms", here, flow[1])
@@ -223,7 +212,7 @@ def _(*scenarios: Numbers) -> Finding:
                         below(f"RTT p95 of {flow[0]}, {words(here)}", own, SHORT_MS, "ms")
                     )
     checks = always("in all the tested cases", checks)
-    for queue in ("FIFO", *SINGLE):
+    for queue in ONE_QUEUE:
         worst = _worst(scenarios, queue)
         text = f"least share of its rate that IoT_high gets anywhere, {queue}"
         checks.append(below(text, worst, home.NOTICEABLY))
@@ -232,8 +221,8 @@ def _(*scenarios: Numbers) -> Finding:
 
 def _worst(scenarios: tuple[Numbers, ...], queue: str) -> BySeed:
     found = [
-        rate_of(n, IOT_HIGH, at(rate, queue, rtt))
-        for n in scenarios for rate in RATES for rtt in RTTS
+        rate_of(n, IOT_HIGH, here)
+        for n in scenarios for rate in RATES for here in places(rate, queue)
     ]  # fmt: skip
     target = home.TARGET_MBIT["iot_high"]
     return {seed: min(one[seed] for one in found) / target for seed in found[0]}

@@ -6,14 +6,13 @@ choice `typical` of `study.toml`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from aqmlab.studies.armitage2017.claims.common import Flow, words
+from aqmlab.studies.armitage2017.claims.common import Flow, alike_under_all, width, words
 from aqmlab.studies.claims import (
     THRESHOLD,
     Check,
     above,
-    alike,
     always,
     below,
     more,
@@ -29,6 +28,7 @@ RATES = (LOW, MIDDLE, HIGH)
 AQMS = ("PIE", "CoDel", "FQ-CoDel")
 SINGLE = ("PIE", "CoDel")
 QUEUES = ("FIFO", *AQMS)
+ONE_QUEUE = ("FIFO", *SINGLE)
 NEAR, FAR = "40 ms", "340 ms"
 RTTS = (NEAR, FAR)
 
@@ -63,6 +63,28 @@ def trials(scenario: int, *rates: str) -> Trials:
 def at(rate: str, queue: str, rtt: str = NEAR) -> At:
     """A condition."""
     return {"rate": rate, "qdisc": queue, "rtt": rtt}
+
+
+def places(rate: str, *queues: str) -> list[At]:
+    """The conditions at a rate under some queues, or under all, over 40 and 340 ms."""
+    return [at(rate, queue, rtt) for queue in queues or QUEUES for rtt in RTTS]
+
+
+def near(rate: str, *queues: str) -> list[At]:
+    """Those over 40 ms."""
+    return [at(rate, queue, NEAR) for queue in queues or QUEUES]
+
+
+def far(rate: str, *queues: str) -> list[At]:
+    """Those over 340 ms."""
+    return [at(rate, queue, FAR) for queue in queues or QUEUES]
+
+
+def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
+    """Flows under every condition, in words, and as keywords before and after the upgrade."""
+    for before, after in zip(places(slow), places(fast), strict=True):
+        for flow in flows:
+            yield flow, f"{name(flow)}, {before['qdisc']} {before['rtt']}", before, after
 
 
 def running(scenario: int) -> tuple[Flow, ...]:
@@ -106,29 +128,33 @@ def typical(n: Numbers, flow: Flow, where: At) -> BySeed:
     return n.flow(flow[0], "rtt_p50_ms", where, flow[1])
 
 
-def under(n: Numbers, flows: Sequence[Flow], where: At, bound_ms: float) -> list[Check]:
+def under(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
     """Every flow's round trips take less than so many ms."""
-    return always("all flows", (
-        below(f"RTT of {name(flow)}, {words(where)}", typical(n, flow, where), bound_ms, "ms",
-              slack=THRESHOLD)
-        for flow in flows
-    ))  # fmt: skip
+    times = _round_trips(n, flows, where)
+    short = (below(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
+    return always("all flows", short)
 
 
-def over(n: Numbers, flows: Sequence[Flow], where: At, bound_ms: float) -> list[Check]:
+def over(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
     """Every flow's round trips take more than so many ms."""
-    return always("all flows", (
-        above(f"RTT of {name(flow)}, {words(where)}", typical(n, flow, where), bound_ms, "ms",
-              slack=THRESHOLD)
-        for flow in flows
-    ))  # fmt: skip
+    times = _round_trips(n, flows, where)
+    long = (above(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
+    return always("all flows", long)
+
+
+def _round_trips(
+    n: Numbers, flows: Sequence[Flow], where: Sequence[At]
+) -> Iterator[tuple[str, BySeed]]:
+    for here in where:
+        for flow in flows:
+            yield f"RTT of {name(flow)}, {words(here)}", typical(n, flow, here)
 
 
 def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
     """Under FIFO: of all flows over 40 ms, of those that are no IoT over 340 ms."""
     return [
-        *under(n, running(scenario), at(rate, "FIFO"), near_ms),
-        *under(n, others(scenario), at(rate, "FIFO", FAR), far_ms),
+        *under(n, running(scenario), near(rate, "FIFO"), near_ms),
+        *under(n, others(scenario), far(rate, "FIFO"), far_ms),
     ]
 
 
@@ -136,8 +162,8 @@ def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: floa
     """The same under each AQM."""
     checks = []
     for queue in AQMS:
-        checks += under(n, running(scenario), at(rate, queue), near_ms)
-        checks += under(n, others(scenario), at(rate, queue, FAR), far_ms)
+        checks += under(n, running(scenario), near(rate, queue), near_ms)
+        checks += under(n, others(scenario), far(rate, queue), far_ms)
     return checks
 
 
@@ -146,28 +172,23 @@ def aqm_mostly_under(
 ) -> list[Check]:
     """The same, where those over 40 ms are "mostly" so short, and those over 340 ms all are."""
     checks = aqm_under(n, scenario, rate, near_ms, far_ms)
-    near, far = ([one for one in checks if one.bound == ms] for ms in (near_ms, far_ms))
-    return [*mostly("mostly", near), *far]
+    over_40, over_340 = ([one for one in checks if one.bound == ms] for ms in (near_ms, far_ms))
+    return [*mostly("mostly", over_40), *over_340]
 
 
 def iot_best(n: Numbers, rate: str) -> list[Check]:
     """The IoT flows' mean and spread of round-trip times are least under FQ-CoDel."""
     checks = []
     for rtt in RTTS:
-        for queue in ("FIFO", *SINGLE):
+        for queue in ONE_QUEUE:
             for flow in IOT:
                 here, there = at(rate, queue, rtt), at(rate, "FQ-CoDel", rtt)
                 text = f"of {name(flow)}, {words(here)} over FQ-CoDel"
                 own, best = (n.flow(flow[0], "rtt_mean_ms", one, flow[1]) for one in (here, there))
                 checks += part("mean of IoT", [more(f"mean RTT {text}", own, best)])
-                own, best = (_spread(n, flow, one) for one in (here, there))
+                own, best = (width(n, flow, one) for one in (here, there))
                 checks += part("variance of IoT", [more(f"spread of RTT {text}", own, best)])
     return checks
-
-
-def _spread(n: Numbers, flow: Flow, where: At) -> BySeed:
-    low, high = (n.flow(flow[0], f"rtt_p{part}_ms", where, flow[1]) for part in (5, 95))
-    return {seed: high[seed] - low[seed] for seed in low}
 
 
 # --- Rates -------------------------------------------------------------------------------------
@@ -195,7 +216,7 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
     for rtt in RTTS:
         checks.append(reaches(n, IOT_HIGH, at(rate, "FQ-CoDel", rtt)))
         checks += [reaches(n, IOT_LOW, at(rate, queue, rtt)) for queue in QUEUES]
-    for queue in ("FIFO", *SINGLE):
+    for queue in ONE_QUEUE:
         checks.append(misses(n, IOT_HIGH, at(rate, queue)))
         checks.append(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel", FAR), at(rate, queue, FAR)))
     return checks
@@ -203,21 +224,20 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
 
 def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
     """IoT_high has its rate under FQ-CoDel, and over 40 ms slightly less under the others."""
-    checks = [reaches(n, IOT_HIGH, at(rate, "FQ-CoDel", rtt)) for rtt in RTTS]
-    for queue in ("FIFO", *SINGLE):
-        checks.append(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), at(rate, queue)))
-    checks += [reaches(n, IOT_LOW, at(rate, queue, rtt)) for queue in QUEUES for rtt in RTTS]
-    return checks
+    return [
+        *(reaches(n, IOT_HIGH, here) for here in places(rate, "FQ-CoDel")),
+        *(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), here) for here in near(rate, *ONE_QUEUE)),
+        *(reaches(n, IOT_LOW, here) for here in places(rate)),
+    ]
 
 
 def full_rates(n: Numbers, rate: str) -> list[Check]:
     """Both IoT flows and the call have their rates, and the call hardly loses anything."""
     checks = []
-    for queue in QUEUES:
-        for rtt in RTTS:
-            here = at(rate, queue, rtt)
-            checks += [reaches(n, flow, here) for flow in LIGHT]
-            checks += [lost_under(n, flow, here, NEGLIGIBLE_PERCENT) for flow in LIGHT[2:]]
+    for here in places(rate):
+        checks += [reaches(n, flow, here) for flow in LIGHT]
+        for flow in (CALL_UP, CALL_DOWN):
+            checks += lost_under(n, flow, [here], NEGLIGIBLE_PERCENT)
     return checks
 
 
@@ -238,35 +258,41 @@ def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) 
     return more(f"{name(flow)}, {words(here)} over {there['qdisc']}", own, other, times=times)
 
 
+def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
+    """A flow gets less under one condition than under each of the others."""
+    return [exceeds(n, flow, there, here, times=times) for there in than]
+
+
 def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: float) -> list[Check]:
-    """A flow over 40 ms gets about the same under these queues: what it gets in the mean."""
+    """A flow over 40 ms gets about the same under these queues."""
     own = {queue: rate_of(n, flow, at(rate, queue)) for queue in queues}
-    mean = {seed: sum(one[seed] for one in own.values()) / len(own) for seed in own[queues[0]]}
-    return [
-        alike(f"{name(flow)}, {queue} over the mean", rates, mean, within=within)
-        for queue, rates in own.items()
-    ]
+    return alike_under_all(name(flow), own, within)
 
 
-def gain(n: Numbers, flow: Flow, rate: str, queues: Sequence[str]) -> list[Check]:
-    """A flow gets no less over 340 ms of the others than over 40 ms."""
+def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
+    """IoT_high and the call get no less over 340 ms of the others than over 40 ms."""
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
                  *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)
-        for queue in queues
+        for flow in (IOT_HIGH, CALL_UP) for queue in queues
     ]  # fmt: skip
 
 
 # --- Losses ------------------------------------------------------------------------------------
 
 
-def lost_under(n: Numbers, flow: Flow, where: At, percent: float) -> Check:
+def lost_under(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
     """A flow loses less than so much."""
-    return below(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%",
-                 slack=THRESHOLD)  # fmt: skip
+    lost = _losses(n, flow, where)
+    return [below(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
 
 
-def lost_over(n: Numbers, flow: Flow, where: At, percent: float) -> Check:
+def lost_over(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
     """A flow loses more than so much."""
-    return above(f"loss of {name(flow)}, {words(where)}", loss(n, flow, where), percent, "%",
-                 slack=THRESHOLD)  # fmt: skip
+    lost = _losses(n, flow, where)
+    return [above(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
+
+
+def _losses(n: Numbers, flow: Flow, where: Sequence[At]) -> Iterator[tuple[str, BySeed]]:
+    for here in where:
+        yield f"loss of {name(flow)}, {words(here)}", loss(n, flow, here)

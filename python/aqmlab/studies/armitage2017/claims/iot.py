@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.studies.armitage2017.claims import home
-from aqmlab.studies.armitage2017.claims.common import FRAME_BYTES, each
+from aqmlab.studies.armitage2017.claims.common import FRAME_BYTES, each, ratio
 from aqmlab.studies.armitage2017.claims.home import (
     AQMS,
     CALL_DOWN,
@@ -11,17 +11,19 @@ from aqmlab.studies.armitage2017.claims.home import (
     FAR,
     HIGH,
     IOT,
-    IOT_HIGH,
     LIGHT,
     LOW,
     MIDDLE,
-    NEAR,
+    ONE_QUEUE,
     QUEUES,
     RATES,
     RTTS,
     SINGLE,
     UPLOAD,
     at,
+    far,
+    near,
+    places,
     rate_of,
     trials,
 )
@@ -80,10 +82,7 @@ def _(n: Numbers) -> list[Check]:
     checks = []
     for rtt in RTTS:
         for flow in IOT:
-            own = {
-                queue: n.flow(flow[0], "rtt_p50_ms", at(MIDDLE, queue, rtt), flow[1])
-                for queue in QUEUES
-            }
+            own = {queue: home.typical(n, flow, at(MIDDLE, queue, rtt)) for queue in QUEUES}
             for queue in AQMS:
                 checks.append(
                     more(f"{flow[0]}, {rtt}: FIFO over {queue}", own["FIFO"], own[queue], times=2)
@@ -122,13 +121,13 @@ def _(n: Numbers) -> Finding:
 @CLAIMS("2-45", "D-E2a, Fig. 22", "At 1.5/0.5 under FIFO over 40 ms all four flows' round trips "
         "take more than 600 ms.", trials(2, LOW), given=("fifo", "typical", "windows"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return home.over(n, home.running(2), at(LOW, "FIFO"), 600)
+    return home.over(n, home.running(2), near(LOW, "FIFO"), 600)
 
 
 @CLAIMS("2-46", "D-E2a, Fig. 22", "There over 340 ms those of the flows that are no IoT take more "
         "than 1 s.", trials(2, LOW), given=("fifo", "typical", "windows"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return home.over(n, home.others(2), at(LOW, "FIFO", FAR), 1000)
+    return home.over(n, home.others(2), far(LOW, "FIFO"), 1000)
 
 
 @CLAIMS("2-47", "D-E2a, Fig. 22", "At 1.5/0.5 under each AQM round trips take less than 250 ms "
@@ -149,40 +148,35 @@ def _(n: Numbers) -> list[Check]:
         "than 2 % under FIFO, and under each AQM more than 10 % over 40 ms, 5 % over 340 ms.",
         trials(2, LOW))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    checks = []
-    for queue in QUEUES:
-        for rtt in RTTS:
-            checks.append(home.lost_under(n, CALL_DOWN, at(LOW, queue, rtt), home.NONE_PERCENT))
-    checks += [home.lost_under(n, CALL_UP, at(LOW, "FIFO", rtt), 2) for rtt in RTTS]
-    return [*checks, *heavy_losses(n)]
+    return [
+        *home.lost_under(n, CALL_DOWN, places(LOW), home.NONE_PERCENT),
+        *home.lost_under(n, CALL_UP, places(LOW, "FIFO"), 2),
+        *heavy_losses(n),
+    ]
 
 
 def heavy_losses(n: Numbers) -> list[Check]:
     """At 1.5/0.5 the call's losses upstream under each AQM, the same in every scenario."""
-    bounds = {NEAR: 10.0, FAR: 5.0}
-    return [
-        home.lost_over(n, CALL_UP, at(LOW, queue, rtt), bound)
-        for queue in AQMS for rtt, bound in bounds.items()
-    ]  # fmt: skip
+    checks = []
+    for queue in AQMS:
+        checks += home.lost_over(n, CALL_UP, near(LOW, queue), 10.0)
+        checks += home.lost_over(n, CALL_UP, far(LOW, queue), 5.0)
+    return checks
 
 
 @CLAIMS("2-50", "D-E2a, Fig. 22", "At 1.5/0.5 over 40 ms the upload gets about the same under "
         "FIFO, CoDel and PIE, and less under FQ-CoDel.", trials(2, LOW))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    alike = home.similar(n, UPLOAD, LOW, ("FIFO", *SINGLE), 0.25)
-    less = [
-        home.exceeds(n, UPLOAD, at(LOW, queue), at(LOW, "FQ-CoDel")) for queue in ("FIFO", *SINGLE)
+    return [
+        *home.similar(n, UPLOAD, LOW, ONE_QUEUE, 0.25),
+        *home.less(n, UPLOAD, at(LOW, "FQ-CoDel"), near(LOW, *ONE_QUEUE)),
     ]
-    return [*alike, *less]
 
 
 @CLAIMS("2-51", "D-E2a, Fig. 22", "At 1.5/0.5 under each AQM the upload gets less over 340 than "
         "over 40 ms, which the other flows gain.", trials(2, LOW))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    checks = home.falls(n, UPLOAD, LOW, AQMS)
-    for flow in (IOT_HIGH, CALL_UP):
-        checks += home.gain(n, flow, LOW, AQMS)
-    return checks
+    return [*home.falls(n, UPLOAD, LOW, AQMS), *home.gain(n, LOW, AQMS)]
 
 
 # --- Scenario 2 at 12/1 ------------------------------------------------------------------------
@@ -190,14 +184,11 @@ def _(n: Numbers) -> list[Check]:
 
 def shorter(n: Numbers, scenario: int, fast: str, slow: str) -> list[Check]:
     """All flows' round trips are shorter on the faster line."""
-    checks = []
-    for queue in QUEUES:
-        for rtt in RTTS:
-            for flow in home.running(scenario):
-                own, other = (home.typical(n, flow, at(rate, queue, rtt)) for rate in (slow, fast))
-                text = f"RTT of {home.name(flow)}, {queue} {rtt}: {slow} over {fast}"
-                checks.append(more(text, own, other))
-    return always("all flows", checks)
+    return always("all flows", (
+        more(f"RTT of {what}: {slow} over {fast}",
+             *(home.typical(n, flow, one) for one in (before, after)))
+        for flow, what, before, after in home.upgraded(home.running(scenario), slow, fast)
+    ))  # fmt: skip
 
 
 @CLAIMS("2-52", "D-E2b, Fig. 24", "At 12/1 under FIFO round trips take less than 700 ms over 40 "
@@ -234,18 +225,18 @@ def _(n: Numbers) -> list[Check]:
 def _(n: Numbers) -> list[Check]:
     checks = []
     for rtt in RTTS:
-        checks += [
-            home.lost_under(n, CALL_DOWN, at(MIDDLE, queue, rtt), home.NONE_PERCENT)
-            for queue in QUEUES
-        ]
-        checks.append(home.lost_under(n, CALL_UP, at(MIDDLE, "FIFO", rtt), 1))
+        everywhere = [at(MIDDLE, queue, rtt) for queue in QUEUES]
+        checks += home.lost_under(n, CALL_DOWN, everywhere, home.NONE_PERCENT)
+        checks += home.lost_under(n, CALL_UP, [at(MIDDLE, "FIFO", rtt)], 1)
         for queue in SINGLE:
             own, best = (home.loss(n, CALL_UP, at(MIDDLE, one, rtt)) for one in (queue, "FQ-CoDel"))
             checks.append(more(f"loss of the call, {rtt}: {queue} over FQ-CoDel", own, best))
-    checks += [home.lost_over(n, CALL_UP, at(MIDDLE, queue), 5) for queue in SINGLE]
-    checks.append(home.lost_under(n, CALL_UP, at(MIDDLE, "FQ-CoDel"), 3))
-    checks.append(home.lost_under(n, CALL_UP, at(MIDDLE, "FQ-CoDel", FAR), 1))
-    return checks
+    return [
+        *checks,
+        *home.lost_over(n, CALL_UP, near(MIDDLE, *SINGLE), 5),
+        *home.lost_under(n, CALL_UP, near(MIDDLE, "FQ-CoDel"), 3),
+        *home.lost_under(n, CALL_UP, far(MIDDLE, "FQ-CoDel"), 1),
+    ]
 
 
 def upload_best_under_fifo(n: Numbers, rate: str) -> list[Check]:
@@ -256,9 +247,10 @@ def upload_best_under_fifo(n: Numbers, rate: str) -> list[Check]:
         for rtt in RTTS:
             fifo, own = (rate_of(n, UPLOAD, at(rate, one, rtt)) for one in ("FIFO", queue))
             checks.append(more(f"upload, {rtt}: FIFO over {queue}", fifo, own))
-            ratios.append({seed: fifo[seed] / own[seed] for seed in own})
-        near, far = ratios
-        checks += part("the more so", [more(f"that ratio, {queue}: 340 over 40 ms", far, near)])
+            ratios.append(ratio(fifo, own))
+        over_40, over_340 = ratios
+        grows = more(f"that ratio, {queue}: 340 over 40 ms", over_340, over_40)
+        checks += part("the more so", [grows])
     return checks
 
 

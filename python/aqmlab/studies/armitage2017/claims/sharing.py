@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from aqmlab.studies.armitage2017.claims.body import AQMS, DEEP, DOWNLOADS, FIFOS, SINGLE
+from aqmlab.studies.armitage2017.claims.body import AQMS, DEEP, DOWNLOADS, ONE_QUEUE
 from aqmlab.studies.armitage2017.claims.bulk import (
     CASE_1,
     CASE_2,
@@ -15,12 +15,11 @@ from aqmlab.studies.armitage2017.claims.bulk import (
     SHOWN,
     Case,
     against,
-    mean,
     rates,
     shown,
     together,
 )
-from aqmlab.studies.armitage2017.claims.common import Flow, each
+from aqmlab.studies.armitage2017.claims.common import Flow, each, jain_index, mean, ratio
 from aqmlab.studies.claims import Check, Claims, Finding, above, more, part
 from aqmlab.studies.numbers import At, BySeed, Numbers
 from aqmlab.studies.trials import Trials
@@ -45,13 +44,9 @@ def _rate(n: Numbers, flow: Flow, at: At) -> BySeed:
     return rates(n, [flow], at)[0]
 
 
-def _jain(*shares: float) -> float:
-    return sum(shares) ** 2 / (len(shares) * sum(one**2 for one in shares))
-
-
 def _fairness(n: Numbers, case: Case, at: At) -> BySeed:
     """Jain's index of what a case's downloads got while they ran."""
-    return each(_jain, *rates(n, case.ways[0], at))
+    return jain_index(rates(n, case.ways[0], at))
 
 
 def _first_wins(n: Numbers, case: Case, words: str, at: At) -> Iterator[Check]:
@@ -116,8 +111,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _jain_within(n: Numbers, at: At, span: tuple[float, float]) -> BySeed:
-    own = [n.rate(name, at, span, direction=way) for name, way in DOWNLOADS]
-    return each(_jain, *own)
+    return jain_index([n.rate(name, at, span, direction=way) for name, way in DOWNLOADS])
 
 
 @CLAIMS("2-34", "C-D1b, Figs. 9 to 11, 15 to 17", "Under AQMs and in a FIFO of 20 packets flows of "
@@ -128,11 +122,11 @@ def _(*numbers: Numbers) -> Finding:
     for case, n in zip(EQUAL, numbers, strict=True):
         fair = partial(_fairness, n, case)
         for rate in SHOWN:
-            words = f"Jain, {case.scenario} {rate.removesuffix(' Mbit/s')}"
+            words = f"Jain, {case.name(rate)}"
             for queue in PLAIN:
                 checks.append(above(f"{words}, {queue}", shown(case, rate, queue, fair), ROUGHLY))
             best = shown(case, rate, "FQ-CoDel", fair, MIDDLING)
-            for other in (*FIFOS, *SINGLE):
+            for other in ONE_QUEUE:
                 own = shown(case, rate, other, fair, MIDDLING)
                 checks.append(more(f"{words}, up to 180 ms: FQ-CoDel over {other}", best, own))
     return Finding(checks, "roughly: Jain's index of 0.9; middling: up to 180 ms")
@@ -141,16 +135,27 @@ def _(*numbers: Numbers) -> Finding:
 # --- Over unequal paths ------------------------------------------------------------------------
 
 
+def _unequal(
+    numbers: Sequence[Numbers], rates: Sequence[str], queues: Sequence[str], tcp: str = "NewReno"
+) -> Iterator[tuple[Case, Numbers, str, At]]:
+    """The conditions over unequal paths at these rates and under these queues: of which case, and
+    in words and as keywords.
+    """
+    for case, n in zip(UNEQUAL, numbers, strict=True):
+        for rate in rates:
+            for queue in queues:
+                for words, at in case.places(rate, queue, tcp):
+                    yield case, n, f"{words} {queue}", at
+
+
 @CLAIMS("2-35", "C-D1c, Figs. 12, 18", "Over unequal paths the first download still gets most at "
         "1.5/0.5 in a FIFO of 180 or 320 packets.",
         *_needs(UNEQUAL, {"rate": LOW, "qdisc": DEEP, "tcp": "NewReno"}),
         given="windows")  # fmt: skip
 def _(*numbers: Numbers) -> list[Check]:
     checks: list[Check] = []
-    for case, n in zip(UNEQUAL, numbers, strict=True):
-        for fifo in DEEP:
-            for words, at in case.places(LOW, fifo):
-                checks += _first_wins(n, case, f"{words} {fifo}", at)
+    for case, n, words, at in _unequal(numbers, [LOW], DEEP):
+        checks += _first_wins(n, case, words, at)
     return checks
 
 
@@ -163,14 +168,11 @@ FAR_FLOWS, NEAR_FLOWS = DOWNLOADS[:2], DOWNLOADS[2:]
         *_needs(UNEQUAL, {"rate": LOW, "qdisc": PLAIN, "tcp": "NewReno"}))  # fmt: skip
 def _(*numbers: Numbers) -> Finding:
     checks = []
-    for case, n in zip(UNEQUAL, numbers, strict=True):
-        for queue in PLAIN:
-            for words, at in case.places(LOW, queue):
-                for near in (one for one in NEAR_FLOWS if one in case.flows):
-                    for far in FAR_FLOWS:
-                        own, other = _rate(n, near, at), _rate(n, far, at)
-                        what = f"{words} {queue}: {near[0]} over {far[0]}"
-                        checks.append(more(what, own, other, times=CLEARLY))
+    for case, n, words, at in _unequal(numbers, [LOW], PLAIN):
+        for near in (one for one in NEAR_FLOWS if one in case.flows):
+            for far in FAR_FLOWS:
+                own, other = _rate(n, near, at), _rate(n, far, at)
+                checks.append(more(f"{words}: {near[0]} over {far[0]}", own, other, times=CLEARLY))
     return Finding(checks, note="noticeably: a quarter")
 
 
@@ -179,7 +181,6 @@ def _nearest(case: Case) -> Flow:
     return case.ways[0][-1]
 
 
-ONE_QUEUE = (*FIFOS, *SINGLE)
 SHARE = (
     "a significantly higher share: by a quarter, of what the others have in the mean; at 12/1 a "
     "FIFO of 180 packets leaves hardly a quarter between round trips of 10 and 40 ms"
@@ -191,15 +192,11 @@ SHARE = (
         *_needs(UNEQUAL, {"rate": HIGHER, "qdisc": ONE_QUEUE, "tcp": "NewReno"}))  # fmt: skip
 def _(*numbers: Numbers) -> Finding:
     checks = []
-    for case, n in zip(UNEQUAL, numbers, strict=True):
+    for case, n, words, at in _unequal(numbers, HIGHER, ONE_QUEUE):
         nearest = _nearest(case)
-        for rate in HIGHER:
-            for queue in ONE_QUEUE:
-                for words, at in case.places(rate, queue):
-                    others = mean([_rate(n, one, at) for one in case.ways[0] if one != nearest])
-                    what = f"{words} {queue}: {nearest[0]} over the mean of the others"
-                    own = _rate(n, nearest, at)
-                    checks.append(more(what, own, others, times=CLEARLY))
+        others = mean([_rate(n, one, at) for one in case.ways[0] if one != nearest])
+        what = f"{words}: {nearest[0]} over the mean of the others"
+        checks.append(more(what, _rate(n, nearest, at), others, times=CLEARLY))
     return Finding(checks, SHARE)
 
 
@@ -207,22 +204,18 @@ def _(*numbers: Numbers) -> Finding:
         *_needs(UNEQUAL, {"rate": HIGHER, "qdisc": ONE_QUEUE}))  # fmt: skip
 def _(*numbers: Numbers) -> list[Check]:
     checks = []
-    for case, n in zip(UNEQUAL, numbers, strict=True):
-        for rate in HIGHER:
-            for queue in ONE_QUEUE:
-                for words, at in case.places(rate, queue, "CUBIC"):
-                    cubic = _share(n, case, at)
-                    for tcp in ("NewReno", "Compound"):
-                        own = _share(n, case, against(at, tcp=tcp))
-                        what = f"share of the nearest, {words} {queue}: {tcp} over CUBIC"
-                        checks += part(tcp, [more(what, own, cubic)])
+    for case, n, words, at in _unequal(numbers, HIGHER, ONE_QUEUE, "CUBIC"):
+        cubic = _share(n, case, at)
+        for tcp in ("NewReno", "Compound"):
+            own = _share(n, case, against(at, tcp=tcp))
+            what = f"share of the nearest, {words}: {tcp} over CUBIC"
+            checks += part(tcp, [more(what, own, cubic)])
     return checks
 
 
 def _share(n: Numbers, case: Case, at: At) -> BySeed:
     """What the download over the shortest path has of all downloads."""
-    own, every = _rate(n, _nearest(case), at), together(n, case.ways[0], at)
-    return {seed: own[seed] / every[seed] for seed in own}
+    return ratio(_rate(n, _nearest(case), at), together(n, case.ways[0], at))
 
 
 @CLAIMS("2-39", "C-D1c, Figs. 13, 14, 19, 20", "Over unequal paths, where one queue serves the "

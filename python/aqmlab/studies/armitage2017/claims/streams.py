@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from aqmlab.studies.armitage2017.claims import home
-from aqmlab.studies.armitage2017.claims.common import Flow
+from aqmlab.studies.armitage2017.claims.common import Flow, ratio
 from aqmlab.studies.armitage2017.claims.home import (
     AQMS,
     CALL_DOWN,
     CALL_UP,
     DASH,
-    FAR,
     HIGH,
-    IOT_HIGH,
     LOW,
     MIDDLE,
     QUEUES,
     RATES,
-    RTTS,
     SINGLE,
     UPLOAD,
     at,
+    far,
+    near,
+    places,
     rate_of,
     trials,
 )
@@ -48,7 +48,7 @@ def lower_than_before(before: Numbers, after: Numbers, flow: Flow) -> list[Check
 
 
 def _sum(n: Numbers, flow: Flow, rate: str) -> BySeed:
-    return total(*(rate_of(n, flow, at(rate, queue, rtt)) for queue in QUEUES for rtt in RTTS))
+    return total(*(rate_of(n, flow, here) for here in places(rate)))
 
 
 def improves(n: Numbers, scenario: int) -> list[Check]:
@@ -56,12 +56,9 @@ def improves(n: Numbers, scenario: int) -> list[Check]:
     checks: list[Check] = []
     for slow, fast in ((LOW, MIDDLE), (MIDDLE, HIGH)):
         checks += shorter(n, scenario, fast, slow)
-        for queue in QUEUES:
-            for rtt in RTTS:
-                for flow in home.elastic(scenario):
-                    own, other = (rate_of(n, flow, at(rate, queue, rtt)) for rate in (fast, slow))
-                    text = f"rate of {home.name(flow)}, {queue} {rtt}: {fast} over {slow}"
-                    checks.append(not_less(text, own, other, slack=0.02))
+        for flow, what, before, after in home.upgraded(home.elastic(scenario), slow, fast):
+            own, other = (rate_of(n, flow, one) for one in (after, before))
+            checks.append(not_less(f"rate of {what}: {fast} over {slow}", own, other, slack=0.02))
     return checks
 
 
@@ -95,9 +92,7 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("2-62", "D-E3a, Fig. 28", "At 1.5/0.5 under FIFO all five flows' round trips take more "
         "than 1 s.", trials(3, LOW), given=("fifo", "typical", "windows"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    return [
-        check for rtt in RTTS for check in home.over(n, home.running(3), at(LOW, "FIFO", rtt), 1000)
-    ]
+    return home.over(n, home.running(3), places(LOW, "FIFO"), 1000)
 
 
 @CLAIMS("2-63", "D-E3a, Fig. 28", "At 1.5/0.5 under each AQM round trips take less than 250 ms "
@@ -119,13 +114,11 @@ def _(n: Numbers) -> list[Check]:
         trials(3, LOW))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     limit = home.NEGLIGIBLE_PERCENT
-    checks = [
-        home.lost_under(n, CALL_DOWN, at(LOW, queue, rtt), limit)
-        for queue in QUEUES
-        for rtt in RTTS
+    return [
+        *home.lost_under(n, CALL_DOWN, places(LOW), limit),
+        *part("upstream", home.lost_under(n, CALL_UP, places(LOW, "FIFO"), limit)),
+        *heavy_losses(n),
     ]
-    up = (home.lost_under(n, CALL_UP, at(LOW, "FIFO", rtt), limit) for rtt in RTTS)
-    return [*checks, *part("upstream", up), *heavy_losses(n)]
 
 
 @CLAIMS("2-66", "D-E3a, Fig. 28", "At 1.5/0.5 over 40 ms the upload gets about the same under "
@@ -136,7 +129,7 @@ def _(n: Numbers) -> list[Check]:
 
 def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
     """Over 40 ms the stream gets less under FIFO than under each AQM."""
-    return [home.exceeds(n, DASH, at(rate, queue), at(rate, "FIFO"), times=times) for queue in AQMS]
+    return home.less(n, DASH, at(rate, "FIFO"), near(rate, *AQMS), times)
 
 
 @CLAIMS("2-67", "D-E3a, Fig. 28", "At 1.5/0.5 over 40 ms the stream gets far less under FIFO than "
@@ -154,14 +147,11 @@ def _(n: Numbers) -> list[Check]:
         stream, upload = (_fall(n, flow, queue) for flow in (DASH, UPLOAD))
         greater = more(f"fall of the stream over that of the upload, {queue}", stream, upload)
         checks += part("the stream the more so", [greater])
-    for flow in (IOT_HIGH, CALL_UP):
-        checks += home.gain(n, flow, LOW, AQMS)
-    return checks
+    return [*checks, *home.gain(n, LOW, AQMS)]
 
 
-def _fall(n: Numbers, flow: tuple[str, str], queue: str) -> BySeed:
-    near, far = (rate_of(n, flow, at(LOW, queue, rtt)) for rtt in RTTS)
-    return {seed: near[seed] / far[seed] for seed in near}
+def _fall(n: Numbers, flow: Flow, queue: str) -> BySeed:
+    return ratio(*(rate_of(n, flow, here) for here in places(LOW, queue)))
 
 
 @CLAIMS("2-69", "D-E3b, Fig. 30", "At 12/1 under FIFO round trips take less than 700 ms over 40 "
@@ -189,17 +179,13 @@ def _(n: Numbers) -> list[Check]:
         "FQ-CoDel, over 340 ms less than 2 % under each.", trials(3, MIDDLE))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     limit = home.NEGLIGIBLE_PERCENT
-    checks = [
-        home.lost_under(n, CALL_DOWN, at(MIDDLE, queue, rtt), limit)
-        for queue in QUEUES
-        for rtt in RTTS
+    return [
+        *home.lost_under(n, CALL_DOWN, places(MIDDLE), limit),
+        *part("upstream", home.lost_under(n, CALL_UP, places(MIDDLE, "FIFO"), limit)),
+        *home.lost_over(n, CALL_UP, near(MIDDLE, *SINGLE), 4),
+        *home.lost_under(n, CALL_UP, near(MIDDLE, "FQ-CoDel"), 2),
+        *home.lost_under(n, CALL_UP, far(MIDDLE, *AQMS), 2),
     ]
-    up = (home.lost_under(n, CALL_UP, at(MIDDLE, "FIFO", rtt), limit) for rtt in RTTS)
-    checks += part("upstream", up)
-    checks += [home.lost_over(n, CALL_UP, at(MIDDLE, queue), 4) for queue in SINGLE]
-    checks.append(home.lost_under(n, CALL_UP, at(MIDDLE, "FQ-CoDel"), 2))
-    checks += [home.lost_under(n, CALL_UP, at(MIDDLE, queue, FAR), 2) for queue in AQMS]
-    return checks
 
 
 @CLAIMS("2-73", "D-E3b, Fig. 30", "At 12/1 over 40 ms the stream gets far less under FIFO than "
