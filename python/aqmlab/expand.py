@@ -25,7 +25,7 @@ ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
 """The tables whose members can be set and varied."""
 
 BOTH_WAYS = ("rate", "qdisc", "shaper", "pipe_delays", "overhead", "loss", "jitter", "reorder")
-"""What may be written once under `path` and then holds for both directions."""
+"""What may be written once under `path`, or `path.modem`, and then holds for both directions."""
 
 _UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
 _PAIR = re.compile(rf"([\d.]{{1,20}})\s*({_UNIT})?\s*/\s*([\d.]{{1,20}})\s*({_UNIT})")
@@ -144,26 +144,52 @@ def _free_name(app: Mapping[str, Any], taken: Mapping[str, Any], kinds: Names) -
     return name
 
 
+def of_both_ways(keys: Keys) -> tuple[Keys, Keys]:
+    """What stands before the direction and behind it, of a key that is written for both.
+
+    Two empty ones if it is not.
+
+    >>> of_both_ways(("path", "modem", "qdisc", "limit"))
+    (('path', 'modem'), ('qdisc', 'limit'))
+    """
+    length = 2 if keys[:2] == ("path", "modem") else 1
+    if keys[:1] != ("path",) or keys[length : length + 1] not in {(key,) for key in _BOTH_WAYS}:
+        return (), ()
+    name, *rest = keys[length:]
+    return keys[:length], ("qdisc" if name == "queue" else name, *rest)
+
+
+_BOTH_WAYS = (*BOTH_WAYS, "queue")
+
+
 def _expand_path(layer: Layer) -> None:
     path = layer.data["path"]
+    _expand_ways(layer, path, ("path",))
+    if isinstance(path.get("modem"), dict):
+        _expand_ways(layer, path["modem"], ("path", "modem"))
+
+
+def _expand_ways(layer: Layer, path: dict[str, Any], above: Keys) -> None:
     for way in (path, path.get("down"), path.get("up")):
         if isinstance(way, dict) and "queue" in way:
-            prefix = ("path",) if way is path else ("path", "down" if way is path["down"] else "up")
+            prefix = above if way is path else (*above, "down" if way is path["down"] else "up")
             way.setdefault("qdisc", way.pop("queue"))
             _copy_origins(layer, (*prefix, "queue"), (*prefix, "qdisc"))
     for key in BOTH_WAYS:
         if key in path:
             value = path.pop(key)
-            values = _rates(value, layer) if key == "rate" else (value, copy.deepcopy(value))
+            values = (value, copy.deepcopy(value))
+            if key == "rate":
+                values = _rates(value, layer.where((*above, key)))
             for way, one in zip(("down", "up"), values, strict=True):
                 table = path.setdefault(way, {})
                 if isinstance(table, dict) and key not in table:
                     table[key] = one
-                    _copy_origins(layer, ("path", key), ("path", way, key))
+                    _copy_origins(layer, (*above, key), (*above, way, key))
     for way in ("down", "up", "wifi"):
         table = path.get(way)
         if isinstance(table, dict) and isinstance(table.get("qdisc"), str):
-            table["qdisc"] = _located(layer, ("path", way, "qdisc"), table["qdisc"])
+            table["qdisc"] = _located(layer, (*above, way, "qdisc"), table["qdisc"])
 
 
 def _located(layer: Layer, keys: Keys, text: str) -> dict[str, Any]:
@@ -173,9 +199,8 @@ def _located(layer: Layer, keys: Keys, text: str) -> dict[str, Any]:
         raise problem.at(layer.where(keys)) from None
 
 
-def _rates(value: Any, layer: Layer) -> tuple[Any, Any]:
+def _rates(value: Any, place: str) -> tuple[Any, Any]:
     """Both rates of "12/1 Mbit/s", down before up; a single rate holds for both."""
-    place = layer.where(("path", "rate"))
     hint = 'write down and up and a unit, such as "12/1 Mbit/s"'
     if not isinstance(value, str):
         if isinstance(value, (int, float)) and not isinstance(value, bool):

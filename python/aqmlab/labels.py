@@ -68,11 +68,15 @@ def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
 
 
 def links_of(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Per direction, the slowest link that an application crosses: its rate and discipline."""
+    """Per direction, the slowest link that an application crosses: its rate and discipline.
+
+    A modem's is none of them, for what people compare is what the gateway is set to.
+    """
     found: dict[str, dict[str, Any]] = {}
     for direction in ("down", "up"):
         used = {index for app in spec["apps"] for index in app[direction]["links"]}
         links = [spec["links"][index] for index in sorted(used)]
+        links = [link for link in links if link["name"] != f"modem-{direction}"]
         if links:
             slowest = min(links, key=lambda link: link["rate_bps"])
             mbit = slowest["rate_bps"] / 1e6

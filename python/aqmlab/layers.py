@@ -25,6 +25,7 @@ from aqmlab.expand import (
     Origin,
     expand,
     kind_table,
+    of_both_ways,
     parse_text,
     rate_pair,
     refuse_deep_nesting,
@@ -99,7 +100,7 @@ def split_address(address: str, place: str) -> Keys:
     """The keys of a dotted address; raises `ScenarioError` if it begins with no known table."""
     keys = tuple(key.strip() for key in address.split("."))
     if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
-        if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "wifi", "down", "up"):
+        if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "modem", "wifi", "down", "up"):
             meant = f"did you mean `path.{shown(address)}`?"
             raise ScenarioError(place, f"unknown parameter `{shown(address)}`", meant)
         known = [*ROOTS, "path.rate", "path.qdisc", "path.rtt", "apps.NAME.start"]
@@ -212,8 +213,7 @@ def _prefixes(address: str) -> Iterator[str]:
 
 def _both(address: str) -> tuple[str, ...]:
     """An address in its expanded form: for "path.qdisc", both directions."""
-    keys = address.split(".")
-    if keys[0] == "path" and len(keys) > 1 and keys[1] in (*BOTH_WAYS, "queue"):
-        rest = [("qdisc" if keys[1] == "queue" else keys[1]), *keys[2:]]
-        return tuple(".".join(["path", way, *rest]) for way in ("down", "up"))
-    return (address,)
+    above, below = of_both_ways(tuple(address.split(".")))
+    if not below:
+        return (address,)
+    return tuple(".".join((*above, way, *below)) for way in ("down", "up"))

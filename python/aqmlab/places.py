@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from aqmlab import resolve
 from aqmlab.applications import App, Host
 from aqmlab.engines import Address
 from aqmlab.expand import Keys
 from aqmlab.scenario import Scenario
-
-_LINKS: dict[Any, Keys] = {
-    resolve.UP: ("path", "up"),
-    resolve.DOWN: ("path", "down"),
-    resolve.LAN_UP: ("path", "lan"),
-    resolve.LAN_DOWN: ("path", "lan"),
-}
 
 _NAMES = {
     "rate_bps": "rate",
@@ -35,9 +27,10 @@ def in_scenario(scenario: Scenario, spec: dict[str, Any], at: Address) -> Keys:
     """The keys in `scenario` that have led to what stands `at` a place of `spec`."""
     if at[0] == "links" and len(at) > 1:
         keys = tuple(_NAMES.get(str(key), str(key)) for key in at[2:])
-        if at[1] in (resolve.LAN_UP, resolve.LAN_DOWN) and scenario.path.wifi is not None:
+        place, _, way = spec["links"][at[1]]["name"].rpartition("-")
+        if place == "wifi":
             return ("path", "wifi", *(keys[1:] if keys[:1] == ("wifi",) else keys))
-        return _LINKS[at[1]] + keys
+        return ("path", "lan", *keys) if place == "lan" else ("path", *place.split(), way, *keys)
     if at[0] == "apps" and len(at) > 2:
         name = _app(scenario, spec["apps"][at[1]]["name"])
         way = str(at[2])
@@ -48,8 +41,8 @@ def in_scenario(scenario: Scenario, spec: dict[str, Any], at: Address) -> Keys:
             return _host(scenario, name, way, keys)
         return ("apps", name, *(keys if way == "app" else (_NAMES.get(way, way),)))
     if at[:1] == ("links",):  # how many there are
-        inner = next((name for name in ("lan", "wifi") if getattr(scenario.path, name)), None)
-        return ("path", inner) if inner else ("path",)
+        further = [name for name in ("lan", "wifi", "modem") if getattr(scenario.path, name)]
+        return ("path", *further[:1])
     return tuple(_NAMES.get(str(key), str(key)) for key in at)
 
 

@@ -8,12 +8,8 @@ from typing import Any
 from aqmlab import catalogue, units
 from aqmlab.applications import App, Host, Timing
 from aqmlab.errors import ScenarioError
-from aqmlab.scenario import Measure, Scenario
-from aqmlab.values import Link, Overhead
-
-UP, DOWN, LAN_UP, LAN_DOWN = range(4)
-"""Numbers of the links in a trial that is made from a scenario; the LAN's only if it has one, by
-wire or without."""
+from aqmlab.scenario import Measure, Path, Scenario
+from aqmlab.values import Hop, Link, Overhead
 
 _LAN_OVERHEAD = Overhead.model_validate("ethernet-wire")
 """IEEE 802.3: header, check sequence, preamble and gap; a frame of 64 bytes at least."""
@@ -41,23 +37,17 @@ def resolve(scenario: Scenario) -> Resolved:
     """
     duration_ns = units.duration(scenario.duration)
     path = scenario.path
-    up_ns, down_ns = _delays_ns(path.rtt)
     resolved = Resolved(
         {
             "seed": 0,
             "duration_ns": duration_ns,
-            "links": [_link("up", path.up, up_ns), _link("down", path.down, down_ns)],
+            "links": _links(path),
             "apps": [],
             "measure": {},
             "host_jitter_ns": units.duration(path.host_jitter),
             "start_jitter_ns": units.duration(path.start_jitter),
         }
     )
-    if path.lan is not None:
-        # A host sees what waits in its own link, which the home's hosts share here.
-        resolved.spec["links"] += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
-    if path.wifi is not None:
-        resolved.spec["links"] += [path.wifi.link("up", own=True), path.wifi.link("down")]
     taken: set[str] = set()
     for name, app in scenario.apps.items():
         _add_app(resolved, scenario, name, app, taken)
@@ -66,14 +56,39 @@ def resolve(scenario: Scenario) -> Resolved:
     return resolved
 
 
-def _link(name: str, link: Link, delay_ns: int) -> dict[str, Any]:
-    spec: dict[str, Any] = {
+def _links(path: Path) -> list[dict[str, Any]]:
+    """Both of the gateway's links, and those of the home's network and of the modem, if any."""
+    up_ns, down_ns = _delays_ns(path.rtt)
+    links = [_link("up", path.up, up_ns), _link("down", path.down, down_ns)]
+    if path.lan is not None:
+        # A host sees what waits in its own link, which the home's hosts share here.
+        links += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
+    if path.wifi is not None:
+        links += [path.wifi.link("up", own=True), path.wifi.link("down")]
+    if path.modem is not None:
+        links += [_hop("modem-up", path.modem.up), _hop("modem-down", path.modem.down)]
+    return links
+
+
+def _routes(links: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
+    """The links that are crossed up and down, by number."""
+    number = {link["name"]: at for at, link in enumerate(links)}
+    up = [number[name] for name in ("lan-up", "wifi-up", "up", "modem-up") if name in number]
+    down = ("modem-down", "down", "lan-down", "wifi-down")
+    return up, [number[name] for name in down if name in number]
+
+
+def _hop(name: str, hop: Hop | Link) -> dict[str, Any]:
+    return {
         "name": name,
-        "rate_bps": units.rate(link.rate),
-        "qdisc": link.qdisc.base_units(),
-        "shaper": link.shaper,
-        "overhead": link.overhead.base_units(),
+        "rate_bps": units.rate(hop.rate),
+        "qdisc": hop.qdisc.base_units(),
+        "overhead": hop.overhead.base_units(),
     }
+
+
+def _link(name: str, link: Link, delay_ns: int) -> dict[str, Any]:
+    spec = _hop(name, link) | {"shaper": link.shaper}
     if link.pipe_delays and link.shaper == "dummynet":
         spec["pipe_delay_ns"] = delay_ns
     return spec
@@ -92,8 +107,7 @@ def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
 def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken: set[str]) -> None:
     apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
     copies = _copies(app, scenario.defaults)
-    has_lan = scenario.path.lan is not None or scenario.path.wifi is not None
-    ups, downs = ([LAN_UP, UP], [DOWN, LAN_DOWN]) if has_lan else ([UP], [DOWN])
+    ups, downs = _routes(resolved.spec["links"])
     for number, (start_ns, rtt) in enumerate(copies, start=1):
         own_name = name if len(copies) == 1 else f"{name}-{number}"
         if own_name in taken:

@@ -26,6 +26,7 @@ from aqmlab.values import (
     Flag,
     Frozen,
     FrozenDict,
+    Hop,
     Link,
     Rate,
     Seeds,
@@ -35,18 +36,32 @@ from aqmlab.values import (
 from aqmlab.wifi import Wifi
 
 
+class Modem(Value):
+    """What carries the access line where the gateway does not: a queue at either of its ends.
+
+    `rate`, `qdisc` and `overhead` may be given once for both directions. `down` is the queue at the
+    provider's end, and `up` the modem's own. The rates of `path` are then what the gateway shapes
+    to.
+    """
+
+    down: Hop
+    up: Hop
+
+
 class Path(Value):
     """The way between the home and the internet.
 
     `rate`, `qdisc`, `shaper`, `pipe_delays`, `overhead`, `loss`, `jitter` and `reorder` may be
     given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
     of the network within the home, an Ethernet with FIFOs of 1000 packets, and `wifi` makes it one
-    of 802.11n; without either, hosts reach the gateway in no time.
+    of 802.11n; without either, hosts reach the gateway in no time. `modem` is a line with queues of
+    its own beyond the gateway; without it the gateway's own link is the line.
     """
 
     down: Link
     up: Link
     rtt: Duration = "40 ms"
+    modem: Modem | None = None
     lan: Rate | None = None
     wifi: Wifi | None = None
     host_jitter: Duration = "50 us"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from aqmlab import catalogue
-from aqmlab.values import OVERHEADS, SHAPERS
+from aqmlab.values import OVERHEADS, SHAPERS, Hop
 
 Schema = dict[str, Any]
 
@@ -91,6 +91,7 @@ def _top() -> dict[str, Schema]:
                 "down": {"$ref": "#/$defs/link"},
                 "up": {"$ref": "#/$defs/link"},
                 "rtt": _REF["duration"],
+                "modem": _modem(),
                 "lan": _REF["rate"],
                 "wifi": _table(_wifi()),
                 "host_jitter": _REF["duration"],
@@ -134,6 +135,12 @@ def _link() -> dict[str, Schema]:
         "jitter": _REF["duration"],
         "reorder": _REF["flag"],
     }
+
+
+def _modem() -> Schema:
+    hop = {key: value for key, value in _link().items() if key in (*Hop.model_fields, "queue")}
+    rate = {"type": "string", "examples": ["20/2 Mbit/s"]}
+    return _table({**hop, "rate": rate, "down": _table(hop), "up": _table(hop)})
 
 
 def _wifi() -> dict[str, Schema]:

@@ -236,6 +236,14 @@ def _shaper(value: object) -> str:
 Shaper = Annotated[str, BeforeValidator(_shaper)]
 
 
+class Hop(Value):
+    """One direction of a modem: a discipline before a link of a finite rate."""
+
+    rate: Rate
+    qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
+    overhead: Overhead = Overhead()
+
+
 class Link(Value):
     """One direction of the access line: a discipline before a link of a finite rate."""
 

@@ -106,6 +106,13 @@ def test_a_radio_that_the_agent_refuses_is_named_by_its_table(home, agent) -> No
     assert (caught.value.where, caught.value.hint) == ("home.toml:3: path.wifi", None)
 
 
+def test_a_modem_that_the_agent_refuses_is_named_by_its_table(home, agent) -> None:
+    agent("links: 2 bottlenecks up")
+    with pytest.raises(ScenarioError) as caught:
+        home('"40 ms" }', '"40 ms", modem = { rate = "9/1 Mbit/s" } }')
+    assert (caught.value.where, caught.value.hint) == ("home.toml:3: path.modem", None)
+
+
 def test_an_agent_that_does_not_answer_is_no_refusal(home, agent) -> None:
     agent("", 3)
     with pytest.raises(LabError, match="ended with status 3"):

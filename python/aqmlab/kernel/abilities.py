@@ -124,7 +124,8 @@ def ask(program: Path, spec: Mapping[str, Any], *words: str) -> Refusal | None:
     if done.returncode != 1:
         raise LabError(f"{program}: ended with status {done.returncode}: {done.stderr.strip()}")
     found = read(done.stdout.strip())
-    if found.at[:1] == ("links",) and not {"own", "wifi"} & set(found.at) and "ours" not in words:
+    of_link = found.at[:1] == ("links",) and len(found.at) > 1
+    if of_link and not {"own", "wifi"} & set(found.at) and "ours" not in words:
         return replace(found, hint=_OURS)
     return found
 
