@@ -213,11 +213,14 @@ def _rates(value: Any, place: str) -> tuple[Any, Any]:
 
 
 def rate_pair(text: str) -> tuple[str, str]:
-    """The rates down and up of "12/1 Mbit/s", "12 Mbit/s / 800 kbit/s" or "12 Mbit/s".
+    """The rates down and up of "12/1 Mbit/s", "12 Mbit/s / 800 kbit/s", "12 Mbit/s" or "95 %".
 
-    >>> rate_pair("1.5/0.5 Mbit/s")
-    ('1.5 Mbit/s', '500 kbit/s')
+    >>> rate_pair("1.5/0.5 Mbit/s"), rate_pair("90/95 %")
+    (('1.5 Mbit/s', '500 kbit/s'), ('90 %', '95 %'))
     """
+    if text.strip().endswith("%"):
+        parts = [units.show_share(units.share(f"{part} %")) for part in _shares(text)]
+        return parts[0], parts[-1]
     pair = _PAIR.fullmatch(text.strip())
     if pair is None and re.fullmatch(r"[\d.]{1,20}\s*/\s*[\d.]{1,20}", text.strip()):
         raise BadValueError(
@@ -229,6 +232,14 @@ def rate_pair(text: str) -> tuple[str, str]:
     down, down_unit, up, unit = pair.groups()
     rates = units.rate(f"{down} {down_unit or unit}"), units.rate(f"{up} {unit}")
     return units.show_rate(rates[0]), units.show_rate(rates[1])
+
+
+def _shares(text: str) -> list[str]:
+    """The numbers of "95 %" or "90/95 %"."""
+    parts = text.strip().removesuffix("%").split("/")
+    if len(parts) > 2:
+        raise BadValueError(f"`{shown(text)}` are more than two shares, down before up")
+    return [part.strip().removesuffix("%") for part in parts]
 
 
 def kind_table(text: str) -> dict[str, Any]:

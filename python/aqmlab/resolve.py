@@ -9,7 +9,7 @@ from aqmlab import catalogue, units
 from aqmlab.applications import App, Host, Timing
 from aqmlab.errors import ScenarioError
 from aqmlab.scenario import Measure, Path, Scenario
-from aqmlab.values import Hop, Link, Overhead
+from aqmlab.values import Hop, Link, Overhead, is_share
 
 _LAN_OVERHEAD = Overhead.model_validate("ethernet-wire")
 """IEEE 802.3: header, check sequence, preamble and gap; a frame of 64 bytes at least."""
@@ -59,14 +59,18 @@ def resolve(scenario: Scenario) -> Resolved:
 def _links(path: Path) -> list[dict[str, Any]]:
     """Both of the gateway's links, and those of the home's network and of the modem, if any."""
     up_ns, down_ns = _delays_ns(path.rtt)
-    links = [_link("up", path.up, up_ns), _link("down", path.down, down_ns)]
+    modem = path.modem
+    links = [
+        _link("up", path.up, modem and modem.up, up_ns),
+        _link("down", path.down, modem and modem.down, down_ns),
+    ]
     if path.lan is not None:
         # A host sees what waits in its own link, which the home's hosts share here.
         links += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
     if path.wifi is not None:
         links += [path.wifi.link("up", own=True), path.wifi.link("down")]
-    if path.modem is not None:
-        links += [_hop("modem-up", path.modem.up), _hop("modem-down", path.modem.down)]
+    if modem is not None:
+        links += [_hop("modem-up", modem.up), _hop("modem-down", modem.down)]
     return links
 
 
@@ -78,7 +82,7 @@ def _routes(links: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
     return up, [number[name] for name in down if name in number]
 
 
-def _hop(name: str, hop: Hop | Link) -> dict[str, Any]:
+def _hop(name: str, hop: Hop) -> dict[str, Any]:
     return {
         "name": name,
         "rate_bps": units.rate(hop.rate),
@@ -87,11 +91,24 @@ def _hop(name: str, hop: Hop | Link) -> dict[str, Any]:
     }
 
 
-def _link(name: str, link: Link, delay_ns: int) -> dict[str, Any]:
-    spec = _hop(name, link) | {"shaper": link.shaper}
+def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "name": name,
+        "rate_bps": _rate_bps(link.rate, line),
+        "qdisc": link.qdisc.base_units(),
+        "shaper": link.shaper,
+        "overhead": link.overhead.base_units(),
+    }
     if link.pipe_delays and link.shaper == "dummynet":
         spec["pipe_delay_ns"] = delay_ns
     return spec
+
+
+def _rate_bps(rate: str, line: Hop | None) -> int:
+    """A rate, or its share of the rate of the line beyond."""
+    if line is None or not is_share(rate):
+        return units.rate(rate)
+    return max(1, round(units.share(rate) * units.rate(line.rate)))
 
 
 def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:

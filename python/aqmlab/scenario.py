@@ -32,6 +32,7 @@ from aqmlab.values import (
     Seeds,
     Span,
     Value,
+    is_share,
 )
 from aqmlab.wifi import Wifi
 
@@ -79,6 +80,11 @@ class Path(Value):
     def _check(self) -> Self:
         if self.lan is not None and self.wifi is not None:
             raise BadMemberError("lan", "given together with `wifi`", "leave one of the two out")
+        for way in ("down", "up"):
+            rate = getattr(self, way).rate
+            if self.modem is None and is_share(rate):
+                problem = f"`{rate}` is a share of the modem's rate, and there is no modem"
+                raise BadMemberError((way, "rate"), problem, "write a rate, or add path.modem.rate")
         return self
 
 

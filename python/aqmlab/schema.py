@@ -124,8 +124,9 @@ def _top() -> dict[str, Schema]:
 
 
 def _link() -> dict[str, Schema]:
+    share = {"type": "string", "pattern": _NUMBER + "%$", "examples": ["95 %"]}
     return {
-        "rate": _REF["rate"],
+        "rate": {"anyOf": [_REF["rate"], share]},
         "qdisc": {"$ref": "#/$defs/qdisc"},
         "queue": {"$ref": "#/$defs/qdisc"},
         "shaper": {"enum": list(SHAPERS)},
@@ -139,6 +140,7 @@ def _link() -> dict[str, Schema]:
 
 def _modem() -> Schema:
     hop = {key: value for key, value in _link().items() if key in (*Hop.model_fields, "queue")}
+    hop["rate"] = _REF["rate"]
     rate = {"type": "string", "examples": ["20/2 Mbit/s"]}
     return _table({**hop, "rate": rate, "down": _table(hop), "up": _table(hop)})
 

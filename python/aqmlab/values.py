@@ -64,6 +64,20 @@ def _limited_rate(value: object) -> str:
     return units.show_rate(bps)
 
 
+def is_share(rate: str) -> bool:
+    """Whether a rate is a share of another."""
+    return rate.endswith("%")
+
+
+def _rate_or_share(value: object) -> str:
+    if not isinstance(value, str) or not is_share(value.strip()):
+        return _limited_rate(value)
+    part = units.share(value)
+    if not part:
+        raise BadValueError(f"`{shown(value)}` of a rate is none")
+    return units.show_share(part)
+
+
 def _buffer(value: object) -> str:
     if value == "auto":
         return "auto"
@@ -87,6 +101,7 @@ def _rtts(value: object) -> Any:
 Duration = Annotated[str, _text("duration")]
 Span = Annotated[str, BeforeValidator(_positive_duration)]
 Rate = Annotated[str, BeforeValidator(_limited_rate)]
+LinkRate = Annotated[str, BeforeValidator(_rate_or_share)]
 Size = Annotated[str, _text("bytes")]
 Share = Annotated[str, BeforeValidator(lambda value: units.show_share(units.share(value)))]
 Flag = Annotated[bool, BeforeValidator(units.flag)]
@@ -245,9 +260,12 @@ class Hop(Value):
 
 
 class Link(Value):
-    """One direction of the access line: a discipline before a link of a finite rate."""
+    """One direction of the access line: a discipline before a link of a finite rate.
 
-    rate: Rate
+    A rate may be a share of the modem's, such as "95 %".
+    """
+
+    rate: LinkRate
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
     shaper: Shaper = "line"
     pipe_delays: Flag = False

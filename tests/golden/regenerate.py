@@ -19,6 +19,7 @@ TRIALS = {
     "boerlage2016-d6": ("boerlage2016-d6", {}),
     "household": ("household", {}),
     "rrul": ("rrul", {}),
+    "shaper": ("shaper", {}),
     "web-under-load": ("web-under-load", {}),
 }
 

@@ -73,6 +73,41 @@ def test_slips_are_named_as_they_were_written(tmp_path, key, value, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("said", "bps"),
+    [
+        ("95 %", [1_900_000, 19_000_000]),
+        ("90/100%", [2_000_000, 18_000_000]),
+        ("30/3 Mbit/s", [3_000_000, 30_000_000]),
+    ],
+)
+def test_the_gateways_rates_may_be_shares_of_the_modems(said, bps):
+    home = HOME.set("path.rate", said)
+    assert [link["rate_bps"] for link in resolve(home).spec["links"][:2]] == bps
+    assert Scenario.from_toml(home.to_toml()) == home
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("0 %", "path.rate: `0 %` of a rate is none"),
+        ("120 %", "path.rate: `120 %` is not between 0 and 1"),
+        ("1/2/3 %", "path.rate: `1/2/3 %` are more than two shares, down before up"),
+        ("95", "path.rate: `95` is not a rate"),
+    ],
+)
+def test_what_is_no_share_is_named(said, problem):
+    with pytest.raises(ScenarioError) as caught:
+        HOME.set("path.rate", said)
+    assert problem in str(caught.value)
+
+
+def test_a_share_without_a_modem_is_of_nothing():
+    text = 'path = { rate = "95 %" }\n[apps.a]\nkind = "bulk"\n'
+    with pytest.raises(ScenarioError, match=r"`95 %` is a share of the modem's rate, and there is"):
+        Scenario.from_toml(text)
+
+
 def test_a_modem_without_a_rate_is_asked_for_it():
     with pytest.raises(ScenarioError, match="rate"):
         Scenario.from_toml('path = { rate = "9/1 Mbit/s", modem = { qdisc = "pfifo" } }')

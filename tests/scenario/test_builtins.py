@@ -29,6 +29,7 @@ def real_catalogue(monkeypatch):
         ("kua2017-demo", 4 * 3, ("qdisc",)),
         ("kua2017-linux", 4, ("qdisc",)),
         ("rrul", 1, ()),
+        ("shaper", 15, ("rate",)),
         ("voip-under-load", 12, ("qdisc",)),
         ("web-under-load", 12, ("qdisc",)),
         *((f"boerlage2016-d{number}", 55 * 3 * 2, ("rate", "rtt")) for number in range(1, 7)),
@@ -43,7 +44,7 @@ def test_built_in_scenarios_are_complete(name, trials, conditions):
 
 
 def test_the_table_above_names_them_all():
-    assert len(sources.builtin_names()) == 15
+    assert len(sources.builtin_names()) == 16
     assert set(sources.builtins()) == set(sources.builtin_names())
 
 

@@ -8,13 +8,27 @@
 //! Differences: nttcp's control connection is left out, and the schedule is kept exactly where
 //! nttcp sleeps between datagrams.
 
-use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Value};
+use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
 use crate::bounds;
 use crate::pacer::Pacer;
-use crate::params::{self, bytes, ms, rate};
+use crate::params::{self, bytes, rate};
 use crate::quantiles::Summary;
 use crate::{App, Carries, Datagram, Io, Notice};
+
+const RATE: Param = Param {
+    name: "rate",
+    default: rate(280_000),
+    bounds: bounds::RATE,
+    doc: "Rate of the payload; sets the interval where that is off.",
+};
+
+const INTERVAL: Param = Param {
+    name: "interval",
+    default: Value::MaybeDuration(None),
+    bounds: bounds::SCHEDULE,
+    doc: "Time between datagrams; off derives it from the rate.",
+};
 
 const WAYS: Param = Param {
     name: "direction",
@@ -36,30 +50,15 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 bounds: bounds::DATAGRAM,
                 doc: "Bytes of UDP payload in a datagram.",
             },
-            Param {
-                name: "rate",
-                default: rate(1_050_000),
-                bounds: bounds::RATE,
-                doc: "Rate of the payload; sets the interval where that is off.",
-            },
-            Param {
-                name: "interval",
-                default: Value::MaybeDuration(None),
-                bounds: bounds::SCHEDULE,
-                doc: "Time between datagrams; off derives it from the rate.",
-            },
+            Param { name: "rate", default: rate(1_050_000), ..RATE },
+            INTERVAL,
             Param {
                 name: "direction",
                 default: Value::Word("up", &["up", "down", "both"]),
                 ..WAYS
             },
         ],
-        build: |args: &Args| {
-            let payload = params::payload(args, "payload");
-            let interval = args.maybe_duration("interval");
-            let interval = interval.unwrap_or(params::interval_for(args.rate("rate"), payload));
-            Box::new(Cbr::new(payload, interval, args))
-        },
+        build: |args: &Args| Box::new(Cbr::new(args)),
     },
     Kind {
         name: "video_call",
@@ -70,20 +69,13 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "payload",
                 default: bytes(700),
                 bounds: bounds::DATAGRAM,
-                doc: "Bytes of UDP payload in a packet.",
+                doc: "Bytes of UDP payload in a datagram.",
             },
-            Param {
-                name: "interval",
-                default: ms(20),
-                bounds: bounds::SCHEDULE,
-                doc: "Time between packets each way.",
-            },
+            RATE,
+            INTERVAL,
             WAYS,
         ],
-        build: |args: &Args| {
-            let payload = params::payload(args, "payload");
-            Box::new(Cbr::new(payload, args.duration("interval"), args))
-        },
+        build: |args: &Args| Box::new(Cbr::new(args)),
     },
 ];
 
@@ -93,7 +85,10 @@ struct Cbr {
 }
 
 impl Cbr {
-    fn new(payload: u32, interval: Duration, args: &Args) -> Self {
+    fn new(args: &Args) -> Self {
+        let payload = params::payload(args, "payload");
+        let interval = args.maybe_duration("interval");
+        let interval = interval.unwrap_or(params::interval_for(args.rate("rate"), payload));
         let (carries, directions): (_, &[Direction]) = match args.word("direction") {
             "up" => (Carries::One(Direction::Up), &[Direction::Up]),
             "down" => (Carries::One(Direction::Down), &[Direction::Down]),
@@ -134,6 +129,7 @@ impl App for Cbr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::ms;
     use crate::testing::{Net, build, close, known};
 
     #[test]
@@ -160,6 +156,16 @@ mod tests {
             net.run_secs(&mut *build("cbr", &changes), 10);
             close(net.packets[0] as f64, f64::from(packets), 1.0);
             assert_eq!(net.packets[1], 0, "up only");
+        }
+    }
+
+    #[test]
+    fn a_video_call_of_today_is_a_matter_of_rate_and_payload() {
+        let mut net = Net::new(1);
+        let changes = [("rate", rate(3_000_000)), ("payload", bytes(1_200))];
+        net.run_secs(&mut *build("video_call", &changes), 10);
+        for side in 0..2 {
+            close(net.packets[side] as f64, 3_125.0, 1.0);
         }
     }
 
