@@ -61,8 +61,8 @@ def _links(path: Path) -> list[dict[str, Any]]:
     up_ns, down_ns = _delays_ns(path.rtt)
     modem = path.modem
     links = [
-        _link("up", path.up, modem and modem.up, up_ns),
-        _link("down", path.down, modem and modem.down, down_ns),
+        _link("up", path.up, modem.up if modem else None, up_ns),
+        _link("down", path.down, modem.down if modem else None, down_ns),
     ]
     if path.lan is not None:
         # A host sees what waits in its own link, which the home's hosts share here.
