@@ -98,6 +98,15 @@ def test_studies_are_listed(capsys):
     assert "figures: 2a to 5d (11)" in capsys.readouterr().out
 
 
+def test_a_study_in_a_folder_elsewhere_is_listed(tiny, capsys, monkeypatch):
+    monkeypatch.chdir(tiny.parent)
+    assert status_of(["list", "studies", "tiny"]) == 0
+    told = capsys.readouterr().out
+    assert "A tiny study" in told and "claims: 9-1 to 9-4 (4)" in told
+    assert status_of(["list", "studies", "tinny", "--json"]) == 2
+    assert "there is no study `tinny`" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [("file", "is a file, not a folder"), ("campaign", "is the folder of a campaign")],

@@ -19,7 +19,7 @@ def command(
     ] = None,
     name: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[NAME]", help="The one entry to show."),
+        typer.Argument(metavar="[NAME]", help="The one entry to show; of a study, or its folder."),
     ] = None,
     as_json: options.AsJson = False,
 ) -> int:
@@ -28,10 +28,7 @@ def command(
 
     if topic is not None:
         _known("topic", topic, TOPICS)
-    found = {one: _entries(one) for one in ([topic] if topic else TOPICS)}
-    if topic is not None and name is not None:
-        _known(f"entry of {topic}", name, [entry["name"] for entry in found[topic]])
-        found[topic] = [entry for entry in found[topic] if entry["name"] == name]
+    found = {one: _entries(one, name) for one in ([topic] if topic else TOPICS)}
     if as_json:
         console.print_json(found[topic] if topic else found)
         return 0
@@ -51,13 +48,23 @@ def _known(what: str, name: str, names: Sequence[str]) -> None:
         raise RequestError(f"list: unknown {what} `{shown(name)}`", suggestion(name, names))
 
 
-def _entries(topic: str) -> list[dict[str, Any]]:
+def _entries(topic: str, name: str | None) -> list[dict[str, Any]]:
+    if topic == "studies":
+        from aqmlab import studies
+
+        return _studies([name] if name else studies.names())  # a folder anywhere is one, too
+    entries = _every(topic)
+    if name is None:
+        return entries
+    _known(f"entry of {topic}", name, [entry["name"] for entry in entries])
+    return [entry for entry in entries if entry["name"] == name]
+
+
+def _every(topic: str) -> list[dict[str, Any]]:
     if topic == "scenarios":
         from aqmlab import sources
 
         return [{"name": name, "title": title} for name, title in sources.builtins().items()]
-    if topic == "studies":
-        return _studies()
     from aqmlab import catalogue, engines
 
     kinds = catalogue.load()[topic]
@@ -79,10 +86,10 @@ def _span(names: list[str]) -> str:
     return f"{names[0]} to {names[-1]} ({len(names)})" if len(names) > 1 else ", ".join(names)
 
 
-def _studies() -> list[dict[str, Any]]:
+def _studies(names: Sequence[str]) -> list[dict[str, Any]]:
     from aqmlab import studies
 
-    found = (studies.load(name) for name in studies.names())
+    found = (studies.load(name) for name in names)
     return [
         {
             "name": study.name,
