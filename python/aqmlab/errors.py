@@ -84,15 +84,25 @@ def suggestion(got: str, known: Iterable[str]) -> str:
     'there are codel, fq_codel'
     """
     names = list(dict.fromkeys(known))
-    lowered = {name.lower(): name for name in names}
-    compared = itertools.islice(lowered, _MOST_COMPARED)
-    close = difflib.get_close_matches(got.lower()[:60], list(compared), n=1)
-    if close:
-        return f"did you mean `{shown(lowered[close[0]])}`?"
+    close = nearest(got, names)
+    if close is not None:
+        return f"did you mean `{shown(close)}`?"
     if not names:
         return "there are none"
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     return f"there are {', '.join(map(shown, sorted(names)[:_MOST_LISTED]))}{more}"
+
+
+def nearest(got: str, known: Iterable[str]) -> str | None:
+    """The one of `known` that was probably meant by `got`, if one is alike.
+
+    >>> nearest("fq_code", ["codel", "fq_codel"]), nearest("xyz", ["codel", "fq_codel"])
+    ('fq_codel', None)
+    """
+    lowered = {name.lower(): name for name in known}
+    compared = itertools.islice(lowered, _MOST_COMPARED)
+    close = difflib.get_close_matches(got.lower()[:60], list(compared), n=1)
+    return lowered[close[0]] if close else None
 
 
 def shown(value: object, most: int = 60) -> str:

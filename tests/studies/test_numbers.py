@@ -89,6 +89,10 @@ def test_points_are_in_order(results, numbers):
         (lambda n: n.flow("call", "loss_percent", AT), "name more than one"),
         (lambda n: n.rate("file", {"qdisc": "FQ"}), "name more than one"),
         (lambda n: n.rate("call", AT), "say of which direction: down, up"),
+        (lambda n: n.flow("call", "loss_percent", AT, "sideways"), "no direction `sideways`"),
+        (lambda n: n.rtt("call", AT, direction="upp"), "no direction `upp`.*mean `up`"),
+        (lambda n: n.points("tcp_series", "file", "cwnd_bytes", AT, "up"), "no side `up`"),
+        (lambda n: n.queue("upp", "sojourn_mean_ms", AT), "no link `upp`.*did you mean `up`"),
     ],
 )
 def test_a_slip_in_a_claim_is_named(numbers, ask, said):
@@ -98,5 +102,5 @@ def test_a_slip_in_a_claim_is_named(numbers, ask, said):
 
 def test_what_a_trial_did_not_give_leaves_a_claim_unjudged(numbers):
     assert math.isnan(numbers.app("file", "completion_time_s", AT)[1])
-    with pytest.raises(Unjudged):
+    with pytest.raises(Unjudged, match="flow file: carries data up only"):
         numbers.flow("file", "loss_percent", AT, "down")

@@ -84,6 +84,9 @@ def command(
         console.print_json(shown)
     elif study is None and verdicts:
         console.talk(f"all studies: {tally(verdicts)}")
+    for one in verdicts:
+        if one.slip is not None:
+            raise one.slip
     from aqmlab.studies.claims import FAILS
 
     return int(strict and any(one.word == FAILS for one in verdicts))
@@ -112,9 +115,11 @@ def _judged(
     study: Study, ids: list[str], laboratory: Laboratory, place: Place, dry_run: bool
 ) -> list[Verdict]:
     from aqmlab.api import complete
+    from aqmlab.studies import rehearsal
     from aqmlab.studies.claims import judge
 
     claims = study.asked_claims(ids)
+    rehearsal.of_claims(claims, laboratory)
     needs = [need for claim in claims for need in claim.needs]
     if dry_run:
         print(f"{study.name}: {_claims(len(claims))}, {count(laboratory, needs)}")

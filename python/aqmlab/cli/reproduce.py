@@ -57,7 +57,7 @@ def command(
     """
     from aqmlab import studies
     from aqmlab.api import complete
-    from aqmlab.studies import page
+    from aqmlab.studies import page, rehearsal
     from aqmlab.studies.laboratory import Asked, Laboratory
 
     found = studies.load(study)
@@ -65,6 +65,7 @@ def command(
     name = one_engine(engine, discipline)
     asked = Asked(found.seeds if seeds is None else seeds, name, build=not dry_run)
     laboratory = Laboratory(found, asked, out)
+    rehearsal.of_figures(wanted, laboratory)
     needs = [need for one in wanted for need in one.trials]
     if dry_run:
         for one in wanted:

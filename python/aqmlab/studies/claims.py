@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.errors import shown
 from aqmlab.failures import RequestError
 from aqmlab.studies.checks import (
     ABOUT,
@@ -225,6 +226,9 @@ class Verdict:
     finding: Finding | None = None
     choices: dict[str, str] = field(default_factory=dict)
 
+    slip: RequestError | None = None
+    """What is wrong with the claim as it is written, which is why it cannot be judged."""
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         found = self.finding
@@ -252,23 +256,34 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory) -> Iterator[Verdict]:
     for claim in claims:
         scenarios = dict.fromkeys(need.scenario for need in claim.needs)
         given = {name: laboratory.study.choices[name] for name in claim.given}
-        yield _judged(claim, [numbers[name] for name in scenarios], given)
+        try:
+            yield _judged(claim, [numbers[name] for name in scenarios], given)
+        except Exception as error:
+            slip = laboratory.study.place_of_claim(claim).slip(error)
+            yield Verdict(claim, UNKNOWN, slip.problem, choices=given, slip=slip)
 
 
 def _judged(claim: Claim, numbers: Sequence[Numbers], given: dict[str, str]) -> Verdict:
     try:
-        found = claim.judge(*numbers)
+        found = finding(claim.judge(*numbers))
     except Unjudged as reason:
         return Verdict(claim, UNKNOWN, str(reason), choices=given)
-    if isinstance(found, Check):
-        found = Finding([found])
-    elif not isinstance(found, Finding):
-        found = Finding(list(found))
     problem = _problem(found)
     if problem:
         return Verdict(claim, UNKNOWN, problem, choices=given)
     because = [found.note, SEEDS_DIFFER if found.verdict == UNKNOWN else ""]
     return Verdict(claim, found.verdict, "; ".join(filter(None, because)), found, given)
+
+
+def finding(found: Finding | Check | Sequence[Check]) -> Finding:
+    """What a claim's function returned; raises `RequestError` if it is no such thing."""
+    if isinstance(found, Finding):
+        return found
+    checks = [found] if isinstance(found, Check) else list(found or ())
+    if found is None or not all(isinstance(one, Check) for one in checks):
+        problem = f"its function returns `{shown(found)}`, and no checks"
+        raise RequestError(problem, "return what `below`, `more` or the like makes, or a list")
+    return Finding(checks)
 
 
 def _problem(found: Finding) -> str:

@@ -25,6 +25,7 @@ from aqmlab.engines import Say
 from aqmlab.failures import RequestError
 from aqmlab.owners import refuse_other
 from aqmlab.plan import Plan
+from aqmlab.plan import Trial as Planned
 from aqmlab.seeds import numbers, spelled
 from aqmlab.speed import Expected, expected
 from aqmlab.store import MANIFEST, Folder, Trial
@@ -117,6 +118,14 @@ class Laboratory:
             self._plans[scenario] = self._request(scenario, self.asked.seeds).plan()
         return self._plans[scenario]
 
+    def planned(self, needs: Sequence[Trials]) -> dict[str, list[Planned]]:
+        """The trials that `needs` are, each once, by their scenarios."""
+        found: dict[str, dict[str, Planned]] = {}
+        for need in needs:
+            own = need.of(self.plan(need.scenario))
+            found.setdefault(need.scenario, {}).update((one.id, one) for one in own)
+        return {scenario: list(own.values()) for scenario, own in found.items()}
+
     def count(self, needs: Sequence[Trials]) -> Count:
         """How many trials `needs` are, and how many of them are still to be run."""
         if not self.asked.build and engines.unbuilt([self.asked.engine]):
@@ -134,12 +143,8 @@ class Laboratory:
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
         """The same without the engine's build, by which campaigns are known."""
-        found = {
-            (need.scenario, one.id): one
-            for need in needs
-            for one in need.of(self.plan(need.scenario))
-        }
-        length_ns = sum(one.spec["duration_ns"] for one in found.values())
+        found = [one for own in self.planned(needs).values() for one in own]
+        length_ns = sum(one.spec["duration_ns"] for one in found)
         return Count(len(found), None, length_ns / 1e9)
 
     def run(
@@ -181,13 +186,9 @@ class Laboratory:
         return Request(path, asked.sets, (), seeds, asked.duration, asked.engine, build=asked.build)
 
     def _parts(self, needs: Sequence[Trials], say: Say | None = None) -> list[Part]:
-        wanted: dict[str, set[str]] = {}
-        for need in needs:
-            names = (one.id for one in need.of(self.plan(need.scenario)))
-            wanted.setdefault(need.scenario, set()).update(names)
         return [
-            self._part(scenario, seed, wanted[scenario], say)
-            for scenario in wanted
+            self._part(scenario, seed, {one.id for one in trials}, say)
+            for scenario, trials in self.planned(needs).items()
             for seed in numbers(self.asked.seeds)
         ]
 

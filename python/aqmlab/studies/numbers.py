@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ At = Mapping[str, str]
 
 NOWHERE: At = {}
 
+DIRECTIONS, SIDES = ("down", "up"), ("home", "wan")
 
 OVER_TIME = ("windows", "rtt", "tcp_series", "app_series", "queue_series")
 """Tables with so many rows a trial that only those of the flow or link in question are read."""
@@ -74,7 +75,11 @@ class Numbers:
         rows = self._of("flows", {"flow": flow}, at)
         rows = rows.filter(rows["primary"])
         if direction is not None:
+            refuse_unknown("direction", [direction], DIRECTIONS)
+            carrying = rows["direction"].unique()
             rows = rows.filter(rows["direction"] == direction)
+            if rows.is_empty() and not carrying.is_empty():
+                raise Unjudged(f"flow {flow}: carries data {carrying[0]} only")
         return self._by_seed(rows, column, f"flow {flow}")
 
     def app(self, flow: str, metric: str, at: At = NOWHERE) -> BySeed:
@@ -192,10 +197,11 @@ class Numbers:
         import polars as pl
 
         rows = self._of(table, {"flow": flow}, at)
-        column = "side" if "side" in rows.columns else "direction"
+        column, known = ways(table)
         if direction is None and column == "direction":
             rows = rows.filter(pl.col("direction").is_in(list(self._carrying(flow))))
         elif direction is not None:
+            refuse_unknown(column, [direction], known)
             rows = rows.filter(pl.col(column) == direction)
         if rows[column].n_unique() > 1:
             both = ", ".join(rows[column].unique().sort())
@@ -221,22 +227,20 @@ class Numbers:
             self._parts[names] = self._parted(read, list(wanted))
         found = self._parts[names].get(tuple(wanted.values()))
         if found is None:
-            self._refuse_unknown(keys.get("flow"), where)
+            self._refuse_unknown(keys, where)
             return self._frame(read).clear()
         return found
 
-    def _refuse_unknown(self, flow: str | None, where: At) -> None:
+    def _refuse_unknown(self, keys: Mapping[str, str], where: At) -> None:
         """A slip of whoever wrote the claim is no reason to call it unjudged."""
-        apps = self.results.manifest["apps"]
-        if flow is not None and flow not in apps:
-            raise RequestError(f"there is no flow `{flow}`", suggestion(flow, apps))
-        trials = [one["conditions"] for one in self.results.manifest["trials"]]
-        if not any(
-            all(condition_text(own.get(name)) == value for name, value in where.items())
-            for own in trials
-        ):
-            asked = ", ".join(f"{name} = {value}" for name, value in where.items())
-            raise RequestError(f"there is no trial with {asked}", _there_are(where, trials))
+        if "flow" in keys:
+            refuse_unknown("flow", [keys["flow"]], self.results.manifest["apps"])
+        if "link" in keys:
+            refuse_unknown("link", [keys["link"]], set(self.results.table("queues")["link"]))
+        trials = (one["conditions"] for one in self.results.manifest["trials"])
+        refuse_unknown_condition(
+            where, [{name: condition_text(own[name]) for name in own} for own in trials]
+        )
 
     def _parted(self, read: _Read, names: list[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
         import polars as pl
@@ -297,10 +301,29 @@ class Numbers:
         return [(seed, rows.filter(rows["seed"] == seed)) for seed in self.seeds]
 
 
-def _there_are(where: At, trials: Sequence[Mapping[str, Any]]) -> str:
+def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raises `RequestError` for a name that is not known."""
+    for name in names:
+        if name not in known:
+            raise RequestError(f"there is no {what} `{name}`", suggestion(str(name), known))
+
+
+def refuse_unknown_condition(where: At, trials: Sequence[At]) -> None:
+    """Raises `RequestError` if none of the trials, by their conditions, is what is asked for."""
+    if not any(all(own.get(name) == where[name] for name in where) for own in trials):
+        asked = ", ".join(f"{name} = {value}" for name, value in where.items())
+        raise RequestError(f"there is no trial with {asked}", _there_are(where, trials))
+
+
+def ways(table: str) -> tuple[str, tuple[str, str]]:
+    """What tells a flow's two ways apart in a table, and what they are called."""
+    return ("side", SIDES) if table == "tcp_series" else ("direction", DIRECTIONS)
+
+
+def _there_are(where: At, trials: Sequence[At]) -> str:
     """Which values there are, of the first condition that has not the one that is asked for."""
     for name, value in where.items():
-        known = dict.fromkeys(condition_text(own[name]) for own in trials if name in own)
+        known = dict.fromkeys(own[name] for own in trials if name in own)
         if known and value not in known:
             return f"`{name}` is {', '.join(known)} in the trials that the claim names"
     return "does the claim name its trials?"

@@ -45,7 +45,8 @@ def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
     results = laboratory.results(*figure.trials)
     caption = _caption(laboratory, figure, results.made_by, results.digest)
     with styled():
-        canvases = _canvases(figure, results)
+        with laboratory.study.place_of_figure(figure).named():
+            canvases = _canvases(figure, results)
         for canvas in canvases:
             _entitle(canvas, figure)
     for number, canvas in enumerate(canvases):
@@ -54,19 +55,15 @@ def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
 
 
 def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
-    """What the figure's form draws; raises `RequestError` where it asks for what is not there."""
+    """What the figure's form draws; raises `RequestError` where it asks for a column not there."""
     import polars as pl
 
     try:
         return figure.form.draw(results)
-    except RequestError as error:
-        raise RequestError(f"figure {figure.number}: {error.problem}", error.hint) from error
     except pl.exceptions.ColumnNotFoundError as error:
         column = str(error).partition(";")[0].strip().replace('"', "`")
         varied = ", ".join(results.manifest["conditions"])
-        raise RequestError(
-            f"figure {figure.number}: {column}", f"its conditions are {varied}"
-        ) from error
+        raise RequestError(column, f"its conditions are {varied}") from error
 
 
 def _entitle(canvas: Canvas, figure: Figure) -> None:

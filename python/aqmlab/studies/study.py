@@ -9,15 +9,18 @@ from functools import cached_property
 from importlib import import_module, util
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from aqmlab.errors import suggestion
+from aqmlab.errors import shown, suggestion
 from aqmlab.failures import RequestError
+from aqmlab.studies.slips import Place, function_at
 from aqmlab.texts import file_text
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Claim
     from aqmlab.studies.draw import Figure
+
+_T = TypeVar("_T")
 
 ABOUT = "study.toml"
 """The file that makes a folder a study."""
@@ -81,18 +84,28 @@ class Study:
     @cached_property
     def figures(self) -> dict[str, Figure]:
         """The figures by their numbers in the paper, in its order."""
-        figures: Sequence[Figure] = self._part("figures").FIGURES
-        return {figure.number: figure for figure in figures}
+        from aqmlab.studies.draw import Figure
+
+        found: dict[str, Figure] = {}
+        for figure in self._declared("figures", Figure):
+            if figure.number in found:
+                with self.place_of_figure(figure).named():
+                    raise RequestError("there are two of this number")
+            found[figure.number] = figure
+        return found
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
         """The claims by their numbers, in order."""
-        claims: Sequence[Claim] = self._part("claims").CLAIMS
-        found = {claim.number: claim for claim in claims}
+        from aqmlab.studies.claims import Claim
+
+        found = {claim.number: claim for claim in self._declared("claims", Claim)}
         for claim in found.values():
-            for choice in claim.given:
-                if choice not in self.choices:
-                    raise RequestError(f"claim {claim.number}: {ABOUT} has no choice `{choice}`")
+            with self.place_of_claim(claim).named():
+                for choice in claim.given:
+                    if choice not in self.choices:
+                        problem = f"{ABOUT} has no choice `{choice}`"
+                        raise RequestError(problem, suggestion(choice, self.choices))
         return found
 
     def asked_figures(self, numbers: Sequence[str]) -> list[Figure]:
@@ -116,14 +129,42 @@ class Study:
                 raise RequestError(f"study {self.name}: there is no claim `{number}`", hint)
         return [one for key, one in self.claims.items() if not numbers or key in numbers]
 
-    def _part(self, name: str) -> ModuleType:
+    def place_of_claim(self, claim: Claim) -> Place:
+        """Where a slip in a claim is to be looked for."""
+        file, line = function_at(claim.judge, self._file("claims"))
+        return Place(self.folder, file, line, f"claim {claim.number}")
+
+    def place_of_figure(self, figure: Figure) -> Place:
+        """Where a slip in a figure is to be looked for."""
+        return Place(self.folder, self._file("figures"), name=f"figure {figure.number}")
+
+    def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
+        """What a module of the study declares under its own name, in capitals."""
+        file, variable = self._file(name), name.upper()
+        with Place(self.folder, file).named():
+            declared = getattr(self._loaded(name, file), variable, None)
+            if declared is None:
+                raise RequestError(f"it declares no `{variable}`")
+            if not isinstance(declared, (list, tuple)):
+                hint = f"of a single one, mind the comma: {variable} = (…,)"
+                raise RequestError(f"`{variable}` is not a list of {name}", hint)
+            for one in declared:
+                if not isinstance(one, kind):
+                    raise RequestError(f"`{shown(one)}` in `{variable}` is no {kind.__name__}")
+        return declared
+
+    def _loaded(self, name: str, file: Path) -> ModuleType:
         if self._module is not None:
             return import_module(f"{self._module}.{name}")
+        return _loaded(f"aqmlab_study_{self.name}_{name}", file)
+
+    def _file(self, name: str) -> Path:
+        """The file of a module of the study, or of a package."""
         found = [self.folder / f"{name}.py", self.folder / name / "__init__.py"]
         path = next((one for one in found if one.is_file()), None)
         if path is None:
             raise RequestError(f"study {self.name}: there is no {found[0].name}")
-        return _loaded(f"aqmlab_study_{self.name}_{name}", path)
+        return path
 
 
 def _loaded(name: str, path: Path) -> ModuleType:

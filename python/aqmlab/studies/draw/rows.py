@@ -12,13 +12,13 @@ series instead, or besides if there are several applications.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from aqmlab.errors import suggestion
 from aqmlab.failures import RequestError
 from aqmlab.figures import data
 from aqmlab.studies import chunks
+from aqmlab.studies.numbers import refuse_unknown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +74,7 @@ def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
 
     def rows(results: Results) -> pl.DataFrame:
         frame = results.table("queues")
-        _refuse_unknown("link", links.values(), data.ordered(frame, "link"))
+        refuse_unknown("link", links.values(), data.ordered(frame, "link"))
         frame = _named(frame, "link", links, by)
         return frame.with_columns(frame[column].alias("middle"))
 
@@ -190,15 +190,15 @@ def _carrying(results: Results, table: str, apps: Apps, by: str) -> pl.DataFrame
     groups = results.manifest.get("app_groups", {})
     silent = [own for own in (groups.get(app, app) for app in _apps(results)) if own not in shown]
     known = [*seen, *(own + way for own in silent for way in ("", " ↑", " ↓"))]
-    _refuse_unknown("application", apps.values(), known)
+    refuse_unknown("application", apps.values(), known)
     return _named(data.carrying(results, table), "app", apps, by)
 
 
 def _noted(results: Results, table: str, metric: str, apps: Apps, by: str) -> pl.DataFrame:
     """The rows of a metric that applications noted themselves."""
-    _refuse_unknown("application", apps.values(), _apps(results))
+    refuse_unknown("application", apps.values(), _apps(results))
     frame = results.table(table)
-    _refuse_unknown("metric", [metric], data.ordered(frame, "metric"))
+    refuse_unknown("metric", [metric], data.ordered(frame, "metric"))
     return _named(frame.filter(frame["metric"] == metric), "flow", apps, by)
 
 
@@ -206,7 +206,7 @@ def _chunks(results: Results, flows: Apps, by: str = "") -> pl.DataFrame:
     """The chunks of streams."""
     kinds = results.manifest["apps"]
     streams = [name for name in _apps(results) if kinds[name] == "dash"]
-    _refuse_unknown("video stream", flows.values(), streams)
+    refuse_unknown("video stream", flows.values(), streams)
     return measured(_named(chunks.of(results), "flow", flows, by))
 
 
@@ -214,13 +214,6 @@ def _apps(results: Results) -> list[str]:
     """The applications of the trials, also those of which nothing was seen."""
     trials = results.manifest["trials"]
     return list(dict.fromkeys(name for trial in trials for name in trial["rtt_base_ms"]))
-
-
-def _refuse_unknown(what: str, names: Iterable[str], known: Sequence[str]) -> None:
-    """Raises `RequestError`: a figure would lack what it names, and nobody would be told."""
-    for name in names:
-        if name not in known:
-            raise RequestError(f"there is no {what} `{name}`", suggestion(name, known))
 
 
 def _named(frame: pl.DataFrame, column: str, apps: Apps, by: str) -> pl.DataFrame:
