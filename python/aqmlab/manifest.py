@@ -161,7 +161,7 @@ def _told(error: Mapping[str, Any]) -> str:
 
 
 def _unreadable(path: Path, reason: str) -> RequestError:
-    hint = "put back a copy of it, or give another folder with `--out DIR`"
+    hint = "put back a copy of it, or give another folder"
     return RequestError(f"{path}: cannot be read: {reason}", hint)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aqmlab import layers
-from aqmlab.errors import ScenarioError, shown, suggestion
+from aqmlab.errors import ScenarioError, nearest, shown
 from aqmlab.layers import Layer
-from aqmlab.texts import file_text
+from aqmlab.texts import beside, file_text
 
 _MOST_ANCESTORS = 10
 
@@ -58,11 +58,24 @@ def find(source: str | Path) -> Found:
     if path.suffix == ".toml" or path.is_file():
         text = file_text(path)
         return Found(_read(text, path.name, path.parent, 0), path.stem, str(path), text)
+    if path.is_dir():
+        raise ScenarioError(shown(str(source)), "is a folder, and no scenario", _inside(path))
     known = builtin_names()
-    hint = suggestion(str(source), known)
-    if "did you mean" not in hint:
-        hint = f"name a .toml file, a TEACUP config (.py) or a built-in: {', '.join(known)}"
+    meant = nearest(str(source), [*known, *beside(path)])
+    hint = f"name a .toml file, a TEACUP config (.py) or a built-in: {', '.join(known)}"
+    if meant is not None:
+        hint = f"did you mean `{shown(meant)}`?"
     raise ScenarioError(shown(str(source)), "there is no such scenario", hint)
+
+
+def _inside(folder: Path) -> str:
+    """What may have been meant by a folder."""
+    if (folder / "manifest.json").is_file():
+        return f"it holds a campaign's results: `aqmlab show {folder}` shows them"
+    if (folder / "study.toml").is_file():
+        return f"it holds a study: `aqmlab reproduce {folder}` runs it"
+    found = beside(folder / "any")
+    return f"name a file in it, such as `{found[0]}`" if found else "it holds no .toml file"
 
 
 def _read(text: str, source: str, folder: Path | None, depth: int) -> Layer:

@@ -31,6 +31,7 @@ from aqmlab.failures import DiskError, RequestError
 from aqmlab.files import locked, write_atomically
 from aqmlab.labels import condition_text
 from aqmlab.manifest import FORMAT, read
+from aqmlab.texts import SUFFIXES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,6 +73,11 @@ class Folder:
 
     def manifest(self) -> dict[str, Any]:
         """The manifest; raises `RequestError` if there is none that can be read."""
+        if self.path.is_file():
+            is_scenario = self.path.suffix in SUFFIXES
+            made = f"`aqmlab run {self.path}` runs it, and makes a folder" if is_scenario else None
+            what = "is a scenario" if is_scenario else "is a file"
+            raise RequestError(f"{self.path}: {what}, not the folder of a campaign", made)
         try:
             manifest = read(self.manifest_path)
         except FileNotFoundError:

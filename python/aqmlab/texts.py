@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aqmlab.errors import ScenarioError
+from aqmlab.errors import ScenarioError, nearest
 from aqmlab.files import open_regular
+
+SUFFIXES = (".toml", ".py")
+"""How the names of scenarios end, and of TEACUP configs."""
 
 MOST_BYTES = 1_000_000
 """The largest file of a scenario, a config or a study."""
+
+
+def beside(path: Path) -> list[str]:
+    """The scenarios and configs in the folder in which `path` would be, as a user names them."""
+    try:
+        return sorted(str(one) for one in path.parent.iterdir() if one.suffix in SUFFIXES)
+    except (OSError, ValueError):
+        return []
 
 
 def file_text(path: Path) -> str:
@@ -18,7 +29,9 @@ def file_text(path: Path) -> str:
             data = file.read(MOST_BYTES + 1)  # its length may be a lie
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ScenarioError(str(path), f"cannot be read: {reason.lower()}") from None
+        meant = nearest(str(path), beside(path)) if isinstance(error, FileNotFoundError) else None
+        hint = f"did you mean `{meant}`?" if meant else None
+        raise ScenarioError(str(path), f"cannot be read: {reason.lower()}", hint) from None
     if len(data) > MOST_BYTES:
         raise ScenarioError(str(path), f"larger than {MOST_BYTES} bytes")
     try:

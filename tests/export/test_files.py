@@ -165,6 +165,9 @@ def test_the_command_writes_all_formats(home, tmp_path, capsys):
     [
         ([], "which format?"),
         (["--flent", "--trial", "qdisc=pfif,seed=2"], "did you mean"),
+        (["--flent", "--trial", "qdisc=pfifo"], "`qdisc=pfifo,seed="),
+        (["--flent", "--trial", "seed=2,qdisc=pfifo"], f"`{PIFO}` matches"),
+        (["--csv", "--out", __file__], "is a file, not a folder"),
         (["--csv", "--trial", PIFO], "all trials"),
     ],
 )

@@ -118,7 +118,9 @@ def test_json_on_standard_output_is_nothing_but_json(home, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["run", "hom.toml"], "hom.toml: cannot be read: no such file or directory", ""),
+        (["run", "hom.toml"], "hom.toml: cannot be read: no such file or directory", "`home.toml`"),
+        (["run", "home.tml"], "home.tml: there is no such scenario", "`home.toml`"),
+        (["run", "."], ".: is a folder, and no scenario", "name a file in it, such as `home.toml`"),
         (["run"], "Missing argument", "run [OPTIONS]"),
         (["run", "home.toml", "--colour"], "No such option: --colour", ""),
         (["run", "home.toml", "--set", "path.qdisc=fq_code"], "`fq_code`", "`fq_codel`"),
@@ -130,7 +132,10 @@ def test_json_on_standard_output_is_nothing_but_json(home, capsys):
         (["report", "nowhere"], "nowhere", "aqmlab run"),
         (["pcap", "home.toml", "--trial", "x"], "unknown trial `x`", "qdisc=pfifo"),
         (["spp", "a.pcap", "home.toml"], "a.pcap: there is no such file", ""),
-        (["spp", "home.toml", "home.toml"], "home.toml", ""),
+        (["spp", "home.toml", "home.toml"], "home.toml: is not a capture: it is text", "pcapng"),
+        (["pcap", "home.toml", "--trial", "qdisc=fq_codel"], "", "`qdisc=fq_codel,seed=1` matches"),
+        (["show", "home.toml"], "home.toml: is a scenario, not the", "`aqmlab run home.toml`"),
+        (["query", "home.toml", "SELECT 1"], "is a scenario, not the folder", "`aqmlab run"),
     ],
 )
 def test_a_wrong_request_ends_with_a_sentence_and_status_2(home, capsys, arguments, message, hint):

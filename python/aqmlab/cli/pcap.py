@@ -78,15 +78,14 @@ def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
 
 def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
     from aqmlab.cli import console
-    from aqmlab.errors import suggestion
-    from aqmlab.failures import RequestError
+    from aqmlab.export.trials import unknown_trial
 
     if trial is None:
         trial = next(iter(trials))
         if len(trials) > 1:
             console.talk(f"trial: {trial}, the first of {len(trials)}; --trial names another")
     if trial not in trials:
-        raise RequestError(f"--trial: unknown trial `{trial}`", suggestion(trial, trials))
+        raise unknown_trial(trial, trials)
     return trial, trials[trial]
 
 

@@ -41,12 +41,32 @@ def command(
         wishes = json.dumps({"synchronised": synchronised, "translation": translation})
         found = _core.spp(str(first), str(second), wishes)
     except ValueError as error:
+        for path in (first, second):
+            if str(error).startswith(f"{path}: {_NO_CAPTURE}"):
+                raise RequestError(
+                    f"{path}: is not a capture{_contents(path)}",
+                    "allowed are pcap and pcapng, as `aqmlab pcap` and tcpdump write them",
+                ) from None
         raise RequestError(str(error)) from None
     if as_json:
         console.print_json(plain(found))
     else:
         _show(plain(found))
     return 0
+
+
+_NO_CAPTURE = "byte 0: begins with"
+"""How the core says that a file is of another kind, of which it knows the bytes only."""
+
+
+def _contents(path: Path) -> str:
+    """What a file holds instead, where its first bytes are text."""
+    from aqmlab.errors import shown
+
+    with path.open("rb") as file:
+        head = file.read(24)
+    text = head.decode("utf-8", "ignore").strip().partition("\n")[0]
+    return f": it is text that begins with `{shown(text)}`" if text.isprintable() and text else ""
 
 
 def plain(value: Any) -> Any:

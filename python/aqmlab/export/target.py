@@ -16,6 +16,10 @@ class Target:
     """A folder that files are exported to; it is made with the first of them."""
 
     def __init__(self, folder: Path, force: bool = False) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise RequestError(
+                f"{folder}: is a file, not a folder", "give another with `--out DIR`"
+            )
         self.folder, self._force = folder, force
         self._written: set[Path] = set()
 

@@ -7,12 +7,12 @@ side, a group of rows at a time: memory does not grow with the campaign.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.errors import suggestion
+from aqmlab.errors import shown, suggestion
 from aqmlab.failures import RequestError
 
 if TYPE_CHECKING:
@@ -58,8 +58,19 @@ def wanted_trials(results: Results, ids: Sequence[str]) -> list[dict[str, Any]]:
     entries = {entry["id"]: entry for entry in results.manifest["trials"]}
     for name in ids:
         if name not in entries:
-            raise RequestError(f"--trial: unknown trial `{name}`", suggestion(name, entries))
+            raise unknown_trial(name, entries)
     return [entry for name, entry in entries.items() if not ids or name in ids]
+
+
+def unknown_trial(name: str, known: Collection[str]) -> RequestError:
+    """What to say of a trial that is none of those `known`: one that what is given is a part of."""
+    given = set(name.split(","))
+    having = [one for one in known if given <= set(one.split(","))]
+    problem = f"--trial: unknown trial `{shown(name)}`"
+    if not having:
+        return RequestError(problem, suggestion(name, known))
+    matches = f"is one of {len(having)} that match" if len(having) > 1 else "matches"
+    return RequestError(problem, f"a trial is named whole: `{having[0]}` {matches}")
 
 
 def read(results: Results, tables: Sequence[str], ids: Sequence[str] = ()) -> Iterator[TrialRows]:
