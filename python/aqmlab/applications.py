@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, model_serializer, model_validator
 
 from aqmlab import catalogue, layers
-from aqmlab.errors import BadMemberError, BadValueError, shown
+from aqmlab.errors import BadMemberError, BadValueError, nearest, shown
 from aqmlab.values import (
     Buffer,
     CongestionControl,
@@ -132,9 +132,10 @@ class App(Timing):
             if isinstance(value, App):
                 return value.model_dump(exclude_none=True)
             raise BadValueError(f"`{shown(value)}` is not a table", 'write { kind = "bulk", … }')
-        if "kind" not in value and "type" in value:
-            raise BadMemberError("type", "unknown key `type`", "did you mean `kind`?")
         if "kind" not in value:
+            slip = "type" if "type" in value else nearest("kind", map(str, value))
+            if slip is not None:
+                raise BadMemberError(slip, f"unknown key `{shown(slip)}`", "did you mean `kind`?")
             raise BadMemberError("kind", "is missing", _kinds_hint())
         try:
             kind = catalogue.load().find("apps", value["kind"])

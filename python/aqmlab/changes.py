@@ -6,7 +6,7 @@ from typing import Any
 
 from aqmlab import layers
 from aqmlab import seeds as seed_numbers
-from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.errors import BadValueError, ScenarioError, nearest, shown, suggestion
 from aqmlab.layers import Layer
 
 
@@ -71,4 +71,8 @@ def refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
     keys = address.split(".")
     apps = layer.data.get("apps")
     if keys[0] == "apps" and len(keys) > 2 and isinstance(apps, dict) and keys[1] not in apps:
-        raise ScenarioError.unknown(f"{place}: {address}", "application", keys[1], apps)
+        hint = suggestion(keys[1], apps)
+        if place in ("--set", "--vary") and nearest(keys[1], apps) is None:
+            hint += f"; one more is added in a scenario's file only: [apps.{shown(keys[1])}]"
+        problem = f"unknown application `{shown(keys[1])}`"
+        raise ScenarioError(f"{place}: {address}", problem, hint)

@@ -9,6 +9,7 @@ the two were written. Every key remembers where it was written, for messages.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -56,6 +57,10 @@ __all__ = [
 ]
 
 
+_AT = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
+_STRING = re.compile(r"""\"[^"]*\"|'[^']*'""")
+
+
 def from_toml(text: str, source: str) -> Layer:
     """The layer that a TOML text describes; `source` is what messages call the text."""
     if len(text) > MOST_BYTES:
@@ -74,13 +79,27 @@ def from_toml(text: str, source: str) -> Layer:
 
 def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
     """`tomllib` ends its messages with "(at line L, column C)"; the line goes to the front."""
-    problem, _, place = problem.partition(" (at ")
-    line = "".join(char for char in place.partition(",")[0] if char.isdigit())
-    if not line:
-        line = str(text.count("\n") + 1)
-    return ScenarioError(
-        f"{source}:{line}", f"this is not TOML: {problem[:1].lower()}{problem[1:]}"
-    )
+    lines = text.split("\n")
+    number = len(lines)
+    found = _AT.fullmatch(problem)
+    if found is not None:
+        problem, number = found[1], int(found[2] or number)
+    what = f"this is not TOML: {problem[:1].lower()}{problem[1:]}"
+    return ScenarioError(f"{source}:{number}", what, _unquoted(lines[number - 1]))
+
+
+def _unquoted(line: str) -> str | None:
+    """The hint for a line with a value that is text without quotes, if it has one."""
+    bare = _STRING.sub('""', line[:1000]).partition("#")[0].partition("=")[2]
+    first, *members = re.split(r"[\[\]{},]", bare)
+    for value in (first, *(one.partition("=")[2] or one for one in members)):
+        try:
+            tomllib.loads(f"x = {value.strip() or 0}")
+        except tomllib.TOMLDecodeError:
+            return None if '"' in value else f'put text in quotes: "{shown(value.strip())}"'
+        except ValueError:  # a number that is too long
+            return None
+    return None
 
 
 def from_address(address: str, value: Any, place: str) -> Layer:

@@ -32,6 +32,7 @@ _DURATIONS = {
     "s": NS_PER_S, "sec": NS_PER_S, "second": NS_PER_S, "seconds": NS_PER_S,
     "min": 60 * NS_PER_S, "h": 3_600 * NS_PER_S,
 }  # fmt: skip
+_CLOCK = re.compile(r"\d{1,2}:\d\d(:\d\d)?")
 _RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _RATE_UNIT = re.compile(r"([kmg]?)(?:bits?/s|bits?|bps)", re.I)
 _TWO_RATES = re.compile(r"([\d.]{1,20})[^/]{0,10}/\s*[\d.]{1,20}\s*(\S{0,9})")
@@ -100,6 +101,8 @@ def _wrong(value: object, what: str, example: str, units: tuple[str, ...] = ()) 
     if units and _plain(value) is not None:
         meant = [f'"{shown(value)} {unit}"' for unit in units]
         hint = f"write the unit, too: {' or '.join(meant)}"
+    if what.startswith("duration") and isinstance(value, str) and _CLOCK.fullmatch(value):
+        hint = f"times count from the start of the trial: {hint}"
     return BadValueError(f"`{shown(value)}` is not a {what}", hint)
 
 

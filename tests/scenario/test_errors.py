@@ -106,6 +106,15 @@ def test_a_hint_names_each_key_once(refusal):
             "home.toml:6: apps.up.type: unknown key `type`\n\nhint: did you mean `kind`?",
         ),
         (
+            HOME.replace('kind = "bulk"', 'knd = "bulk"'),
+            "home.toml:6: apps.up.knd: unknown key `knd`\n\nhint: did you mean `kind`?",
+        ),
+        (
+            HOME + 'start = "23:00"',
+            "home.toml:8: apps.up.start: `23:00` is not a duration\n\nhint: times count from the "
+            'start of the trial: write a number and a unit, such as "40 ms"',
+        ),
+        (
             HOME.replace('kind = "bulk"', 'kind = "upload"'),
             "home.toml:6: apps.up.kind: unknown application `upload`\n\n"
             'hint: did you mean `bulk` with direction = "up"?',
@@ -261,6 +270,29 @@ def test_a_hint_names_each_key_once(refusal):
             "home.toml:1: this is not TOML: expected ']' at the end of a table declaration",
         ),
         (
+            third("rate = 20/2 Mbit/s  # down/up").replace('rate = "12/1 Mbit/s"\n', "\n"),
+            "home.toml:3: this is not TOML: expected newline or end of document after a statement"
+            '\n\nhint: put text in quotes: "20/2 Mbit/s"',
+        ),
+        (
+            third('up = { qdisc = "pie limit=9", rate = 20/2 }'),
+            "home.toml:3: this is not TOML: unclosed inline table\n\n"
+            'hint: put text in quotes: "20/2"',
+        ),
+        (
+            third("qdisc = fq_codel limit=3"),
+            "home.toml:3: this is not TOML: invalid value\n\n"
+            'hint: put text in quotes: "fq_codel limit=3"',
+        ),
+        (
+            HOME + "[vary]\npath.rtt = [20ms, 40ms]",
+            'home.toml:9: this is not TOML: unclosed array\n\nhint: put text in quotes: "20ms"',
+        ),
+        (
+            third('qdisc = "pie'),
+            "home.toml:3: this is not TOML: illegal character '\\n'",
+        ),
+        (
             HOME.split("[apps")[0],
             "home.toml: apps: is missing\n\nhint: add a table such as [apps.upload]",
         ),
@@ -301,6 +333,11 @@ def test_files(refusal, text, message):
         (
             {"sets": ["apps.upp.start=1 s"]},
             "--set: apps.upp.start: unknown application `upp`\n\nhint: did you mean `up`?",
+        ),
+        (
+            {"sets": ["apps.zoom.kind=video_call"]},
+            "--set: apps.zoom.kind: unknown application `zoom`\n\n"
+            "hint: there are up; one more is added in a scenario's file only: [apps.zoom]",
         ),
         (
             {"sets": ["path.rtt=1 ms"], "vary": ["path.rtt=2 ms"]},
