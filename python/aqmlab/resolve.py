@@ -52,6 +52,8 @@ def resolve(scenario: Scenario) -> Resolved:
     for name, app in scenario.apps.items():
         _add_app(resolved, scenario, name, app, taken)
     _warn_of_jitter(resolved, scenario)
+    for link in resolved.spec["links"]:
+        _warn_of_target(resolved, link)
     resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
     return resolved
 
@@ -151,6 +153,24 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
                 "home": tcp(f"apps.{name}.home", _end(scenario, app, "home")),
                 "wan": tcp(f"apps.{name}.wan", _end(scenario, app, "wan")),
             }
+        )
+
+
+def _warn_of_target(resolved: Resolved, link: dict[str, Any]) -> None:
+    """Says where CoDel's `target` is not well below its `interval`.
+
+    RFC 8289, section 3.2, has 5 to 10 % of the round trip for which `interval` stands. Slow links
+    need more for a single packet (tc-codel(8)), so that only what is beyond a half is said.
+    """
+    name, given = link["qdisc"]["kind"], link["qdisc"]["params"]
+    known = catalogue.load()["disciplines"][name].params
+    if "target" not in known or "interval" not in known:
+        return
+    target_ns, interval_ns = (given.get(one, known[one].default) for one in ("target", "interval"))
+    if 2 * target_ns > interval_ns:
+        resolved.warnings.append(
+            f"the target of {name}, {units.show_duration(target_ns)}, is not well below its"
+            f" interval, {units.show_duration(interval_ns)}; RFC 8289 has 5 to 10 % of it"
         )
 
 

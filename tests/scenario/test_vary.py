@@ -135,6 +135,27 @@ def test_short_runs_warn_about_what_they_cut(home):
     )
 
 
+@pytest.mark.parametrize(
+    ("qdisc", "target", "interval"),
+    [
+        ("fq_codel target=5s interval=1ms", "5 s", "1 ms"),
+        ("codel target=51ms", "51 ms", "100 ms"),
+        ("fq_codel_freebsd interval=9ms", "5 ms", "9 ms"),
+    ],
+)
+def test_a_target_that_is_not_well_below_its_interval_is_said_once(home, qdisc, target, interval):
+    kind = qdisc.partition(" ")[0]
+    assert home(sets=[f"path.qdisc={qdisc}"]).warnings == (
+        f"the target of {kind}, {target}, is not well below its interval, {interval}; RFC 8289 has"
+        " 5 to 10 % of it",
+    )
+
+
+@pytest.mark.parametrize("qdisc", ["fq_codel target=50ms", "pie target=1s"])
+def test_other_targets_are_passed_over(home, qdisc):
+    assert home(sets=[f"path.qdisc={qdisc}"]).warnings == ()
+
+
 def test_a_start_that_chance_may_lay_behind_the_end_is_said(home):
     assert home(sets=["path.start_jitter=1 min"], duration="10 s").warnings == (
         "path.start_jitter is 60 s, so that apps.up may start when the trial of 10 s is over",
