@@ -24,7 +24,7 @@ from aqmlab import seeds as seed_numbers
 from aqmlab.changes import split_values
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.plan import MOST_RESOLVED, Plan, Trial, tolerances
-from aqmlab.teacup import experiments, hosts, network, traffic
+from aqmlab.teacup import coverage, experiments, hosts, network, traffic
 from aqmlab.teacup.evaluate import Evaluator
 from aqmlab.teacup.expressions import Expressions
 from aqmlab.teacup.functions import SCALARS, UnreadError
@@ -269,8 +269,7 @@ def _spec(
     net = network.build(config, own_hosts, variables, asked.overhead)
     found = traffic.read(config, own_hosts, net, variables)
     apps = found.apps
-    if not apps:
-        raise ScenarioError(config.where("traffic_gens"), "no traffic is left")
+    coverage.check(config, net, found.ways)
     duration_ns = asked.duration_ns or _length(config, variables, found)
     length = units.show_duration(duration_ns)
     never = dict.fromkeys(app["name"] for app in apps if app["start_ns"] >= duration_ns)

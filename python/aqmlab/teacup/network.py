@@ -37,6 +37,7 @@ _MS = 1_000_000
 class Queue:
     """One entry of the router's queues: whose packets it takes, and what becomes of them."""
 
+    where: str
     id: str
     router: str
     source: str
@@ -82,12 +83,19 @@ class Network:
         """The way from one address to another, in the form the simulator takes."""
         links: list[int] = []
         delay_ns, passed = 0, 1.0
-        for router in self._routers_between(source, dest):
-            for queue, forward in self._matching(router, source, dest):
-                links += [queue.links[forward]] if queue.links else []
-                delay_ns += queue.delay_ns
-                passed *= 1.0 - queue.loss
+        for queue, forward in self.through(source, dest):
+            links += [queue.links[forward]] if queue.links else []
+            delay_ns += queue.delay_ns
+            passed *= 1.0 - queue.loss
         return {"links": links, "delay_ns": delay_ns, "loss": round(1.0 - passed, 12)}
+
+    def through(self, source: str, dest: str) -> list[tuple[Queue, bool]]:
+        """The queues that a packet passes, each with whether it goes forward through it."""
+        return [
+            step
+            for router in self._routers_between(source, dest)
+            for step in self._matching(router, source, dest)
+        ]
 
     def _matching(self, router: str, source: str, dest: str) -> list[tuple[Queue, bool]]:
         found = []
@@ -177,6 +185,7 @@ def _add_queue(
     if any(queue.router == router and queue.id == own_id for queue in network.queues):
         raise ScenarioError(entry.where, f"there are two queues with the number {shown(own_id)}")
     queue = Queue(
+        where=entry.where,
         id=own_id,
         router=router,
         source=network.hosts.network(args.text("source"), entry.where),

@@ -41,6 +41,8 @@ class Traffic:
     names: Names = field(default_factory=Names)
     places: list[str] = field(default_factory=list)
     """Where each application is asked for."""
+    ways: dict[tuple[str, str], str] = field(default_factory=dict)
+    """From which address to which packets go, and what was the first to ask for that."""
 
     def ends(self, args: Arguments, first: str, second: str) -> tuple[str, str]:
         """The addresses of two hosts that `args` name."""
@@ -87,10 +89,10 @@ class Traffic:
             "home": self._tcp(args, home),
             "wan": self._tcp(args, wan),
         }
-        if not app["up"]["links"] and not app["down"]["links"]:
-            self.config.warn(f"{args.where}: {args.task}: no queue of the router takes its packets")
         self.apps.append(app)
         self.places.append(f"{args.where}: {args.task}")
+        for way in ((home, wan), (wan, home)):
+            self.ways.setdefault(way, self.places[-1])
         if stop_ns is not None:
             self.ends_ns[app["name"]] = stop_ns
         return app

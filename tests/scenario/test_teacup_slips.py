@@ -1,0 +1,60 @@
+"""What is said of slips in a TEACUP config, which would run and not be what was meant."""
+
+import pytest
+from aqmlab.errors import ScenarioError
+
+from .test_teacup_small import SMALL, small
+
+pytestmark = pytest.mark.usefixtures("teacup_catalogue")
+
+NTTCP = "('0', '2', \"start_nttcp, client='a', server='b', WORDS\"),"
+
+
+def refusal(text, **changes):
+    """The error that a config raises."""
+    with pytest.raises(ScenarioError) as caught:
+        small(text=text, **changes)
+    return str(caught.value)
+
+
+# --- Queues that nobody's packets take -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        (
+            "dest='10.2.0.0/24', rate=V_up",
+            "dest='10.3.0.0/24', rate=V_up",
+            "c.py:6: queue 1 takes no packets: no host is in dest='10.3.0.0/24', and packets from "
+            "a to b pass no queue (c.py:10: start_iperf)",
+        ),
+        (
+            "source='10.2.0.0/24'",
+            "source='10.2.0.1'",
+            "c.py:7: queue 2 takes no packets: no host is in source='10.2.0.1', and packets from "
+            "b to a pass no queue (c.py:10: start_iperf)",
+        ),
+        (
+            "'a': ['10.1.0.2']",
+            "'a': ['10.9.0.2']",
+            "c.py:6: queue 1 takes no packets: no host is in source='10.1.0.0/24'",
+        ),
+    ],
+)
+def test_a_queue_that_is_nobodys_while_packets_pass_none_is_refused(right, wrong, message):
+    error = refusal(SMALL.replace(right, wrong))
+    assert error.startswith(f"{message}\n\nhint: hosts are 10."), error
+
+
+def test_a_queue_that_is_nobodys_is_said():
+    queue = "    ('9', \"source='10.1.0.0/24', dest='10.2.0.7', rate='1mbit'\"),\n]\nTPCONF_traffic"
+    plan = small(text=SMALL.replace("]\nTPCONF_traffic", queue))
+    assert "c.py:8: queue 9 takes no packets: no host is in dest='10.2.0.7'" in plan.warnings
+
+
+def test_packets_that_pass_no_queue_are_said():
+    lines = [line for line in SMALL.splitlines() if "('2', " not in line]
+    plan = small(text="\n".join(lines))
+    said = "c.py:9: start_iperf: packets from b to a pass no queue: nothing limits or delays them"
+    assert said in plan.warnings
