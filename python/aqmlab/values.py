@@ -54,13 +54,18 @@ def _positive_duration(value: object) -> str:
     return units.show_duration(span)
 
 
-def _limited_rate(value: object) -> str:
-    bps = units.rate(value)
+def refuse_rate(bps: int, written: object) -> None:
+    """Raises `BadValueError` if a link cannot have the rate that is `written`."""
     if not 1_000 <= bps <= 100_000_000_000:
         raise BadValueError(
-            f"`{shown(value)}` is not a rate that can be simulated",
+            f"`{shown(written)}` is not a rate that can be simulated",
             "write a rate between 1 kbit/s and 100 Gbit/s",
         )
+
+
+def _limited_rate(value: object) -> str:
+    bps = units.rate(value)
+    refuse_rate(bps, value)
     return units.show_rate(bps)
 
 

@@ -58,3 +58,19 @@ def test_packets_that_pass_no_queue_are_said():
     plan = small(text="\n".join(lines))
     said = "c.py:9: start_iperf: packets from b to a pass no queue: nothing limits or delays them"
     assert said in plan.warnings
+
+
+# --- Rates in another unit than was meant ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rate", "hint"),
+    [
+        ("1", "a number alone counts bit/s: did you mean '1mbit'?"),
+        ("999bit", "write a rate between 1 kbit/s and 100 Gbit/s"),
+        ("101gbit", "write a rate between 1 kbit/s and 100 Gbit/s"),
+    ],
+)
+def test_a_rate_that_no_link_has_is_refused(rate, hint):
+    error = refusal(SMALL, sets=[("V_up_rate", rate)])
+    assert error == f"c.py:6: rate: `{rate}` is not a rate that can be simulated\n\nhint: {hint}"

@@ -22,7 +22,7 @@ from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.teacup import disciplines
 from aqmlab.teacup.hosts import Hosts
 from aqmlab.teacup.vocabulary import Arguments, Config, Entry, arguments, entries
-from aqmlab.values import Overhead
+from aqmlab.values import Overhead, refuse_rate
 
 KEYS = frozenset((
     "source", "dest", "delay", "loss", "rate", "rtt", "queue_size", "queue_size_mult",
@@ -228,7 +228,7 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
         raise ScenarioError(args.where, f"more than {_MOST_LINKS} queues")
     linux = network.hosts.is_linux(queue.router)
     if args.text("rate", ""):
-        rate_bps = args.rate("rate")
+        rate_bps = _rate_bps(args)
     else:
         rate_bps = _DEFAULT_RATE
         config.warn(f"{args.where}: no rate is given: 1 Gbit/s")
@@ -252,6 +252,19 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
         link |= {"shaper": "dummynet", "pipe_delay_ns": queue.delay_ns}
     network.links.append(link)
     return len(network.links) - 1
+
+
+def _rate_bps(args: Arguments) -> int:
+    """The rate of a link; tc and ipfw, too, count a number alone in bit/s."""
+    text, rate_bps = args.text("rate"), args.rate("rate")
+    try:
+        refuse_rate(rate_bps, text)
+    except BadValueError as problem:
+        hint = problem.hint
+        if re.fullmatch(r"[\d.]+", text.strip()) and rate_bps < 1_000:
+            hint = f"a number alone counts bit/s: did you mean '{text.strip()}mbit'?"
+        raise ScenarioError(f"{args.where}: rate", problem.problem, hint) from None
+    return rate_bps
 
 
 def _subnet(text: str) -> str:
