@@ -60,6 +60,61 @@ def test_packets_that_pass_no_queue_are_said():
     assert said in plan.warnings
 
 
+# --- Names that are misspelt -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["TPCONF_traffic_gens", "TPCONF_router_queues"])
+def test_what_is_missing_and_misspelt_is_found(name):
+    wrong = name.replace("ff", "f").replace("ue", "eu")
+    error = refusal(SMALL.replace(name, wrong))
+    assert error.startswith(f"c.py: {name} is not defined\n\nhint: c.py:")
+    assert error.endswith(f": {wrong} is not read; did you mean `{name}`?")
+
+
+def test_a_misspelt_name_that_may_be_missing_is_said():
+    plan = small(text=SMALL.replace("TPCONF_vary_parameters", "TPCONF_vary_parametres"))
+    said = "TPCONF_vary_parametres is not read; did you mean `TPCONF_vary_parameters`?"
+    assert f"c.py:19: {said}" in plan.warnings
+
+
+def test_a_name_that_the_config_itself_uses_is_its_own():
+    text = "TPCONF_durations = [5]\nTPCONF_x = TPCONF_durations[0]\n" + SMALL
+    assert not any("did you mean" in warning for warning in small(text=text).warnings)
+
+
+def test_a_misspelt_parameter_of_a_generator_is_said():
+    plan = small(more=NTTCP.replace("WORDS", "intervl=20, psze=7, colour=1"))
+    for said in (
+        "`intervl` is not read; did you mean `interval`?",
+        "`psze` is not read; did you mean `psize`?",
+        "`colour` is not read",
+    ):
+        assert f"c.py:11: start_nttcp: {said}" in plan.warnings
+
+
+def test_a_missing_parameter_that_is_misspelt_is_found():
+    error = refusal(SMALL, more=NTTCP.replace("client=", "clint=").replace("WORDS", ""))
+    assert error == (
+        "c.py:11: start_nttcp: client: is missing\n\n"
+        "hint: `clint` is written; did you mean `client`?"
+    )
+
+
+def test_a_misspelt_parameter_of_a_discipline_is_said():
+    plan = small("queue_disc='codel', queue_disc_params='targt 5ms'")
+    said = "c.py:6: queue_disc_params: `targt` of codel is not read; did you mean `target`?"
+    assert said in plan.warnings
+
+
+def test_an_error_keeps_its_hint_beside_what_was_not_read():
+    text = SMALL.replace("TPCONF_hosts", "TPCONF_hotss")
+    error = refusal(text, sets=[("V_up_rate", "1MBps")])
+    assert error.endswith(
+        "write '12mbit', '500kbit' or bits per second\n"
+        "c.py:2: TPCONF_hotss is not read; did you mean `TPCONF_hosts`?"
+    )
+
+
 # --- Rates in another unit than was meant ----------------------------------------------------
 
 

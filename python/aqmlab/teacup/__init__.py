@@ -72,10 +72,16 @@ def read(
     try:
         return replace(_plan(config, source, asked), text=text)
     except ScenarioError as error:
-        passed = [warning for warning in config.warnings if ": passed over" in warning]
-        if not passed or (error.hint or "").startswith("did you mean"):
+        unread = [
+            warning
+            for sign in ("did you mean", ": passed over")
+            for warning in config.warnings
+            if sign in warning
+        ]
+        if not unread or "did you mean" in (error.hint or ""):
             raise
-        raise ScenarioError(error.where, error.problem, passed[0]) from None
+        hint = "\n".join(filter(None, (error.hint, unread[0])))
+        raise ScenarioError(error.where, error.problem, hint) from None
 
 
 def _plan(config: Config, source: str, asked: _Asked) -> Plan:
@@ -235,7 +241,9 @@ def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Confi
     evaluator.read(text)
     for name, value in asked.names.items():
         evaluator.names.setdefault(name, value)
-    config = Config(source, evaluator.names, evaluator.lines, list(evaluator.warnings))
+    config = Config(
+        source, evaluator.names, evaluator.lines, list(evaluator.warnings), evaluator.used
+    )
     _refuse_endless(config)
     if any(name.startswith("env") for name in evaluator.names):
         config.warn(f"{source}: no meaning here: env (the accounts of the testbed's machines)")

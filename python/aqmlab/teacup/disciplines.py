@@ -16,7 +16,7 @@ from typing import Any
 
 from aqmlab import catalogue
 from aqmlab.errors import BadValueError, ScenarioError, shown
-from aqmlab.teacup.vocabulary import Arguments
+from aqmlab.teacup.vocabulary import Arguments, or_rather
 
 _FREEBSD = {
     "fifo": "pfifo_freebsd", "red": "red", "codel": "codel_freebsd", "pie": "pie_freebsd",
@@ -126,7 +126,8 @@ def _extra(
         name = word.removeprefix("no") if word.startswith("no") else word
         param = kind.params.get(word) or kind.params.get(name)
         if param is None:
-            warn(f"{where}: queue_disc_params: `{shown(word)}` of {kind.name} is not read")
+            rather = or_rather(name, kind.params)
+            warn(f"{where}: queue_disc_params: `{shown(word)}` of {kind.name} is not read{rather}")
             at += 1
             continue
         if param.type == "flag":

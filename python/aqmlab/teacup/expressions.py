@@ -64,6 +64,8 @@ class Expressions:
         self.names = dict(names)
         self.lines: dict[str, str] = {}
         """Where each name was bound last."""
+        self.used: set[str] = set()
+        """The names whose value was asked for."""
         self.asked_for_date: str | None = None
         self.steps = self.depth = self.made = 0
         self.line = 1
@@ -109,6 +111,7 @@ class Expressions:
                 return value
             case ast.Name(id=name):
                 if name in self.names:
+                    self.used.add(name)
                     return self.names[name]
                 raise UnreadError(f"passed over: nothing is known of `{shown(name)}`")
             case ast.List(elts=parts):

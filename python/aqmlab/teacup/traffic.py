@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aqmlab import catalogue
-from aqmlab.errors import BadValueError, ScenarioError, shown, suggestion
+from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.expand import MOST_APPS
 from aqmlab.names import Names
 from aqmlab.teacup import hosts as host_setup
 from aqmlab.teacup.hosts import Hosts, NotModelledError
 from aqmlab.teacup.network import Network
-from aqmlab.teacup.vocabulary import Arguments, Config, Entry, arguments, entries
+from aqmlab.teacup.vocabulary import Arguments, Config, Entry, arguments, entries, or_rather
 
 _S, _MS = 1_000_000_000, 1_000_000
 _FRAMEWORK = frozenset((
@@ -151,12 +151,12 @@ def _start(traffic: Traffic, entry: Entry, args: Arguments, own_id: str) -> None
     elif task in TASKS:
         generate, known = TASKS[task]
         for key in sorted(set(args) - set(known.split()) - _FRAMEWORK):
-            traffic.config.warn(f"{entry.where}: {args.task}: `{shown(key)}` is not read")
+            rather = or_rather(key, known.split())
+            traffic.config.warn(f"{entry.where}: {args.task}: `{shown(key)}` is not read{rather}")
         generate(traffic, args, own_id, start_ns)
     else:
-        hint = suggestion(args.task, [*TASKS, *SERVERS])
-        told = f"; {hint}" if "did you mean" in hint else ""
-        traffic.config.warn(f"{entry.where}: unknown task `{shown(args.task)}`: left out{told}")
+        rather = or_rather(args.task, [*TASKS, *SERVERS])
+        traffic.config.warn(f"{entry.where}: unknown task `{shown(args.task)}`: left out{rather}")
 
 
 def _lasting(traffic: Traffic, args: Arguments, start_ns: int) -> int:

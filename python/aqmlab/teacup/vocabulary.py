@@ -6,8 +6,10 @@ Source: the TEACUP v1.0 and v1.1 trees (`experiment.py`, `config.py` examples) a
 from __future__ import annotations
 
 import ast
+import difflib
 import re
-from collections.abc import Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -36,6 +38,14 @@ WITHOUT_MEANING = {
 }
 """What a config says about a testbed that means nothing to a simulator."""
 
+READ = (
+    "router_queues", "traffic_gens", "parameter_list", "vary_parameters", "variable_defaults",
+    "test_id", "duration", "router", "hosts", "host_internal_ip", "host_os", "host_TCP_algos",
+    "host_TCP_algo_params", "host_init_custom_cmds", "linux_kern_router", "linux_kern_hosts",
+    "aqms", "aqms2",
+)  # fmt: skip
+"""What a config says that is read here."""
+
 _OF_VERSION_1_1 = (
     "linux_tcp_logger", "ttprobe_direction", "ttprobe_output_mode", "tcpdump_logger",
     "tcpstats_logger",
@@ -57,6 +67,8 @@ class Config:
     names: dict[str, Any]
     lines: dict[str, str]
     warnings: list[str] = field(default_factory=list)
+    used: AbstractSet[str] = frozenset()
+    """The names that the config itself makes use of."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of `TPCONF_name`."""
@@ -99,14 +111,43 @@ class Config:
 
     def check(self) -> None:
         """Refuses a config without queues or traffic, and says what has no meaning here."""
+        self._warn_of_misspelt()
         for name in ("router_queues", "traffic_gens"):
             if self.get(name) is None:
-                hint = "see the warnings" if self.warnings else None
-                raise ScenarioError(self.source, f"TPCONF_{name} is not defined", hint)
+                raise ScenarioError(self.source, f"TPCONF_{name} is not defined")
         for what, names in WITHOUT_MEANING.items():
             said = [f"TPCONF_{name}" for name in names.split() if self.get(name) is not None]
             if said:
                 self.warn(f"{self.source}: no meaning here: {', '.join(said)} ({what})")
+
+    def _warn_of_misspelt(self) -> None:
+        """Names of a config's own are its affair, unless nobody uses one that is nearly known."""
+        words = [*READ, *" ".join(WITHOUT_MEANING.values()).split()]
+        known = {f"TPCONF_{word}" for word in words}
+        for name in self.names:
+            if name.startswith("TPCONF_") and name not in known | self.used:
+                own = name.removeprefix("TPCONF_")
+                missing = [word for word in words if self.get(word) is None]
+                meant = nearest(own, missing, 0.8)
+                if meant is not None:
+                    self.warn(f"{self.where(own)} is not read; did you mean `TPCONF_{meant}`?")
+
+
+def nearest(got: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The one of `words` that was probably meant by `got`."""
+    lowered = {word.lower(): word for word in words}
+    close = difflib.get_close_matches(got.lower()[:60], list(lowered), 1, likeness)
+    return lowered[close[0]] if close else None
+
+
+def or_rather(got: str, words: Iterable[str]) -> str:
+    """What a warning adds of the one of `words` that was probably meant by `got`.
+
+    >>> or_rather("intervl", ["interval", "psize"]), or_rather("xyz", ["interval"])
+    ('; did you mean `interval`?', '')
+    """
+    meant = nearest(got, words)
+    return f"; did you mean `{shown(meant)}`?" if meant is not None else ""
 
 
 def _refuse_many(entries: Sized, place: str) -> None:
@@ -173,7 +214,9 @@ class Arguments(dict[str, Any]):
         value = self.get(key, "")
         if value in ("", None):
             if default is None:
-                raise self._wrong(key, "is missing")
+                written = nearest(key, map(str, self))
+                hint = f"`{shown(written)}` is written; did you mean `{key}`?" if written else None
+                raise self._wrong(key, "is missing", hint)
             return default
         return str(value)
 
