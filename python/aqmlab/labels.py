@@ -8,10 +8,14 @@ added to the queue's name, so that no two different conditions share a label.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from aqmlab import units
+from aqmlab.errors import BadValueError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,8 @@ class Label:
     rate: str
     """Down and up, in Mbit/s, such as "12/1"."""
     rtt: str
-    """The varied round-trip time, such as "40 ms"; empty if it does not vary."""
+    """The varied round-trip time, such as "40 ms"; empty if it does not vary. Where it follows from
+    another number, that is named, too: "50 ms (delay=25)"."""
 
     @property
     def place(self) -> str:
@@ -61,8 +66,13 @@ def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
             for trial, label in zip(trials, plain, strict=True)
         ]
     extra = _undetermined(trials, plain)
+    behind = [name for name in _behind_rtts(trials, plain) if name not in extra]
     return [
-        replace(label, queue=_queue_and(label.queue, trial["conditions"], extra))
+        replace(
+            label,
+            queue=_queue_and(label.queue, trial["conditions"], extra),
+            rtt=_rtt_and(label.rtt, trial["conditions"], behind),
+        )
         for trial, label in zip(trials, plain, strict=True)
     ]
 
@@ -151,6 +161,41 @@ def _rate(links: Mapping[str, Mapping[str, Any]]) -> str:
 def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
     values = sorted({rtt_base_ms[flow] for flow in varied if flow in rtt_base_ms})
     return "/".join(f"{value:g}" for value in values) + " ms" if values else ""
+
+
+def _behind_rtts(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label]) -> list[str]:
+    """The conditions that are numbers of which each stands for one round-trip time.
+
+    An RTT of 50 ms may be a delay of 25 in each direction: who varies 25 and 50 would take the one
+    for the other.
+    """
+    names = dict.fromkeys(name for trial in trials for name in trial["conditions"])
+    return [name for name in names if _is_behind(trials, labels, name)]
+
+
+def _is_behind(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label], name: str) -> bool:
+    pairs = set()
+    for trial, label in zip(trials, labels, strict=True):
+        if name not in trial["conditions"]:
+            return False
+        pairs.add((condition_text(trial["conditions"][name]), label.rtt))
+    texts, rtts = zip(*pairs, strict=True)
+    one_to_one = len(set(texts)) == len(set(rtts)) == len(pairs) > 1
+    return one_to_one and all(_is_another_number(text, rtt) for text, rtt in pairs)
+
+
+def _is_another_number(text: str, rtt: str) -> bool:
+    """Whether `text` is a plain number or a time, and not the one that `rtt` says."""
+    try:
+        return units.duration(text) != units.duration(rtt)
+    except BadValueError:
+        return bool(re.fullmatch(r"[\d.]+", text))
+
+
+def _rtt_and(rtt: str, conditions: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The round-trip time and the numbers behind it."""
+    words = [f"{name.rsplit('.', 1)[-1]}={condition_text(conditions[name])}" for name in names]
+    return f"{rtt} ({', '.join(words)})" if words else rtt
 
 
 def _scheme(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label]) -> str | None:

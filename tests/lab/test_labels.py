@@ -36,6 +36,28 @@ def test_only_the_rtt_that_varies_is_named():
     assert found[1].place == "12/1 Mbit/s, RTT 140 ms"
 
 
+def at_rtts(name, *values):
+    """The round-trip times of labels, where `name` has `values` at 10 ms, 50 ms, 100 ms."""
+    specs = [spec_of("pie", apps=[app("near", rtt_ms=rtt_ms)]) for rtt_ms in (10, 50, 100)]
+    trials = [({name: value}, spec) for value, spec in zip(values, specs, strict=True)]
+    return [label.rtt for label in labels(*trials)]
+
+
+def test_another_number_behind_the_rtt_is_named_with_it():
+    named = ["10 ms (delay=5)", "50 ms (delay=25)", "100 ms (delay=50)"]
+    assert at_rtts("delay", 5, 25, 50) == named
+    assert at_rtts("path.delay", "5", "25", "50") == named
+    assert at_rtts("delay", "5 ms", "0.025 s", "50 ms")[1] == "50 ms (delay=0.025 s)"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("10 ms", "50ms", "0.1 s"), ("near", "far", "farther"), ("1mbit", "2mbit", "3mbit")],
+)
+def test_what_cannot_be_taken_for_the_rtt_is_not_named_with_it(values):
+    assert at_rtts("what", *values) == ["10 ms", "50 ms", "100 ms"]
+
+
 def test_a_condition_that_names_the_queues_gives_them_their_names():
     found = labels(({"scheme": "FIFO"}, spec_of("pfifo")), ({"scheme": "PIE"}, spec_of("pie")))
     assert [label.queue for label in found] == ["FIFO", "PIE"]
