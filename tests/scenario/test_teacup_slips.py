@@ -129,3 +129,13 @@ def test_an_error_keeps_its_hint_beside_what_was_not_read():
 def test_a_rate_that_no_link_has_is_refused(rate, hint):
     error = refusal(SMALL, sets=[("V_up_rate", rate)])
     assert error == f"c.py:6: rate: `{rate}` is not a rate that can be simulated\n\nhint: {hint}"
+
+
+# --- Packets in another unit of time than was meant -------------------------------------------
+
+
+@pytest.mark.parametrize(("interval_ms", "few"), [(8_000, True), (500, False)])
+def test_a_generator_of_hardly_any_packets_is_said(interval_ms, few):
+    plan = small(more=NTTCP.replace("WORDS", f"duration=5, interval={interval_ms}"))
+    said = "c.py:11: start_nttcp: interval is in milliseconds: this is a packet every 8 s for 5 s"
+    assert (said in plan.warnings) == few

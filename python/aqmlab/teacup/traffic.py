@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aqmlab import catalogue
+from aqmlab import catalogue, units
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.expand import MOST_APPS
 from aqmlab.names import Names
@@ -22,6 +22,8 @@ from aqmlab.teacup.network import Network
 from aqmlab.teacup.vocabulary import Arguments, Config, Entry, arguments, entries, or_rather
 
 _S, _MS = 1_000_000_000, 1_000_000
+_FEW = 10
+"""Packets of which nobody wants fewer from a generator of packets; our choice."""
 _FRAMEWORK = frozenset((
     "counter", "file_prefix", "remote_dir", "local_dir", "check", "wait", "kill",
 ))  # fmt: skip
@@ -222,6 +224,12 @@ def _nttcp(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
         raise ScenarioError(f"{args.where}: start_nttcp: interval", "`0` is not above zero")
     params = {"payload": args.whole("psize", 100), "interval": round(interval_ms * _MS)}
     stop_ns = _lasting(traffic, args, start_ns)
+    if stop_ns - start_ns < _FEW * params["interval"]:
+        every, span = map(units.show_duration, (params["interval"], stop_ns - start_ns))
+        traffic.config.warn(
+            f"{args.where}: start_nttcp: interval is in milliseconds: this is a packet every "
+            f"{every} for {span}"
+        )
     traffic.add(args, f"nttcp-{own_id}", "cbr", client, server, params, start_ns, stop_ns)
 
 
