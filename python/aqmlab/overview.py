@@ -26,6 +26,12 @@ _NUMBERS = {
 }
 
 
+_FEW = 10
+"""Packets of which percentiles and rates by window say next to nothing; our choice."""
+
+_MOST_NAMED = 12
+
+
 Range = tuple[float, float]
 """The least and the most that any seed has given."""
 
@@ -71,6 +77,26 @@ def lines(results: Results) -> Iterator[Line]:
         numbers = {name: _known(row[name]) for name in _NUMBERS}
         ranges = dict(_ranges(row)) if row["seeds"] > 1 else {}
         yield Line(label, row["flow"], row["direction"], row["seeds"], **numbers, ranges=ranges)
+
+
+def sparse(results: Results) -> str:
+    """Which flows send so few packets in a trial that their numbers say little; empty if none."""
+    import polars as pl
+
+    if "flows" not in results.tables:
+        return ""
+    few = (
+        results.table("flows")
+        .filter(pl.col("primary"))
+        .group_by(["flow", "direction"], maintain_order=True)
+        .agg(pl.col("packets_sent").min())
+        .filter(pl.col("packets_sent") < _FEW)
+    )
+    named = [f"{flow} {direction} ({sent})" for flow, direction, sent in few.iter_rows()]
+    if not named:
+        return ""
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    return f"fewer than {_FEW} packets in a trial: {', '.join(named[:_MOST_NAMED])}{more}"
 
 
 def _ranges(row: dict[str, Any]) -> Iterator[tuple[str, Range]]:

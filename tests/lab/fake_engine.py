@@ -107,7 +107,7 @@ def add_flow(made, spec, app, direction, chance):
         "flow": name,
         "direction": direction,
         "primary": True,
-        "packets_sent": 100,
+        "packets_sent": app.get("packets", 100),
         "loss_percent": app.get("loss", 0.0),
         "throughput_mean_mbit": rates.mean(),
         "rtt_base_ms": base,

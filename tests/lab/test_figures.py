@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from aqmlab import campaign as campaigns
 from aqmlab import figures
+from aqmlab.cli import summary
 from aqmlab.failures import RequestError
+from aqmlab.report import tables
 from aqmlab.results import load
 from PIL import Image
 
@@ -69,6 +71,18 @@ def test_the_scenario_chooses_the_figures_of_its_report(tmp_path):
     campaign = campaign_of(grid(("pie",)), figures=["rtt_time", "no such figure", "rates"])
     campaigns.run(campaign, tmp_path / "out", jobs=1)
     assert figures.wanted(load(tmp_path / "out")) == ["rtt_time"]
+
+
+def test_flows_of_a_few_packets_are_noted_where_their_numbers_are(tmp_path, capsys):
+    apps = [app("meter", carries=("up",), packets=9), app("film", packets=10)]
+    campaigns.run(campaign_of(grid(apps=apps)), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    note = "fewer than 10 packets in a trial: meter up (9)"
+    for name, noted in (("throughput", True), ("rtt_quantiles", True), ("queue_time", False)):
+        assert all((note in drawing.notes) == noted for drawing in figures.draw(results, name))
+    assert f"F{note[1:]}. Their numbers say little." in tables.notes(results)
+    summary.show(results)
+    assert f"note: {note}; their numbers say little" in capsys.readouterr().err
 
 
 def test_a_note_names_what_is_left_out():

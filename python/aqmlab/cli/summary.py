@@ -44,7 +44,7 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
     """A row for each application and direction."""
     from rich.markup import escape
 
-    from aqmlab.overview import lines
+    from aqmlab.overview import lines, sparse
 
     rows = list(lines(results))
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
@@ -65,6 +65,9 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
     if len(shown) < len(rows):
         left = len(rows) - len(shown)
         console.talk(f"{left} more rows: aqmlab show {results.path} --all")
+    few = sparse(results)
+    if few:
+        console.talk(f"note: {few}; their numbers say little")
 
 
 def _tally(verdicts: Sequence[Verdict], width: int) -> Table:

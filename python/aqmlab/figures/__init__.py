@@ -14,6 +14,7 @@ from aqmlab.errors import suggestion
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.figures.drawing import Drawing, Figure, styled
 from aqmlab.files import write_atomically
+from aqmlab.overview import sparse
 
 if TYPE_CHECKING:
     from aqmlab.results import Results
@@ -58,7 +59,11 @@ def draw(results: Results, name: str) -> list[Drawing]:
     if not _applies(chosen, results):
         raise RequestError(f"the figure `{name}` has nothing to show in these results")
     with styled():
-        return list(chosen.draw(results))
+        drawings = list(chosen.draw(results))
+    few = sparse(results) if "flows" in chosen.tables else ""
+    for drawing in drawings if few else ():
+        drawing.notes = [*drawing.notes, few]
+    return drawings
 
 
 def save(drawings: list[Drawing], folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.overview import Line, lines
+from aqmlab.overview import Line, lines, sparse
 from aqmlab.verdict import BAD, GOOD, TOLERABLE, UNKNOWN, Verdict, quantity, worst
 
 if TYPE_CHECKING:
@@ -126,6 +126,9 @@ def _shortcomings(results: Results) -> Iterator[str]:
         yield f"{missing} of {len(trials)} trials have no result."
     for trial, problem in results.failed.items():
         yield f"Trial {trial} failed: {problem}"
+    few = sparse(results)
+    if few:
+        yield f"{few[0].upper()}{few[1:]}. Their numbers say little."
     if len({trial["seed"] for trial in trials}) == 1:
         yield "One seed only: nothing here says how much the numbers vary by chance."
 
