@@ -272,6 +272,20 @@ def test_several_campaigns_in_a_folder_are_asked_together(home_results, tmp_path
             assert list(answer.rows()) == [("home/seed-1", 60), ("home/seed-2", 60)]
 
 
+def test_campaigns_that_lie_deeper_are_named_in_a_warning(home_results, tmp_path, capsys):
+    for name in ("a", "b", "study/home/seed-1", "study/home/seed-2", "other/seed-1"):
+        shutil.copytree(home_results.path, tmp_path / name)
+    sql = "SELECT DISTINCT campaign FROM flows ORDER BY ALL"
+    assert status_of(["query", str(tmp_path), sql]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == ["campaign", "a", "b"]
+    assert shown.err.startswith("warning: not asked") and str(tmp_path / "a") not in shown.err
+    assert f"{tmp_path / 'other'}, {tmp_path / 'study'}\n" in shown.err
+    assert status_of(["query", str(tmp_path / "study"), sql]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == ["campaign", "home/seed-1", "home/seed-2"] and not shown.err
+
+
 def test_files_of_a_table_may_have_different_columns(home_results, tmp_path):
     shutil.copytree(home_results.path, tmp_path / "study" / "a")
     shutil.copytree(home_results.path, tmp_path / "study" / "b")

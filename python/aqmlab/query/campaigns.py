@@ -23,7 +23,8 @@ def find(path: Path) -> Found:
 
     Raises `RequestError` if there is no campaign, or nothing in its tables.
     """
-    manifests = {folder: folder.manifest() for folder in _campaigns(path)}
+    campaigns, deeper = _campaigns(path)
+    manifests = {folder: folder.manifest() for folder in campaigns}
     files: dict[str, list[tuple[str, str]]] = {}
     inside = path.resolve()
     for folder, manifest in manifests.items():
@@ -40,16 +41,23 @@ def find(path: Path) -> Found:
         files,
         sum(map(_missing, manifests.values())),
         sum(len(manifest["trials"]) for manifest in manifests.values()),
+        [str(folder) for folder in deeper],
     )
 
 
-def _campaigns(path: Path) -> list[Folder]:
-    for depth in _DEPTHS:
-        manifests = sorted(path.glob(f"{depth}{MANIFEST}"))
-        if manifests:
-            return [Folder(manifest.parent) for manifest in manifests]
+def _campaigns(path: Path) -> tuple[list[Folder], list[Path]]:
+    """The campaigns that lie least deep, and the folders beside them that hold others."""
+    for at, depth in enumerate(_DEPTHS):
+        if found := [manifest.parent for manifest in sorted(path.glob(f"{depth}{MANIFEST}"))]:
+            others = {
+                path.joinpath(*manifest.relative_to(path).parts[:at])
+                for below in _DEPTHS[at + 1 :]
+                if at > 0  # within a campaign's own folder is nobody else's
+                for manifest in path.glob(f"{below}{MANIFEST}")
+            }
+            return [Folder(one) for one in found], sorted(others.difference(found))
     Folder(path).manifest()  # which says what is missing
-    return []
+    return [], []
 
 
 def _missing(manifest: Mapping[str, Any]) -> int:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+_MOST_NAMED = 5
+"""Folders that a warning names."""
+
 ROWS_AT_ONCE = 2048
 """Rows that are fetched together: as many as DuckDB makes together."""
 
@@ -73,13 +76,7 @@ class Session:
 
     def __init__(self, path: Path, found: Found, *, memory_bytes: int = 10**9) -> None:
         self._sources, self._memory_bytes = Sources(path, found), memory_bytes
-        missing = found.missing
-        self.warning = (
-            f"warning: of {found.planned} trials that are planned {missing} are not in the"
-            " tables: they are still to be run, or no figure and no claim has needed them"
-            if missing
-            else None
-        )
+        self.warning = "\n".join(_warnings(found)) or None
         """What somebody should know before trusting an answer."""
         self._views: set[str] = set()
         self._connection = _connected(memory_bytes)
@@ -180,6 +177,20 @@ class Session:
     def _too_large(self) -> RequestError:
         problem = f"the answer takes more memory than {size_text(self._memory_bytes)}"
         return RequestError(problem, "ask for less, or give more with --memory")
+
+
+def _warnings(found: Found) -> Iterator[str]:
+    if found.missing:
+        yield (
+            f"warning: of {found.planned} trials that are planned {found.missing} are not in the"
+            " tables: they are still to be run, or no figure and no claim has needed them"
+        )
+    if found.deeper:
+        named = [*found.deeper[:_MOST_NAMED], *(["…"] if found.deeper[_MOST_NAMED:] else [])]
+        yield (
+            "warning: not asked are campaigns that lie deeper in the folder, as those of studies"
+            f" do; give their own: {', '.join(named)}"
+        )
 
 
 def _connected(memory_bytes: int) -> duckdb.DuckDBPyConnection:

@@ -27,6 +27,8 @@ class Found:
     missing: int
     """Trials that are planned and not in the tables."""
     planned: int
+    deeper: list[str]
+    """Folders with campaigns that are none of these, for they lie deeper."""
 
 
 class Sources:
