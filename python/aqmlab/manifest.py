@@ -6,6 +6,7 @@ tables. So a manifest is held against one description, whole, before a part of i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -101,8 +102,10 @@ def read(path: Path) -> dict[str, Any]:
     """
     try:
         with open_regular(path) as file:
-            text = file.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
+            # To ask for the most that it may be would set so much memory apart.
+            size_bytes = os.fstat(file.fileno()).st_size
+            text = file.read(min(size_bytes, MOST_BYTES))
+        if size_bytes > MOST_BYTES:
             raise _unreadable(path, f"it has more than {MOST_BYTES} bytes")
         manifest = _adapter().validate_json(text)
     except FileNotFoundError:
