@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aqmlab import Scenario, _core, applications, catalogue, figures, plan, scenario, values
+from aqmlab import (
+    Scenario,
+    _core,
+    applications,
+    catalogue,
+    figures,
+    plan,
+    scenario,
+    values,
+    verdict_table,
+)
 from aqmlab.cli import status_of
 
 ROOT = Path(__file__).parent.parent
@@ -114,6 +124,12 @@ def test_every_column_of_every_table_is_defined(everything: dict[str, Any]) -> N
     for name, columns in everything.items():
         defined = [cell.strip("`") for cell in _first_column(_section(name), "Column")]
         assert defined == list(columns), name
+
+
+def test_every_column_of_the_verdicts_is_defined() -> None:
+    section = RESULTS.partition("\n### The table `verdicts`\n")[2]
+    defined = [cell.strip("`") for cell in _first_column(section, "Column")]
+    assert defined == list(verdict_table.COLUMNS)
 
 
 def test_every_metric_of_every_application_is_defined(everything: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ name, and neighbours share what the outer loops vary, which is what a filter ask
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -161,7 +161,7 @@ class Dataset:
                     _rewrite(path, front, wanted)
 
 
-def refuse_damaged(folder: Folder) -> None:
+def refuse_damaged(folder: Folder, tables: Iterable[str] = ("*",)) -> None:
     """Raises `RequestError` for a file of the tables of which any page is not as it was written.
 
     Other readers leave the pages' checksums alone. Folders from before there were any pass.
@@ -169,7 +169,7 @@ def refuse_damaged(folder: Folder) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for path in folder.chunk_files():
+    for path in (path for table in tables for path in folder.chunk_files(table)):
         folder.refuse_unreadable(path)
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:

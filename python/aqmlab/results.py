@@ -19,6 +19,9 @@ from aqmlab.dataset import Dataset
 from aqmlab.failures import RequestError
 from aqmlab.labels import Label, label_trials
 from aqmlab.store import TABLES, Folder, Trial
+from aqmlab.tables import TRIALS
+from aqmlab.verdict_table import NAME as VERDICTS
+from aqmlab.verdict_table import frame_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,10 +34,12 @@ class Results:
     """The results of a campaign, finished or not.
 
     `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
-    `tcp_series`, `summary` and `trials` are polars frames; `table(name)` gives any of them.
+    `tcp_series`, `summary` and `trials` are polars frames; `table(name)` gives any of them, and
+    `table("verdicts")` what is made of them.
     """
 
     _only: frozenset[str] | None = None
+    _chunk: str | None = None
 
     def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self._folder = Folder(path)
@@ -96,20 +101,43 @@ class Results:
     def table(self, name: str) -> pl.DataFrame:
         """A table by name; raises `RequestError` if there is none."""
         if name not in self._frames:
-            self._frames[name] = self._collected(name, self._narrow(self.scan(name)))
+            self._frames[name] = self._collected(name, self._rows(name))
         return self._frames[name]
 
     def height(self, name: str) -> int:
         """How many rows a table has, without reading them."""
         import polars as pl
 
-        return int(self._collected(name, self._narrow(self.scan(name)).select(pl.len())).item())
+        return int(self._collected(name, self._rows(name).select(pl.len())).item())
 
     def narrowed(self, trials: Collection[str]) -> Results:
         """The same results of some trials only: nothing of the others is read."""
         some = copy.copy(self)
         some._only, some._frames, some.memo = frozenset(trials), {}, {}
         return some
+
+    def in_files(self) -> Results:
+        """The same results, as far as they stand in the tables' files."""
+        some = copy.copy(self)
+        some._frames, some.memo = {}, {}
+        some.tables = tuple(self.manifest.get("tables") or self._folder.table_names())
+        some.manifest = {**self.manifest, "tables": some.tables}
+        return some
+
+    def by_chunk(self) -> Iterator[Results]:
+        """The same results, a chunk of the trials at a time, for more than memory holds."""
+        files = self._folder.table_files(TRIALS) if self._is_in_files else []
+        if len(files) < 2:
+            yield self
+            return
+        trials = {trial["id"]: trial for trial in self.manifest["trials"]}
+        for chunk in (path.parent.name for path in files):
+            part = copy.copy(self)
+            part._chunk, part._frames, part.memo = chunk, {}, {}
+            part.tables = tuple(name for name in self.tables if _files(self._folder, name, chunk))
+            own = [trials[name] for name in part.table(TRIALS)["trial"] if name in trials]
+            part.manifest = {**self.manifest, "trials": own}
+            yield part
 
     def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
         """The rows that are asked for; raises `RequestError` with the file that has them not."""
@@ -125,26 +153,38 @@ class Results:
     def _folders(self) -> Sequence[Folder]:
         return [self._folder]
 
-    def _narrow(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+    def _rows(self, name: str) -> pl.LazyFrame:
+        """The rows of a table that are of the wanted trials, as verdicts are by themselves."""
         import polars as pl
 
-        return frame if self._only is None else frame.filter(pl.col("trial").is_in(self._only))
+        rows = self.scan(name)
+        wanted = None if name == VERDICTS else self._only
+        return rows if wanted is None else rows.filter(pl.col("trial").is_in(wanted))
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A table as a query over its files, for more rows than memory holds.
 
         Raises `RequestError` if there is none of the name.
         """
+        if name == VERDICTS:
+            return frame_of(self).lazy()
+        if name not in self.tables:
+            known = ", ".join([*self.tables, VERDICTS])
+            raise RequestError(f"there is no table `{name}`", f"there are {known}")
+        return self._stored(name)
+
+    def _stored(self, name: str) -> pl.LazyFrame:
+        """A table that there is."""
         import polars as pl
 
-        self._refuse_unknown(name)
-        if self.complete or "tables" in self.manifest:
-            return scan_files(self._folder, name)
+        if self._is_in_files:
+            return scan_files(self._folder, name, self._chunk)
         return pl.concat(self._unfinished(name), how="diagonal_relaxed")
 
-    def _refuse_unknown(self, name: str) -> None:
-        if name not in self.tables:
-            raise RequestError(f"there is no table `{name}`", f"there are {', '.join(self.tables)}")
+    @property
+    def _is_in_files(self) -> bool:
+        """Whether all that there is stands in the tables' files."""
+        return self.complete or "tables" in self.manifest
 
     def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
         """The chunks of a table while the campaign runs, or after it was killed."""
@@ -197,12 +237,15 @@ class Results:
         )
         return frame.join(labels, on="trial", how="left", maintain_order="left")
 
-    @cached_property
+    @property
     def verdicts(self) -> list[Verdict]:
         """Whether each application got what it needs, in each condition."""
-        from aqmlab.verdict import judge
+        from aqmlab.judge import judge
 
-        return judge(self)
+        if VERDICTS not in self.memo:
+            self.memo[VERDICTS] = judge(self)
+        found: list[Verdict] = self.memo[VERDICTS]
+        return found
 
     def to_json(self) -> list[dict[str, Any]]:
         """One object per trial: conditions, seed, digest, and what each flow experienced."""
@@ -255,17 +298,22 @@ def load(path: Path | str) -> Results:
     return Results(Path(path))
 
 
-def scan_files(folder: Folder, name: str) -> pl.LazyFrame:
+def scan_files(folder: Folder, name: str, chunk: str | None = None) -> pl.LazyFrame:
     """A table from the files of a folder, each of which may lack columns that others have.
 
     Raises `RequestError` if one cannot be read, or if there is none.
     """
     import polars as pl
 
-    frames = [_scanned(folder, path) for path in folder.table_files(name)]
+    frames = [_scanned(folder, path) for path in _files(folder, name, chunk)]
     if not frames:
         raise _missing_table(folder, name, "there is no such folder")
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _files(folder: Folder, name: str, chunk: str | None) -> list[Path]:
+    """The files that hold a table, or those of them that hold a chunk of the trials."""
+    return [path for path in folder.table_files(name) if chunk in (None, path.parent.name)]
 
 
 def _scanned(folder: Folder, path: Path) -> pl.LazyFrame:

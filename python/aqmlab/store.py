@@ -121,9 +121,9 @@ class Folder:
         """The tables of which there is a folder."""
         return [path.name for path in self.path.glob(f"{TABLES}/*/")]
 
-    def chunk_files(self) -> list[Path]:
-        """The files of all tables, sorted."""
-        return sorted(self.path.glob(f"{TABLES}/*/chunk=*/{ROWS}"))
+    def chunk_files(self, table: str = "*") -> list[Path]:
+        """The files of a table, or of all, sorted."""
+        return sorted(self.path.glob(f"{TABLES}/{table}/chunk=*/{ROWS}"))
 
     def table_files(self, table: str) -> list[Path]:
         """The files that hold a table, in the order of trials; raises `RequestError`."""

@@ -9,6 +9,9 @@ of an application count once, together, since a person at home has not opened th
 
 Rates are of IP packets. A link's is what it carries of full-sized packets; how much a radio
 carries is not known beforehand, so there what it did carry is shared.
+
+A transfer of a size that its trial cuts off is projected: what was left takes as long as the
+goodput measured says, after the time that it had.
 """
 
 from __future__ import annotations
@@ -17,12 +20,12 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
 
 if TYPE_CHECKING:
-    from aqmlab.labels import Label
     from aqmlab.results import Results
 
 MOST_TIMED_BYTES = 10_000_000
@@ -31,12 +34,57 @@ MOST_TIMED_BYTES = 10_000_000
 ACCEPTED_TIME_MS = 60_000.0
 """How long the same table lets a transfer take: what had so long and did not end took too long."""
 
-_DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
-"""What comes of reading what the simulator never took."""
-
 _DIRECTIONS = ("up", "down")
 _WHOLE_PACKET = 1500
 _ATM_CELL, _ATM_PAYLOAD = 53, 48
+_CLOCK = ((60, "min", 1, "s"), (3_600, "h", 60, "min"), (86_400, "d", 3_600, "h"))
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long a transfer of a size took, or would take."""
+
+    size_bytes: int
+    """Of all its connections."""
+    ms: float
+    projected: bool
+    """Whether its trial ended before it did."""
+    least_ms: float | None = None
+    most_ms: float | None = None
+    """Of several seeds, of which `ms` is the median."""
+
+    def __str__(self) -> str:
+        """The time in words.
+
+        >>> str(Duration(2_000_000_000, 9_570_000, projected=True))
+        '2 GB in 2 h 40 min (projected)'
+        """
+        mark = " (projected)" if self.projected else ""
+        return f"{_size_text(self.size_bytes)} in {clock_text(self.ms)}{mark}"
+
+
+def clock_text(ms: float) -> str:
+    """A time as people say it, to two units.
+
+    >>> [clock_text(ms) for ms in (640, 12_300, 119_700, 9_570_000, 200_000_000)]
+    ['0.64 s', '12 s', '2 min', '2 h 40 min', '2 d 8 h']
+    """
+    if ms < 10_000:
+        return f"{ms / 1000:.2g} s"
+    found = ""
+    for unit_s, unit, below_s, below in _CLOCK:
+        # What is rounded to a whole of the next unit is said in that.
+        whole, rest = divmod(round(ms / 1000 / below_s), unit_s // below_s)
+        if whole == 0:
+            break
+        found = f"{whole} {unit}" + (f" {rest} {below}" if rest else "")
+    return found or f"{ms / 1000:.0f} s"
+
+
+def _size_text(size_bytes: int) -> str:
+    steps = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+    scale, unit = next(one for one in steps if size_bytes >= one[0])
+    return f"{size_bytes / scale:.4g} {unit}"
 
 
 class Speeds:
@@ -44,7 +92,6 @@ class Speeds:
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        self._specs: dict[Label, dict[str, Any]] = {}
 
     def of(self, trial: Mapping[str, Any], apps: Iterable[str]) -> dict[str, dict[str, float]]:
         """What `measured` says of `apps` in a trial, as `trials_as_json` gives it.
@@ -52,7 +99,8 @@ class Speeds:
         Raises `RequestError` if what the simulator took cannot be read.
         """
         try:
-            return measured(self._spec(trial["id"]), trial["flows"], apps)
+            spec = json.loads(self._results.trials["spec"][self._rows[trial["id"]]])
+            return measured(spec, trial["flows"], apps)
         except (
             ArithmeticError,
             AttributeError,
@@ -66,13 +114,6 @@ class Speeds:
                 f" `{trial['id']}` cannot be read",
                 "put back a copy of it, or remove the folder and run the campaign again",
             ) from None
-
-    def _spec(self, trial: str) -> dict[str, Any]:
-        # Trials of one condition differ by their seed, which no transfer is asked about.
-        label = self._results.labels[trial]
-        if label not in self._specs:
-            self._specs[label] = json.loads(self._results.trials["spec"][self._rows[trial]])
-        return self._specs[label]
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -104,31 +145,67 @@ def measured(
     `flows` are those of one trial as `trials_as_json` gives them, and `spec` is what the simulator
     took. A transfer of at most `MOST_TIMED_BYTES` has a time, in which it ended or which was not
     enough; one that had less than `ACCEPTED_TIME_MS` and did not end has a share, as all others
-    have.
+    have. One of any size has its `size_bytes` besides, and `took_ms` or `projected_ms`.
     """
-    chosen = set(wanted)
-    took = {name: ms for name, ms in _times_ms(spec, flows) if name in chosen}
-    shares = _fair_shares_percent(spec, flows, chosen.difference(took))
-    return {name: {"transfer_ms": ms} for name, ms in took.items()} | {
-        name: {"fair_share_percent": percent} for name, percent in shares.items()
-    }
+    sized = {name: one for name, one in _sized(spec, flows) if name in set(wanted)}
+    judged = {name: ms for name, one in sized.items() if (ms := one.judged_ms()) is not None}
+    shares = _fair_shares_percent(spec, flows, set(wanted).difference(judged))
+    found: dict[str, dict[str, float]] = {name: {"transfer_ms": ms} for name, ms in judged.items()}
+    found |= {name: {"fair_share_percent": percent} for name, percent in shares.items()}
+    for name, one in sized.items():
+        found.setdefault(name, {}).update(one.told())
+    return found
 
 
-def _times_ms(
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A transfer that has a size, and what became of it in a trial."""
+
+    size_bytes: int
+    took_ms: float | None
+    had_ms: float
+    """How long it could run."""
+    read_bytes: float
+    goodput_mbit: float
+
+    def judged_ms(self) -> float | None:
+        """The time that a limit is for, if one is for this transfer."""
+        if self.size_bytes > MOST_TIMED_BYTES:
+            return None
+        if self.took_ms is None and self.had_ms >= ACCEPTED_TIME_MS:
+            return self.had_ms
+        return self.took_ms
+
+    def told(self) -> dict[str, float]:
+        """Its size and its time, measured or projected; nothing of one that did not move."""
+        if self.took_ms is not None:
+            return {"size_bytes": self.size_bytes, "took_ms": self.took_ms}
+        if not self.goodput_mbit:
+            return {}
+        left_ms = (self.size_bytes - self.read_bytes) * 8 / (self.goodput_mbit * 1000)
+        return {"size_bytes": self.size_bytes, "projected_ms": self.had_ms + max(left_ms, 0.0)}
+
+
+def _sized(
     spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, float]]:
+) -> Iterator[tuple[str, _Sized]]:
     apps = {app["name"]: app for app in spec["apps"]}
-    for row in flows:
-        app = apps[row["name"]]
+    for row in sorted(flows, key=itemgetter("primary")):  # the goodput of its data comes last
+        app, told = apps[row["name"]], row["app"]
         params = app["app"]["params"]
-        if not 0 < params.get("size", 0) * params.get("parallel", 1) <= MOST_TIMED_BYTES:
-            continue
-        took_s = row["app"].get("completion_time_s")
-        had_ms = (_end_ns(spec, app) - app.get("start_ns", 0)) / 1e6
-        if took_s is not None:
-            yield row["name"], 1000 * took_s
-        elif had_ms >= ACCEPTED_TIME_MS:
-            yield row["name"], had_ms
+        size_bytes = params.get("size", 0) * params.get("parallel", 1)
+        if size_bytes > 0:
+            took_s = told.get("completion_time_s")
+            yield (
+                row["name"],
+                _Sized(
+                    size_bytes,
+                    None if took_s is None else 1000 * took_s,
+                    (_end_ns(spec, app) - app.get("start_ns", 0)) / 1e6,
+                    told.get("read_bytes") or 0.0,
+                    row.get("goodput_mbit") or 0.0,
+                ),
+            )
 
 
 def _fair_shares_percent(

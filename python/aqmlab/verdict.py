@@ -12,6 +12,8 @@ A bulk transfer is judged by how fast it is, besides. Of up to 10 MB, G.1010 Tab
 it may take: 15 s preferred, 60 s acceptable. Any other is held against its fair share of the line
 (`transfers`): a flow is reasonably fair within a factor of two (RFC 5348 §1), so half of it is
 good; and as G.1010 accepts four times the time that it prefers, a quarter of that is tolerable.
+How long a transfer of a size takes is said beside the verdict, and where no limit is known for it,
+not judged.
 
 G.1010's delays are one-way; like Boerlage et al. the round-trip time is held against them,
 which is the stricter reading. A delay is judged by its 95th percentile: nineteen of twenty
@@ -20,18 +22,11 @@ stay below it. With several seeds, the median over seeds is judged.
 
 from __future__ import annotations
 
-import statistics
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from aqmlab.export import trials_as_json
 from aqmlab.labels import Label
-from aqmlab.transfers import Speeds
-
-if TYPE_CHECKING:
-    from aqmlab.results import Results
+from aqmlab.transfers import Duration
 
 GOOD, TOLERABLE, BAD, UNKNOWN = "good", "tolerable", "bad", "no data"
 
@@ -123,6 +118,8 @@ class Verdict:
     kind: str
     findings: tuple[Finding, ...]
     seeds: int
+    duration: Duration | None = None
+    """Of a transfer of a size, how long it takes; unless this is what is judged."""
 
     @property
     def deciding(self) -> Finding | None:
@@ -141,66 +138,27 @@ class Verdict:
         """What decided, in short: every need that is missed as badly as the worst."""
         if self.deciding is None:
             return ""
-        if self.word in (GOOD, UNKNOWN):
-            return self.deciding.brief
-        return ", ".join(one.brief for one in self.findings if one.word == self.word)
+        decided = [self.deciding]
+        if self.word not in (GOOD, UNKNOWN):
+            decided = [one for one in self.findings if one.word == self.word]
+        return ", ".join(filter(None, [*(one.brief for one in decided), self.told]))
 
     @property
     def sentence(self) -> str:
         """What somebody at home may be told."""
         decided = [one for one in self.findings if one.word == self.word]
-        return ", ".join([f"{self.app}: {self.word}", *map(str, decided)])
+        words = [f"{self.app}: {self.word}", *map(str, decided), self.told]
+        return ", ".join(filter(None, words))
+
+    @property
+    def told(self) -> str:
+        """What is said besides, and not judged."""
+        return "" if self.duration is None else str(self.duration)
 
 
 def worst(one: Verdict, other: Verdict) -> Verdict:
     """The worse of two verdicts; the first if they are alike."""
     return max(one, other, key=lambda verdict: _ORDER.index(verdict.word))
-
-
-def judge(results: Results) -> list[Verdict]:
-    """The verdict for every application in every condition, in the campaign's order.
-
-    An application that needs nothing, such as a probe, has none.
-    """
-    kinds: Mapping[str, str] = results.manifest.get("apps", {})
-    limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
-    rates: Mapping[str, float] = results.manifest.get("stated_rates_mbit", {})
-    checks = {app: checks_for(kind, limits.get(app), rates.get(app)) for app, kind in kinds.items()}
-    transfers = [app for app, own in checks.items() if _FAIR_SHARE in own]
-    speeds = Speeds(results)
-    values: dict[tuple[Label, str], list[Measured]] = defaultdict(list)
-    for trial in trials_as_json(results):
-        label, found = results.labels[trial["id"]], _measured(trial["flows"])
-        if own := found.keys() & transfers:
-            for app, speed in speeds.of(trial, own).items():
-                found[app] |= speed
-        for app, measured in found.items():
-            values[label, app].append(measured)
-    return [
-        Verdict(label, app, kinds[app], tuple(_find(one, seeds) for one in checks[app]), len(seeds))
-        for (label, app), seeds in values.items()
-        if checks.get(app)
-    ]
-
-
-def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
-    """Per application: what it measured, and the worst of its flows that carry data."""
-    found: dict[str, dict[str, float | None]] = {}
-    for flow in flows:
-        own = found.setdefault(flow["name"], dict(flow["app"]))
-        if flow["primary"]:
-            own["flow_rtt_p95_ms"] = _larger(own.get("flow_rtt_p95_ms"), flow["rtt_ms"]["p95"])
-            own["flow_loss_percent"] = _larger(own.get("flow_loss_percent"), flow["loss_percent"])
-            rates = (own.get("flow_rate_mbit"), flow["throughput_mbit"]["mean"])
-            own["flow_rate_mbit"] = min((mbit for mbit in rates if mbit is not None), default=None)
-    return found
-
-
-def _find(check: Check, seeds: Sequence[Measured]) -> Finding:
-    values = [value for value in map(check.value, seeds) if value is not None]
-    if not values:
-        return Finding(check, None)
-    return Finding(check, statistics.median(values), min(values), max(values))
 
 
 def checks_for(
@@ -212,7 +170,7 @@ def checks_for(
         checks = _with(checks, _round_trips(rtt_limit_ms, rtt_limit_ms))
     if rate_mbit is not None:
         needed = Check("rate", _metric("flow_rate_mbit"), rate_mbit, rate_mbit, "Mbit/s", True)
-        checks = (needed, *(one for one in checks if one not in (_FAIR_SHARE, _TIME)))
+        checks = (needed, *(one for one in checks if one not in (_FAIR_SHARE, TIME)))
     return checks
 
 
@@ -246,10 +204,6 @@ def _apart(value: float, limit: float) -> str:
     """
     texts = (f"{value:.{digits}f}" for digits in range(1, 18))
     return next(text for text in texts if float(text) != limit)
-
-
-def _larger(one: float | None, other: float | None) -> float | None:
-    return max((value for value in (one, other) if value is not None), default=None)
 
 
 def _metric(*names: str, worst: Callable[..., float] = max) -> Callable[[Measured], float | None]:
@@ -296,8 +250,8 @@ _FAIR_SHARE = Check(
     unit="%",
     more_is_better=True,
 )
-_TIME = Check("transferred in", _metric("transfer_ms"), good=15_000, tolerable=60_000)
-_BULK = (_FAIR_SHARE, _TIME, _round_trips(10_000, 60_000))
+TIME = Check("transferred in", _metric("transfer_ms"), good=15_000, tolerable=60_000)
+_BULK = (_FAIR_SHARE, TIME, _round_trips(10_000, 60_000))
 _VOICE = (
     Check(
         "opinion score",
@@ -381,3 +335,8 @@ A generator of plain datagrams (`cbr`) and the probes (`ping`, `irtt`) need noth
 so they have no entry of their own.
 """
 CHECKS |= dict.fromkeys(("cbr", "ping", "irtt"), ())
+
+
+def is_transfer(kind: str) -> bool:
+    """Whether an application of `kind` is judged by how fast it is."""
+    return CHECKS.get(kind, _BULK) is _BULK

@@ -18,7 +18,7 @@ from aqmlab.query.campaigns import find
 from aqmlab.query.session import Session
 from aqmlab.query.units import unit_of
 
-from .conftest import campaign_of, grid, spec_of
+from .conftest import HOME, campaign_of, grid, spec_of
 from .test_dataset import last_byte_of
 
 MEDIANS = (
@@ -75,7 +75,7 @@ def test_without_sql_the_tables_are_listed_with_their_units(ask, home_results):
     assert re.search(r"^flows \(60 rows\)$", out, re.M)
     assert re.search(r"^  rtt_p50_ms +double +ms$", out, re.M)
     tables = json.loads(ask("--format", "json")[1])
-    assert [table["table"] for table in tables] == sorted(home_results.tables)
+    assert [table["table"] for table in tables] == sorted([*home_results.tables, "verdicts"])
     flows = next(table for table in tables if table["table"] == "flows")
     assert [column["name"] for column in flows["columns"]] == home_results.flows.columns
 
@@ -84,7 +84,7 @@ def test_units_are_those_of_the_document():
     text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| ([^|`]*) \| ", text, re.M)
     assert len(rows) > 60
-    other = {"by the metric": "", "by the gauge": "", "": ""}
+    other = {"by the metric": "", "by the gauge": "", "by the need": "", "": ""}
     wrong = [(name, unit) for name, unit in rows if unit_of(name) != other.get(unit, unit)]
     assert not wrong
 
@@ -96,6 +96,7 @@ def test_units_are_those_of_the_document():
         ("SELECT f.rtt_p5ms FROM flows f", '"rtt_p5ms"', "`rtt_p5_ms`"),
         ("SELECT * FROM flow", "flow does not exist", "did you mean `flows`?"),
         ("SELECT cwnd_bytes FROM flows", "cwnd_bytes", "is a column of `tcp_series`"),
+        ("SELECT rate, queue, verdict FROM apps", '"verdict"', "is a column of `verdicts`"),
         ('SELECT * FROM flows WHERE rate = "slow"', '"slow"', "single quotes: 'slow'"),
         ("SELECT medan(rtt_p50_ms) FROM flows", "medan", "did you mean `median`?"),
         ("SELEC 1", "syntax error", ""),
@@ -248,7 +249,8 @@ def test_an_answer_takes_the_place_of_files_only(ask, tmp_path):
         assert status == 2 and err.startswith(f"error: {place}: cannot be written: it is {what}")
 
 
-def test_a_flipped_bit_is_found_by_a_question(home_results, tmp_path):
+@pytest.mark.parametrize("sql", ["SELECT sum(throughput_mean_mbit) FROM flows", "FROM verdicts"])
+def test_a_flipped_bit_is_found_by_a_question(home_results, tmp_path, sql):
     shutil.copytree(home_results.path, tmp_path / "out")
     path = tmp_path / "out" / "tables" / "flows" / "chunk=0000" / "rows.parquet"
     data = bytearray(path.read_bytes())
@@ -257,7 +259,7 @@ def test_a_flipped_bit_is_found_by_a_question(home_results, tmp_path):
     with (
         pytest.raises(RequestError, match=r"flows/chunk=0000/rows\.parquet: cannot be read"),
         Session(tmp_path / "out", find(tmp_path / "out")) as session,
-        session.ask("SELECT sum(throughput_mean_mbit) FROM flows") as answer,
+        session.ask(sql) as answer,
     ):
         list(answer.rows())
 
@@ -284,6 +286,74 @@ def test_campaigns_that_lie_deeper_are_named_in_a_warning(home_results, tmp_path
     assert status_of(["query", str(tmp_path / "study"), sql]) == 0
     shown = capsys.readouterr()
     assert shown.out.split() == ["campaign", "home/seed-1", "home/seed-2"] and not shown.err
+
+
+VERDICTS = "SELECT DISTINCT rate, queue, flow, verdict FROM verdicts WHERE decides"
+
+
+def test_verdicts_are_those_of_the_report(ask, home_results):
+    status, out, err = ask(VERDICTS, "--format", "json")
+    assert (status, err) == (0, "")
+    found = {tuple(row.values()) for row in json.loads(out)}
+    labels = {label: trial for trial, label in home_results.labels.items()}
+    conditions = {one["id"]: one["conditions"] for one in home_results.manifest["trials"]}
+    expected = set()
+    for one in home_results.verdicts:
+        own = conditions[labels[one.label]]
+        expected.add((own["rate"], own["queue"], one.app, one.word))
+    assert found == expected and {row[-1] for row in found} == {"good", "tolerable", "bad"}
+
+
+def test_verdicts_are_made_only_for_those_who_ask_for_them(home_results, monkeypatch):
+    monkeypatch.setattr("aqmlab.judge.judge", lambda results: 1 / 0)
+    with Session(home_results.path, find(home_results.path)) as session:
+        (table,) = (table for table in session.tables() if table.name == "verdicts")
+        assert table.rows is None
+        for sql in ("SELECT count(*) FROM flows", "SELECT 1"):
+            with session.ask(sql) as answer:
+                assert len(list(answer.rows())) == 1
+        with pytest.raises(ZeroDivisionError), session.ask("FROM Verdicts"):
+            pass
+
+
+def test_the_columns_of_verdicts_are_known_before_they_are_made(tmp_path):
+    specs = [({"verdict": queue, "share": 1}, spec_of(queue)) for queue in ("pie", "pfifo")]
+    for name in ("a", "b", "not run yet"):
+        campaigns.run(campaign_of(specs), tmp_path / name, jobs=1)
+    shutil.rmtree(tmp_path / "not run yet" / "tables")
+    with Session(tmp_path, find(tmp_path)) as session:
+        known = next(one.columns for one in session.tables() if one.name == "verdicts")
+        assert [name for name, _ in known[:3]] == ["campaign", "condition.verdict", "share"]
+        with session.ask("DESCRIBE verdicts") as answer:
+            assert tuple((row[0], row[1]) for row in answer.rows()) == known
+        sql = "SELECT campaign, count(*) FROM verdicts GROUP BY ALL ORDER BY ALL"
+        with session.ask(sql) as answer:
+            assert list(answer.rows()) == [("a", 14), ("b", 14)]
+
+
+def test_verdicts_of_several_campaigns_are_told_apart(home_results, tmp_path, capsys):
+    for name in ("a", "b"):
+        shutil.copytree(home_results.path, tmp_path / name)
+    sql = "SELECT campaign, count(*) AS n FROM verdicts WHERE decides GROUP BY ALL ORDER BY ALL"
+    assert status_of(["query", str(tmp_path), sql, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["campaign,n", "a,24", "b,24"]
+
+
+def test_verdicts_of_a_campaign_that_runs_are_of_what_is_in_its_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "CHUNK", 2)
+    specs = grid(("pie", "fq_codel"), seeds=(1, 2), apps=HOME[:1])
+    campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    running = {"tables", "digests", "digest"}
+    manifest = {key: manifest[key] for key in manifest if key not in running}
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest | {"complete": False}))
+    for file in (tmp_path / "out" / "tables").glob("*/chunk=0001/*"):
+        file.unlink()
+    with (
+        Session(tmp_path / "out", find(tmp_path / "out")) as session,
+        session.ask("SELECT DISTINCT queue, seeds FROM verdicts") as answer,
+    ):
+        assert list(answer.rows()) == [("pie", 2)]
 
 
 def test_files_of_a_table_may_have_different_columns(home_results, tmp_path):

@@ -4,9 +4,13 @@ import shutil
 
 import polars as pl
 import pytest
+from aqmlab import campaign as campaigns
+from aqmlab import dataset
 from aqmlab.failures import RequestError
 from aqmlab.overview import lines
 from aqmlab.results import load
+
+from .conftest import campaign_of, grid
 
 
 def test_tables_are_attributes_and_are_read_once(home_results):
@@ -75,10 +79,7 @@ def test_results_without_a_folder_of_their_own_clean_up(tmp_path):
     import tempfile
     from pathlib import Path
 
-    from aqmlab import campaign as campaigns
     from aqmlab.results import Results
-
-    from .conftest import campaign_of, grid
 
     owned = tempfile.TemporaryDirectory(dir=tmp_path)
     path = Path(owned.name)
@@ -106,3 +107,22 @@ def test_a_damaged_table_is_said_in_words(home_results, tmp_path):
     file.unlink()
     with pytest.raises(RequestError, match=r"flows: cannot be read"):
         load(tmp_path / "copy").table("flows")
+
+
+def test_verdicts_are_the_same_a_chunk_at_a_time(home_results, tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "CHUNK", 5)
+    campaigns.run(campaign_of(grid(rates=((25, 5), (12, 1)))), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    parts = list(results.by_chunk())
+    assert [len(one.manifest["trials"]) for one in parts] == [5, 5, 2]
+    assert [one.height("flows") for one in parts] == [25, 25, 10]
+    assert results.table("verdicts").equals(home_results.table("verdicts"))
+
+
+def test_verdicts_of_some_trials_are_theirs(home_results):
+    assert {one.seeds for one in home_results.verdicts} == {2}
+    some = home_results.narrowed(["trial-0", "trial-4"])
+    assert {one.seeds for one in some.verdicts} == {1}
+    table = some.table("verdicts")
+    assert table["queue"].unique(maintain_order=True).to_list() == ["pfifo", "pie"]
+    assert some.height("verdicts") == len(table)

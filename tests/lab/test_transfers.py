@@ -100,11 +100,31 @@ def test_a_small_transfer_has_a_time_in_place_of_a_share():
         spec = spec_of("pie", (10, 1), [bulk("file", **params)], duration_ns=int(seconds * 1e9))
         return measured(spec, [flow("file", 1, completion_time_s=took)], ["file"])["file"]
 
-    assert one(10, took=0.4, size=10**6) == {"transfer_ms": 400}
+    assert one(10, took=0.4, size=10**6)["transfer_ms"] == 400
     assert one(90, size=10**6) == {"transfer_ms": 90_000}, "it had so long, and did not end"
     assert one(10, size=10**6) == {"fair_share_percent": 10}, "it had too little time"
     assert one(10, took=0.4, size=10**6, parallel=11)["fair_share_percent"] == 10
     assert "fair_share_percent" in one(10, took=9, size=10**8)
+
+
+def test_a_transfer_of_a_size_has_its_time_or_a_projection():
+    def one(params, goodput=None, **metrics):
+        spec = spec_of("pie", (10, 1), [bulk("file", 2, **params)])
+        acknowledgements = flow("file", 0.1, "up", primary=False, **metrics)
+        data = flow("file", 8, **metrics) | {"goodput_mbit": goodput}
+        found = measured(spec, [data, acknowledgements], ["file"])["file"]
+        return {name: found[name] for name in found if name in ("size_bytes", "took_ms")} | {
+            name: round(found[name]) for name in found if name == "projected_ms"
+        }
+
+    gigabyte = {"size": 10**9}
+    assert one(gigabyte, 8, completion_time_s=7.5) == {"size_bytes": 10**9, "took_ms": 7500}
+    # It had eight seconds, in which it read a hundredth; the rest takes 990 s at 8 Mbit/s.
+    cut_off = {"size_bytes": 10**9, "projected_ms": 998_000}
+    assert one(gigabyte, 8, read_bytes=1e7) == cut_off
+    assert one({"size": 10**8, "parallel": 10}, 8, read_bytes=1e7) == cut_off
+    assert one(gigabyte, 0, read_bytes=0) == {}, "nobody knows"
+    assert one({}, 8) == {}, "it has no end"
 
 
 def test_a_spec_that_cannot_be_read_is_said_by_its_trial(tmp_path):

@@ -113,6 +113,23 @@ def test_an_app_that_never_got_through_has_no_good_verdict(tmp_path):
     assert found.word == "bad" and found.findings[0].word == "no data"
 
 
+def test_a_transfer_of_a_size_says_how_long_it_takes(tmp_path):
+    large, small = ({"kind": "bulk", "params": {"size": size}} for size in (10**9, 10**6))
+    apps = [
+        app("backup", metrics={"completion_time_s": 9.5}) | {"app": large},
+        app("photo", metrics={"completion_time_s": 1.5}) | {"app": small},
+    ]
+    campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    backup, photo = results.verdicts
+    assert backup.because.endswith("%, 1 GB in 9.5 s") and backup.sentence.endswith(backup.told)
+    assert photo.because == "transferred in 1.5 s ≤ 15 s", "as what is judged, and once"
+    assert (backup.word, photo.word) == ("bad", "good")
+    times = results.table("verdicts").filter(need="transferred in")
+    assert times["value"].to_list() == [9500, 1500]
+    assert times["verdict"].to_list() == [None, "good"], "no limit is known for so large a one"
+
+
 def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:
     from aqmlab.verdict import _apart
 

@@ -18,8 +18,17 @@ _RTT = ("p5", "p25", "p50", "p75", "p95", "p99")
 
 def trials_as_json(results: Results) -> list[dict[str, Any]]:
     """One object per finished trial, in the campaign's order."""
+    trials, spreads = trials_alone(results), _spreads(results)
+    for trial in trials:
+        for flow in trial["flows"]:
+            key = results.labels[trial["id"]], flow["name"], flow["direction"]
+            flow.update(spreads.get(key, {}))
+    return trials
+
+
+def trials_alone(results: Results) -> list[dict[str, Any]]:
+    """The same without what their seeds say together."""
     flows = _rows_by_trial(results, "flows")
-    spreads = _spreads(results)
     apps = _apps(results)
     trials = results.table("trials")
     digests = dict(zip(trials["trial"], trials["digest"], strict=True))
@@ -29,11 +38,7 @@ def trials_as_json(results: Results) -> list[dict[str, Any]]:
             "conditions": trial["conditions"],
             "seed": trial["seed"],
             "digest": digests[trial["id"]],
-            "flows": [
-                _flow(row, apps[trial["id"]])
-                | spreads.get((results.labels[trial["id"]], row["flow"], row["direction"]), {})
-                for row in flows[trial["id"]]
-            ],
+            "flows": [_flow(row, apps[trial["id"]]) for row in flows[trial["id"]]],
         }
         for trial in results.manifest["trials"]
         if trial["id"] in digests
@@ -79,6 +84,7 @@ def _flow(row: dict[str, Any], apps: dict[str, dict[str, float | None]]) -> dict
         "direction": row["direction"],
         "primary": row["primary"],
         "throughput_mbit": {q: number(row[f"throughput_{q}_mbit"]) for q in _THROUGHPUT},
+        "goodput_mbit": number(row.get("goodput_mbit")),
         "rtt_ms": {q: number(row[f"rtt_{q}_ms"]) for q in _RTT},
         "rtt_base_ms": number(row["rtt_base_ms"]),
         "loss_percent": number(row["loss_percent"]),

@@ -95,7 +95,8 @@ FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
 def list_tables(tables: Sequence[Table]) -> Iterator[str]:
     """The tables with their columns, types and units, as lines."""
     for table in tables:
-        yield f"{table.name} ({table.rows} row{'s' * (table.rows != 1)})"
+        count = f"{table.rows} row{'s' * (table.rows != 1)}"
+        yield f"{table.name} ({count if table.rows is not None else 'made when asked for'})"
         rows = [
             [f"  {_as_written(name)}", kind.lower(), unit_of(name)] for name, kind in table.columns
         ]

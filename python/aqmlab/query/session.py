@@ -24,6 +24,8 @@ from aqmlab.query.hints import hint_for, mentions, problem_of
 from aqmlab.query.sources import Found, Sources
 from aqmlab.query.units import unit_of
 from aqmlab.query.views import named, view
+from aqmlab.verdict_table import COLUMNS, conditions
+from aqmlab.verdict_table import NAME as VERDICTS
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,7 +61,8 @@ class Table:
     """A table that can be asked: its name, how many rows it has, and its columns."""
 
     name: str
-    rows: int
+    rows: int | None
+    """`None` if they are made when they are asked for."""
     columns: tuple[tuple[str, str], ...]
     """Each column's name and type, as DuckDB calls it."""
 
@@ -94,7 +97,9 @@ class Session:
         found = []
         with self._explained(""):
             for name in self._sources.names:
-                rows = sum(one.count_rows() for one in self._sources.datasets(name))
+                rows = None
+                if name != VERDICTS:
+                    rows = sum(one.count_rows() for one in self._sources.datasets(name))
                 found.append(Table(name, rows, self._columns_of(name)))
         return found
 
@@ -129,10 +134,10 @@ class Session:
         return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
 
     def _make_views_for(self, sql: str) -> None:
-        """Views of the tables that are mentioned; of all, if none is."""
+        """Views of the tables that are mentioned; of all that are in files, if none is."""
         names = self._sources.names
         mentioned = [name for name in names if mentions(sql, name)]
-        for name in mentioned or names:
+        for name in mentioned or [name for name in names if name != VERDICTS]:
             self._make_view(name)
 
     def _make_view(self, name: str) -> None:
@@ -149,6 +154,10 @@ class Session:
         self._views.add(name)
 
     def _columns_of(self, name: str) -> tuple[tuple[str, str], ...]:
+        if name == VERDICTS:  # which are not made for this
+            of_trials = dict(self._columns_of("trials"))
+            front = [(new, of_trials[old]) for old, new in conditions(of_trials).items()]
+            return (*front, *COLUMNS.items())
         self._make_view(name)
         rows = self._connection.execute(f"DESCRIBE {named(name)}").fetchall()
         return tuple((row[0], row[1]) for row in rows)

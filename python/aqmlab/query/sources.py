@@ -1,7 +1,8 @@
 """The tables of campaigns as Arrow data sets, which can be read and not written.
 
 Of each table there is a data set for each set of columns: one, unless its campaigns vary different
-things, or have not finished.
+things, or have not finished. The verdicts are in no file: they are made of the tables, as for the
+report, when they are asked for.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.verdict_table import NAME as VERDICTS
+
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
 CAMPAIGN = "campaign"
 """The column that tells several campaigns apart: the path of each in the folder of all."""
+
+_JUDGED = "flows"
+_READ_FOR_VERDICTS = (_JUDGED, "apps", "trials")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +46,33 @@ class Sources:
     @property
     def names(self) -> list[str]:
         """The tables there are."""
-        return sorted(self._found.files)
+        made = {VERDICTS} if _JUDGED in self._found.files else set()
+        return sorted(made.union(self._found.files))
 
     def datasets(self, name: str) -> list[ds.Dataset]:
         """A table, in data sets of different columns; raises `RequestError` for a damaged file."""
+        return self._made() if name == VERDICTS else self._read(name)
+
+    def _made(self) -> list[ds.Dataset]:
+        """The verdicts of each campaign of which there is something to judge."""
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        from aqmlab.dataset import refuse_damaged
+        from aqmlab.results import load
+        from aqmlab.store import Folder
+
+        made = []
+        for folder in dict.fromkeys(folder for folder, _ in self._found.files[_JUDGED]):
+            refuse_damaged(Folder(Path(folder)), _READ_FOR_VERDICTS)
+            table = load(folder).in_files().table(VERDICTS).to_arrow()
+            if (campaign := self._campaign(folder)) and CAMPAIGN not in table.column_names:
+                names = pa.repeat(campaign, table.num_rows)
+                table = table.add_column(0, pa.field(CAMPAIGN, pa.string()), names)
+            made.append(ds.dataset(table))
+        return made
+
+    def _read(self, name: str) -> list[ds.Dataset]:
         import pyarrow.dataset as ds
         import pyarrow.fs as fs
 
@@ -69,11 +98,16 @@ class Sources:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        if len(self._found.campaigns) == 1 or CAMPAIGN in columns.names:
+        campaign = self._campaign(folder)
+        if campaign is None or CAMPAIGN in columns.names:
             return columns, None
-        path = Path(folder).relative_to(self._path).as_posix()
         front = pa.field(CAMPAIGN, pa.string())
-        return pa.schema([front, *columns]), ds.field(CAMPAIGN) == path
+        return pa.schema([front, *columns]), ds.field(CAMPAIGN) == campaign
+
+    def _campaign(self, folder: str) -> str | None:
+        """What tells a campaign from the others, if there are any."""
+        several = len(self._found.campaigns) > 1
+        return Path(folder).relative_to(self._path).as_posix() if several else None
 
 
 def _columns(folder: str, file: str, parquet: ds.ParquetFileFormat, disk: Any) -> pa.Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,11 +42,10 @@ class Selection(Results):
         self.memo: dict[str, Any] = {}
         self.manifest = self._merged()
 
-    def scan(self, name: str) -> pl.LazyFrame:
-        """A table of the selected trials; raises `RequestError` if there is none of the name."""
+    def _stored(self, name: str) -> pl.LazyFrame:
+        """A table of the selected trials."""
         import polars as pl
 
-        self._refuse_unknown(name)
         frames = [self._scan(one, name) for one in self._sources]
         return pl.concat(frames, how="diagonal_relaxed")
 
@@ -59,6 +58,10 @@ class Selection(Results):
                 for one in self._sources
             ]
         )
+
+    def by_chunk(self) -> Iterator[Results]:
+        """All at once, as few trials of many campaigns are wanted."""
+        yield self
 
     def _folders(self) -> Sequence[Folder]:
         return [Folder(one.folder) for one in self._sources]
