@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def judge(results: Results) -> list[Verdict]:
-    """The verdict for every application in every condition, in the campaign's order.
-
-    An application that needs nothing, such as a probe, has none.
-    """
+    """The verdict for every application in every condition, in the campaign's order."""
     kinds: Mapping[str, str] = results.manifest.get("apps", {})
     limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
     rates: Mapping[str, float] = results.manifest.get("stated_rates_mbit", {})
@@ -36,7 +33,7 @@ def judge(results: Results) -> list[Verdict]:
                 for app, speed in speeds.of(trial, own).items():
                     found[app] |= speed
             for app, measured in found.items():
-                if checks.get(app):
+                if app in checks:
                     values[label, app].append(_Seed.of(measured, checks[app]))
     return [
         Verdict(label, app, kinds[app], _findings(checks[app], seeds), len(seeds), _duration(seeds))

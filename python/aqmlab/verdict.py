@@ -8,6 +8,10 @@ real-time telemonitoring bound of 250 ms of Kua et al. (2017, §II-A), with less
 where Armitage et al. (2017, Table VII) accept it; 100 ms preferred by players of shooters
 (Armitage 2003); the opinion scores of G.107 Annex B (4.0 satisfied, 3.6 some dissatisfied).
 
+A probe stands for whatever else might have to be answered at once: up to 150 ms "most applications,
+both speech and non-speech, will experience essentially transparent interactivity", and 400 ms are
+not to be exceeded (ITU-T G.114, 2003, §4). Plain datagrams stand for nothing: they have no limit.
+
 A bulk transfer is judged by how fast it is, besides. Of up to 10 MB, G.1010 Table I.2 says how long
 it may take: 15 s preferred, 60 s acceptable. Any other is held against its fair share of the line
 (`transfers`): a flow is reasonably fair within a factor of two (RFC 5348 §1), so half of it is
@@ -15,7 +19,7 @@ good; and as G.1010 accepts four times the time that it prefers, a quarter of th
 How long a transfer of a size takes is said beside the verdict, and where no limit is known for it,
 not judged.
 
-G.1010's delays are one-way; like Boerlage et al. the round-trip time is held against them,
+These delays are one-way; like Boerlage et al. the round-trip time is held against them,
 which is the stricter reading. A delay is judged by its 95th percentile: nineteen of twenty
 stay below it. With several seeds, the median over seeds is judged.
 """
@@ -28,9 +32,11 @@ from dataclasses import dataclass
 from aqmlab.labels import Label
 from aqmlab.transfers import Duration
 
-GOOD, TOLERABLE, BAD, UNKNOWN = "good", "tolerable", "bad", "no data"
+GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
+UNJUDGED = UNKNOWN, NO_LIMIT = "no data", "no limit"
+"""What is said where nothing was measured, and of what needs nothing."""
 
-_ORDER = (UNKNOWN, GOOD, TOLERABLE, BAD)
+_ORDER = (NO_LIMIT, UNKNOWN, GOOD, TOLERABLE, BAD)
 
 Measured = Mapping[str, float | None]
 """What an application and its flows measured in one trial, by name."""
@@ -130,8 +136,8 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """Good, tolerable or bad: as its worst finding. Without any need, it is good."""
-        return self.deciding.word if self.deciding else GOOD
+        """Good, tolerable or bad: as its worst finding. What needs nothing has no limit."""
+        return self.deciding.word if self.deciding else NO_LIMIT
 
     @property
     def because(self) -> str:
@@ -267,6 +273,7 @@ _VIDEO_CALL = (
     _round_trips(150, 400),
     Check("loss", _metric("flow_loss_percent"), good=1, tolerable=3, unit="%"),
 )
+_PROBE = (_round_trips(150, 400),)
 _GAME = (_round_trips(100, 200),)
 _SENSOR = (
     Check(
@@ -328,13 +335,11 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "notification": _MESSAGES,
     "photo_upload": _BURSTS,
     "bulk": _BULK,
+    "ping": _PROBE,
+    "irtt": _PROBE,
+    "cbr": (),
 }
-"""What each kind of application needs; any other kind is judged as a bulk transfer.
-
-A generator of plain datagrams (`cbr`) and the probes (`ping`, `irtt`) need nothing themselves,
-so they have no entry of their own.
-"""
-CHECKS |= dict.fromkeys(("cbr", "ping", "irtt"), ())
+"""What each kind of application needs; any other kind is judged as a bulk transfer."""
 
 
 def is_transfer(kind: str) -> bool:

@@ -94,6 +94,16 @@ def test_who_gets_what_it_needs_is_counted_for_each_condition(home, capsys):
     assert capsys.readouterr().out.splitlines()[-1].split() == fair
 
 
+def test_what_has_no_limit_is_counted_apart(home, capsys):
+    flood = '[apps.flood]\nkind = "cbr"\ndirection = "down"\nrate = "1 Mbit/s"\n'
+    (home / "home.toml").write_text(SCENARIO.replace("[vary]", f"{flood}\n[vary]"))
+    assert status_of(["run", "home.toml", "--no-report", "--out", "out", "--brief"]) == 0
+    head, _, fifo, fair = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert head[:6] == ["condition", "good", "tolerable", "bad", "no", "limit"]
+    assert fifo == ["pfifo", "12/1", "1", "0", "1", "1", "call"]
+    assert fair == ["fq_codel", "12/1", "2", "0", "0", "1"]
+
+
 def test_no_command_is_answered_with_help(capsys):
     assert status_of([]) == 2
     shown = capsys.readouterr()

@@ -95,6 +95,16 @@ def test_many_conditions_share_one_table(tmp_path):
     assert "One seed only" in text
 
 
+def test_what_cannot_be_judged_is_counted(tmp_path):
+    apps = [app("flood", "cbr"), app("ping", "ping", ["up"])]
+    campaigns.run(
+        campaign_of(grid(("pie",), apps=apps), figures=["throughput"]), tmp_path / "out", jobs=1
+    )
+    text = load(tmp_path / "out").report().read_text(encoding="utf-8")
+    assert "pie: of 2 verdicts 1 good, 1 no limit" in text
+    assert '<td class="no-limit" title="flood: no limit"><b>no limit</b></td>' in text
+
+
 def test_a_report_of_an_unfinished_campaign_says_so(tmp_path):
     specs = [*grid(("pie",)), ({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="refuse"))]
     campaigns.run(campaign_of(specs, figures=["throughput"]), tmp_path / "out", jobs=1)

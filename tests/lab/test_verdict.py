@@ -42,6 +42,9 @@ def word(kind, limit_ms=None, rate_mbit=None, **measured):
         ("bulk", {"flow_rtt_p95_ms": 50, "transfer_ms": 15_000}, "good"),
         ("bulk", {"flow_rtt_p95_ms": 50, "transfer_ms": 60_000}, "tolerable"),
         ("bulk", {"flow_rtt_p95_ms": 50, "transfer_ms": 61_000}, "bad"),
+        ("ping", {"flow_rtt_p95_ms": 150}, "good"),
+        ("irtt", {"flow_rtt_p95_ms": 400}, "tolerable"),
+        ("ping", {"flow_rtt_p95_ms": 401}, "bad"),
         ("bulk", {}, "no data"),
         ("something new", {"flow_rtt_p95_ms": 5000}, "good"),
     ],
@@ -128,6 +131,15 @@ def test_a_transfer_of_a_size_says_how_long_it_takes(tmp_path):
     times = results.table("verdicts").filter(need="transferred in")
     assert times["value"].to_list() == [9500, 1500]
     assert times["verdict"].to_list() == [None, "good"], "no limit is known for so large a one"
+
+
+def test_what_needs_nothing_is_not_called_good(tmp_path):
+    apps = [app("flood", "cbr"), app("ping", "ping", ["up"])]
+    campaigns.run(campaign_of(grid(("pfifo",), apps=apps)), tmp_path / "out", jobs=1)
+    flood, ping = load(tmp_path / "out").verdicts
+    assert (flood.word, flood.because, flood.sentence) == ("no limit", "", "flood: no limit")
+    assert ping.word == "bad" and ping.because.endswith("s > 400 ms")
+    assert verdict.worst(flood, ping) is ping
 
 
 def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.cli import console
 from aqmlab.labels import Label
-from aqmlab.verdict import BAD, GOOD, TOLERABLE
+from aqmlab.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,8 @@ MOST_ROWS = 80
 _ROOM = (0, 0, 0, 100, 0, 0, 90, 0, 110)
 """Columns of a terminal from which on each part of a row is shown; names always are."""
 
-_STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red"}
+_JUDGED = (GOOD, TOLERABLE, BAD)
+_STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", UNKNOWN: "dim", NO_LIMIT: "dim"}
 
 
 def show(results: Results, most: int | None = MOST_ROWS, *, brief: bool = False) -> None:
@@ -71,12 +72,17 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
 
 
 def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
-    """How many applications get what they need in each condition, and who does not."""
+    """How many applications get what they need in each condition, and who does not.
+
+    What cannot be judged is counted too, lest a few that are good pass for all.
+    """
     from rich.markup import escape
 
+    said = {verdict.word for verdict in verdicts}
+    columns = [*_JUDGED, *(word for word in UNJUDGED if word in said)]
     table = _plain()
     table.add_column("condition", overflow="fold", no_wrap=width >= _ROOM[3])
-    for word in _STYLES:
+    for word in columns:
         table.add_column(word, justify="right")
     table.add_column("not good", overflow="fold")
     by_label: dict[Label, list[Verdict]] = {}
@@ -84,8 +90,9 @@ def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
         by_label.setdefault(verdict.label, []).append(verdict)
     for label, own in by_label.items():
         words = [verdict.word for verdict in own]
-        counts = (str(words.count(word)) for word in _STYLES)
-        named = (_styled(one.word, escape(one.app)) for one in own if one.word != GOOD)
+        counts = (str(words.count(word)) for word in columns)
+        missed = (one for one in own if one.word not in (GOOD, NO_LIMIT))
+        named = (_styled(one.word, escape(one.app)) for one in missed)
         table.add_row(escape(label.brief), *counts, ", ".join(named))
     return table
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.overview import Line, lines, sparse
-from aqmlab.verdict import BAD, GOOD, TOLERABLE, UNKNOWN, Verdict, quantity, worst
+from aqmlab.verdict import BAD, GOOD, TOLERABLE, UNJUDGED, Verdict, quantity, worst
 
 if TYPE_CHECKING:
     from aqmlab.results import Results
@@ -105,7 +105,7 @@ def tallies(results: Results) -> list[str]:
 
 def _tally(count: Counter[str]) -> str:
     total = sum(count.values())
-    words = [f"{count[word]} {word}" for word in (GOOD, TOLERABLE, BAD, UNKNOWN) if count[word]]
+    words = [f"{count[word]} {word}" for word in (GOOD, TOLERABLE, BAD, *UNJUDGED) if count[word]]
     return f"of {total} verdicts {', '.join(words)}"
 
 
