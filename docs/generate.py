@@ -88,7 +88,7 @@ class Document:
         return text
 
     def _run(self, words: list[str], status: int = 0) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+        environment = {**os.environ, "COLUMNS": "", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
         done = subprocess.run(
             words, cwd=self._folder, capture_output=True, text=True, check=False, env=environment
         )

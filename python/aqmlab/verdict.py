@@ -26,6 +26,7 @@ stay below it. With several seeds, the median over seeds is judged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -200,6 +201,15 @@ def quantity(value: float, unit: str) -> str:
     whole = abs(value) >= 10 or value == 0
     digits = f"{value:.1f}" if 2 * value % 2 == 1 else f"{value:.0f}" if whole else f"{value:.2g}"
     return f"{digits} {unit}".strip()
+
+
+def unbroken(text: str) -> str:
+    """`text` with spaces that do not break between a number and its unit, or its limit.
+
+    >>> unbroken("pie 12/1 50 ms: 2 s > 400 ms").split(" ")
+    ['pie', '12/1', '50\\xa0ms:', '2\\xa0s', '>\\xa0400\\xa0ms']
+    """
+    return re.sub(r"(?<=\d) (?=[^\W\d]|[%<>≤≥])|(?<=[<>≤≥]) (?=\d)", "\u00a0", text)
 
 
 def _apart(value: float, limit: float) -> str:

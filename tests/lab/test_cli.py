@@ -38,6 +38,7 @@ def home(tmp_path, monkeypatch):
     """A scenario file in a folder of its own, where the command runs."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
     (tmp_path / "home.toml").write_text(SCENARIO)
     return tmp_path
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aqmlab.cli import console
 from aqmlab.labels import Label
-from aqmlab.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN
+from aqmlab.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN, unbroken
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod, RenderableType
     from rich.table import Table
 
     from aqmlab.campaign import Report
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 MOST_ROWS = 80
 """Rows that are shown before a note says where the others are."""
 
-_ROOM = (0, 0, 0, 100, 0, 0, 90, 0, 110)
-"""Columns of a terminal from which on each part of a row is shown; names always are."""
+_COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
+_VERDICT, _BECAUSE = "verdict", "because"
+_EXPENDABLE = (_BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
+"""Columns that are left out, one after another, until the rest has room."""
+
+_NAME = 12
+"""Characters of an application's name that are not broken."""
 
 _JUDGED = (GOOD, TOLERABLE, BAD)
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", UNKNOWN: "dim", NO_LIMIT: "dim"}
@@ -43,25 +48,21 @@ def show(results: Results, most: int | None = MOST_ROWS, *, brief: bool = False)
 
 def _show_flows(results: Results, target: Console, most: int | None) -> None:
     """A row for each application and direction."""
-    from rich.markup import escape
+    from rich.measure import Measurement
 
     from aqmlab.overview import lines, sparse
 
     rows = list(lines(results))
-    verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
-    width = target.width
-    table = _table(rows, width)
-    before: Label | None = None
     shown: list[Line] = rows[:most]
-    for line in shown:
-        if before not in (None, line.label):
-            table.add_section()
-        condition = escape(line.label.brief) if line.label != before else ""
-        before = line.label
-        cells = (*_cells(line), *_verdict(verdicts.get((line.label, line.app))))
-        table.add_row(
-            condition, *(cell for cell, room in zip(cells, _ROOM, strict=True) if width >= room)
-        )
+    verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
+    unlimited = target.options.update(width=1_000_000)  # else no table needs more than there is
+    names = [*_COLUMNS, _VERDICT, _BECAUSE]
+    table = _table(shown, verdicts, names, target.width)
+    for name in _EXPENDABLE:
+        if Measurement.get(target, unlimited, table).minimum <= target.width:
+            break
+        names.remove(name)
+        table = _table(shown, verdicts, names, target.width)
     target.print(table)
     if len(shown) < len(rows):
         left = len(rows) - len(shown)
@@ -81,9 +82,9 @@ def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
     said = {verdict.word for verdict in verdicts}
     columns = [*_JUDGED, *(word for word in UNJUDGED if word in said)]
     table = _plain()
-    table.add_column("condition", overflow="fold", no_wrap=width >= _ROOM[3])
+    table.add_column("condition", overflow="fold", no_wrap=width >= 100)
     for word in columns:
-        table.add_column(word, justify="right")
+        table.add_column(word, no_wrap=True, min_width=len(word), justify="right")
     table.add_column("not good", overflow="fold")
     by_label: dict[Label, list[Verdict]] = {}
     for verdict in verdicts:
@@ -93,7 +94,7 @@ def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
         counts = (str(words.count(word)) for word in columns)
         missed = (one for one in own if one.word not in (GOOD, NO_LIMIT))
         named = (_styled(one.word, escape(one.app)) for one in missed)
-        table.add_row(escape(label.brief), *counts, ", ".join(named))
+        table.add_row(console.Whole(unbroken(label.brief)), *counts, ", ".join(named))
     return table
 
 
@@ -121,48 +122,57 @@ def _plain() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
 
 
-def _table(rows: Sequence[Line], width: int) -> Table:
-    words = {word for line in rows for word in line.label.brief.split()}
+def _table(
+    rows: Sequence[Line],
+    verdicts: Mapping[tuple[Label, str], Verdict],
+    names: Sequence[str],
+    width: int,
+) -> Table:
+    """The columns `names` of the rows."""
     table = _plain()
-    # A word is broken only if it would leave the numbers no room.
-    longest = min(max(map(len, words), default=0), width // 7)
-    table.add_column("condition", overflow="fold", min_width=max(longest, 8))
-    table.add_column("application", overflow="fold", min_width=12)
-    table.add_column("", width=4)
-    names = ("Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %", "verdict")
-    for name, room in zip(names, _ROOM[2:], strict=False):
-        if width >= room:
-            table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
-    if width >= _ROOM[-1]:
-        table.add_column("because", overflow="fold")
+    short = width >= 4 * _NAME and all(len(line.app) <= _NAME for line in rows)
+    for name in names:
+        if name in ("condition", "application", _BECAUSE):
+            table.add_column(name, overflow="fold", no_wrap=short and name == "application")
+        else:
+            justify: JustifyMethod = "left" if name in ("", _VERDICT) else "right"
+            table.add_column(name, no_wrap=True, min_width=len(name) or 4, justify=justify)
+    before: Label | None = None
+    for line in rows:
+        if before not in (None, line.label):
+            table.add_section()
+        cells = _cells(line, verdicts.get((line.label, line.app)))
+        if line.label == before:
+            cells["condition"] = ""
+        before = line.label
+        table.add_row(*(cells[name] for name in names))
     return table
 
 
-def _cells(line: Line) -> Iterator[str]:
-    from rich.markup import escape
-
-    yield escape(line.app)
-    yield line.direction
-    yield _with_range(line, "throughput_mbit")
-    yield f"{number(line.throughput_p5_mbit)}…{number(line.throughput_p95_mbit)}"
-    yield _with_range(line, "rtt_p50_ms")
-    yield _with_range(line, "rtt_p95_ms")
-    yield _with_range(line, "loss_percent")
+def _cells(line: Line, verdict: Verdict | None) -> dict[str, RenderableType]:
+    """What stands in each column."""
+    word, because = (verdict.word, verdict.because) if verdict else ("", "")
+    return {
+        "condition": console.Whole(unbroken(line.label.brief)),
+        "application": console.Whole(line.app, _NAME),
+        "": line.direction,
+        "Mbit/s": _with_range(line, "throughput_mbit"),
+        "p5…p95": f"{number(line.throughput_p5_mbit)}…{number(line.throughput_p95_mbit)}",
+        "RTT p50": _with_range(line, "rtt_p50_ms"),
+        "p95 ms": _with_range(line, "rtt_p95_ms"),
+        "loss %": _with_range(line, "loss_percent"),
+        _VERDICT: _styled(word, word),
+        _BECAUSE: console.Whole(unbroken(because), 18),
+    }
 
 
 def _with_range(line: Line, name: str) -> str:
-    """The median, and below it the range over seeds unless all gave what prints alike."""
+    """The median, and below it the range over seeds if there are several."""
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median
     least, most = map(number, line.ranges[name])
-    return median if least == most == median else f"{median}\n[dim]{least}…{most}[/]"
-
-
-def _verdict(verdict: Verdict | None) -> tuple[str, str]:
-    if verdict is None:
-        return "", ""
-    return _styled(verdict.word, verdict.word), verdict.because
+    return f"{median}\n[dim]{least if least == most else f'{least}…{most}'}[/]"
 
 
 def _styled(word: str, text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.failures import RequestError
 from aqmlab.files import write_atomically
+from aqmlab.verdict import unbroken
 
 if TYPE_CHECKING:
     from aqmlab.figures.drawing import Drawing
@@ -53,6 +54,7 @@ def page(results: Results, shown: list[dict[str, Any]]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["unbroken"] = unbroken
     manifest = results.manifest
     return environment.get_template("page.html.j2").render(
         results=results,

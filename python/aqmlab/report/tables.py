@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.overview import Line, lines, sparse
-from aqmlab.verdict import BAD, GOOD, TOLERABLE, UNJUDGED, Verdict, quantity, worst
+from aqmlab.verdict import BAD, GOOD, TOLERABLE, UNJUDGED, Verdict, quantity, unbroken, worst
 
 if TYPE_CHECKING:
     from aqmlab.results import Results
@@ -53,13 +52,8 @@ def _cell(verdict: Verdict | None) -> Cell | None:
     decided = verdict.deciding
     value = ""
     if decided is not None and decided.value is not None:
-        value = _unbroken(quantity(decided.value, decided.check.unit))
-    return Cell(verdict.word, _unbroken(verdict.because), verdict.sentence, value)
-
-
-def _unbroken(text: str) -> str:
-    """`text` with numbers that stay with their units, and comparisons with their limits."""
-    return re.sub(r"(?<=[\d<>≤≥]) (?=[\w%<>≤≥])", "\u00a0", text)
+        value = unbroken(quantity(decided.value, decided.check.unit))
+    return Cell(verdict.word, unbroken(verdict.because), verdict.sentence, value)
 
 
 def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
