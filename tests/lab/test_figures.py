@@ -164,3 +164,90 @@ def test_the_delay_that_decides_a_verdict_is_drawn(home_results):
 def test_without_a_zero_an_axis_is_logarithmic_all_over(home_results):
     (drawing,) = figures.draw(home_results, "induced_rtt")
     assert {axes.get_yscale() for axes in drawing.canvas.axes} == {"log"}
+
+
+def labels_of(legend):
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_legend_lists_no_mark_that_is_absent(home_results, tmp_path):
+    (full,) = figures.draw(home_results, "induced_rtt")
+    assert not {"zero", "no data"} & set(labels_of(full.canvas.legends[0]))
+    (streams,) = figures.draw(home_results, "dash")
+    assert "no data" not in labels_of(streams.canvas.legends[0])
+    apps = [app("idle", mbit=0.0), app("deaf", silent=True), app("film", "dash", metrics={})]
+    apps += [app("other", "dash", metrics={"rr_median_mbit": 1.0})]
+    campaigns.run(campaign_of(grid(("pie",), seeds=(1,), apps=apps)), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    assert "zero" in labels_of(figures.draw(results, "throughput")[0].canvas.legends[0])
+    assert "no data" in labels_of(figures.draw(results, "induced_rtt")[0].canvas.legends[0])
+
+
+def test_what_has_no_round_trips_has_no_panel_and_is_named(tmp_path):
+    apps = [app("deaf", silent=True), app("call", "voip"), app("mute", silent=True)]
+    campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "rtt_quantiles")
+    assert [axes.get_title(loc="left") for axes in drawing.canvas.axes] == ["call"]
+    assert "there are no round trips of deaf, mute" in drawing.notes
+
+    campaigns.run(campaign_of(grid(("pie",), apps=apps[:1])), tmp_path / "none", jobs=1)
+    assert "rtt_quantiles" not in figures.applicable(load(tmp_path / "none"))
+
+
+def test_copies_have_lines_of_their_own_while_there_are_colours(tmp_path):
+    pings = [app(f"ping-{n}", "ping", ["up"]) for n in range(1, 9)]
+    for count, names, notes in (
+        (2, ["ping-1", "ping-2", "file"], []),
+        (8, ["ping", "file"], ["copies have one colour: ping"]),
+    ):
+        campaign = campaign_of(grid(("pie",), apps=[*pings[:count], app("file")]))
+        campaigns.run(campaign, tmp_path / str(count), jobs=1)
+        for name in ("rtt_time", "throughput_time"):
+            (drawing,) = figures.draw(load(tmp_path / str(count)), name)
+            assert labels_of(drawing.canvas.legends[0]) == names
+            colours = {line.get_color() for line in drawing.canvas.axes[0].lines}
+            assert len(colours) == len(names)
+            assert [note for note in drawing.notes if "copies" in note] == notes
+
+
+def panel(*lines):
+    """A panel with lines of the given values, in colours of their own."""
+    from aqmlab.figures.drawing import canvas
+
+    axes = canvas(2).subplots()
+    drawn = [axes.plot(range(len(one)), one, color=f"C{n}")[0] for n, one in enumerate(lines)]
+    return axes, drawn
+
+
+def test_a_line_that_another_covers_shows_its_rim():
+    from aqmlab.figures.layers import rim_covered
+
+    axes, (under, over, apart) = panel([1, 2, 3, 4], [1, 2, 3, 4], [4, 3, 2, 1])
+    assert rim_covered([axes]) == ["a rim is a line that lies behind another"]
+    assert under.get_linewidth() > over.get_linewidth() == apart.get_linewidth()
+    assert rim_covered([panel([1, 2, 3, 4], [4, 3, 2, 1])[0]]) == []
+
+
+def test_a_restless_line_lies_behind_a_calm_one():
+    from aqmlab.figures.layers import calmest_above
+
+    axes, (calm, restless) = panel([1, 1, 1, np.nan, 1], [0, 2, 0, 2, 0])
+    calmest_above(axes)
+    assert calm.get_zorder() > restless.get_zorder()
+
+
+def test_an_axis_of_an_idle_queue_has_round_numbers():
+    from aqmlab.figures.drawing import canvas, log_axis_from_zero
+
+    for most in (0.0, 0.02, 0.3, 0.99):
+        made = canvas(2)
+        axes = made.subplots()
+        axes.plot([0, 1], [0.0, most])
+        log_axis_from_zero(axes, 1, decades=1)
+        made.draw_without_rendering()
+        low, high = axes.get_ylim()
+        ticks = [tick.get_text() for tick in axes.get_yticklabels()]
+        shown = [
+            text for text, at in zip(ticks, axes.get_yticks(), strict=True) if low <= at <= high
+        ]
+        assert shown == ["0", "1"], most

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     from aqmlab.results import Results
 
+ZERO, NO_DATA = "zero", "no data"
+"""What marks at the zero of an axis mean; a legend lists those that are there."""
+
 _KEYS = ("rate_label", "app", "queue_label", "rtt_label")
 
 
@@ -59,7 +62,7 @@ class Boxes:
         for axes, rate in zip(panels, choice.rates, strict=True):
             axes.set_title(f"{rate} Mbit/s (down/up)" if rate else "")
             self._panel(axes, _lookup(rows, rate, self._columns), choice, floor)
-        _legend(made, choice)
+        _legend(made, choice, panels)
         caption = (
             f"{self.title} of each application by queue{data.place_note(choice.rtts)}. Markers are "
             f"medians, bars reach from the 25th to the 75th percentile"
@@ -163,12 +166,13 @@ def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, mark
         axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=3.6)
     style: dict[str, Any] = {"markersize": 4.5, "clip_on": False}
     if zero:
-        axes.plot(zero, [0] * len(zero), "v", color=colour, markerfacecolor="white", **style)
+        hollow = {**style, "markerfacecolor": "white", "label": ZERO}
+        axes.plot(zero, [0] * len(zero), "v", color=colour, **hollow)
     if missing:
-        axes.plot(missing, [0] * len(missing), "x", color="#888888", **style)
+        axes.plot(missing, [0] * len(missing), "x", color="#888888", label=NO_DATA, **style)
 
 
-def _legend(made: Any, choice: Choice) -> None:
+def _legend(made: Any, choice: Choice, panels: Sequence[Axes]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=colour(n), linewidth=3) for n in range(len(choice.queues))]
@@ -177,7 +181,10 @@ def _legend(made: Any, choice: Choice) -> None:
         for marker, rtt in zip(MARKERS, choice.rtts, strict=False):
             handles.append(Line2D([], [], color="#555555", marker=marker, linestyle=""))
             labels.append(f"RTT {rtt}")
-    for marker, text in (("v", "zero"), ("x", "no data")):
+    drawn = {line.get_label() for axes in panels for line in axes.lines}
+    for marker, text in (("v", ZERO), ("x", NO_DATA)):
+        if text not in drawn:
+            continue
         face = "white" if marker == "v" else "#555555"
         handles.append(
             Line2D([], [], color="#555555", marker=marker, linestyle="", markerfacecolor=face)

@@ -32,6 +32,7 @@ def _senders(results: Results) -> pl.DataFrame:
         .filter(pl.col("conns") <= _MOST_CONNS)
         .with_columns(
             pl.col("flow").replace(groups).alias("app"),
+            pl.col("flow").alias("copy"),
             (pl.col("cwnd_bytes") / 1e3).alias("cwnd_kb"),
         )
     )

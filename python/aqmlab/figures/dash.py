@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aqmlab.figures import data
-from aqmlab.figures.boxes import Choice
+from aqmlab.figures.boxes import NO_DATA, Choice
 from aqmlab.figures.drawing import Drawing, Figure, colour, legend_below, plain_text, stacked
 
 if TYPE_CHECKING:
@@ -60,9 +60,11 @@ def _draw(results: Results) -> Iterator[Drawing]:
     handles += [
         Line2D([], [], color="#555555", marker="o", linestyle=""),
         Patch(facecolor="#999999", alpha=0.6),
-        Line2D([], [], color="#555555", marker="x", linestyle=""),
     ]
-    labels += ["achieved rate (AR)", "representation rate (RR)", "no data"]
+    labels += ["achieved rate (AR)", "representation rate (RR)"]
+    if any(line.get_label() == NO_DATA for axes in panels for line in axes.lines):
+        handles.append(Line2D([], [], color="#555555", marker="x", linestyle=""))
+        labels.append(NO_DATA)
     legend_below(made, handles, labels)
     apps = ", ".join(data.ordered(frame, "app"))
     caption = (
@@ -82,7 +84,7 @@ def _panel(axes: Axes, rows: pl.DataFrame, choice: Choice) -> None:
                 continue
             x = choice.rtts.index(row["rtt_label"]) - 0.4 + width * (number + 0.5)
             if row[_RR] is None:
-                axes.plot(x, 0, marker="x", color="#555555", markersize=4, clip_on=False)
+                axes.plot(x, 0, "x", color="#555555", markersize=4, clip_on=False, label=NO_DATA)
                 continue
             axes.bar(x, row[_RR], width * 0.9, color=colour(number), alpha=0.6)
             if row[_AR] is not None:

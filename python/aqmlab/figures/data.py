@@ -50,9 +50,10 @@ def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list
 
 
 def carrying(results: Results, name: str) -> pl.DataFrame:
-    """A table of flows, only those that carry data, with labels and the column `app`.
+    """A table of flows, only those that carry data, with labels and the columns `app` and `copy`.
 
-    An application that carries data both ways is shown as two, with an arrow.
+    Copies of an application have the same `app`, and a `copy` each. An application that carries
+    data both ways is shown as two, with an arrow.
     """
     key = f"carrying {name}"
     if key not in results.memo:
@@ -72,15 +73,15 @@ def _carrying(results: Results, name: str) -> pl.DataFrame:
     else:
         frame = frame.filter(pl.col("primary"))
     groups = results.manifest.get("app_groups", {})
-    shown = pl.col("flow").replace(groups)
     both = (
         frame.group_by("flow").agg(pl.col("direction").n_unique().alias("ways"))
         if frame.height
         else pl.DataFrame({"flow": [], "ways": []}, schema={"flow": pl.String, "ways": pl.UInt32})
     )
     arrow = pl.col("direction").replace({"up": " ↑", "down": " ↓"})
+    way = pl.when(pl.col("ways") > 1).then(arrow).otherwise(pl.lit(""))
     return frame.join(both, on="flow", how="left", maintain_order="left").with_columns(
-        pl.when(pl.col("ways") > 1).then(shown + arrow).otherwise(shown).alias("app")
+        (pl.col("flow").replace(groups) + way).alias("app"), (pl.col("flow") + way).alias("copy")
     )
 
 

@@ -148,12 +148,13 @@ def log_axis(axis: XAxis | YAxis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def log_axis_from_zero(axes: Axes, least: float) -> None:
-    """Makes the y-axis logarithmic from `least` on, and below a short way down to zero."""
+def log_axis_from_zero(axes: Axes, least: float, decades: float = 0.4) -> None:
+    """Makes the y-axis logarithmic from `least` on, and below a way of `decades` down to zero."""
     from matplotlib.ticker import FuncFormatter, NullFormatter, SymmetricalLogLocator
 
-    axes.set_yscale("symlog", linthresh=least, linscale=0.4)
-    axes.set_ylim(bottom=-least / 8)  # so that a line at zero is not hidden by the axis
+    axes.set_yscale("symlog", linthresh=least, linscale=decades)
+    # So that a line at zero is not hidden by the axis, and that there is a number besides zero.
+    axes.set_ylim(-least / 8, max(axes.get_ylim()[1], 1.25 * least))
     axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=least))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     between = SymmetricalLogLocator(subs=(2.0, 5.0), base=10, linthresh=least)
@@ -166,6 +167,10 @@ Line = Literal["-", "--", "-.", ":"]
 LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
+COLOURS = 8
+"""How many series have a colour of their own."""
+
+
 def colour(index: int) -> str:
     """The colour of series number `index`."""
     import matplotlib
@@ -176,7 +181,7 @@ def colour(index: int) -> str:
 
 def line_style(index: int) -> Line:
     """The line of series number `index`: it changes when the colours have all been used."""
-    return LINES[index // 8 % len(LINES)]
+    return LINES[index // COLOURS % len(LINES)]
 
 
 def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:

@@ -13,8 +13,10 @@ from aqmlab.figures.drawing import (
     colour,
     legend_below,
     line_style,
+    log_axis_from_zero,
     plain_text,
 )
+from aqmlab.figures.layers import calmest_above, rim_covered
 from aqmlab.figures.series import MOST_PLACES
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
                 axes.set_ylabel(text)
         for axes in panels[-1]:
             axes.set_xlabel("time (s)")
+        rims = rim_covered(panels.ravel().tolist())
         handles = [
             Line2D([], [], color=colour(n), linestyle=line_style(n)) for n in range(len(queues))
         ]
@@ -54,12 +57,11 @@ def _draw(results: Results) -> Iterator[Drawing]:
             f"Mean backlog and longest sojourn of each 200th of the trial at the bottleneck"
             f"{' at ' + place if place else ''}, seed {here['seed'][0]}; linear below 1."
         )
-        yield Drawing(f"queue_time-{data.slug(place)}", made, caption, [*notes, *more])
+        yield Drawing(f"queue_time-{data.slug(place)}", made, caption, [*notes, *more, *rims])
 
 
 def _panel(axes: Axes, frame: pl.DataFrame, column: str, queues: list[str]) -> None:
     import polars as pl
-    from matplotlib.ticker import FuncFormatter
 
     for number, queue in enumerate(queues):
         line = frame.filter(pl.col("queue_label") == queue)
@@ -71,9 +73,8 @@ def _panel(axes: Axes, frame: pl.DataFrame, column: str, queues: list[str]) -> N
             color=colour(number),
             linewidth=0.8,
         )
-    axes.set_yscale("symlog", linthresh=1)
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    log_axis_from_zero(axes, 1, decades=1)
+    calmest_above(axes)
 
 
 def _coarse(line: pl.DataFrame) -> pl.DataFrame:

@@ -17,8 +17,10 @@ from aqmlab.figures.drawing import (
     name_axes,
     plain_text,
 )
+from aqmlab.figures.layers import rim_covered
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.artist import Artist
 
     from aqmlab.results import Results
@@ -28,24 +30,40 @@ _COLUMNS = tuple(f"rtt_p{p}_ms" for p in _PERCENTILES)
 _MOST_FIGURES = 2
 
 
-def _draw(results: Results) -> Iterator[Drawing]:
+def _timed(results: Results) -> pl.DataFrame:
+    """The applications of which there are round trips."""
     import polars as pl
 
     frame = data.carrying(results, "flows")
+    return frame.filter(pl.col("rtt_p50_ms").is_not_null().any().over("app"))
+
+
+def _applies(results: Results) -> bool:
+    return _timed(results).height > 0
+
+
+def _draw(results: Results) -> Iterator[Drawing]:
+    import polars as pl
+
+    frame = _timed(results)
+    everyone = data.ordered(data.carrying(results, "flows"), "app")
     places, notes = data.chosen(frame, "place_label", _MOST_FIGURES, "conditions")
     apps, more = data.chosen(frame, "app", data.MOST_APPS, "applications")
     queues, rest = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
     rows = data.medians(frame, _COLUMNS, "place_label", "app", "queue_label")
     for place in places:
-        made, panels = grid(len(apps), 3, 2.0)
-        here = rows.filter(pl.col("place_label") == place)
-        for axes, app in zip(panels, apps, strict=True):
+        here = rows.filter(pl.col("place_label") == place).drop_nulls(_COLUMNS)
+        timed = set(here["app"])
+        shown = [app for app in apps if app in timed]
+        made, panels = grid(len(shown), 3, 2.0)
+        for axes, app in zip(panels, shown, strict=True):
             axes.set_title(plain_text(app))
             for row in here.filter(pl.col("app") == app).iter_rows(named=True):
                 if row["queue_label"] in queues:
                     number = queues.index(row["queue_label"])
+                    times = [row[column] for column in _COLUMNS]
                     axes.plot(
-                        [row[column] for column in _COLUMNS],
+                        times,
                         _PERCENTILES,
                         line_style(number),
                         color=colour(number),
@@ -53,6 +71,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
                     )
             log_axis(axes.xaxis)
             axes.set_yticks((1, 25, 50, 75, 95), ("1", "25", "50", "75", "95"))
+        rims = rim_covered(panels, along="y")
         name_axes(panels, 3, "RTT (ms)", "percentile")
         handles = [_line(number) for number in range(len(queues))]
         legend_below(made, handles, [plain_text(queue) for queue in queues])
@@ -60,7 +79,10 @@ def _draw(results: Results) -> Iterator[Drawing]:
             f"Share of round trips that take no longer than a time{_at(place)}: percentiles 1, 5, "
             f"25, 50, 75, 95 and 99; {data.span_note(results)}, {data.seeds_note(results)}."
         )
-        yield Drawing(f"rtt_quantiles-{data.slug(place)}", made, caption, [*notes, *more, *rest])
+        silent = [app for app in everyone if app not in timed]
+        without = [f"there are no round trips of {', '.join(silent)}"] if silent else []
+        name = f"rtt_quantiles-{data.slug(place)}"
+        yield Drawing(name, made, caption, [*notes, *more, *rest, *without, *rims])
 
 
 def _at(place: str) -> str:
@@ -73,4 +95,4 @@ def _line(number: int) -> Artist:
     return Line2D([], [], color=colour(number), linestyle=line_style(number))
 
 
-FIGURE = Figure("Distribution of round-trip times", ("flows",), _draw)
+FIGURE = Figure("Distribution of round-trip times", ("flows",), _draw, _applies)

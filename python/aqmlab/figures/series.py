@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.figures import data
 from aqmlab.figures.drawing import (
+    COLOURS,
     Drawing,
     colour,
     grid,
@@ -22,6 +23,7 @@ from aqmlab.figures.drawing import (
     name_axes,
     plain_text,
 )
+from aqmlab.figures.layers import calmest_above, rim_covered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +46,7 @@ class Series:
     axis: str
     caption: str
     frame: Callable[[Results], pl.DataFrame]
-    """Rows with labels, `seed`, `app`, `t_s` and the column; `line` may split an application."""
+    """Rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
     log: bool = True
     floor: float = 0.0
     """On a logarithmic axis, what is below stands on the floor."""
@@ -56,7 +58,7 @@ class Series:
         import polars as pl
 
         shown, places, notes = data.examples(results, MOST_PLACES)
-        frame = self.frame(shown)
+        frame, together = _apart_if_few(self.frame(shown))
         apps, more = data.chosen(frame, "app", data.MOST_APPS, "applications")
         for place in places:
             here = frame.filter(pl.col("place_label") == place)
@@ -69,6 +71,7 @@ class Series:
                 axes.set_title(plain_text(queue))
                 self._panel(axes, one, apps)
             name_axes(panels, 2, "time (s)", self.axis)
+            rest = [*rest, *together, *rim_covered(panels)]
             handles = [_line(number) for number in range(len(apps))]
             legend_below(made, handles, [plain_text(app) for app in apps])
             seed = here["seed"][0]
@@ -98,6 +101,18 @@ class Series:
             log_axis(axes.yaxis)
         else:
             axes.set_ylim(bottom=0)
+        calmest_above(axes)
+
+
+def _apart_if_few(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Copies of an application by their own names, if there are colours for all, or else a note."""
+    import polars as pl
+
+    if frame["copy"].n_unique() <= COLOURS:
+        return frame.with_columns(pl.col("copy").alias("app")), []
+    copies = frame.group_by("app", maintain_order=True).agg(pl.col("copy").n_unique())
+    shared = copies.filter(pl.col("copy") > 1)["app"]
+    return frame, [f"copies have one colour: {', '.join(shared)}"] if len(shared) else []
 
 
 def _first_trial(frame: pl.DataFrame) -> pl.DataFrame:

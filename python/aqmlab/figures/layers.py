@@ -1,0 +1,83 @@
+"""Which line of a panel lies above which, and what is seen of one that another covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from numpy.typing import NDArray
+
+    Points = NDArray[np.float64]
+
+_NEAR = 0.006
+"""Points that are no further apart, as a share of the panel, look like one."""
+_MOSTLY = 0.95
+"""A line of whose points so many lie under another one is taken for covered."""
+_RIM, _RIMS = 1.2, 3.0
+"""How much wider, in points, a line is than what covers it, and the widest than the narrowest."""
+
+
+def calmest_above(axes: Axes) -> None:
+    """Puts lines over time in the order of how much they move; to be called when axes are final.
+
+    A line that jumps up and down hides what lies behind it, and one that stays hides little.
+    """
+    import numpy as np
+
+    def moves(line: Line2D) -> float:
+        return float(np.abs(np.diff(_points(axes, line)[:, 1])).sum())
+
+    for order, line in enumerate(sorted(axes.lines, key=moves, reverse=True)):
+        line.set_zorder(2 + order / (len(axes.lines) + 1))  # lines have 2, and texts 3
+
+
+def rim_covered(panels: Sequence[Axes], along: Literal["x", "y"] = "x") -> list[str]:
+    """Widens each line that one of another colour covers, so that its rim can be seen.
+
+    Lines go `along` an axis: their points are in its order. Returns a note if there are rims.
+    """
+    rims = [_rimmed(axes, along) for axes in panels]
+    return ["a rim is a line that lies behind another"] if any(rims) else []
+
+
+def _rimmed(axes: Axes, along: Literal["x", "y"]) -> bool:
+    from_top = sorted(enumerate(axes.lines), key=lambda one: (-one[1].get_zorder(), -one[0]))
+    lines = [line for _, line in from_top]
+    points = [_points(axes, line)[:, :: 1 if along == "x" else -1] for line in lines]
+    colours = len({str(line.get_color()) for line in lines})
+    found = False
+    step = min(_RIM, _RIMS / max(colours - 1, 1))
+    for number, line in enumerate(lines):
+        above = [
+            float(other.get_linewidth())
+            for other, shown in zip(lines[:number], points, strict=False)
+            if other.get_color() != line.get_color() and _covers(shown, points[number])
+        ]
+        if above:
+            wider = max(above) + step - float(line.get_linewidth())
+            line.set_linewidth(line.get_linewidth() + wider)
+            line.set_markersize(line.get_markersize() + wider)
+            found = True
+    return found
+
+
+def _points(axes: Axes, line: Line2D) -> Points:
+    """Where the points of a line are, as shares of the panel."""
+    import numpy as np
+
+    both = np.column_stack([np.asarray(part, dtype=float) for part in line.get_data()])
+    placed = (axes.transData - axes.transAxes).transform(both[np.isfinite(both).all(axis=1)])
+    return np.asarray(placed, dtype=float)
+
+
+def _covers(above: Points, below: Points) -> bool:
+    import numpy as np
+
+    if not len(above) or not len(below):
+        return False
+    apart = np.abs(np.interp(below[:, 0], above[:, 0], above[:, 1]) - below[:, 1])
+    return bool(np.mean(apart <= _NEAR) >= _MOSTLY)
