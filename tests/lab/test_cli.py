@@ -86,6 +86,17 @@ def test_run_prints_a_table_and_writes_a_report(home, capsys):
     assert (home / "out" / "report.html").is_file()
 
 
+def test_the_drawing_of_figures_is_told_of(home, capsys):
+    chosen = SCENARIO + '[report]\nfigures = ["rtt_time", "throughput"]\n'
+    (home / "home.toml").write_text(chosen)
+    assert status_of(["run", "home.toml", "--out", "out"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "figures" in line]
+    assert told == ["1/2 figures drawn", "2/2 figures drawn"]
+    assert status_of(["report", "out"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == told and shown.out == "out/report.html\n"
+
+
 def test_who_gets_what_it_needs_is_counted_for_each_condition(home, capsys):
     assert status_of(["run", "home.toml", "--no-report", "--out", "out", "--brief"]) == 0
     _, _, fifo, fair = (line.split() for line in capsys.readouterr().out.splitlines())

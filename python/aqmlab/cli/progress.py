@@ -109,19 +109,24 @@ class Bar:
             console.talk(text)
 
 
-def counted(things: Iterable[_T], total: int) -> Iterator[_T]:
+def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[_T]:
     """`things` one after another, with a bar on a terminal and otherwise a line now and then."""
     target, told = console.stderr(), 0
     bar = _bar(target) if target.is_terminal else None
     with bar or contextlib.nullcontext():
-        task = bar.add_task("trials", total=total, done=f"0/{total} trials") if bar else None
+        task = bar.add_task(what, total=total, done=f"0/{total} {what}") if bar else None
         for done, thing in enumerate(things, 1):
             yield thing
             if bar is not None and task is not None:
-                bar.update(task, completed=done, done=f"{done}/{total} trials")
+                bar.update(task, completed=done, done=f"{done}/{total} {what}")
             elif done * 10 >= told + total:
                 told = done * 10
-                console.talk(f"{done}/{total} trials")
+                console.talk(f"{done}/{total} {what}")
+
+
+def drawn(names: Sequence[str]) -> Iterator[str]:
+    """The names of figures, one after another as they are drawn."""
+    return counted(names, len(names), "figures drawn")
 
 
 def _bar(target: object) -> Progress:

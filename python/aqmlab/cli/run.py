@@ -36,6 +36,8 @@ def command(
     from aqmlab import engines
     from aqmlab.api import Request, complete, default_folder
     from aqmlab.cli import console, forecast, summary
+    from aqmlab.cli.progress import drawn
+    from aqmlab.report import write
 
     request = Request(
         scenario,
@@ -66,7 +68,8 @@ def command(
     elif some:
         summary.show(results, brief=brief)
     if some and not no_report:
-        console.talk(f"report: {results.report()}")
+        path = write(results, results.path / "report.html", watched=drawn)
+        console.talk(f"report: {path}")
     summary.close(results, report)
     complete(report)
     return 0

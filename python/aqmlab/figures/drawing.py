@@ -47,8 +47,9 @@ class Drawing:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-        if self.canvas.get_layout_engine() is not None:
-            self.canvas.draw_without_rendering()
+        layout = self.canvas.get_layout_engine()
+        if layout is not None:
+            layout.execute(self.canvas)
             self.canvas.set_layout_engine("none")
         self.canvas.set_dpi(PNG_DPI)
         buffer = io.BytesIO()

@@ -7,7 +7,7 @@ are images, in which nothing runs.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +23,21 @@ _LARGEST_SVG = 1_500_000
 """A drawing of more bytes than this is shown as PNG."""
 
 
-def write(results: Results, path: Path, names: Sequence[str] | None = None) -> Path:
+def write(
+    results: Results,
+    path: Path,
+    names: Sequence[str] | None = None,
+    watched: Callable[[Sequence[str]], Iterable[str]] = iter,
+) -> Path:
     """Writes the report to `path`, and its figures into the folder `figures` beside it.
 
     `names` are the figures to show; if absent, those that the scenario asks for, or else all.
+    They are drawn as `watched` hands them out, which lets it say how far the report is.
     """
     from aqmlab import figures
 
     shown = []
-    for name in names if names is not None else figures.wanted(results):
+    for name in watched(names if names is not None else figures.wanted(results)):
         drawings = figures.draw(results, name)
         figures.save(drawings, path.parent / "figures")
         shown.append({"title": figures.figure(name).title, "drawings": list(map(image, drawings))})
