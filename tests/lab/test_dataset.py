@@ -225,7 +225,7 @@ def test_values_that_cannot_be_read_are_found_in_their_file(tmp_path, small_chun
     ("text", "said"),
     [
         ('{"format": 9}', "(?s)format 9 is not known.*the version of aqmlab that made it"),
-        ('{"format": 2', r"(?s)manifest\.json: cannot be read.*--out DIR"),
+        ('{"format": 2', r"(?s)manifest\.json: cannot be read.*give another folder"),
     ],
 )
 def test_a_manifest_that_says_nothing_to_us_is_refused_with_what_to_do(tmp_path, text, said):
