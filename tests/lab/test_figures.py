@@ -220,7 +220,7 @@ def panel(*lines):
 
 
 def test_a_line_that_another_covers_shows_its_rim():
-    from aqmlab.figures.layers import rim_covered
+    from aqmlab.figures.overlap import rim_covered
 
     axes, (under, over, apart) = panel([1, 2, 3, 4], [1, 2, 3, 4], [4, 3, 2, 1])
     assert rim_covered([axes]) == ["a rim is a line that lies behind another"]
@@ -229,7 +229,7 @@ def test_a_line_that_another_covers_shows_its_rim():
 
 
 def test_a_restless_line_lies_behind_a_calm_one():
-    from aqmlab.figures.layers import calmest_above
+    from aqmlab.figures.overlap import calmest_above
 
     axes, (calm, restless) = panel([1, 1, 1, np.nan, 1], [0, 2, 0, 2, 0])
     calmest_above(axes)

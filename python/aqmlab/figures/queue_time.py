@@ -16,7 +16,7 @@ from aqmlab.figures.drawing import (
     log_axis_from_zero,
     plain_text,
 )
-from aqmlab.figures.layers import calmest_above, rim_covered
+from aqmlab.figures.overlap import calmest_above, rim_covered
 from aqmlab.figures.series import MOST_PLACES
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from aqmlab.figures.drawing import (
     name_axes,
     plain_text,
 )
-from aqmlab.figures.layers import rim_covered
+from aqmlab.figures.overlap import rim_covered
 
 if TYPE_CHECKING:
     import polars as pl

@@ -23,7 +23,7 @@ from aqmlab.figures.drawing import (
     name_axes,
     plain_text,
 )
-from aqmlab.figures.layers import calmest_above, rim_covered
+from aqmlab.figures.overlap import calmest_above, rim_covered
 
 if TYPE_CHECKING:
     import polars as pl
