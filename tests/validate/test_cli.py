@@ -29,7 +29,7 @@ def _validate(*arguments: object) -> int:
 
 
 def test_it_grows_compares_reports_and_ends_well(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = ("--reference", tmp_path / "set")
     assert _validate("--regenerate", "--missing", *place) == 0
@@ -37,6 +37,9 @@ def test_it_grows_compares_reports_and_ends_well(
     assert _validate(*place, "--report", tmp_path / "report.html") == 0
     shown = capsys.readouterr()
     assert "throughput" in shown.out and "rule: met" in shown.err
+    monkeypatch.setenv("COLUMNS", "80")
+    assert _validate(*place) == 0
+    assert "throughput" in capsys.readouterr().out, "where there is little room, too"
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert _validate(*place, "--regenerate", "alone.codel") == 0
     assert "3 reproduced" in capsys.readouterr().err

@@ -49,9 +49,11 @@ def _lines(comparison: Comparison) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column(f"{comparison.engine} − kernel")
-    for name in ("cells", "error p50", "p90", "spread p50", "p90", "in spread", "≤ 5 %", "≤ 10 %"):
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(f"{comparison.engine} −\nkernel", no_wrap=True)  # or rich takes its room
+    for name in (
+        "cells", "error\np50", "\np90", "spread\np50", "\np90", "in\nspread", "≤ 5 %", "≤ 10 %"
+    ):  # fmt: skip
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("rule")
     for line in comparison.lines:
