@@ -10,11 +10,12 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from aqmlab import speed
-from aqmlab.dataset import Dataset, Found, refuse_damaged
+from aqmlab.dataset import Dataset, Found, lost_trials, write_records
 from aqmlab.engines import ENGINES
 from aqmlab.failures import RequestError
 from aqmlab.manifest import FORMAT
@@ -23,14 +24,15 @@ from aqmlab.owners import refuse_other
 from aqmlab.query.views import catalogue
 from aqmlab.running import Progress, Report, Silence, run_all
 from aqmlab.speed import Lot
-from aqmlab.store import Folder, Trial, campaign_key, digest_of
+from aqmlab.store import CATALOGUE, Folder, Trial, campaign_key, digest_of
+from aqmlab.table_files import table_files, tables_in
 from aqmlab.versions import build
 from aqmlab.workers import Processes
 
 __all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "lots", "missing", "run"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Campaign:
     """What is to be run, and what its manifest says about it."""
 
@@ -44,7 +46,7 @@ class Campaign:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What the runner of each engine is given besides the trial."""
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What identifies it."""
         return campaign_key(self.trials, self.engine, self.about["versions"])
@@ -53,7 +55,9 @@ class Campaign:
         """How a worker is told to run `trial`."""
         engine = ENGINES[trial.engine]
         options = self.options.get(engine.name, {})
-        return Order(self.runner or engine.runner, trial.spec, options, engine.tells, build())
+        return Order(
+            self.runner or engine.runner, trial.spec, self.key, options, engine.tells, build()
+        )
 
 
 def run(
@@ -75,19 +79,16 @@ def run(
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
-    refuse_damaged(folder)
     _refuse_far(campaign, executor)
     progress = progress or Silence()
     if _is_complete(campaign, folder):
+        folder.clear_finished()
         return Report()
     folder.make()
     with folder.locked():
         refuse_other(campaign, folder)  # again, for another may have been quicker
         folder.clear_unfinished()
-        # What calls itself complete and is not has lost a part of its tables.
-        if not folder.exists() or folder.manifest()["complete"]:
-            folder.write_manifest(_manifest(campaign, None))
-        dataset = Dataset(folder, campaign.trials)
+        dataset = _reopened(campaign, folder)
         left = [
             one
             for one in campaign.trials
@@ -103,7 +104,7 @@ def run(
         progress.tables()
         found = dataset.complete()
         _complete(campaign, folder, found, report)
-        _note_speed(campaign, folder, found, report)
+        _note_speed(campaign, found, report)
     return report
 
 
@@ -114,16 +115,33 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
-    if _is_complete(campaign, folder):
-        return []
-    dataset = Dataset(folder, campaign.trials)
+    if folder.exists() and (manifest := folder.manifest())["complete"]:
+        return lost_trials(folder, manifest, campaign.trials)
+    dataset = Dataset(folder, campaign.trials, campaign.key)
     return [one for one in campaign.trials if not dataset.has(one)]
 
 
 def _is_complete(campaign: Campaign, folder: Folder) -> bool:
-    if not folder.exists() or not folder.manifest()["complete"]:
+    """Whether every result is there; raises `RequestError` for a damaged file."""
+    if not folder.exists() or not (manifest := folder.manifest())["complete"]:
         return False
-    return Dataset(folder, campaign.trials).is_complete()
+    return not lost_trials(folder, manifest, campaign.trials)
+
+
+def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
+    """The data set of a folder, whose manifest says from here on that trials are missing.
+
+    Raises `RequestError` for a damaged file.
+    """
+    before = folder.manifest() if folder.exists() else None
+    if before is not None and before["complete"]:  # and has lost a part of its tables
+        files = table_files(folder, before)
+        write_records(folder, before, files.without(files.lost_chunks()), campaign.trials)
+    if before is None or "files" in before:
+        folder.write_manifest(_manifest(campaign, None))
+    dataset = Dataset(folder, campaign.trials, campaign.key)
+    dataset.verify()
+    return dataset
 
 
 def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
@@ -157,11 +175,11 @@ def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
             )
 
 
-def _note_speed(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
+def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
     """Remembers how long trials took; with several engines, their tables are not told apart."""
     ran = [one for one in campaign.trials if one.index in report.busy_s]
     stored = [one for one in campaign.trials if one.index in found.digests]
-    size = sum(path.stat().st_size for name in found.tables for path in folder.table_files(name))
+    size = sum(one.size_bytes for one in found.files.values())
     for lot in lots(campaign, ran):
         took_s = sum(report.busy_s[one.index] for one in lot.trials)
         speed.note(lot, took_s, stored, size)
@@ -170,7 +188,7 @@ def _note_speed(campaign: Campaign, folder: Folder, found: Found, report: Report
 def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
     digests = [found.digests.get(trial.index) for trial in campaign.trials]
     complete = None not in digests
-    folder.write_catalogue(catalogue(found.tables))
+    files = found.files | {CATALOGUE: folder.write_catalogue(catalogue(tables_in(found.files)))}
     folder.write_manifest(
         _manifest(
             campaign,
@@ -179,18 +197,25 @@ def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) 
                 "digest": digest_of(campaign.trials, digests) if complete else None,
                 "digests": digests,
                 "failed": report.failed,
-                "tables": found.tables,
                 "events": found.events,
                 "packets": found.packets,
+                "files": dict(sorted(files.items())),
             },
         )
     )
+    if complete:
+        folder.clear_finished()
 
 
 def _manifest(campaign: Campaign, results: dict[str, Any] | None) -> dict[str, Any]:
+    entries = [
+        {**entry, "spec": trial.spec_digest}
+        for entry, trial in zip(campaign.about["trials"], campaign.trials, strict=True)
+    ]
     return {
         "format": FORMAT,
         **campaign.about,
+        "trials": entries,
         "engine": campaign.engine,
         "campaign": campaign.key,
         **(results or {"complete": False}),

@@ -7,13 +7,14 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
 from aqmlab.failures import DiskError
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """The file at `path`, for reading; raises `OSError` for what is no file.
 
     A pipe or a device that stands there in its place would never let go.
@@ -65,6 +66,15 @@ def atomic_file(
     finally:
         with suppress(OSError):  # it stands in its place, or could not be begun
             made.unlink()
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Within, an error of the system is one of writing `path`: raises `DiskError`."""
+    try:
+        yield
+    except OSError as error:
+        raise DiskError.of(error, path) from error
 
 
 def unfinished(path: Path) -> Path:

@@ -15,13 +15,16 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AllowInfNan, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic's: that of Python 3.11 tells it too little
 
+from aqmlab.checksums import is_intact
 from aqmlab.errors import shown
 from aqmlab.failures import RequestError
 from aqmlab.files import open_regular
-from aqmlab.parts import TABLE_NAME
 
-FORMAT = 2
+FORMAT = 3
 """The version of the layout of a campaign's folder."""
+
+TABLE_NAME = "[A-Za-z][A-Za-z0-9_]{0,63}"
+"""What a table may be called: its name is that of a folder, of a file, and a word in SQL."""
 
 MOST_BYTES = 2**30
 """The largest manifest that is read; one of 100,000 trials has about 40 MB."""
@@ -32,7 +35,7 @@ _OTHER_FOLDERS = (".", "..")
 
 # Numbers as tables and pages can hold them.
 _Number = Annotated[float, AllowInfNan(False)]
-_Count = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
 _Plain = Annotated[str | bool | _Whole | _Number, Field(union_mode="left_to_right")]
 _Value = Annotated[
@@ -40,31 +43,39 @@ _Value = Annotated[
     Field(union_mode="left_to_right"),
 ]
 
-_STRICT = ConfigDict(strict=True, extra="allow")
+STRICT = ConfigDict(strict=True, extra="allow")
+
+# Keys are paths in the campaign's folder and lead nowhere else.
+_FILE = rf"^(tables/{TABLE_NAME}/chunk=[0-9]{{4,6}}/rows\.parquet|catalogue\.sql)$"
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+FilePath = Annotated[str, Field(pattern=_FILE)]
+Files = dict[FilePath, tuple[Count, Sha256]]
+"""The checksum of each file, by its path in the campaign's folder."""
 
 
-@with_config(_STRICT)
+@with_config(STRICT)
 class _Link(TypedDict):
     mbit: _Number
     queue: str
 
 
-@with_config(_STRICT)
+@with_config(STRICT)
 class _Trial(TypedDict):
     id: Annotated[str, Field(pattern=_NAME, max_length=255)]
+    spec: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+    """Stands for all that the trial was resolved to: see `store.Trial.spec_digest`."""
     conditions: dict[str, _Value]
-    seed: _Count
+    seed: Count
     engine: NotRequired[str]
     links: dict[Literal["down", "up"], _Link]
     rtt_base_ms: dict[str, _Number]
 
 
-@with_config(_STRICT)
+@with_config(STRICT)
 class _Manifest(TypedDict):
     """What is used of a manifest; it says more."""
 
-    format: Literal[1, 2]
-    """Versions of the layout that can be read: in the first, a table is a single file."""
+    format: Literal[3]
     name: str
     title: str
     description: str
@@ -89,9 +100,11 @@ class _Manifest(TypedDict):
     digest: NotRequired[str | None]
     digests: NotRequired[list[str | None]]
     failed: NotRequired[dict[str, str]]
-    tables: NotRequired[list[Annotated[str, Field(pattern=TABLE_NAME)]]]
-    events: NotRequired[_Count]
-    packets: NotRequired[_Count]
+    files: NotRequired[Files]
+    """Absent while trials run, when each chunk's record holds the checksums."""
+    events: NotRequired[Count]
+    packets: NotRequired[Count]
+    checksum: Sha256
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -116,6 +129,8 @@ def read(path: Path) -> dict[str, Any]:
         raise _refused(path, error) from None
     for problem in _contradictions(manifest):
         raise _damaged(path, problem)
+    if not is_intact(text):
+        raise _damaged(path, "its text does not match its `checksum`")
     return dict(manifest)
 
 

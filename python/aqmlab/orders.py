@@ -32,6 +32,8 @@ class Order:
 
     runner: str
     spec: str
+    campaign: str
+    """The key of the campaign that the trial belongs to."""
     options: Mapping[str, Any] = field(default_factory=dict)
     tells: bool = False
     """Whether the runner tells how far it is."""
@@ -67,7 +69,7 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
         run: Runner = load(order.runner)
         parts.make_ready()  # which takes longer than many a trial, once
         started = time.perf_counter()
-        data = parts.encode(run(order.spec, **order.options, **told), order.spec)
+        data = parts.encode(run(order.spec, **order.options, **told), order.spec, order.campaign)
     except LabError as error:
         failed = "request" if error.status == 2 else "trial"
         return Answer(failed=failed, problem=error.problem, hint=error.hint)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab import engines
 from aqmlab.failures import DiskError, RequestError
-from aqmlab.manifest import FORMAT
 from aqmlab.store import MANIFEST, Folder
 
 if TYPE_CHECKING:
@@ -40,10 +39,6 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
     manifest = folder.manifest()
     if manifest["campaign"] == campaign.key:
         return
-    if manifest["format"] != FORMAT:
-        raise RequestError(
-            f"{folder.path}: was made by an earlier version of aqmlab, and can only be read", hint
-        )
     raise RequestError(f"{folder.path}: holds another campaign: {_told(campaign, manifest)}", hint)
 
 

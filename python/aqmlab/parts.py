@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from aqmlab import streams
 from aqmlab.files import open_regular
+from aqmlab.manifest import TABLE_NAME
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,10 +34,14 @@ _MOST_MEMBERS, _MOST_LISTED = 100, 2**16
 _END = struct.Struct("<4sHHHHIIH")
 _LOCATOR = 20  # bytes, of ZIP64's, before the end
 
-_KINDS = {"digest": str, "events": int, "packets": int, "spec": str, "form": str}
-
-TABLE_NAME = "^[A-Za-z][A-Za-z0-9_]{0,63}$"
-"""What a table may be called: its name is that of a folder, of a file, and a word in SQL."""
+_KINDS = {
+    "digest": str,
+    "events": int,
+    "packets": int,
+    "spec": str,
+    "campaign": str,
+    "form": str,
+}
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
 """Columns that differ from run to run, so that no result may hold them."""
@@ -63,13 +68,22 @@ def make_ready() -> None:
     import pyarrow.ipc  # noqa: F401
 
 
-def encode(outcome: Mapping[str, object], spec: str) -> bytes:
-    """The file that holds `outcome`, as the core returns it, of the trial that `spec` resolves."""
+def spec_digest(spec: str) -> str:
+    """Stands for a resolved trial where its text would be too long."""
+    return hashlib.sha256(spec.encode()).hexdigest()[:16]
+
+
+def encode(outcome: Mapping[str, object], spec: str, campaign: str) -> bytes:
+    """The file that holds `outcome`, as the core returns it, of the trial that `spec` resolves.
+
+    `campaign` is the key of the campaign that the trial belongs to.
+    """
     import pyarrow as pa
 
     columns: Mapping[str, Mapping[str, object]] = outcome["tables"]  # type: ignore[assignment]
     tables = {name: table_of(own) for name, own in columns.items()}
-    head = {key: outcome[key] for key in ("digest", "events", "packets")} | {"spec": spec}
+    head = {key: outcome[key] for key in ("digest", "events", "packets")}
+    head |= {"spec": spec, "campaign": campaign}
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
@@ -108,6 +122,8 @@ class Part:
         self.packets: int = head["packets"]
         self.spec: str = head["spec"]
         """What the engine was given."""
+        self.campaign: str = head["campaign"]
+        """The key of the campaign that it belongs to."""
         self.form: str = head["form"]
         """Stands for the columns of all its tables: with the same, they are the same."""
 
@@ -122,9 +138,7 @@ class Part:
         """Whether every byte is as it was written, and each table one that can be read."""
         if self._archive.testzip() is not None:
             return False
-        for name in self.names():
-            self.table(name)
-        return True
+        return self.form == _form({name: self.table(name) for name in self.names()})
 
     def names(self) -> Iterator[str]:
         """The tables it holds, in the core's order."""
@@ -176,13 +190,14 @@ def _refuse_packed(archive: zipfile.ZipFile) -> None:
             raise ValueError("is no file of a trial")
 
 
-def is_whole(path: Path, spec: str | None = None) -> bool:
-    """Whether a finished trial can be read from `path`, to the last byte; that of `spec`, if given.
+def is_whole(path: Path, spec: str, campaign: str) -> bool:
+    """Whether `path` holds, to the last byte, the trial with this `spec_digest` of a campaign.
 
-    Two trials may be called alike and differ.
+    Two trials may be called alike and differ, and two builds may give one trial two results.
     """
     try:
         with Part(path) as part:
-            return part.spec == (spec or part.spec) and part.is_sound()
+            own = (spec_digest(part.spec), part.campaign) == (spec, campaign)
+            return own and part.is_sound()
     except (OSError, KeyError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile):
         return False

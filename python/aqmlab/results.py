@@ -19,6 +19,7 @@ from aqmlab.dataset import Dataset
 from aqmlab.failures import RequestError
 from aqmlab.labels import Label, label_trials
 from aqmlab.store import TABLES, Folder, Trial
+from aqmlab.table_files import TableFiles, table_files
 from aqmlab.tables import TRIALS
 from aqmlab.verdict_table import NAME as VERDICTS
 from aqmlab.verdict_table import frame_of
@@ -92,11 +93,11 @@ class Results:
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables there are."""
-        if "tables" in self.manifest:
-            return tuple(self.manifest["tables"])
+        if self._is_in_files:
+            return tuple(self._files.names)
         unsealed = [made for made in self._unsealed if made is not None]
         names = {name for made in unsealed for name in made.names()}
-        return tuple(sorted({*names, *self._dataset.found().tables}))
+        return tuple(sorted({*names, *self._files.names}))
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by name; raises `RequestError` if there is none."""
@@ -120,21 +121,20 @@ class Results:
         """The same results, as far as they stand in the tables' files."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
-        some.tables = tuple(self.manifest.get("tables") or self._folder.table_names())
-        some.manifest = {**self.manifest, "tables": some.tables}
+        some._is_in_files, some.tables = True, tuple(self._files.names)
         return some
 
     def by_chunk(self) -> Iterator[Results]:
         """The same results, a chunk of the trials at a time, for more than memory holds."""
-        files = self._folder.table_files(TRIALS) if self._is_in_files else []
-        if len(files) < 2:
+        chunks = self._files.chunks() if self._is_in_files else []
+        if len(chunks) < 2:
             yield self
             return
         trials = {trial["id"]: trial for trial in self.manifest["trials"]}
-        for chunk in (path.parent.name for path in files):
+        for chunk in chunks:
             part = copy.copy(self)
             part._chunk, part._frames, part.memo = chunk, {}, {}
-            part.tables = tuple(name for name in self.tables if _files(self._folder, name, chunk))
+            part.tables = tuple(name for name in self.tables if self._files.paths(name, chunk))
             own = [trials[name] for name in part.table(TRIALS)["trial"] if name in trials]
             part.manifest = {**self.manifest, "trials": own}
             yield part
@@ -146,12 +146,8 @@ class Results:
         try:
             return frame.collect()
         except (OSError, pl.exceptions.PolarsError) as error:
-            for folder in self._folders():
-                _refuse_damaged(folder, name)
-            raise _missing_table(self._folder, name, error) from None
-
-    def _folders(self) -> Sequence[Folder]:
-        return [self._folder]
+            table = self._folder.path / TABLES / name
+            raise self._folder.damaged(table, str(error).splitlines()[0]) from None
 
     def _rows(self, name: str) -> pl.LazyFrame:
         """The rows of a table that are of the wanted trials, as verdicts are by themselves."""
@@ -178,13 +174,17 @@ class Results:
         import polars as pl
 
         if self._is_in_files:
-            return scan_files(self._folder, name, self._chunk)
+            return scan_files(self._files, name, self._chunk)
         return pl.concat(self._unfinished(name), how="diagonal_relaxed")
 
-    @property
+    @cached_property
     def _is_in_files(self) -> bool:
         """Whether all that there is stands in the tables' files."""
-        return self.complete or "tables" in self.manifest
+        return "files" in self.manifest
+
+    @cached_property
+    def _files(self) -> TableFiles:
+        return table_files(self._folder, self.manifest)
 
     def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
         """The chunks of a table while the campaign runs, or after it was killed."""
@@ -192,7 +192,8 @@ class Results:
 
         for chunk, made in enumerate(self._unsealed):
             if made is None:
-                yield _scanned(self._folder, self._folder.chunk_path(name, chunk))
+                where = self._folder.chunk_path(name, chunk).parent.name
+                yield from map(_scanned, self._files.paths(name, where))
             elif name in made.names():
                 frame = pl.from_arrow(made.table(name))
                 assert isinstance(frame, pl.DataFrame)
@@ -270,7 +271,7 @@ class Results:
 
     @cached_property
     def _dataset(self) -> Dataset:
-        return Dataset(self._folder, self.recorded_trials())
+        return Dataset(self._folder, self.recorded_trials(), self.manifest["campaign"])
 
     @cached_property
     def _unsealed(self) -> list[Finished | None]:
@@ -279,7 +280,9 @@ class Results:
     def recorded_trials(self) -> Sequence[Trial]:
         """The trials as the manifest has them, by name only."""
         return [
-            Trial(index, trial["id"], trial["seed"], trial["conditions"], "")
+            Trial(
+                index, trial["id"], trial["seed"], trial["conditions"], "", recorded=trial["spec"]
+            )
             for index, trial in enumerate(self.manifest["trials"])
         ]
 
@@ -298,46 +301,18 @@ def load(path: Path | str) -> Results:
     return Results(Path(path))
 
 
-def scan_files(folder: Folder, name: str, chunk: str | None = None) -> pl.LazyFrame:
-    """A table from the files of a folder, each of which may lack columns that others have.
+def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:
+    """A table from its verified files, each of which may lack columns that others have.
 
-    Raises `RequestError` if one cannot be read, or if there is none.
+    Raises `RequestError` if one is not as it was written.
     """
     import polars as pl
 
-    frames = [_scanned(folder, path) for path in _files(folder, name, chunk)]
-    if not frames:
-        raise _missing_table(folder, name, "there is no such folder")
+    frames = [_scanned(path) for path in files.paths(name, chunk)]
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _files(folder: Folder, name: str, chunk: str | None) -> list[Path]:
-    """The files that hold a table, or those of them that hold a chunk of the trials."""
-    return [path for path in folder.table_files(name) if chunk in (None, path.parent.name)]
-
-
-def _scanned(folder: Folder, path: Path) -> pl.LazyFrame:
+def _scanned(path: Path) -> pl.LazyFrame:
     import polars as pl
 
-    folder.refuse_unreadable(path)
-    try:
-        frame = pl.scan_parquet(path, hive_partitioning=False)
-        frame.collect_schema()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise folder.unreadable(path, error) from None
-    return frame
-
-
-def _refuse_damaged(folder: Folder, name: str) -> None:
-    """Raises `RequestError` with the first file of a table that cannot be read."""
-    import polars as pl
-
-    for path in folder.table_files(name):
-        try:
-            pl.read_parquet(path, hive_partitioning=False)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise folder.unreadable(path, error) from None
-
-
-def _missing_table(folder: Folder, name: str, error: object) -> RequestError:
-    return folder.unreadable(folder.path / TABLES / name, error)
+    return pl.scan_parquet(path, hive_partitioning=False)

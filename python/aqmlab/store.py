@@ -1,19 +1,21 @@
 """A campaign's folder.
 
-| Name                                 | Holds                                               |
-|--------------------------------------|-----------------------------------------------------|
-| `manifest.json`                      | what was run, by what; when complete, its digests   |
-| `tables/TABLE/chunk=0000/rows.parquet` | the rows of a hundred trials in a table             |
-| `catalogue.sql`                      | the tables as views, for DuckDB                     |
-| `trials/00000.zip`                   | a finished trial each, until its hundred are there  |
+| Name                                   | Holds                                             |
+|----------------------------------------|---------------------------------------------------|
+| `manifest.json`                        | what was run, by what; the checksums of all files |
+| `tables/TABLE/chunk=0000/rows.parquet` | the rows of a hundred trials in a table           |
+| `catalogue.sql`                        | the tables as views, for DuckDB                   |
+| `trials/00000.zip`                     | a finished trial each, until its hundred are there |
+| `trials/chunk=0000.json`               | the record of a chunk, until the manifest holds it |
 
 The table `trials` has one row per trial: conditions, seed, digest, and the trial resolved. Every
 other begins with trial, conditions and seed.
 
 Every file appears whole or not at all, in an order in which a half-finished folder can always
-be finished: trials; the tables of a chunk, of which `trials` is the last; only then are its
-trials' own files removed; at the end, the manifest that calls the campaign complete. No byte of a
-complete folder depends on how many processes ran it, nor on how often it was interrupted.
+be finished: trials; the tables of a chunk; the chunk's record, with the checksums of its tables;
+only then are its trials' own files removed; at the end, the manifest that calls the campaign
+complete and holds all checksums; then the records go. No byte of a complete folder depends on how
+many processes ran it, nor on how often it was interrupted.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab import engines
+from aqmlab.checksums import FileChecksum, checksum_of, with_checksum
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.files import locked, write_atomically
 from aqmlab.labels import condition_text
 from aqmlab.manifest import FORMAT, read
+from aqmlab.parts import spec_digest
 from aqmlab.texts import SUFFIXES
 
 if TYPE_CHECKING:
@@ -54,6 +58,13 @@ class Trial:
     """The resolved trial, as JSON in one spelling; empty where only its name is known."""
     engine: str = "sim"
     """What runs it."""
+    recorded: str | None = None
+    """The digest of `spec` that the manifest holds, where only that is known."""
+
+    @property
+    def spec_digest(self) -> str:
+        """Stands for `spec`."""
+        return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
         """What identifies the trial: its name and everything that the run depends on."""
@@ -85,11 +96,6 @@ class Folder:
                 f"{self.path}: not the folder of a campaign: it holds no {MANIFEST}",
                 "`aqmlab run SCENARIO --out DIR` makes one",
             ) from None
-        if manifest["format"] != FORMAT and not manifest["complete"]:
-            raise RequestError(
-                f"{self.path}: an unfinished campaign of an earlier version of aqmlab",
-                "run it again into another folder",
-            )
         return manifest
 
     def exists(self) -> bool:
@@ -98,16 +104,19 @@ class Folder:
 
     def holds_results(self) -> bool:
         """Whether there are trials or tables, of whatever campaign."""
-        loose = (path for place in ("*.parquet", "trials/*.zip") for path in self.path.glob(place))
-        return any(loose) or bool(self.chunk_files())
+        places = ("*.parquet", "trials/*.zip", f"{TABLES}/*/*/*.parquet")
+        return any(path for place in places for path in self.path.glob(place))
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces the manifest."""
-        write_atomically(self.manifest_path, _manifest_text(manifest).encode())
+        members = {name: value for name, value in manifest.items() if name != "checksum"}
+        write_atomically(self.manifest_path, with_checksum(text_of(members)))
 
-    def write_catalogue(self, text: str) -> None:
-        """Replaces the views of the tables."""
-        write_atomically(self.path / CATALOGUE, text.encode())
+    def write_catalogue(self, text: str) -> FileChecksum:
+        """Replaces the views of the tables; returns the checksum of their file."""
+        path = self.path / CATALOGUE
+        write_atomically(path, text.encode())
+        return checksum_of(path)
 
     def part_path(self, index: int) -> Path:
         """Where trial number `index` is left when it is finished."""
@@ -117,39 +126,23 @@ class Folder:
         """Where the rows of a chunk of trials in a table are."""
         return self.path / TABLES / table / f"chunk={chunk:04d}" / ROWS
 
-    def table_names(self) -> list[str]:
-        """The tables of which there is a folder."""
-        return [path.name for path in self.path.glob(f"{TABLES}/*/")]
+    def record_path(self, chunk: int) -> Path:
+        """Where the record of a chunk is until the manifest holds it."""
+        return self.path / "trials" / f"chunk={chunk:04d}.json"
 
-    def chunk_files(self, table: str = "*") -> list[Path]:
-        """The files of a table, or of all, sorted."""
-        return sorted(self.path.glob(f"{TABLES}/{table}/chunk=*/{ROWS}"))
+    def relative(self, path: Path) -> str:
+        """A path in this folder as manifest and records name it."""
+        return path.relative_to(self.path).as_posix()
 
-    def table_files(self, table: str) -> list[Path]:
-        """The files that hold a table, in the order of trials; raises `RequestError`."""
-        alone = self.path / f"{table}.parquet"
-        if alone.is_file():
-            return [alone]
-        files = sorted((self.path / TABLES / table).glob(f"chunk=*/{ROWS}"))
-        for path in files:
-            self.refuse_unreadable(path)
-        return files
-
-    def refuse_unreadable(self, path: Path) -> None:
-        """Raises `RequestError` if what stands in a file's place is none: a pipe blocks readers."""
-        if path.exists() and not path.is_file():
-            raise self.unreadable(path, "it is not a regular file")
-
-    def unreadable(self, path: Path, error: object) -> RequestError:
-        """What to say of a file of a table that cannot be read, and to do about it."""
-        reason = str(error).splitlines()[0]
+    def damaged(self, path: Path, problem: str) -> RequestError:
+        """The error for a file of a table that is not as it was written, with its remedy."""
         hint = "remove the folder and run the campaign again"
         if path.parent.name.startswith("chunk="):
             hint = (
                 f"remove {self.path / TABLES}/*/{path.parent.name} and give the campaign's command"
                 " again: it runs the trials of that part, and keeps the others"
             )
-        return RequestError(f"{path}: cannot be read: {reason}", hint)
+        return RequestError(f"{path}: is damaged: {problem}", hint)
 
     def make(self) -> None:
         """Makes the folder, with room for trials."""
@@ -169,8 +162,12 @@ class Folder:
         for index in indices:
             self.part_path(index).unlink(missing_ok=True)
 
-    def remove_trials(self) -> None:
-        """Removes the room for trials when none is left."""
+    def clear_finished(self) -> None:
+        """Removes what a complete campaign needs no more: the records of chunks, and their room."""
+        with contextlib.suppress(OSError):  # a folder that cannot be written is complete too
+            self.clear_unfinished()
+            for path in self.path.glob("trials/chunk=*.json"):
+                path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # somebody keeps something of their own there
             (self.path / "trials").rmdir()
 
@@ -188,13 +185,16 @@ class Folder:
             yield
 
 
-def _manifest_text(manifest: Mapping[str, Any]) -> str:
-    """A line for each member, and for each member of a list, such as each trial."""
+def text_of(manifest: Mapping[str, Any]) -> str:
+    """A line for each member, for each member of a list, such as each trial, and for each file."""
     members = []
     for key, value in manifest.items():
         if isinstance(value, list) and value:
             lines = ",\n  ".join(json.dumps(one, ensure_ascii=False) for one in value)
             text = f"[\n  {lines}\n ]"
+        elif key == "files" and value:
+            named = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in value.items())
+            text = "{\n  " + ",\n  ".join(named) + "\n }"
         else:
             text = json.dumps(value, ensure_ascii=False)
         members.append(f" {json.dumps(key)}: {text}")

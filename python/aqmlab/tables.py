@@ -8,18 +8,19 @@ campaign. A table has the columns that any trial gives it; where a trial has no 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from aqmlab.failures import DiskError
-from aqmlab.files import sync_folder, unfinished
+from aqmlab.checksums import FileChecksum, checksum_of
+from aqmlab.files import disk_errors, sync_folder, unfinished
 from aqmlab.parts import Part
 from aqmlab.store import Columns, Folder, Trial
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 131_072
 
@@ -60,13 +61,21 @@ class Finished:
 
         return pa.schema([*self._front, *self._own[name]])
 
-    def write(self, chunk: int) -> None:
-        """Writes every table of the chunk; raises `DiskError` and leaves no half of one."""
+    def totals(self) -> tuple[list[str], int, int]:
+        """The digest of each trial, and the events and packets of all."""
+        digests = [digest for digest, *_ in self._heads]
+        return digests, sum(one[1] for one in self._heads), sum(one[2] for one in self._heads)
+
+    def write(self, chunk: int) -> dict[Path, FileChecksum]:
+        """Writes every table of the chunk and returns the checksums of their files.
+
+        Raises `DiskError` and leaves no half of a file.
+        """
         with ExitStack() as stack:
             waiting = {name: _Waiting(ROWS_PER_GROUP) for name in self._own}
             files = {
                 name: stack.enter_context(
-                    TableFile(self._folder.chunk_path(name, chunk), self.schema(name))
+                    table_file(self._folder.chunk_path(name, chunk), self.schema(name))
                 )
                 for name in self._own
             }
@@ -77,9 +86,11 @@ class Finished:
                             files[name].add(self._joined(name, waiting[name].take()))
             for name, rest in waiting.items():
                 files[name].add(self._joined(name, rest.take()))
-        trials = self._trials_table()  # whose file says that the others are there
-        with TableFile(self._folder.chunk_path(TRIALS, chunk), trials.schema) as file:
+        made = {file.path: file.checksum for file in files.values()}
+        trials = self._trials_table()
+        with table_file(self._folder.chunk_path(TRIALS, chunk), trials.schema) as file:
             file.add(trials)
+        return made | {file.path: file.checksum}
 
     def table(self, name: str) -> pa.Table:
         """One table of all these trials, in memory."""
@@ -136,59 +147,70 @@ class _Waiting:
 
 
 class TableFile:
-    """A Parquet file that appears under its name when it is whole and on the disk."""
+    """A Parquet file that is being written."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._path = path
-        self._unfinished = unfinished(path)
-        self._schema = schema
+    checksum: FileChecksum
+    """The checksum of the whole file, once it is on the disk."""
 
-    def __enter__(self) -> TableFile:
-        import pyarrow.parquet as pq
-
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._unfinished.open("wb")
-        except OSError as error:
-            raise DiskError.of(error, self._path) from error
-        # Without checksums a flipped bit is most often another number, and no reader's concern.
-        self._writer = pq.ParquetWriter(
-            self._file,
-            self._schema,
-            compression="zstd",
-            use_dictionary=_repeated(self._schema),
-            write_page_checksum=True,
-        )
-        return self
+    def __init__(self, path: Path, writer: pq.ParquetWriter) -> None:
+        self.path, self._writer = path, writer
 
     def add(self, rows: pa.Table) -> None:
         """Adds rows, as a group of their own."""
         if rows.num_rows:
-            self._guarded(lambda: self._writer.write_table(rows))
+            with disk_errors(self.path):
+                self._writer.write_table(rows)
 
-    def __exit__(self, failed: object, *_: object) -> None:
-        try:
-            if failed is None:
-                self._guarded(self._finish)
-        finally:
-            with suppress(OSError):  # of a file that could not be written, which is removed
-                self._writer.close()
-            self._file.close()
-            self._unfinished.unlink(missing_ok=True)
 
-    def _finish(self) -> None:
-        self._writer.close()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._unfinished.replace(self._path)
-        for folder in list(self._path.parents)[:3]:  # the chunk's, the table's, that of tables
-            sync_folder(folder)
+@contextmanager
+def table_file(
+    path: Path, schema: pa.Schema, before_it_stands: Callable[[FileChecksum], None] | None = None
+) -> Iterator[TableFile]:
+    """A Parquet file that appears at `path` when it is whole and on the disk.
 
-    def _guarded(self, write: Any) -> None:
-        try:
-            write()
-        except OSError as error:
-            raise DiskError.of(error, self._path) from error
+    `before_it_stands` is called with its checksum while another file may still stand in its place.
+    Raises `DiskError`, having removed what it had begun.
+    """
+    made = unfinished(path)
+    with ExitStack() as cleanup:
+        cleanup.callback(made.unlink, missing_ok=True)
+        with disk_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = made.open("wb")
+            cleanup.callback(_close, file)
+            writer = _parquet_writer(file, schema)
+            cleanup.callback(_close, writer)
+        table = TableFile(path, writer)
+        yield table
+        with disk_errors(path):
+            writer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        table.checksum = checksum_of(made)
+        if before_it_stands is not None:
+            before_it_stands(table.checksum)
+        with disk_errors(path):
+            made.replace(path)
+            for folder in list(path.parents)[:3]:  # the chunk's, the table's, that of tables
+                sync_folder(folder)
+
+
+def _parquet_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetWriter(
+        file,
+        schema,
+        compression="zstd",
+        use_dictionary=_repeated(schema),
+        write_page_checksum=True,  # for readers that know nothing of the manifest
+    )
+
+
+def _close(file: BinaryIO | pq.ParquetWriter) -> None:
+    """Closes what has been written, or could not be and is about to be removed."""
+    with suppress(OSError):
+        file.close()
 
 
 def _repeated(schema: pa.Schema) -> list[str]:

@@ -14,6 +14,7 @@ from aqmlab.export import csvs, packets, teacup
 from aqmlab.export.target import Target
 from aqmlab.export.trials import read
 from aqmlab.failures import DiskError, RequestError
+from aqmlab.store import Folder
 
 PIFO = "qdisc=pfifo,seed=2"
 
@@ -178,8 +179,8 @@ def test_a_wrong_request_is_answered_with_what_is_allowed(home, capsys, argument
 
 def test_of_a_campaign_that_was_stopped_csv_holds_what_is_there(home, tmp_path, capsys):
     manifest = json.loads((home.path / "manifest.json").read_text("utf-8"))
-    begun = {key: value for key, value in manifest.items() if key not in ("tables", "digests")}
-    (tmp_path / "manifest.json").write_text(json.dumps({**begun, "complete": False}), "utf-8")
+    begun = {key: value for key, value in manifest.items() if key not in ("files", "digests")}
+    Folder(tmp_path).write_manifest({**begun, "complete": False})
     assert status_of(["export", str(tmp_path), "--csv"]) == 0
     assert "not complete" in capsys.readouterr().err
     assert status_of(["export", str(tmp_path), "--teacup"]) == 2

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from aqmlab import campaign as campaigns
 from aqmlab.campaign import Campaign
+from aqmlab.dataset import write_records
 from aqmlab.labels import group_apps, links_of
 from aqmlab.results import load
-from aqmlab.store import Trial
+from aqmlab.store import Folder, Trial
+from aqmlab.table_files import table_files
 
 from .processes import HERE
 from .processes import dask as dask
@@ -122,6 +124,23 @@ def home_results(tmp_path_factory):
         patch.setenv("FAKE_LOG", str(home / "log"))
         campaigns.run(campaign_of(grid(rates=((25, 5), (12, 1)))), home / "results", jobs=2)
     return load(home / "results")
+
+
+def rewrite_manifest(folder, *, without=(), **changes):
+    """Gives a campaign's manifest other members, and the checksum that goes with them."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8")) | changes
+    kept = {name: value for name, value in manifest.items() if name not in without}
+    Folder(folder).write_manifest(kept)
+
+
+def as_if_running(folder):
+    """Makes a complete campaign one that was killed when it had recorded all that is there."""
+    manifest = load(folder).manifest
+    files = table_files(Folder(folder), manifest)
+    Folder(folder).make()
+    write_records(Folder(folder), manifest, files.without(files.lost_chunks()), manifest["trials"])
+    results = ("files", "digests", "digest", "events", "packets")
+    rewrite_manifest(folder, without=results, complete=False)
 
 
 def bytes_of(folder):

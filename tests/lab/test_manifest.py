@@ -3,14 +3,16 @@
 import copy
 import json
 import os
+import random
 import shutil
 
 import pytest
 from aqmlab.cli import status_of
 from aqmlab.failures import RequestError
 from aqmlab.manifest import read
-from aqmlab.parts import is_whole
+from aqmlab.parts import is_whole, spec_digest
 from aqmlab.results import load
+from aqmlab.store import Folder
 
 GONE = object()
 
@@ -30,7 +32,7 @@ def damaged(home_results, tmp_path):
             del place[keys[-1]]
         else:
             place[keys[-1]] = value
-        (folder / "manifest.json").write_text(json.dumps(manifest))
+        Folder(folder).write_manifest(manifest)
         return folder
 
     return make
@@ -55,9 +57,12 @@ EDITS = [
     ((*FIRST, "id"), "x" * 10_000, "`trials.0.id`: string should have at most 255"),
     ((*FIRST, "id"), "..", "`trials`: `..` is no name of a trial"),
     ((*FIRST, "id"), "trial-1", "`trials`: 12 trials have 11 names"),
-    (("tables",), [1], "`tables.0`: expected a valid string"),
-    (("tables",), ["../flows"], "`tables.0`: string should match"),
-    (("tables",), ["/tmp/flows"], "`tables.0`: string should match"),
+    ((*FIRST, "spec"), "x", "`trials.0.spec`: string should match"),
+    (("files",), [1], "`files`: expected an object"),
+    (("files",), {"../flows": [1, "0" * 64]}, "`files.../flows`: string should match"),
+    (("files",), {"/tmp/flows": [1, "0" * 64]}, "`files./tmp/flows`: string should match"),
+    (("files",), {"catalogue.sql": [-1, "0" * 64]}, "`files.catalogue.sql.0`: expected greater"),
+    (("files",), {"catalogue.sql": [1, "0"]}, "`files.catalogue.sql.1`: string should match"),
     (("versions",), ["1"], "`versions`: expected an object"),
     (("complete",), 1, "`complete`: expected a valid boolean"),
     (("title",), GONE, "`title` is missing"),
@@ -86,17 +91,27 @@ def test_every_command_that_reads_results_refuses_it(damaged, capsys, command):
 
 def test_a_manifest_says_what_it_said(home_results):
     path = home_results.path / "manifest.json"
-    assert read(path) == json.loads(path.read_text())
+    written = json.loads(path.read_text())
+    assert read(path) == {**written, "files": {k: tuple(v) for k, v in written["files"].items()}}
 
 
-def test_a_trial_that_only_the_tables_have_is_said_in_words(damaged):
-    folder = damaged(*FIRST, "id", value="another")
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(
-        json.dumps({key: one for key, one in manifest.items() if key != "tables"})
-    )
-    with pytest.raises(RequestError, match="holds a trial `trial-0`, which the manifest has not"):
-        _ = load(folder).tables
+def test_an_earlier_layout_is_refused_with_what_reads_it(home_results, tmp_path, capsys):
+    text = (home_results.path / "manifest.json").read_text()
+    (tmp_path / "manifest.json").write_text(text.replace('"format": 3', '"format": 2'))
+    assert status_of(["show", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "format 2 is not known; this version reads format 3" in said
+    assert "use the version of aqmlab that made it" in said
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_manifest_with_a_flipped_bit_is_refused(home_results, tmp_path, seed):
+    data = bytearray((home_results.path / "manifest.json").read_bytes())
+    chance = random.Random(seed)
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    (tmp_path / "manifest.json").write_bytes(data)
+    with pytest.raises(RequestError, match=r"manifest\.json"):
+        load(tmp_path)
 
 
 def test_what_never_ends_is_no_manifest(tmp_path):
@@ -118,8 +133,8 @@ def test_a_manifest_beyond_all_measure_is_not_read(tmp_path, monkeypatch):
 def test_what_never_ends_is_no_trial(tmp_path):
     os.mkfifo(tmp_path / "00000.zip")
     (tmp_path / "00001.zip").symlink_to("/dev/zero")
-    assert not is_whole(tmp_path / "00000.zip")
-    assert not is_whole(tmp_path / "00001.zip")
+    assert not is_whole(tmp_path / "00000.zip", spec_digest("{}"), "home")
+    assert not is_whole(tmp_path / "00001.zip", spec_digest("{}"), "home")
 
 
 @pytest.mark.parametrize("name", ["../flows.arrow", "/tmp/flows.arrow", "a b.arrow"])
@@ -130,8 +145,10 @@ def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_p
 
     path = tmp_path / "00000.zip"
     outcome = {"tables": {"flows": {"word": ["x"]}}, "digest": "0", "events": 1, "packets": 1}
-    path.write_bytes(encode(outcome, "{}"))
-    assert is_whole(path)
+    path.write_bytes(encode(outcome, "{}", "home"))
+    assert is_whole(path, spec_digest("{}"), "home")
+    assert not is_whole(path, spec_digest('{"seed":2}'), "home")
+    assert not is_whole(path, spec_digest("{}"), "another campaign")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(name, b"")
-    assert not is_whole(path)
+    assert not is_whole(path, spec_digest("{}"), "home")

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from aqmlab import parts, streams
-from aqmlab.parts import Part, encode, is_whole
+from aqmlab.parts import Part, encode, is_whole, spec_digest
 
 OUTCOME = {
     "tables": {
@@ -25,6 +25,10 @@ OUTCOME = {
 }
 
 
+def is_ours(path):
+    return is_whole(path, spec_digest("{}"), "home")
+
+
 def stream(table, **options):
     """A table as a stream of Arrow."""
     options.setdefault("compression", "lz4")
@@ -36,7 +40,7 @@ def stream(table, **options):
 
 def with_table(path, data, kind=zipfile.ZIP_STORED):
     """A trial's file, whose checksums are right, with one more table."""
-    path.write_bytes(encode(OUTCOME, "{}"))
+    path.write_bytes(encode(OUTCOME, "{}", "home"))
     with zipfile.ZipFile(path, "a", kind) as archive:
         archive.writestr("apps.arrow", data)
     return path
@@ -71,7 +75,7 @@ def test_a_stream_that_asks_for_too_much_makes_no_trial(tmp_path, name):
     path = with_table(tmp_path / "00000.zip", HOSTILE[name])
     before = pa.total_allocated_bytes()
     tracemalloc.start()
-    assert not is_whole(path)
+    assert not is_ours(path)
     assert tracemalloc.get_traced_memory()[1] < 10**7
     tracemalloc.stop()
     assert pa.total_allocated_bytes() - before < 10**7
@@ -95,26 +99,29 @@ def test_an_archive_that_unpacks_is_no_trial(tmp_path, kind):
     assert path.stat().st_size < 10**5
     with pytest.raises(ValueError, match="is no file of a trial"):
         Part(path)
-    assert not is_whole(path)
+    assert not is_ours(path)
 
 
 def test_an_archive_of_many_is_refused_before_its_list_is_read(tmp_path, monkeypatch):
     path = tmp_path / "00000.zip"
-    path.write_bytes(encode(OUTCOME, "{}"))
+    path.write_bytes(encode(OUTCOME, "{}", "home"))
     with zipfile.ZipFile(path, "a") as archive:
         for number in range(200):
             archive.writestr(f"t{number}.arrow", b"")
     noted = tmp_path / "00001.zip"
-    noted.write_bytes(encode(OUTCOME, "{}"))
+    noted.write_bytes(encode(OUTCOME, "{}", "home"))
     with zipfile.ZipFile(noted, "a") as archive:
         archive.comment = b"of another list"
     monkeypatch.setattr(parts.zipfile, "ZipFile", lambda *_: pytest.fail("it was read"))
-    assert not is_whole(path) and not is_whole(noted)
+    assert not is_ours(path) and not is_ours(noted)
 
 
 def test_what_we_write_is_read(tmp_path):
-    path = with_table(tmp_path / "00000.zip", stream(WORDS))
-    assert is_whole(path, "{}")
+    path = tmp_path / "00000.zip"
+    path.write_bytes(encode(OUTCOME, "{}", "home"))
+    assert is_ours(path)
+    with_table(path, stream(WORDS))
+    assert not is_ours(path)  # a table that its head knows nothing of
     with Part(path) as part:
         assert part.table("apps").equals(WORDS)
         assert part.table("flows").to_pylist() == [

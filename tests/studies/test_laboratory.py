@@ -1,11 +1,11 @@
 """What a study needs is run, and nothing twice."""
 
-import json
 import shutil
 
 import pytest
 from aqmlab import studies
 from aqmlab.failures import RequestError
+from aqmlab.store import Folder
 from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.trials import Trials
 
@@ -52,10 +52,10 @@ def test_a_digest_is_of_the_trials_that_are_asked_for_only(tiny, tmp_path):
 def test_a_finished_trial_whose_tables_were_never_written_is_not_run_again(tiny, tmp_path):
     first = laboratory(tiny, tmp_path / "out")
     first.run([SHORT], jobs=1)
-    path = tmp_path / "out" / "home" / "seed-1" / "manifest.json"
-    manifest = json.loads(path.read_text("utf-8"))
-    del manifest["digests"], manifest["tables"]  # as if it had been killed before it wrote them
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    folder = Folder(tmp_path / "out" / "home" / "seed-1")
+    manifest = folder.manifest()
+    del manifest["digests"], manifest["files"]  # as if it had been killed before it wrote them
+    folder.write_manifest(manifest)
     again = laboratory(tiny, tmp_path / "out")
     assert again.count([SHORT]).missing == 0
     assert again.run([SHORT], jobs=1).run == 0

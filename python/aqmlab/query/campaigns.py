@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.failures import RequestError
-from aqmlab.query.sources import Found
+from aqmlab.query.sources import File, Found
 from aqmlab.store import MANIFEST, Folder
+from aqmlab.table_files import table_files
 
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 """How deep in a folder campaigns are found: a study's are two below its own."""
@@ -25,13 +26,14 @@ def find(path: Path) -> Found:
     """
     campaigns, deeper = _campaigns(path)
     manifests = {folder: folder.manifest() for folder in campaigns}
-    files: dict[str, list[tuple[str, str]]] = {}
+    files: dict[str, list[File]] = {}
     inside = path.resolve()
     for folder, manifest in manifests.items():
-        for name in manifest.get("tables") or folder.table_names():
-            for file in folder.table_files(name):
-                pair = (str(folder.path), str(_inside(file, inside)))
-                files.setdefault(name, []).append(pair)
+        own = table_files(folder, manifest)
+        for name in own.names:
+            for file, checksums in own.recorded(name):
+                found = File(str(folder.path), str(_inside(file, inside)), checksums)
+                files.setdefault(name, []).append(found)
     if not files:
         problem = f"{path}: no trial of the campaign is in its tables yet"
         hint = "they are written a hundred trials at a time, and at the end"

@@ -175,10 +175,8 @@ class Session:
             raise RequestError(problem, "a question reads the campaign's tables only") from None
         except duckdb.Error as error:
             text = str(error)
-            if "reading the stream" in text:  # of a data set, which says no more of the file
-                if "Out of memory" in text:
-                    raise self._too_large() from None
-                self._sources.refuse_damaged()
+            if "reading the stream" in text and "Out of memory" in text:
+                raise self._too_large() from None
             names = self._sources.names
             columns = {name: [one for one, _ in self._columns_of(name)] for name in names}
             raise RequestError(problem_of(text), hint_for(text, sql, columns)) from None

@@ -7,10 +7,13 @@ report, when they are asked for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from aqmlab.checksums import FileChecksum, mismatch
+from aqmlab.failures import RequestError
 from aqmlab.verdict_table import NAME as VERDICTS
 
 if TYPE_CHECKING:
@@ -21,15 +24,24 @@ CAMPAIGN = "campaign"
 """The column that tells several campaigns apart: the path of each in the folder of all."""
 
 _JUDGED = "flows"
-_READ_FOR_VERDICTS = (_JUDGED, "apps", "trials")
+
+
+class File(NamedTuple):
+    """A file of a table, in plain values."""
+
+    campaign: str
+    """The folder of its campaign."""
+    path: str
+    checksums: Sequence[tuple[int, str]]
+    """The size and SHA-256 that it must have, or either of two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Of each table its files, in plain values: each file beside the folder of its campaign."""
+    """Of each table its files, in plain values."""
 
     campaigns: list[str]
-    files: dict[str, list[tuple[str, str]]]
+    files: dict[str, list[File]]
     missing: int
     """Trials that are planned and not in the tables."""
     planned: int
@@ -58,13 +70,10 @@ class Sources:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        from aqmlab.dataset import refuse_damaged
         from aqmlab.results import load
-        from aqmlab.store import Folder
 
         made = []
-        for folder in dict.fromkeys(folder for folder, _ in self._found.files[_JUDGED]):
-            refuse_damaged(Folder(Path(folder)), _READ_FOR_VERDICTS)
+        for folder in dict.fromkeys(File(*one).campaign for one in self._found.files[_JUDGED]):
             table = load(folder).in_files().table(VERDICTS).to_arrow()
             if (campaign := self._campaign(folder)) and CAMPAIGN not in table.column_names:
                 names = pa.repeat(campaign, table.num_rows)
@@ -76,22 +85,13 @@ class Sources:
         import pyarrow.dataset as ds
         import pyarrow.fs as fs
 
-        # Without checksums a flipped bit is most often another number.
-        checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-        parquet = ds.ParquetFileFormat(default_fragment_scan_options=checked)
-        disk, alike = fs.LocalFileSystem(), dict[Any, list[Any]]()
-        for folder, file in self._found.files[name]:
-            columns, told = self._told(folder, _columns(folder, file, parquet, disk))
-            alike.setdefault(columns, []).append(parquet.make_fragment(file, disk, told))
+        parquet, disk = ds.ParquetFileFormat(), fs.LocalFileSystem()
+        alike = dict[Any, list[Any]]()
+        for file in (File(*one) for one in self._found.files[name]):
+            _verify(file)
+            columns, told = self._told(file.campaign, _columns(file, parquet, disk))
+            alike.setdefault(columns, []).append(parquet.make_fragment(file.path, disk, told))
         return [ds.FileSystemDataset(own, schema, parquet, disk) for schema, own in alike.items()]
-
-    def refuse_damaged(self) -> None:
-        """Raises `RequestError` for a file that is not as it was written."""
-        from aqmlab.dataset import refuse_damaged
-        from aqmlab.store import Folder
-
-        for folder in self._found.campaigns:
-            refuse_damaged(Folder(Path(folder)))
 
     def _told(self, folder: str, columns: pa.Schema) -> tuple[pa.Schema, ds.Expression | None]:
         """The columns with the campaign's in front, of several; and what is true of all rows."""
@@ -110,12 +110,23 @@ class Sources:
         return Path(folder).relative_to(self._path).as_posix() if several else None
 
 
-def _columns(folder: str, file: str, parquet: ds.ParquetFileFormat, disk: Any) -> pa.Schema:
+def _verify(file: File) -> None:
+    """Raises `RequestError` if a file is not as it was written."""
+    problem = mismatch(Path(file.path), [FileChecksum(*one) for one in file.checksums])
+    if problem is not None:
+        raise _damaged(file, problem)
+
+
+def _columns(file: File, parquet: ds.ParquetFileFormat, disk: Any) -> pa.Schema:
     import pyarrow as pa
 
     try:
-        return parquet.inspect(file, disk).remove_metadata()
+        return parquet.inspect(file.path, disk).remove_metadata()
     except (OSError, pa.ArrowException) as error:
-        from aqmlab.store import Folder
+        raise _damaged(file, str(error).splitlines()[0]) from None
 
-        raise Folder(Path(folder)).unreadable(Path(file), error) from None
+
+def _damaged(file: File, problem: str) -> RequestError:
+    from aqmlab.store import Folder
+
+    return Folder(Path(file.campaign)).damaged(Path(file.path), problem)

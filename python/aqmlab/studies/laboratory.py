@@ -79,7 +79,7 @@ class Part:
         unrecorded = self.unrecorded()
         if not unrecorded:
             return []
-        dataset = Dataset(Folder(self.folder), self.campaign.trials)
+        dataset = Dataset(Folder(self.folder), self.campaign.trials, self.campaign.key)
         return [one for one in unrecorded if not dataset.has(one)]
 
     def needed(self) -> list[Trial]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.results import Results, scan_files
 from aqmlab.store import Folder, Trial, digest_of
+from aqmlab.table_files import TableFiles, table_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,13 +41,22 @@ class Selection(Results):
         self._several = len({one.scenario for one in self._sources}) > 1
         self._frames: dict[str, pl.DataFrame] = {}
         self.memo: dict[str, Any] = {}
-        self.manifest = self._merged()
+        manifests = [Folder(one.folder).manifest() for one in self._sources]
+        self._opened = [
+            table_files(Folder(source.folder), manifest)
+            for source, manifest in zip(self._sources, manifests, strict=True)
+        ]
+        self.tables = tuple(_common([files.names for files in self._opened]))
+        self.manifest = self._merged(manifests)
 
     def _stored(self, name: str) -> pl.LazyFrame:
         """A table of the selected trials."""
         import polars as pl
 
-        frames = [self._scan(one, name) for one in self._sources]
+        frames = [
+            self._scan(source, files, name)
+            for source, files in zip(self._sources, self._opened, strict=True)
+        ]
         return pl.concat(frames, how="diagonal_relaxed")
 
     def only(self, wanted: Collection[str]) -> Selection:
@@ -63,14 +73,10 @@ class Selection(Results):
         """All at once, as few trials of many campaigns are wanted."""
         yield self
 
-    def _folders(self) -> Sequence[Folder]:
-        return [Folder(one.folder) for one in self._sources]
-
-    def _scan(self, source: Source, name: str) -> pl.LazyFrame:
+    def _scan(self, source: Source, files: TableFiles, name: str) -> pl.LazyFrame:
         import polars as pl
 
-        files = scan_files(Folder(source.folder), name)
-        rows = files.filter(pl.col("trial").is_in(list(source.wanted)))
+        rows = scan_files(files, name).filter(pl.col("trial").is_in(list(source.wanted)))
         if not self._several:
             return rows
         named = pl.format("{}/{}", pl.lit(source.scenario), pl.col("trial")).alias("trial")
@@ -79,9 +85,8 @@ class Selection(Results):
     def _name(self, source: Source, trial: str) -> str:
         return f"{source.scenario}/{trial}" if self._several else trial
 
-    def _merged(self) -> dict[str, Any]:
+    def _merged(self, manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """A manifest for the selected trials of all."""
-        manifests = [Folder(one.folder).manifest() for one in self._sources]
         entries: list[dict[str, Any]] = []
         digests: list[str | None] = []
         failed: dict[str, str] = {}
@@ -109,7 +114,6 @@ class Selection(Results):
             "complete": complete,
             "digest": _digest(entries, digests) if complete else None,
             "failed": failed,
-            "tables": _common([one.get("tables", []) for one in manifests]),
         }
 
     def _entry(self, source: Source, entry: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +125,7 @@ class Selection(Results):
 
 def _digest(entries: Sequence[dict[str, Any]], digests: Sequence[str | None]) -> str:
     trials = [
-        Trial(index, entry["id"], entry["seed"], entry["conditions"], "")
+        Trial(index, entry["id"], entry["seed"], entry["conditions"], "", recorded=entry["spec"])
         for index, entry in enumerate(entries)
     ]
     return digest_of(trials, digests)
