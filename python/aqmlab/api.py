@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tempfile
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from aqmlab.engines import Say
 from aqmlab.failures import RequestError, TrialsError
 from aqmlab.labels import group_apps, links_of
 from aqmlab.results import Results, load
+from aqmlab.scratch import Scratch
 from aqmlab.store import Trial
 from aqmlab.versions import versions
 
@@ -66,7 +66,7 @@ class Request:
     def command(self) -> str:
         """The command that asks for the same again."""
         named = isinstance(self.scenario, (str, Path))
-        words = ["aqmlab", "run", str(self.scenario) if named else "SCENARIO.toml"]
+        words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]
         for option, texts in (("--set", self.sets), ("--vary", self.vary)):
             for text in texts:
                 words += [option, text]
@@ -109,7 +109,7 @@ def run(
     no result.
     """
     request = Request(scenario, *_changes(changes), seeds, duration, engine, discipline, place)
-    owned = None if out is not None else tempfile.TemporaryDirectory(prefix="aqmlab-")
+    owned = None if out is not None else Scratch()
     folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
     campaign = campaign_for(request, request.plan())
     report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
@@ -179,11 +179,24 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
     about["duration_s"] = first["duration_ns"] / 1e9
     about["measure_from_s"] = first["measure"].get("from_ns", 0) / 1e9
     about["scenario_text"] = plan.text
+    about["source"] = _shareable(plan.source)
     about["command"] = request.command()
     if any(trial.engine.startswith("kernel") for trial in plan.trials):
         about |= {"discipline": request.discipline, "place": request.place}
     about["versions"] = versions()
     return about
+
+
+def _shareable(path: str | Path | Scenario) -> str:
+    """A path for results that others get to read: it says nothing of this machine's folders.
+
+    A file below the current folder is named from there; of others only the name stays.
+    """
+    named = Path(str(path))
+    if not named.is_absolute():
+        return str(path)
+    here = Path.cwd()
+    return str(named.relative_to(here)) if named.is_relative_to(here) else named.name
 
 
 def _stated(plan: Plan, kinds: Mapping[str, str]) -> dict[str, float]:

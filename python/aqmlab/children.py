@@ -14,6 +14,18 @@ def python_path() -> str:
     return os.pathsep.join([package, *others])
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process is stopped, by a signal or a debugger; where the system does not say, no.
+
+    Source: proc(5), the third field of `/proc/PID/stat`.
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] in ("T", "t")
+
+
 def how_ended(code: int) -> str:
     """What the status of a process that ended means.
 

@@ -2,8 +2,8 @@
 
 Workers may be on other machines, with nothing in common but the network: an order goes there, the
 result's bytes come back, and the campaign writes them. Every worker must have this very build of
-the simulator, or the digests of a campaign would be those of several programs; `perform` looks
-again, for workers that join later.
+the simulator, or the digests of a campaign would be those of several programs. One of another
+build that joins later gets no trials.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ _CONNECT_S = 10.0
 _FIRST_WORKER_S = 60.0
 """Seconds in which a first worker must join, or another when all are gone."""
 
+_SAME_BUILD = "install the same build of aqmlab on every worker"
+
+_LOG = logging.getLogger(__name__)
+
 _MOST_BYTES = 2**20
 """Of a scheduler's file, which has about one thousand."""
 
@@ -52,11 +56,16 @@ class Cluster(Executor):
         self._address = address
         self._client = _connected(address)
         self._executor = self._client.get_executor(pure=False)
+        self._submitted = 0
         self._threads, self._counted = 0, 0.0
         self._alone_since: float | None = None
+        self._trusted: set[str] = set()
+        self._others: dict[str, str] = {}
         try:
             self._await_workers()
-            self._refuse_other_builds()
+            self._examine([*self._client.nthreads()])
+            for problem in self._others.values():
+                raise RequestError(problem, _SAME_BUILD)
         except BaseException:
             self._client.close()
             raise
@@ -65,13 +74,17 @@ class Cluster(Executor):
     def room(self) -> int:
         """How many trials the workers that are there are to have at once."""
         if time.monotonic() - self._counted > _COUNT_S:
-            self._threads = sum(self._client.nthreads().values())
+            there = self._client.nthreads()
+            self._examine([one for one in there if one not in self._trusted | self._others.keys()])
+            self._threads = sum(threads for one, threads in there.items() if one in self._trusted)
             self._counted = time.monotonic()
         return max(1, self._threads * _AHEAD)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Runs `fn` on some worker."""
-        future: Future[Any] = self._executor.submit(fn, *args, **kwargs)
+        """Runs `fn` on some worker of this build, after what was submitted before."""
+        self._submitted += 1
+        where = {"workers": sorted(self._trusted), "priority": -self._submitted}
+        future: Future[Any] = self._executor.submit(fn, *args, **where, **kwargs)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -84,7 +97,7 @@ class Cluster(Executor):
         again = "what was finished is kept: the same command goes on from here"
         if self._client.status != "running":
             raise LabError(f"--cluster {self._address}: the connection is lost", again)
-        if self._client.nthreads():
+        if self._trusted.intersection(self._client.nthreads()):
             self._alone_since = None
             return
         self._alone_since = self._alone_since or time.monotonic()
@@ -98,16 +111,19 @@ class Cluster(Executor):
             problem = f"--cluster {self._address}: no worker has joined for {_FIRST_WORKER_S:.0f} s"
             raise RequestError(problem, "`aqmlab cluster` says how to start some") from None
 
-    def _refuse_other_builds(self) -> None:
-        builds = self._client.run(build, on_error="return")
+    def _examine(self, workers: list[str]) -> None:
+        """Asks new workers for their build; from now on trials go to those of this build too."""
+        builds = self._client.run(build, workers=workers, on_error="return") if workers else {}
         for worker, found in builds.items():
             if isinstance(found, BaseException):
-                problem = f"worker {worker} cannot run aqmlab: {describe(found)}"
+                self._others[worker] = f"worker {worker} cannot run aqmlab: {describe(found)}"
             elif found != build():
                 problem = f"worker {worker} has another build of aqmlab: {found}, not {build()}"
+                self._others[worker] = problem
             else:
+                self._trusted.add(worker)
                 continue
-            raise RequestError(problem, "install the same build of aqmlab on every worker")
+            _LOG.warning("%s; it gets no trials", self._others[worker])
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab import engines
 from aqmlab.dataset import Dataset
-from aqmlab.failures import RequestError
+from aqmlab.failures import LabError, RequestError
 from aqmlab.labels import Label, label_trials
 from aqmlab.store import TABLES, Folder, Trial
 from aqmlab.table_files import TableFiles, table_files
@@ -139,10 +140,24 @@ class Results:
             part.manifest = {**self.manifest, "trials": own}
             yield part
 
+    def verify(self) -> None:
+        """Raises `RequestError` for the first file that is not as it was written."""
+        self._files.verify()
+
+    def files(self, name: str) -> list[Path]:
+        """The Parquet files of a table, in the order of trials, for other readers.
+
+        Each is verified first. Raises `RequestError` for one that is not as it was written, and if
+        there is no table of the name.
+        """
+        self._refuse_unknown(name)
+        return self._files.paths(name)
+
     def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
         """The rows that are asked for; raises `RequestError` with the file that has them not."""
         import polars as pl
 
+        _refuse_fork()
         try:
             return frame.collect()
         except (OSError, pl.exceptions.PolarsError) as error:
@@ -164,10 +179,13 @@ class Results:
         """
         if name == VERDICTS:
             return frame_of(self).lazy()
+        self._refuse_unknown(name)
+        return self._stored(name)
+
+    def _refuse_unknown(self, name: str) -> None:
         if name not in self.tables:
             known = ", ".join([*self.tables, VERDICTS])
             raise RequestError(f"there is no table `{name}`", f"there are {known}")
-        return self._stored(name)
 
     def _stored(self, name: str) -> pl.LazyFrame:
         """A table that there is."""
@@ -294,6 +312,23 @@ class Results:
             raise RequestError(f"{self.path}: holds no finished trial `{trial}`")
         spec: dict[str, Any] = json.loads(rows["spec"][0])
         return spec
+
+
+_READ_BY: set[int] = set()
+"""The process that has read a table, after which its forks cannot."""
+
+
+def _refuse_fork() -> None:
+    """Raises `LabError` in a fork of a process that has read tables: polars would wait for good.
+
+    The threads of polars stay behind when a process forks.
+    """
+    _READ_BY.add(os.getpid())
+    if len(_READ_BY) > 1:
+        raise LabError(
+            "this process is a fork of one that has read tables, so polars cannot read here",
+            'start processes with multiprocessing.get_context("spawn")',
+        )
 
 
 def load(path: Path | str) -> Results:

@@ -15,8 +15,9 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
-from aqmlab.children import how_ended, python_path
+from aqmlab.children import how_ended, is_stopped, python_path
 from aqmlab.orders import STOPPED, Answer, Moved, Order, perform
+from aqmlab.scratch import Scratch
 
 _CRASH_NOTE = 200
 
@@ -50,6 +51,10 @@ class Processes(Executor):
             raise TypeError(f"these processes run trials, not {fn!r}")
         return self._threads.submit(self._pool.run, *args, **kwargs)
 
+    def check(self) -> None:
+        """Replaces workers that somebody has stopped; called now and then while none answers."""
+        self._pool.replace_stopped()
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends all processes at once, also in the middle of a trial."""
         self._pool.kill()
@@ -65,8 +70,8 @@ class Worker:
         self._stopped = False
         self._lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-        # What a worker that is killed leaves behind is ours to remove.
-        self._scratch = tempfile.TemporaryDirectory(prefix="aqmlab-", ignore_cleanup_errors=True)
+        self._scratch = Scratch()  # for what a worker that is killed leaves behind
+        self._was_stopped = False
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
         """Runs a trial."""
@@ -89,6 +94,19 @@ class Worker:
         except (OSError, ValueError):  # it died, maybe in the middle of an answer
             pass
         return self._died(process)
+
+    def replace_stopped(self) -> None:
+        """Ends the process if it is stopped now and was when last asked; another takes its place.
+
+        A process that somebody stops (SIGSTOP) neither ends nor answers, and the campaign would
+        wait for it for good.
+        """
+        with self._lock:
+            before, self._was_stopped = self._was_stopped, False
+            if self._process is not None:
+                self._was_stopped = is_stopped(self._process.pid)
+                if before and self._was_stopped:
+                    _kill(self._process)
 
     def kill(self) -> None:
         """Ends the process and what it has started at once, and starts no other."""
@@ -157,6 +175,13 @@ class Pool:
                 self._all.append(self._own.worker)
             worker: Worker = self._own.worker
         return worker.run(order, moved)
+
+    def replace_stopped(self) -> None:
+        """Replaces workers that somebody has stopped."""
+        with self._lock:
+            workers = list(self._all)
+        for worker in workers:
+            worker.replace_stopped()
 
     def kill(self) -> None:
         """Ends all workers at once, also those in the middle of a trial."""

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 from aqmlab import campaign as campaigns
-from aqmlab import clusters
+from aqmlab import clusters, running
 from aqmlab.cli import status_of
 from aqmlab.failures import LabError, RequestError
 from aqmlab.orders import Order, perform
@@ -80,8 +80,31 @@ def test_another_build_is_refused(tmp_path, monkeypatch):
     assert "the same build of aqmlab on every worker" in caught.value.hint
 
 
-def test_another_build_that_joins_late_is_refused():
-    answer = perform(Order("fake_engine:run", "{}", build="0.1.0 deadbeef"))
+def test_a_worker_of_another_build_that_joins_late_gets_no_trials(
+    tmp_path, dask, monkeypatch, caplog
+):
+    monkeypatch.setattr(clusters, "_COUNT_S", 0.0)
+    other = tmp_path / "other.py"
+    other.write_text("from aqmlab import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
+    monkeypatch.setattr(running, "_LOOK_S", 0.2)
+    specs = grid(("pie",), seeds=range(9), behaviour="wait")
+
+    def join():
+        dask.add_worker("--preload", str(other))
+        wait_for(lambda: "0.1.0 deadbeef" in caplog.text, SECONDS)
+        (tmp_path / "mended").touch()
+
+    with clusters.Cluster(dask.address()) as cluster:
+        joining = threading.Thread(target=join)
+        joining.start()
+        report = campaigns.run(campaign_of(specs), tmp_path / "cluster", executor=cluster)
+        joining.join()
+    assert report.run == 9 and not report.failed
+    assert "it gets no trials" in caplog.text
+
+
+def test_a_trial_is_not_run_by_another_build():
+    answer = perform(Order("fake_engine:run", "{}", "key", build="0.1.0 deadbeef"))
     assert answer.failed == "build" and "not 0.1.0 deadbeef" in answer.problem
 
 

@@ -22,6 +22,7 @@ COMMANDS = (
     "show",
     "report",
     "query",
+    "verify",
     "export",
     "reproduce",
     "claims",

@@ -53,6 +53,7 @@ def command(
     if csv and trial:
         raise RequestError("--trial: CSV files hold all trials", "leave out `--trial` or `--csv`")
     results = load(folder)
+    results.verify()
     target = Target(out or folder / "export", force)
     if not results.complete:
         console.talk("warning: the campaign is not complete")

@@ -6,7 +6,6 @@ the home and 172.16.11.(2 + n) on the internet, on every engine.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 
 from aqmlab import captures
 from aqmlab.failures import RequestError
+from aqmlab.scratch import Scratch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
             f"{trial.id}: its packets cannot be told apart: it has {len(trial.spec['apps'])}"
             f" applications, at most {_MOST_APPS} have addresses of their own"
         )
-    with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
+    with Scratch() as folder:
         yield captures.write(trial.spec, f"{folder}/trial", trial.engine)
 
 

@@ -32,9 +32,12 @@ def write(
     """Writes the report to `path`, and its figures into the folder `figures` beside it.
 
     `names` are the figures to show; if absent, those that the scenario asks for, or else all.
-    They are drawn as `watched` hands them out, which lets it say how far the report is.
+    They are drawn as `watched` hands them out, which lets it say how far the report is. Raises
+    `RequestError` before anything is written if a file of the results is not as it was written.
     """
     from aqmlab import figures
+
+    results.verify()
 
     shown = []
     for name in watched(names if names is not None else figures.wanted(results)):

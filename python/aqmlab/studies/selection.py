@@ -59,6 +59,11 @@ class Selection(Results):
         ]
         return pl.concat(frames, how="diagonal_relaxed")
 
+    def verify(self) -> None:
+        """Raises `RequestError` for the first file that is not as it was written."""
+        for files in self._opened:
+            files.verify()
+
     def only(self, wanted: Collection[str]) -> Selection:
         """Fewer of the trials."""
         names = set(wanted)

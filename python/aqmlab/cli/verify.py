@@ -1,0 +1,27 @@
+"""`aqmlab verify`: whether a campaign's files are as they were written."""
+
+from __future__ import annotations
+
+from aqmlab.cli import options
+
+
+def command(folder: options.FolderArg) -> int:
+    """Check that every file of a campaign is as it was written.
+
+    Each command verifies the files that it reads; this one verifies all of them, for programs that
+    read the tables by themselves.
+    """
+    from aqmlab.cli import console
+    from aqmlab.failures import size_text
+    from aqmlab.results import load
+
+    results = load(folder)
+    results.verify()
+    paths = [path for name in results.tables for path in results.files(name)]
+    size = size_text(sum(path.stat().st_size for path in paths))
+    print(f"{len(paths)} files of tables, {size}: all are as they were written")
+    if results.complete:
+        print(f"digest {results.digest}")
+    else:
+        console.talk("warning: the campaign is not complete")
+    return 0
