@@ -1,0 +1,120 @@
+"""A campaign whose process meets a fault: killed at a call that changes its folder, or refused it.
+
+The calls are found by tracing one run, not by a list: see `faults.c`.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of a campaign ended."""
+
+    status: int
+    said: str
+    calls: tuple[str, ...]
+    """Each call that changed the folder, with its number and its path."""
+    ran: tuple[str, ...]
+    """Each trial that was begun."""
+
+
+def library(folder):
+    """The library that makes faults, compiled; skips the test where there is no C compiler."""
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("faults are made by a C library for Linux: apt-get install gcc")
+    made = folder / "faults.so"
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", made, HERE / "faults.c", "-ldl"]
+    subprocess.run(command, check=True)
+    return made
+
+
+class Campaigns:
+    """Runs one small campaign again and again, in a process and a folder of its own each time."""
+
+    def __init__(self, place):
+        self.place = place
+        self._library = library(place)
+
+    def run(self, folder, *, at=None, code=None):
+        """Runs the campaign in `folder`, with a fault at call number `at` if that is given.
+
+        The process is killed there, or this and every later call fail with errno `code`.
+        """
+        log, runs = self.place / "calls", self.place / "runs"
+        for path in (log, runs):
+            path.unlink(missing_ok=True)
+        env = self.environment() | {
+            "LD_PRELOAD": str(self._library),
+            "FAULT_FOLDER": str(folder),
+            "FAULT_LOG": str(log),
+        }
+        if at is not None:
+            env |= {"FAULT_AT": str(at), "FAULT_ERRNO": str(code or 0)}
+        command = shlex.split(self.command(folder))
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        return Ended(done.returncode, done.stdout + done.stderr, _lines(log), _lines(runs))
+
+    def kill(self, folder, after_s):
+        """Runs the campaign in `folder` and kills it after some seconds."""
+        with subprocess.Popen(shlex.split(self.command(folder)), env=self.environment()) as process:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(after_s)
+            process.kill()
+
+    def command(self, folder):
+        """The command that runs the campaign in `folder`."""
+        return shlex.join([sys.executable, "-m", "tests.support.small_campaign", str(folder)])
+
+    def environment(self):
+        """What that command finds itself in."""
+        found = (ROOT, ROOT / "python", ROOT / "tests" / "lab")
+        return os.environ | {
+            "PYTHONPATH": os.pathsep.join(map(str, found)),
+            "XDG_CACHE_HOME": str(self.place / "cache"),
+            "FAKE_LOG": str(self.place / "runs"),
+            "FAKE_MENDED": str(self.place / "mended"),
+        }
+
+
+def recorded(folder):
+    """The names of the trials of which a result is recorded in a folder."""
+    from aqmlab import chunk_record
+    from aqmlab.store import Folder
+
+    found = Folder(folder)
+    if not found.exists():
+        return set()
+    manifest = found.manifest()
+    names = [entry["id"] for entry in manifest["trials"]]
+    if manifest["complete"]:
+        return set(names)
+    own = {names[int(path.stem)] for path in folder.glob("trials/*.zip")}
+    for path in folder.glob("trials/chunk=*.json"):
+        record = chunk_record.read(path)
+        if record is not None:
+            first = 2 * int(path.stem.removeprefix("chunk="))
+            own.update(names[first : first + 2])
+    return own
+
+
+def _lines(path):
+    return tuple(path.read_text().splitlines()) if path.exists() else ()
+
+
+def bytes_of(folder):
+    """Every file in a folder, by name."""
+    files = (path for path in Path(folder).rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
