@@ -62,7 +62,10 @@ bench: setup ## speed and memory, beside ns-3 when it is installed
 golden: setup ## rewrite the golden digests; read the diff
 	@$(BIN)/python tests/golden/regenerate.py
 
+mutants: setup ## change the code that measures and judges, and see that a test fails
+	@tools/mutants.sh $(BIN)
+
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test kernel test-kernel lint fmt bench golden clean
+.PHONY: help tools setup demo test kernel test-kernel lint fmt bench golden mutants clean
