@@ -38,6 +38,10 @@ _ENDS = {
 }
 """What ends a string, by what begins it, and what is escaped in it."""
 
+_INNER = ("params", "settings")
+"""What Python's values call the tables of what a kind or a profile takes."""
+
+_WITH_INNER = ("path", "hosts", "apps", "defaults")
 _LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
 MOST_NESTING = 60
 MOST_APPS = 10_000
@@ -89,7 +93,24 @@ def expand(layer: Layer) -> Layer:
     for keys, table in list(_tables(layer.data)):
         if keys[0] in ("hosts", "apps", "defaults") and isinstance(table.get("cc"), str):
             table["cc"] = _located(layer, (*keys, "cc"), table["cc"])
+        if keys[0] in _WITH_INNER:
+            _lift(layer, keys, table)
     return layer
+
+
+def _lift(layer: Layer, keys: Keys, table: dict[str, Any]) -> None:
+    """Moves members of `params` and `settings` to where they are usually written."""
+    for name in _INNER:
+        inner = table.get(name)
+        if not isinstance(inner, dict):
+            continue
+        for key in inner:
+            if key in table:
+                problem = f"`{shown(key)}` is given here and beside `{name}`"
+                raise ScenarioError(layer.where((*keys, name, key)), problem, "write it once")
+        del table[name]
+        table.update(inner)
+        _copy_origins(layer, (*keys, name), keys)
 
 
 def _tables(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, dict[str, Any]]]:
@@ -277,12 +298,22 @@ def _flatten_vary(layer: Layer) -> None:
     written = {keys: number for number, keys in enumerate(layer.origins)}
     members = sorted(leaves, key=lambda member: written.get(("vary", *member[0]), 0))
     for keys, value in members:
-        address = ".".join(keys)
+        address = spelled(".".join(keys))
         if address in flat:
             raise ScenarioError(layer.where(("vary", *keys)), "varied twice")
         flat[address] = value
         _copy_origins(layer, ("vary", *keys), ("vary", address))
     layer.data["vary"] = flat
+
+
+def spelled(address: str) -> str:
+    """An address in its one spelling: without blanks around its keys.
+
+    >>> spelled("path. rtt"), spelled("a linked loop. ")
+    ('path.rtt', 'a linked loop. ')
+    """
+    keys = [key.strip() for key in address.split(".")]
+    return ".".join(keys) if keys[0] in ROOTS else address
 
 
 def _vary_leaves(table: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:

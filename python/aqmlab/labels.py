@@ -136,7 +136,10 @@ def condition_text(value: Any) -> str:
             return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
     if isinstance(value, str):
         return value
-    return f"{value:g}" if isinstance(value, float) else json.dumps(value)
+    if not isinstance(value, float):
+        return json.dumps(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:

@@ -191,10 +191,15 @@ def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> dict[str, Any]:
         steps = values
         if isinstance(values, list) and name.partition(".")[0] not in ROOTS:
             steps = [_uncovered_step(step, given) for step in values]
-            if all(isinstance(step, dict) and not step_changes(step) for step in steps):
+            if steps != values and not any(map(_sets, steps)):
                 continue
         left[name] = steps
     return left
+
+
+def _sets(step: Any) -> bool:
+    """Whether a step of a linked loop sets anything; what is no table is refused later."""
+    return not isinstance(step, dict) or bool(step_changes(step))
 
 
 def _uncovered_step(step: Any, given: Collection[str]) -> Any:

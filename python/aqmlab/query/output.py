@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
@@ -18,6 +18,7 @@ from aqmlab.errors import printable, suggestion
 from aqmlab.failures import RequestError
 from aqmlab.files import atomic_file
 from aqmlab.query.units import unit_of
+from aqmlab.query.views import named
 
 if TYPE_CHECKING:
     from aqmlab.query.session import Answered, Table
@@ -92,13 +93,14 @@ FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
 """What an answer may be written as."""
 
 
-def list_tables(tables: Sequence[Table]) -> Iterator[str]:
-    """The tables with their columns, types and units, as lines."""
+def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterator[str]:
+    """The tables with their columns, types and units, as lines; `words` are those of SQL's own."""
     for table in tables:
         count = f"{table.rows} row{'s' * (table.rows != 1)}"
         yield f"{table.name} ({count if table.rows is not None else 'made when asked for'})"
         rows = [
-            [f"  {_as_written(name)}", kind.lower(), unit_of(name)] for name, kind in table.columns
+            [f"  {_as_written(name, words)}", kind.lower(), unit_of(name)]
+            for name, kind in table.columns
         ]
         yield from aligned(rows, [False] * 3)
         yield ""
@@ -115,9 +117,9 @@ def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iter
         yield "  ".join(cells).rstrip()
 
 
-def _as_written(name: str) -> str:
+def _as_written(name: str, words: Collection[str]) -> str:
     """A name as SQL takes it."""
-    return name if name.isidentifier() else f'"{name}"'
+    return name if name.isidentifier() and name.casefold() not in words else named(name)
 
 
 def _cell(value: Any) -> str:
