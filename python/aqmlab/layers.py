@@ -29,6 +29,7 @@ from aqmlab.expand import (
     of_both_ways,
     parse_text,
     rate_pair,
+    refuse_deep,
     refuse_deep_nesting,
     step_changes,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "merge",
     "parse_text",
     "rate_pair",
+    "refuse_deep",
     "split_address",
     "step_changes",
     "uncovered",
@@ -72,6 +74,8 @@ def from_toml(text: str, source: str) -> Layer:
         raise _syntax_error(str(error), text, source) from None
     origins: dict[Keys, Origin] = {}
     for path, line in positions.lines(text).items():
+        if len(path) > MOST_NESTING:  # by a header, keys and inline tables together
+            raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
         keys = tuple(str(key) for key in path)
         origins[keys] = Origin(f"{source}:{line}", ".".join(keys))
     return expand(Layer(data, origins, source))

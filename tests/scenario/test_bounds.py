@@ -6,6 +6,7 @@ import pytest
 from aqmlab import plan, vary
 from aqmlab.errors import ScenarioError
 from aqmlab.names import Names
+from aqmlab.scenario import Scenario
 from aqmlab.studies import study
 from aqmlab.teacup import syntax
 
@@ -210,3 +211,35 @@ MANY_DIGITS = "0x" + "f" * 20_000
 def test_messages_are_not_endless(tmp_path, text, said):
     message = refusal(toml(tmp_path, text))
     assert said in message and len(message) < 1_000 and message.startswith("home.toml:")
+
+
+def test_links_that_lead_to_each_other_are_refused_with_the_line(tmp_path):
+    (tmp_path / "a.toml").symlink_to("b.toml")
+    (tmp_path / "b.toml").symlink_to("a.toml")
+    message = refusal(toml(tmp_path, 'extends = "a.toml"\n' + HOME))
+    assert message.startswith("home.toml:1: extends: `a.toml` is")
+
+
+@pytest.mark.parametrize("table", ["apps", "hosts", "path", "vary", "measure", "x"])
+def test_depth_counts_headers_keys_and_inline_tables_together(tmp_path, table):
+    keys = ".".join("a" * 30)
+    text = f"{HOME}[{table}.{keys}]\n{keys} = {{{keys} = 1}}\n"
+    assert (
+        refusal(toml(tmp_path, text))
+        == f"home.toml:{len(text.splitlines())}: nested deeper than 60"
+    )
+
+
+def test_values_of_python_are_not_endless_either():
+    deep = {}
+    for _ in range(3_000):
+        deep = {"a": deep}
+    home = Scenario(path={"rate": "1/1 Mbit/s"}, apps={"a": {"kind": "ping"}})
+    for load in (
+        lambda: Scenario.from_dict({"path": {"rate": "1/1 Mbit/s"}, "apps": deep}),
+        lambda: Scenario(path={"rate": "1/1 Mbit/s"}, apps=deep),
+        lambda: home.but(hosts=deep),
+        lambda: home.set("hosts.home", deep),
+    ):
+        with pytest.raises(ScenarioError, match="nested deeper than 60"):
+            load()

@@ -294,7 +294,7 @@ def test_a_hint_names_each_key_once(refusal):
         ),
         (
             HOME.split("[apps")[0],
-            "home.toml: apps: is missing\n\nhint: add a table such as [apps.upload]",
+            "home.toml:1: apps: is missing\n\nhint: add a table such as [apps.upload]",
         ),
         (
             HOME.replace("[apps.up]", '[apps."a\\nb"]'),

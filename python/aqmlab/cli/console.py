@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def stdout() -> Console:
     from rich.console import Console
 
     said = os.environ.get("COLUMNS", "")
-    known = sys.stdout.isatty() or (said.isdigit() and int(said) > 0)
+    known = sys.stdout.isatty() or (re.fullmatch("[0-9]{1,4}", said) is not None and int(said) > 0)
     width = None if known else PLAIN_WIDTH  # rich itself reads COLUMNS
     return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
 
