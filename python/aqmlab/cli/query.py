@@ -70,8 +70,12 @@ def command(
             print("\n".join(output.list_tables(tables, words)))
         return 0
     sql = sys.stdin.read() if sql == "-" else sql
-    question = process.Question(str(folder), sql, output.form_of(form, out), size, seconds)
-    with output.target(out) as give, closing(process.answer(question, console.talk)) as answer:
+    form = output.form_of(form, out)
+    question = process.Question(str(folder), sql, form, size, seconds)
+    with (
+        output.target(out, form) as give,
+        closing(process.answer(question, console.talk)) as answer,
+    ):
         for data in answer:
             give(data)
     return 0

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from aqmlab.errors import printable, suggestion
+from aqmlab import own_files
+from aqmlab.csv_cells import cell
+from aqmlab.errors import printable, shown, suggestion
 from aqmlab.failures import RequestError
 from aqmlab.files import atomic_file
 from aqmlab.query.units import unit_of
@@ -34,7 +36,7 @@ def form_of(form: str | None, out: Path | None) -> str:
     """What an answer is written as: `form`, or what the name of its file says."""
     form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
     if form not in FORMATS:
-        raise RequestError(f"--format: unknown format `{form}`", suggestion(form, FORMATS))
+        raise RequestError(f"--format: unknown format `{shown(form)}`", suggestion(form, FORMATS))
     if form == "parquet" and out is None:
         raise RequestError("--format parquet: needs a file", "--out answer.parquet")
     return form
@@ -61,8 +63,9 @@ def _write_table(answer: Answered, target: TextIO, note: Note) -> None:
 
 def _write_csv(answer: Answered, target: TextIO, _: Note) -> None:
     writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows(answer.rows())
+    writer.writerow(map(cell, answer.columns))
+    for row in answer.rows():
+        writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
 
 
 def _write_json(answer: Answered, target: TextIO, _: Note) -> None:
@@ -144,14 +147,18 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def target(out: Path | None) -> Iterator[Callable[[bytes], Any]]:
+def target(out: Path | None, form: str = "table") -> Iterator[Callable[[bytes], Any]]:
     """What takes the bytes of an answer, for `out` or for standard output.
 
     A file is as it was unless it gets the whole answer.
     """
+    from aqmlab.cli.console import escaped_json  # where standard output is known
+
     if out is None:
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        yield lambda data: sys.stdout.write(decoder.decode(data))
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+        fitted = escaped_json if form == "json" else str
+        yield lambda data: sys.stdout.write(fitted(decoder.decode(data)))
     else:
+        own_files.refuse(out)
         with atomic_file(out, synced=False) as file:
             yield file.write
