@@ -92,9 +92,9 @@ def stderr() -> Console:
 
 def talk(text: str) -> None:
     """Says something on standard error; words of somebody's files may be in it."""
-    from aqmlab.errors import printable
+    from aqmlab.errors import brief, printable
 
-    print(printable(text, also="\n"), file=sys.stderr)
+    print(printable(brief(text), also="\n"), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
