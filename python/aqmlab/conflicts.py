@@ -21,25 +21,41 @@ from aqmlab.vary import Loop, Step
 Where = Callable[[str], str]
 """How a message names the place of a loop."""
 
-_CHOOSING = ("kind", "profile")
+_CHOOSING = ("profile", "kind")
 """What chooses a table: a member that stood in another one means nothing to it."""
 
 
 def in_order(changes: Iterable[Layer]) -> list[Layer]:
     """The changes of one trial in the order in which each holds, whatever loop it is of.
 
-    First come those that choose a kind, then members of it, and last what takes an application
-    away; of two that overlap, the one with more keys comes later.
+    First come those that choose a profile or a kind, then members of it, and last what takes an
+    application away; of two that overlap, the one with more keys comes later.
     """
-    return sorted(changes, key=_rank)
+    return sorted(changes, key=lambda one: (_takes_away(one), _chooses(one), _depth(one)))
 
 
-def _rank(change: Layer) -> tuple[int, int]:
-    leaves = list(layers.leaves(change.data))
-    if any(keys[0] == "apps" and len(keys) == 2 for keys, _ in leaves):
-        return 2, 0
-    chooses = any(keys[-1] in _CHOOSING for keys, _ in leaves)
-    return (0 if chooses else 1), min((len(keys) for keys, _ in leaves), default=0)
+def choosing_first(changes: Iterable[Layer]) -> list[Layer]:
+    """The changes of options, of which later ones win, with those in front that choose a table."""
+    return sorted(changes, key=lambda one: -1 if _takes_away(one) else _chooses(one))
+
+
+def _keys(change: Layer) -> list[Keys]:
+    return [keys for keys, _ in layers.leaves(change.data)]
+
+
+def _takes_away(change: Layer) -> bool:
+    return any(keys[0] == "apps" and len(keys) == 2 for keys in _keys(change))
+
+
+def _chooses(change: Layer) -> int:
+    """Which of `_CHOOSING` is changed; their number if none is."""
+    last = {keys[-1] for keys in _keys(change)}
+    found = (number for number, key in enumerate(_CHOOSING) if key in last)
+    return next(found, len(_CHOOSING))
+
+
+def _depth(change: Layer) -> int:
+    return min(map(len, _keys(change)), default=0)
 
 
 def refuse_overlaps(

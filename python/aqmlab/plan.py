@@ -236,7 +236,7 @@ def _from_layer(found: Found, asked: _Asked) -> Plan:
     for address, text in asked.vary:
         refuse_unknown_app(layer, address, "--vary")
         _refuse_both(address, text, fixed)
-    over = layers.combine(conflicts.in_order(one.layer for one in fixed))
+    over = layers.combine(conflicts.choosing_first(one.layer for one in fixed))
     layer = with_vary(layers.merge(layer, over), asked.vary)
     if asked.seeds is not None:
         layer = layers.merge(layer, Layer({"seeds": checked_seeds(asked.seeds)}))

@@ -242,3 +242,15 @@ def test_what_is_set_in_part_of_what_a_file_varies_is_said(load):
     assert load(loops, sets=["path.down.rate=3 Mbit/s"], vary=["path.rtt=1 ms,2 ms"]).warnings == (
         "--set path.down.rate holds for every value of the loop path.rate",
     )
+
+
+def test_the_later_of_two_options_wins_and_a_profile_keeps_its_congestion_control(load):
+    def spec(*sets):
+        return load("", sets=list(sets)).trials[0].spec
+
+    rates = ("path.down.rate=3 Mbit/s", "path.rate=2/1 Mbit/s")
+    assert spec(*rates)["links"][1]["rate_bps"] == 2_000_000
+    assert spec(*reversed(rates))["links"][1]["rate_bps"] == 3_000_000
+    host = ("hosts.home.cc=reno", "hosts.home.profile=freebsd")
+    for order in (host, host[::-1]):
+        assert spec(*order)["apps"][0]["home"]["cc"]["kind"] == "reno"
