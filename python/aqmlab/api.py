@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 from aqmlab import campaign as campaigns
 from aqmlab import engines
 from aqmlab.campaign import Campaign, Progress, Report
+from aqmlab.changes import split_values
 from aqmlab.engines import Say
+from aqmlab.errors import shown
 from aqmlab.failures import RequestError, TrialsError
 from aqmlab.labels import group_apps, links_of
 from aqmlab.results import Results, load
 from aqmlab.scratch import Scratch
+from aqmlab.seeds import spelled
 from aqmlab.store import Trial
 from aqmlab.versions import versions
 
@@ -35,7 +39,7 @@ class Request:
     scenario: str | Path | Scenario
     sets: tuple[str, ...] = ()
     vary: tuple[str, ...] = ()
-    seeds: str | int | None = None
+    seeds: str | int | Sequence[int] | None = None
     duration: str | None = None
     engine: str = "sim"
     discipline: str = "kernel"
@@ -70,7 +74,8 @@ class Request:
         for option, texts in (("--set", self.sets), ("--vary", self.vary)):
             for text in texts:
                 words += [option, text]
-        for option, value in (("--seeds", self.seeds), ("--duration", self.duration)):
+        seeds = None if self.seeds is None else spelled(self.seeds)
+        for option, value in (("--seeds", seeds), ("--duration", self.duration)):
             words += [option, str(value)] if value is not None else []
         for option, value, usual in (
             ("--engine", self.engine, "sim"),
@@ -84,7 +89,7 @@ class Request:
 def run(
     scenario: str | Path | Scenario,
     *,
-    seeds: str | int | None = None,
+    seeds: str | int | Sequence[int] | None = None,
     duration: str | None = None,
     jobs: int | None = None,
     out: Path | str | None = None,
@@ -108,6 +113,7 @@ def run(
     what cannot be run, `MissingError` for what must be installed, and `TrialsError` if trials have
     no result.
     """
+    _refuse_senseless(jobs, out)
     request = Request(scenario, *_changes(changes), seeds, duration, engine, discipline, place)
     owned = None if out is not None else Scratch()
     folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
@@ -115,6 +121,16 @@ def run(
     report = campaigns.run(campaign, folder, jobs=jobs, executor=executor, progress=progress)
     complete(report)
     return Results(folder, owned)
+
+
+def _refuse_senseless(jobs: object, out: object) -> None:
+    """Raises `RequestError` for what the command line would refuse."""
+    if jobs is not None and (not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1):
+        raise RequestError(f"jobs: `{shown(jobs)}` is not a whole number of 1 or more")
+    if out is not None and not isinstance(out, (str, os.PathLike)):
+        raise RequestError(f"out: `{shown(out)}` is not the name of a folder")
+    if out == "":
+        raise RequestError("out: a name is expected", "`.` is the current folder")
 
 
 def complete(report: Report) -> None:
@@ -216,10 +232,16 @@ def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ..
     for name, value in changes.items():
         address = name.replace("__", ".")
         if isinstance(value, (list, tuple)):
-            vary.append(f"{address}={','.join(map(_inline, value))}")
+            vary.append(f"{address}={','.join(map(_of_list, value))}")
         else:
             sets.append(f"{address}={_inline(value)}")
     return tuple(sets), tuple(vary)
+
+
+def _of_list(value: Any) -> str:
+    """A value as it is written between commas, which may stand in it, too."""
+    text = _inline(value)
+    return text if len(split_values(text)) == 1 else _quoted(value)
 
 
 def _inline(value: Any) -> str:

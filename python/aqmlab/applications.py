@@ -22,6 +22,7 @@ from aqmlab.values import (
     Times,
     Value,
     checked,
+    inner_table,
 )
 
 
@@ -57,7 +58,7 @@ class Host(Value):
             raise BadValueError.unknown("host profile", profile, profiles).inside("profile")
         own = {key: part for key, part in value.items() if key in cls.model_fields}
         further = {key: part for key, part in value.items() if key not in cls.model_fields}
-        further.update(own.pop("settings", None) or {})
+        further.update(inner_table(own, "settings"))
         for name in further:
             problem = known.refuse_setting(profile, name) if profile else None
             if problem:
@@ -148,7 +149,7 @@ class App(Timing):
             if key in cls.model_fields and key not in kind.params
         }
         given = {key: part for key, part in value.items() if key not in own}
-        given.update(own.pop("params", None) or {})
+        given.update(inner_table(own, "params"))
         return own | {"kind": kind.name, "params": checked(kind, given, tuple(cls.model_fields))}
 
     @model_validator(mode="after")

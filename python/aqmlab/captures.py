@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aqmlab import engines
+from aqmlab import engines, own_files
 from aqmlab.errors import shown, suggestion
 from aqmlab.failures import DiskError, LabError, RequestError
 from aqmlab.files import refuse_special, unfinished
@@ -38,6 +38,7 @@ def write(
         problem = "pcap: a trial in real time, on this host, does not keep its packets"
         raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
     for path in paths:
+        own_files.refuse(path)
         refuse_special(path)
     prepared = one.prepare([spec], say)
     begun = [unfinished(path) for path in paths]

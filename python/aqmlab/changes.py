@@ -7,6 +7,7 @@ from typing import Any
 from aqmlab import layers
 from aqmlab import seeds as seed_numbers
 from aqmlab.errors import BadValueError, ScenarioError, nearest, shown, suggestion
+from aqmlab.expand import spelled
 from aqmlab.layers import Layer
 
 
@@ -17,7 +18,7 @@ def assignment(text: str, option: str) -> tuple[str, str]:
         raise ScenarioError(
             option, f"`{shown(text)}` assigns nothing", f'write {option} "path.rtt=20 ms"'
         )
-    return address.strip(), value.strip()
+    return spelled(address.strip()), value.strip()
 
 
 def split_values(text: str) -> list[Any]:
@@ -43,8 +44,10 @@ def split_values(text: str) -> list[Any]:
 def with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
     """`layer` with the loops of `--vary` in place of its own, or innermost if they are new."""
     loops = dict(layer.data.get("vary") or {})
-    for address, text in vary:
-        place = f"--vary {address}"
+    for number, (address, text) in enumerate(vary):
+        place = f"--vary {shown(address)}"
+        if any(address == other for other, _ in vary[:number]):
+            raise ScenarioError("--vary", f"`{shown(address)}` is given twice", "give it once")
         layers.split_address(address, "--vary")
         values = split_values(text)
         if not values:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from collections.abc import Iterable, Iterator
 
 _MOST_WHERE, _HALF = 400, 190
@@ -27,9 +28,10 @@ class ScenarioError(ValueError):
     """
 
     def __init__(self, where: str, problem: str, hint: str | None = None) -> None:
-        self.where, self.problem, self.hint = place(where), problem, hint
-        text = f"{self.where}: {problem}" if where else problem
-        super().__init__(text + (f"\n\nhint: {hint}" if hint else ""))
+        self.where, self.problem = place(where), brief(problem)
+        self.hint = hint and brief(hint)
+        text = f"{self.where}: {self.problem}" if where else self.problem
+        super().__init__(text + (f"\n\nhint: {self.hint}" if hint else ""))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, str, str | None]]:
         """Lets the error cross to another process whole."""
@@ -49,8 +51,8 @@ class BadValueError(ValueError):
     """A value that is wrong, before anybody has said where it stands."""
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
-        super().__init__(problem)
-        self.problem, self.hint = problem, hint
+        self.problem, self.hint = brief(problem), hint and brief(hint)
+        super().__init__(self.problem)
 
     @staticmethod
     def unknown(what: str, got: object, known: Iterable[str]) -> BadValueError:
@@ -118,6 +120,21 @@ def shown(value: object, most: int = 60) -> str:
             break
     text = printable(text[: most + 1])
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def brief(text: str) -> str:
+    """`text` without what no reader needs of endless names: those in backquotes are cut.
+
+    The names of trials, of up to 255 characters, stay whole.
+
+    >>> len(brief("there is no `" + "a" * 5_000 + "`")), brief("`ab`")
+    (270, '`ab`')
+    """
+    return _QUOTED.sub(lambda found: f"`{found[1][: _MOST_QUOTED - 1]}…`", text)
+
+
+_MOST_QUOTED = 256
+_QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ BOTH_WAYS = ("rate", "qdisc", "shaper", "pipe_delays", "overhead", "loss", "jitt
 """What may be written once under `path`, or `path.modem`, and then holds for both directions."""
 
 _UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
-_PAIR = re.compile(rf"([\d.]{{1,20}})\s*({_UNIT})?\s*/\s*([\d.]{{1,20}})\s*({_UNIT})")
+_PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:({_UNIT})\s*)?/\s*([0-9.]{{1,20}})\s*({_UNIT})")
 _MARK = re.compile(r"""\"{3}|'{3}|["'.=,\n\[\]{}]|#[^\n]*""")
 _ENDS = {
     '"': re.compile(r'\\.|"', re.DOTALL),
@@ -38,7 +38,14 @@ _ENDS = {
 }
 """What ends a string, by what begins it, and what is escaped in it."""
 
+_INNER = ("params", "settings")
+"""What Python's values call the tables of what a kind or a profile takes."""
+
+_WITH_INNER = ("path", "hosts", "apps", "defaults")
 _LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
+_DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
+"""What the defaults of a table must fit."""
+
 MOST_NESTING = 60
 MOST_APPS = 10_000
 """The most applications of a trial, each copy counted; it is the simulator's own bound."""
@@ -73,7 +80,10 @@ class Layer:
             if origin is not None:
                 path = ".".join((origin.path, *wanted[length:]))
                 return str(Origin(origin.place, path))
-        return str(Origin(self.source, ".".join(wanted)))
+        # What is nowhere written is at its default, which something else has made wrong.
+        other = self.origins.get(_DEPENDS.get(wanted[:1], ()))
+        place = other.place if other else f"{self.source}:1" if self.source else ""
+        return str(Origin(place, ".".join(wanted)))
 
 
 def expand(layer: Layer) -> Layer:
@@ -86,10 +96,38 @@ def expand(layer: Layer) -> Layer:
         _expand_path(layer)
     if "vary" in layer.data:
         _flatten_vary(layer)
+    lifted: set[Keys] = set()
     for keys, table in list(_tables(layer.data)):
         if keys[0] in ("hosts", "apps", "defaults") and isinstance(table.get("cc"), str):
             table["cc"] = _located(layer, (*keys, "cc"), table["cc"])
+        if keys[0] in _WITH_INNER:
+            lifted.update(_lift(layer, keys, table))
+    if lifted:
+        _lift_origins(layer, lifted)
     return layer
+
+
+def _lift(layer: Layer, keys: Keys, table: dict[str, Any]) -> Iterator[Keys]:
+    """Moves members of `params` and `settings` to where they are usually written."""
+    for name in _INNER:
+        inner = table.get(name)
+        if not isinstance(inner, dict):
+            continue
+        for key in inner:
+            if key in table:
+                problem = f"`{shown(key)}` is given here and beside `{name}`"
+                raise ScenarioError(layer.where((*keys, name, key)), problem, "write it once")
+        del table[name]
+        table.update(inner)
+        yield (*keys, name)
+
+
+def _lift_origins(layer: Layer, lifted: Collection[Keys]) -> None:
+    """Moves the origins of what was moved, in one pass: each application may have such a table."""
+    for keys, origin in list(layer.origins.items()):
+        for length in range(2, len(keys)):
+            if keys[:length] in lifted:
+                layer.origins[keys[: length - 1] + keys[length:]] = origin
 
 
 def _tables(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, dict[str, Any]]]:
@@ -222,7 +260,7 @@ def rate_pair(text: str) -> tuple[str, str]:
         parts = [units.show_share(units.share(f"{part} %")) for part in _shares(text)]
         return parts[0], parts[-1]
     pair = _PAIR.fullmatch(text.strip())
-    if pair is None and re.fullmatch(r"[\d.]{1,20}\s*/\s*[\d.]{1,20}", text.strip()):
+    if pair is None and re.fullmatch(r"[0-9.]{1,20}\s*/\s*[0-9.]{1,20}", text.strip()):
         raise BadValueError(
             f"`{shown(text)}` has no unit", f'write it, too: "{text.strip()} Mbit/s"'
         )
@@ -277,12 +315,22 @@ def _flatten_vary(layer: Layer) -> None:
     written = {keys: number for number, keys in enumerate(layer.origins)}
     members = sorted(leaves, key=lambda member: written.get(("vary", *member[0]), 0))
     for keys, value in members:
-        address = ".".join(keys)
+        address = spelled(".".join(keys))
         if address in flat:
             raise ScenarioError(layer.where(("vary", *keys)), "varied twice")
         flat[address] = value
         _copy_origins(layer, ("vary", *keys), ("vary", address))
     layer.data["vary"] = flat
+
+
+def spelled(address: str) -> str:
+    """An address in its one spelling: without blanks around its keys.
+
+    >>> spelled("path. rtt"), spelled("a linked loop. ")
+    ('path.rtt', 'a linked loop. ')
+    """
+    keys = [key.strip() for key in address.split(".")]
+    return ".".join(keys) if keys[0] in ROOTS else address
 
 
 def _vary_leaves(table: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
@@ -321,6 +369,18 @@ def refuse_deep_nesting(text: str, source: str) -> None:
         if max(depth, dots) > MOST_NESTING:
             line = text.count("\n", 0, at) + 1
             raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
+
+
+def refuse_deep(value: Any, place: str) -> None:
+    """The same of values that were in no text; what follows recurses."""
+    waiting = [(value, 0)]
+    while waiting:
+        one, depth = waiting.pop()
+        if depth > MOST_NESTING:
+            raise ScenarioError(place, f"nested deeper than {MOST_NESTING}")
+        if isinstance(one, (Mapping, list, tuple)):
+            members = one.values() if isinstance(one, Mapping) else one
+            waiting.extend((member, depth + 1) for member in members)
 
 
 def _behind_string(text: str, at: int, quote: str) -> int:

@@ -12,6 +12,8 @@ import os
 import shutil
 from pathlib import Path
 
+from aqmlab.errors import brief
+
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -21,8 +23,8 @@ class LabError(Exception):
     status = 1
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
-        super().__init__(problem + (f"\n\nhint: {hint}" if hint else ""))
-        self.problem, self.hint = problem, hint
+        self.problem, self.hint = brief(problem), hint and brief(hint)
+        super().__init__(self.problem + (f"\n\nhint: {self.hint}" if hint else ""))
 
 
 class RequestError(LabError):

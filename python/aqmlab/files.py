@@ -119,8 +119,15 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
 
 
 def cache_folder() -> Path:
-    """Where what is worth keeping between runs goes; it need not exist."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aqmlab"
+    """Where what is worth keeping between runs goes; it need not exist.
+
+    Raises `DiskError` for a user without a home.
+    """
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aqmlab"
+    except RuntimeError:
+        hint = "set HOME or XDG_CACHE_HOME to a folder"
+        raise DiskError("there is no home folder to keep files in", hint) from None
 
 
 def sync_folder(folder: Path) -> None:

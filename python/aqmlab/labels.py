@@ -104,7 +104,7 @@ def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     before: dict[str, Any] = {}
     for app in apps:
         stem, _, number = app["name"].rpartition("-")
-        stem = stem if number.isdecimal() and stem else app["name"]
+        stem = stem if re.fullmatch("[0-9]+", number) and stem else app["name"]
         start_ns, stop_ns = app.get("start_ns", 0), app.get("stop_ns")
         span_ns = None if stop_ns is None else stop_ns - start_ns
         if before.get(app["name"]) == (app["app"], span_ns):
@@ -136,7 +136,10 @@ def condition_text(value: Any) -> str:
             return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
     if isinstance(value, str):
         return value
-    return f"{value:g}" if isinstance(value, float) else json.dumps(value)
+    if not isinstance(value, float):
+        return json.dumps(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -189,7 +192,7 @@ def _is_another_number(text: str, rtt: str) -> bool:
     try:
         return units.duration(text) != units.duration(rtt)
     except BadValueError:
-        return bool(re.fullmatch(r"[\d.]+", text))
+        return bool(re.fullmatch(r"[0-9.]+", text))
 
 
 def _rtt_and(rtt: str, conditions: Mapping[str, Any], names: Sequence[str]) -> str:

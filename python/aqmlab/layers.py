@@ -29,6 +29,7 @@ from aqmlab.expand import (
     of_both_ways,
     parse_text,
     rate_pair,
+    refuse_deep,
     refuse_deep_nesting,
     step_changes,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "merge",
     "parse_text",
     "rate_pair",
+    "refuse_deep",
     "split_address",
     "step_changes",
     "uncovered",
@@ -72,6 +74,8 @@ def from_toml(text: str, source: str) -> Layer:
         raise _syntax_error(str(error), text, source) from None
     origins: dict[Keys, Origin] = {}
     for path, line in positions.lines(text).items():
+        if len(path) > MOST_NESTING:  # by a header, keys and inline tables together
+            raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
         keys = tuple(str(key) for key in path)
         origins[keys] = Origin(f"{source}:{line}", ".".join(keys))
     return expand(Layer(data, origins, source))
@@ -191,10 +195,15 @@ def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> dict[str, Any]:
         steps = values
         if isinstance(values, list) and name.partition(".")[0] not in ROOTS:
             steps = [_uncovered_step(step, given) for step in values]
-            if all(isinstance(step, dict) and not step_changes(step) for step in steps):
+            if steps != values and not any(map(_sets, steps)):
                 continue
         left[name] = steps
     return left
+
+
+def _sets(step: Any) -> bool:
+    """Whether a step of a linked loop sets anything; what is no table is refused later."""
+    return not isinstance(step, dict) or bool(step_changes(step))
 
 
 def _uncovered_step(step: Any, given: Collection[str]) -> Any:

@@ -14,17 +14,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from aqmlab import engines, layers, places, toml_text, units
+from aqmlab import conflicts, engines, layers, places, toml_text, units
 from aqmlab import seeds as seed_numbers
 from aqmlab import vary as variation
 from aqmlab.applications import App
-from aqmlab.changes import assignment, checked_seeds, refuse_unknown_app, with_vary
+from aqmlab.changes import (
+    assignment,
+    checked_seeds,
+    refuse_unknown_app,
+    split_values,
+    with_vary,
+)
 from aqmlab.errors import BadValueError, ScenarioError, shown
 from aqmlab.labels import condition_text
 from aqmlab.layers import Layer
-from aqmlab.names import Names
+from aqmlab.naming import TrialNames
 from aqmlab.resolve import Resolved, resolve, rtt_base_ms
 from aqmlab.scenario import Report, Scenario, build
 from aqmlab.sources import Found, find
@@ -188,12 +194,12 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
     if "engine" in plan.conditions:
         raise ScenarioError("--engine", "the scenario has a condition `engine` of its own")
     trials = []
-    taken = Names()
+    taken = TrialNames()
     # The engines of one condition stand side by side, each with all its seeds.
     for _, group in itertools.groupby(plan.trials, key=lambda one: one.conditions):
         for name, one in itertools.product(names, list(group)):
             conditions = {**one.conditions, "engine": name}
-            own_id = taken.free(_file_name(variation.trial_id(conditions, one.seed)))
+            own_id = taken.of(conditions, one.seed)
             trials.append(Trial(own_id, conditions, one.seed, one.spec, name))
     return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
 
@@ -220,21 +226,54 @@ def _from_layer(found: Found, asked: _Asked) -> Plan:
     layer, sets = found.layer, asked.sets
     if asked.duration is not None:
         sets = [*sets, ("duration", asked.duration)]
-    fixed = []
+    fixed: list[_Set] = []
     for address, text in sets:
         place = "--duration" if (address, text) == ("duration", asked.duration) else "--set"
         value = text if address == "duration" else layers.parse_text(text)
-        fixed.append(layers.from_address(address, value, place))
+        option = place if place == "--duration" else f"--set {address}"
+        fixed.append(_Set(option, layers.from_address(address, value, place)))
         refuse_unknown_app(layer, address, place)
-    for address, _ in asked.vary:
+    for address, text in asked.vary:
         refuse_unknown_app(layer, address, "--vary")
-        if any(address == other for other, _ in sets):
-            raise ScenarioError("--vary", f"`{address}` is both set and varied", "choose one")
-    over = layers.combine(fixed)
+        _refuse_both(address, text, fixed)
+    over = layers.combine(conflicts.choosing_first(one.layer for one in fixed))
     layer = with_vary(layers.merge(layer, over), asked.vary)
     if asked.seeds is not None:
         layer = layers.merge(layer, Layer({"seeds": checked_seeds(asked.seeds)}))
-    return _plan(found._replace(layer=layer), over, asked.engines)
+    plan = _plan(found._replace(layer=layer), over, asked.engines)
+    vary = layer.data.get("vary") or {}
+    of_file = {name: values for name, values in vary.items() if name not in dict(asked.vary)}
+    return replace(plan, warnings=(*plan.warnings, *_overridden(of_file, fixed)))
+
+
+class _Set(NamedTuple):
+    """What an option sets."""
+
+    option: str
+    layer: Layer
+
+
+def _refuse_both(address: str, text: str, fixed: Iterable[_Set]) -> None:
+    """Raises `ScenarioError` if an option sets what `--vary` varies."""
+    for value in split_values(text):
+        varied = layers.from_address(address, value, "--vary")
+        for one in fixed:
+            if conflicts.overlap(varied, one.layer):
+                problem = f"`{shown(address)}` is both set and varied"
+                if one.option != f"--set {address}":
+                    problem += f": {shown(one.option)} sets it, too"
+                raise ScenarioError("--vary", problem, "choose one")
+
+
+def _overridden(vary: Mapping[str, Any], fixed: Sequence[_Set]) -> Iterator[str]:
+    """What to say of loops of which an option sets a part."""
+    for loop in variation.loops(vary) if fixed else ():
+        changes = [
+            layers.from_address(*change, "") for step in loop.steps for change in step.changes
+        ]
+        for one in fixed:
+            if any(conflicts.overlap(change, one.layer) for change in changes):
+                yield f"{one.option} holds for every value of the loop {shown(loop.name)}"
 
 
 def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
@@ -253,17 +292,21 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
     trials: list[Trial] = []
     warnings: dict[str, None] = {}
-    taken = Names()
+    taken = TrialNames()
     # Without its loops, which would be copied with each change of each of their points.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
     changes = _Changes(bare, fixed)
+    conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
+    effects = conflicts.Effects(loops)
     for point in variation.points(loops):
         resolved = _resolve_point(changes, point, names)
+        effects.note(point.picks, resolved.spec)
         _refuse_too_much(len(resolved.spec["apps"]), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seeds:
-            own_id = taken.free(_file_name(variation.trial_id(point.conditions, seed)))
+            own_id = taken.of(point.conditions, seed)
             trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
+    effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report
     tolerances_ms = {name: units.duration(text) / 1e6 for name, text in report.tolerances.items()}
@@ -275,7 +318,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         description=scenario.description,
         source=found.source,
         trials=tuple(trials),
-        conditions=tuple(trials[0].conditions) if trials else (),
+        conditions=_names_of(loops),
         warnings=tuple(warnings),
         figures=report.figures,
         tolerances=tolerances(trials) | _named(trials, tolerances_ms),
@@ -284,6 +327,12 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         scenario=asked,
         text=found.text or toml_text.write(asked),
     )
+
+
+def _names_of(loops: Iterable[variation.Loop]) -> tuple[str, ...]:
+    """The conditions, outermost loop first."""
+    names = (name for loop in loops for step in loop.steps for name, _ in step.conditions)
+    return tuple(dict.fromkeys(names))
 
 
 def _refuse_too_much(apps: int, count: int, where: str) -> None:
@@ -333,8 +382,8 @@ class _Changes:
     def at(self, point: variation.Point) -> Layer:
         """The layer of one combination."""
         layer = self._layer
-        for address, value in point.changes:
-            layer = layers.merge(layer, self._change(address, value))
+        for change in conflicts.in_order(self.of(*change) for change in point.changes):
+            layer = layers.merge(layer, change)
         return layers.merge(layer, self._fixed) if self._fixed.data else layer
 
     def scenario(self, layer: Layer) -> Scenario:
@@ -349,7 +398,7 @@ class _Changes:
                 self._checked[id(table)] = scenario.apps[name]
         return scenario
 
-    def _change(self, address: str, value: Any) -> Layer:
+    def of(self, address: str, value: Any) -> Layer:
         """The layer of one value of a loop, which is in many combinations."""
         key = (address, id(value))  # the loops keep their values, so no other has this number
         if key not in self._made:
@@ -368,13 +417,6 @@ def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[st
         raise error.at(layer.where(tuple(error.where.split(".")))) from None
     _refuse(scenario, resolved.spec, layer, names)
     return resolved
-
-
-def _file_name(wanted: str) -> str:
-    """`wanted`, cut to what file systems take."""
-    if len(wanted) <= 180:
-        return wanted
-    return f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
 
 
 def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:

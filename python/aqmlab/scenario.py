@@ -155,6 +155,7 @@ class Scenario(Value):
     report: Report = Report()
 
     def __init__(self, /, **values: Any) -> None:
+        layers.refuse_deep(values, "")
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -201,6 +202,7 @@ class Scenario(Value):
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Scenario:
         """The scenario of nested tables; the inverse of `to_dict`."""
+        layers.refuse_deep(table, "")
         return build(layers.expand(layers.Layer(dict(table))))
 
     @classmethod
@@ -210,12 +212,14 @@ class Scenario(Value):
 
     def but(self, **changes: Any) -> Scenario:
         """This scenario with some tables laid over it: `home.but(path={"rtt": "20 ms"})`."""
+        layers.refuse_deep(changes, "")
         plain = {name: _plain(value) for name, value in changes.items()}
         over = layers.expand(layers.Layer(plain))
         return build(layers.merge(layers.Layer(self.to_dict()), over))
 
     def set(self, address: str, value: Any) -> Scenario:
         """This scenario with one member changed: `home.set("path.qdisc", "fq_codel")`."""
+        layers.refuse_deep(value, address)
         over = layers.from_address(address, _plain(value), "")
         return build(layers.merge(layers.Layer(self.to_dict()), over))
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from aqmlab import catalogue
+from aqmlab import catalogue, seeds
 from aqmlab.values import OVERHEADS, SHAPERS, Hop
 
 Schema = dict[str, Any]
 
-_NUMBER = r"^\s*\d*\.?\d+\s*"
+_NUMBER = r"^\s*[+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 _TYPES: dict[str, Schema] = {
     "duration": {
         "anyOf": [
@@ -43,11 +43,17 @@ _REF["duration or off"] = {"anyOf": [_REF["duration"], {"enum": ["off", "none", 
 _TIMES: Schema = {"anyOf": [_REF["duration"], {"type": "array", "items": _REF["duration"]}]}
 _SEEDS: Schema = {
     "anyOf": [
-        {"type": "integer", "minimum": 1},
-        {"type": "string", "pattern": r"^[\d\s,-]+$"},
-        {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
+        {"type": "integer", "minimum": 1, "maximum": seeds.MOST},
+        {"type": "string", "pattern": r"^[0-9\s,-]+$"},
+        {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0, "maximum": seeds.LARGEST},
+            "minItems": 1,
+            "maxItems": seeds.MOST,
+            "uniqueItems": True,
+        },
     ],
-    "description": 'How many repetitions, or which seeds: 5, "3-7" or [1, 4].',
+    "description": 'How many repetitions, or which seeds: 5, "3-7", "7-7" or [1, 4].',
 }
 
 

@@ -99,7 +99,7 @@ def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
     try:
         path = (folder / name).resolve()
         inside = path.is_relative_to(folder.resolve()) and not Path(name).is_absolute()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # the last of links that lead to each other
         inside = False
     if not inside:
         raise ScenarioError(place, f"`{shown(name)}` is outside the scenario's folder", hint)

@@ -118,6 +118,6 @@ def _read() -> dict[str, dict[str, Any]]:
             for one in scenarios.values():
                 if not all(isinstance(one[name], (int, float)) for name in _FIELDS):
                     return {}
-    except (OSError, ValueError, AttributeError, KeyError, TypeError, RuntimeError):
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, DiskError):
         return {}
     return engines_known

@@ -237,8 +237,10 @@ class Columns:
         """Their names and types; a condition called as a column of a table gets another name."""
         import pyarrow as pa
 
+        # SQL ignores case.
+        folded = {name.casefold() for name in (*taken, "trial", "seed")}
         conditions = [
-            (f"condition.{name}" if name in {*taken, "trial", "seed"} else name, kind)
+            (f"condition.{name}" if name.casefold() in folded else name, kind)
             for name, kind in self._types.items()
         ]
         return pa.schema([("trial", pa.string()), *conditions, ("seed", pa.int64())])

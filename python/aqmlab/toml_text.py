@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_LONG = 10**60
 _INLINE = frozenset(("qdisc", "cc", "overhead", "home", "wan", "tcp"))
 
 
@@ -61,4 +62,6 @@ def value(part: Any) -> str:
         return f"{{ {members} }}" if members else "{}"
     if isinstance(part, (list, tuple)):
         return f"[{', '.join(value(member) for member in part)}]"
+    if isinstance(part, int) and abs(part) >= _LONG:
+        return hex(part)  # Python writes no numbers of thousands of digits
     return repr(part)

@@ -24,7 +24,7 @@ NS_PER_S = 1_000_000_000
 
 _LARGEST = 10**18
 _NUMBER = re.compile(
-    r"([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?)\s*(.*)", re.S
+    r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)", re.S
 )
 
 _DURATIONS = {
@@ -32,10 +32,10 @@ _DURATIONS = {
     "s": NS_PER_S, "sec": NS_PER_S, "second": NS_PER_S, "seconds": NS_PER_S,
     "min": 60 * NS_PER_S, "h": 3_600 * NS_PER_S,
 }  # fmt: skip
-_CLOCK = re.compile(r"\d{1,2}:\d\d(:\d\d)?")
+_CLOCK = re.compile(r"[0-9]{1,2}:[0-9][0-9](:[0-9][0-9])?")
 _RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _RATE_UNIT = re.compile(r"([kmg]?)(?:bits?/s|bits?|bps)", re.I)
-_TWO_RATES = re.compile(r"([\d.]{1,20})[^/]{0,10}/\s*[\d.]{1,20}\s*(\S{0,9})")
+_TWO_RATES = re.compile(r"([0-9.]{1,20})[^/]{0,10}/\s*[0-9.]{1,20}\s*(\S{0,9})")
 _SIZES = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
     "byte": 1, "bytes": 1,

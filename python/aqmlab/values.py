@@ -146,8 +146,8 @@ class Choice(Value):
             raise BadValueError(f"`{shown(value)}` is not a {catalogue.FAMILIES[cls.family]}")
         if "kind" not in value:
             raise BadValueError("no `kind` is given", 'write { kind = "…", … }')
-        given = {key: part for key, part in value.items() if key not in ("kind", "params")}
-        given.update(value.get("params") or {})
+        given = {key: part for key, part in value.items() if key != "kind"}
+        given.update(inner_table(given, "params"))
         kind = catalogue.load().find(cls.family, value["kind"])
         return {"kind": kind.name, "params": checked(kind, given)}
 
@@ -160,6 +160,19 @@ class Choice(Value):
         kind = catalogue.load().find(self.family, self.kind)
         params = {name: kind.params[name].read(value) for name, value in self.params.items()}
         return {"kind": self.kind, "params": params}
+
+
+def inner_table(table: dict[str, Any], key: str) -> Mapping[str, Any]:
+    """Takes the table at `key` out of `table`; an absent one is empty.
+
+    Raises `BadMemberError` if something else stands there.
+    """
+    inner = table.pop(key, None)
+    if inner is None:
+        return {}
+    if not isinstance(inner, Mapping):
+        raise BadMemberError(key, f"`{shown(inner)}` is not a table", "leave it out")
+    return inner
 
 
 def checked(

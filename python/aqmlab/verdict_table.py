@@ -45,7 +45,7 @@ def conditions(of_trials: Iterable[str]) -> dict[str, str]:
 
     others = {"trial", "seed", *OF_TRIALS}
     found = [name for name in of_trials if name not in others]
-    return {name: f"condition.{name}" if name in COLUMNS else name for name in found}
+    return {name: f"condition.{name}" if name.casefold() in COLUMNS else name for name in found}
 
 
 def frame_of(results: Results) -> pl.DataFrame:

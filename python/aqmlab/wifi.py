@@ -17,7 +17,7 @@ _WIDTHS = {20: "20 MHz", 40: "40 MHz"}
 
 def _rates(value: object) -> str:
     """An index of modulation and coding for both directions, or "15/7", down before up."""
-    words = re.fullmatch(r"(\d{1,2})(?:\s*/\s*(\d{1,2}))?", str(value).strip())
+    words = re.fullmatch(r"([0-9]{1,2})(?:\s*/\s*([0-9]{1,2}))?", str(value).strip())
     ways = [int(word) for word in words.groups() if word is not None] if words else []
     if not ways or isinstance(value, bool) or max(ways) > _WORST_MCS:
         raise BadValueError(

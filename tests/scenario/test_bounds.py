@@ -6,6 +6,7 @@ import pytest
 from aqmlab import plan, vary
 from aqmlab.errors import ScenarioError
 from aqmlab.names import Names
+from aqmlab.scenario import Scenario
 from aqmlab.studies import study
 from aqmlab.teacup import syntax
 
@@ -160,10 +161,13 @@ def test_brackets_and_dots_in_strings_and_comments_nest_nothing(tmp_path):
 
 
 def test_trials_that_want_the_same_name_are_counted_on(tmp_path):
-    steps = ", ".join('{ label = "é", path.rtt = "1 ms" }' for _ in range(200))
+    letters = [chr(ord("一") + number) for number in range(200)]
+    steps = ", ".join(
+        f'{{ label = "{letter}", path.rtt = "{ms} ms" }}' for ms, letter in enumerate(letters)
+    )
     trials = plan.load(toml(tmp_path, f"{HOME}[vary]\nscheme = [{steps}]\n")).trials
-    assert [one.id for one in trials[:3]] == [f"scheme=-,seed=1{n}" for n in ("", "-2", "-3")]
-    assert trials[-1].id == "scheme=-,seed=1-200"
+    assert [one.id for one in trials[:3]] == [f"scheme=-{n},seed=1" for n in ("", "-2", "-3")]
+    assert trials[-1].id == "scheme=--200,seed=1"
 
 
 def test_many_that_want_the_same_name_take_no_longer_each():
@@ -190,10 +194,11 @@ MANY_DIGITS = "0x" + "f" * 20_000
         (HOME + f'cc = "{LONG}"\n', "unknown parameter"),
         (HOME + f"[[{LONG}]]\n", "unknown key"),
         (f"seeds = {MANY_DIGITS}\n{HOME}", "is not between 1 and 100000 seeds"),
-        (f"seeds = [{MANY_DIGITS}]\n{HOME}", "is not between 1 and 100000 seeds"),
+        (f"seeds = [{MANY_DIGITS}]\n{HOME}", "is not between 0 and 9223372036854775807"),
         (f"{HOME}count = {MANY_DIGITS}\n", "is not"),
         (f"{HOME}start = {MANY_DIGITS}\n", "is not a duration"),
-        (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}, {MANY_DIGITS}]\n", "is not a duration"),
+        (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}]\n", "is not a duration"),
+        (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}, {MANY_DIGITS}]\n", "is given twice"),
         (f"title = {MANY_DIGITS}\n{HOME}", "is wrong"),
         (f"{HOME}[measure]\npoints = {MANY_DIGITS}\n", "is wrong"),
         (
@@ -206,3 +211,35 @@ MANY_DIGITS = "0x" + "f" * 20_000
 def test_messages_are_not_endless(tmp_path, text, said):
     message = refusal(toml(tmp_path, text))
     assert said in message and len(message) < 1_000 and message.startswith("home.toml:")
+
+
+def test_links_that_lead_to_each_other_are_refused_with_the_line(tmp_path):
+    (tmp_path / "a.toml").symlink_to("b.toml")
+    (tmp_path / "b.toml").symlink_to("a.toml")
+    message = refusal(toml(tmp_path, 'extends = "a.toml"\n' + HOME))
+    assert message.startswith("home.toml:1: extends: `a.toml` is")
+
+
+@pytest.mark.parametrize("table", ["apps", "hosts", "path", "vary", "measure", "x"])
+def test_depth_counts_headers_keys_and_inline_tables_together(tmp_path, table):
+    keys = ".".join("a" * 30)
+    text = f"{HOME}[{table}.{keys}]\n{keys} = {{{keys} = 1}}\n"
+    assert (
+        refusal(toml(tmp_path, text))
+        == f"home.toml:{len(text.splitlines())}: nested deeper than 60"
+    )
+
+
+def test_values_of_python_are_not_endless_either():
+    deep = {}
+    for _ in range(3_000):
+        deep = {"a": deep}
+    home = Scenario(path={"rate": "1/1 Mbit/s"}, apps={"a": {"kind": "ping"}})
+    for load in (
+        lambda: Scenario.from_dict({"path": {"rate": "1/1 Mbit/s"}, "apps": deep}),
+        lambda: Scenario(path={"rate": "1/1 Mbit/s"}, apps=deep),
+        lambda: home.but(hosts=deep),
+        lambda: home.set("hosts.home", deep),
+    ):
+        with pytest.raises(ScenarioError, match="nested deeper than 60"):
+            load()

@@ -258,7 +258,7 @@ def test_a_hint_names_each_key_once(refusal):
         (
             "seeds = 0\n" + HOME,
             "home.toml:1: seeds: `0` is not between 1 and 100000 seeds\n\n"
-            'hint: write how many, such as 5, or which, such as "3-7" or "1,4,9"',
+            'hint: write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"',
         ),
         (
             'duration = "0 s"\n' + HOME,
@@ -294,7 +294,7 @@ def test_a_hint_names_each_key_once(refusal):
         ),
         (
             HOME.split("[apps")[0],
-            "home.toml: apps: is missing\n\nhint: add a table such as [apps.upload]",
+            "home.toml:1: apps: is missing\n\nhint: add a table such as [apps.upload]",
         ),
         (
             HOME.replace("[apps.up]", '[apps."a\\nb"]'),
@@ -354,7 +354,7 @@ def test_files(refusal, text, message):
         (
             {"seeds": "x"},
             "--seeds: `x` is not a number of seeds\n\n"
-            'hint: write how many, such as 5, or which, such as "3-7" or "1,4,9"',
+            'hint: write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"',
         ),
         ({"duration": "5"}, f'--duration: duration: `5` is not a duration{TOO} "5 ms" or "5 s"'),
     ],

@@ -305,5 +305,22 @@ def test_a_number_without_bounds_is_passed_over(text):
 
 
 def test_what_is_too_much_for_the_parser_is_said_in_words():
-    with pytest.raises(ScenarioError, match="this cannot be read: nested too deeply"):
+    with pytest.raises(ScenarioError, match="nested too deeply"):
         read("if 0: pass\n" + "elif 0: pass\n" * 20_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" + "[0]" * 900 + " += 1",
+        "y = x" + "[0]" * 5_000,
+        "y = x" + ".a" * 3_000,
+        "y = x" + "()" * 3_000,
+        "y = 1" + "+1" * 5_000,
+        "if 0:\n x=1\n" + "elif 0:\n x=1\n" * 2_000,
+    ],
+)
+def test_what_is_nested_too_deeply_is_refused_with_a_line(text):
+    with pytest.raises(ScenarioError, match=r"^c\.py:\d+: nested too deeply$") as caught:
+        Evaluator("c.py", None, {}).read(f"x = [1]\n{text}\n")
+    assert not caught.value.where.endswith(":1")

@@ -268,3 +268,70 @@ def test_what_starts_when_the_run_is_over_is_said():
     plan = appended(f"TPCONF_traffic_gens = {gens}", duration="5 s")
     assert "c.py: starts when the run is over, at 5 s: web-2" in plan.warnings
     assert "c.py: cut at the end of the run, 5 s: ping-1" in plan.warnings
+
+
+# --- Columns and seeds that say what was run --------------------------------------------------
+
+
+def varied(parameters, names, **changes):
+    """The plan for SMALL with other loops."""
+    head = SMALL.partition("TPCONF_parameter_list")[0]
+    defaults = "TPCONF_variable_defaults = {'V_duration': 5, 'V_up_rate': '1mbit', 'V_delay': 10}\n"
+    text = f"{head}TPCONF_parameter_list = {{{parameters}}}\n{defaults}"
+    return small(text=f"{text}TPCONF_vary_parameters = {names}\n", **changes)
+
+
+RATES = "'ups': (['V_up_rate'], ['up'], ['1mbit', '2mbit'], {}),"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "names", "message"),
+    [
+        (RATES, "['ups', 'ups']", "`V_up_rate` is varied twice, by `ups` and by `ups`"),
+        (
+            RATES + "'more': (['V_delay', 'V_up_rate'], ['d', 'u'], [(1, '3mbit')], {}),",
+            "['ups', 'more']",
+            "`V_up_rate` is varied twice, by `ups` and by `more`",
+        ),
+        (
+            RATES + "'more': (['V_delay'], ['d'], [1, 2], {'V_up_rate': '9mbit'}),",
+            "['ups', 'more']",
+            "`V_up_rate` is varied by `ups`, and `more` sets it, too",
+        ),
+        (
+            "'runs': (['V_runs'], ['run'], ['a', 0], {}),",
+            "['runs']",
+            "two runs are seed 1",
+        ),
+        (RATES + "'y': (['chunk'], ['*'], [1], {}),", "['ups', 'y']", "`*` is not a name"),
+    ],
+)  # fmt: skip
+def test_loops_that_contradict_each_other_are_refused(parameters, names, message):
+    with pytest.raises(ScenarioError) as caught:
+        varied(parameters, names)
+    assert message in str(caught.value) and str(caught.value).startswith("c.py:")
+
+
+def test_a_value_that_is_varied_twice_by_an_option_is_refused():
+    with pytest.raises(ScenarioError, match=r"--vary V_delay: `10` is given twice"):
+        varied(RATES, "['ups']", vary=[("V_delay", "10,20,10")])
+
+
+def test_values_that_are_written_alike_are_one():
+    plan = varied("'d': (['V_delay'], ['del'], [10, '10', 10.0, 20], {}),", "['d']")
+    assert [trial.conditions for trial in plan.trials] == [{"del": 10}, {"del": 20}]
+
+
+@pytest.mark.parametrize("short", ["chunk", "Seed", "*", "^a$", "up"])
+def test_a_short_name_that_no_column_may_have_gives_way_to_the_variable(short):
+    parameters = f"{RATES} 'd': (['V_delay'], ['{short}'], [10, 20], {{}}),"
+    plan = varied(parameters, "['ups', 'd']")
+    assert plan.conditions == (("V_up_rate", "V_delay") if short == "up" else ("up", "V_delay"))
+    assert len({trial.id for trial in plan.trials}) == 4
+
+
+@pytest.mark.parametrize("seed", [1, 7, 10**15, 10**16, 2**63 - 1])
+def test_any_seed_but_0_can_be_asked_for(seed):
+    plan = varied(RATES, "['ups']", seeds=f"{seed}-{seed}")
+    assert {trial.seed for trial in plan.trials} == {seed}
+    assert all(trial.id.endswith(f"_run_{seed - 1}") for trial in plan.trials)

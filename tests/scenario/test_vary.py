@@ -68,7 +68,7 @@ def test_linked_changes_come_together(home):
         ({"sets": ["path.qdisc=codel", "hosts.home.ecn=true"]}, ("rate", "rtt"), 12),
         ({"vary": ["path.rtt=1 ms,2 ms"]}, ("rate", "scheme", "rtt"), 16),
         ({"vary": ["apps.up.start=1 s,2 s"]}, ("rate", "scheme", "rtt", "up.start"), 48),
-        ({"vary": ["path.down.qdisc=codel,pfifo"]}, ("rate", "scheme", "rtt", "down.qdisc"), 48),
+        ({"vary": ["path.loss=0 %,1 %"]}, ("rate", "scheme", "rtt", "loss"), 48),
     ],
 )
 def test_the_command_line_changes_any_of_it(home, changes, conditions, count):

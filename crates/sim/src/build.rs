@@ -115,6 +115,9 @@ fn check_room(spec: &Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// The most that a link charges for a packet beyond its IP bytes: as much as the largest packet.
+const MOST_OVERHEAD: u32 = 65_535;
+
 /// The port of a link of a trial, at `at` in it, as the simulator runs it.
 ///
 /// # Errors
@@ -126,6 +129,14 @@ pub fn port(at: &str, link: &LinkSpec, seed: u64) -> Result<Port, SpecError> {
         .ok_or_else(|| SpecError::new(format!("{at}.rate_bps"), "a rate of zero sends nothing"))?;
     let qdisc = choose(&format!("{at}.qdisc"), &link.qdisc, aqmlab_qdisc::kinds::find)?.build();
     let over = link.overhead;
+    for (name, bytes) in
+        [("bytes", over.bytes), ("minimum", over.minimum), ("counted", over.counted)]
+    {
+        if bytes > MOST_OVERHEAD {
+            let problem = format!("`{bytes}` is not between 0 and {MOST_OVERHEAD} bytes");
+            return Err(SpecError::new(format!("{at}.overhead.{name}"), problem));
+        }
+    }
     let overhead =
         Overhead { bytes: over.bytes, minimum: over.minimum, atm: over.atm, counted: over.counted };
     let shaper = match link.shaper {

@@ -67,10 +67,27 @@ use crate::world::World;
 ///
 /// If it is not JSON, or not a trial: the message says where.
 pub fn parse(json: &str) -> Result<Spec, SpecError> {
-    serde_json::from_str(json).map_err(|error| {
-        let at = format!("line {}, column {}", error.line(), error.column());
-        SpecError::new(at, error.to_string())
-    })
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let spec = serde_path_to_error::deserialize(&mut reader)
+        .map_err(|error| SpecError::new(error.path().to_string(), in_words(error.inner())))?;
+    reader.end().map_err(|error| SpecError::new(".", error.to_string()))?;
+    Ok(spec)
+}
+
+/// What is wrong with a part of a trial; of a number that does not fit, what is allowed.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem);
+    let most = match problem.rsplit_once("expected ").map(|(_, kind)| kind) {
+        Some("u8") => u64::from(u8::MAX),
+        Some("u32") => u64::from(u32::MAX),
+        Some("u64" | "usize") => u64::MAX,
+        _ => return problem.to_owned(),
+    };
+    match problem.split('`').nth(1) {
+        Some(found) => format!("`{found}` is not a whole number between 0 and {most}"),
+        None => format!("{problem}, a whole number between 0 and {most}"),
+    }
 }
 
 /// Checks all of a trial that can be known without running it.

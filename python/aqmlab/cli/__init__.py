@@ -84,8 +84,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def status_of(arguments: list[str] | None = None) -> int:
     """Runs the command line; says what went wrong, and returns the status."""
-    from aqmlab.cli import failing
+    from aqmlab.cli import console, failing
 
+    console.make_ready()
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
         return app(arguments, standalone_mode=False) or 0
     try:

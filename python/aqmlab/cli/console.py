@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,8 +36,13 @@ class Whole:
         """The text, in as many lines as it takes."""
         from rich.text import Text
 
+        from aqmlab.errors import printable
+
         lines = textwrap.wrap(
-            self.text, max(options.max_width, 1), break_long_words=False, break_on_hyphens=False
+            printable(self.text, also="\u00a0"),
+            max(options.max_width, 1),
+            break_long_words=False,
+            break_on_hyphens=False,
         )
         yield Text("\n".join(lines).replace("\u00a0", " "))
 
@@ -52,12 +60,25 @@ class Whole:
         return wanted.with_maximum(options.max_width)
 
 
+def make_ready() -> None:
+    """Lets standard output take any text: what its encoding does not have becomes a `?`.
+
+    A stream that was closed before this process began takes what is written and keeps nothing.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def stdout() -> Console:
     """For data. Rich obeys NO_COLOR, and colours nothing that is not a terminal."""
     from rich.console import Console
 
     said = os.environ.get("COLUMNS", "")
-    known = sys.stdout.isatty() or (said.isdigit() and int(said) > 0)
+    known = sys.stdout.isatty() or (re.fullmatch("[0-9]{1,4}", said) is not None and int(said) > 0)
     width = None if known else PLAIN_WIDTH  # rich itself reads COLUMNS
     return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
 
@@ -70,13 +91,34 @@ def stderr() -> Console:
 
 
 def talk(text: str) -> None:
-    """Says something on standard error."""
-    print(text, file=sys.stderr)
+    """Says something on standard error; words of somebody's files may be in it."""
+    from aqmlab.errors import brief, printable
+
+    print(printable(brief(text), also="\n"), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Prints `value` on standard output."""
     import json
 
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+    for piece in json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False).iterencode(value):
+        sys.stdout.write(escaped_json(piece))
     sys.stdout.write("\n")
+
+
+def escaped_json(text: str) -> str:
+    """JSON in which what standard output cannot show is escaped, as control characters are."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    if not encoding.lower().replace("-", "").startswith("utf"):
+        return "".join(char if char.isascii() else json_escape(char) for char in text)
+    return _CONTROLS.sub(lambda found: json_escape(found[0]), text)
+
+
+_CONTROLS = re.compile("[\x7f-\x9f\ud800-\udfff]")
+
+
+def json_escape(char: str) -> str:
+    """A character as JSON writes it in ASCII."""
+    import json
+
+    return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"

@@ -44,7 +44,7 @@ Vary = Annotated[
 ]
 Seeds = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(metavar="N", help="How many repetitions, or which seeds: 5, 3-7, 1,4."),
+    typer.Option(metavar="N", help="How many repetitions, or which seeds: 5, 3-7, 1,4, 7-7."),
 ]
 Duration = Annotated[
     Optional[str],  # noqa: UP045

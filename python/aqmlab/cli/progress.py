@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aqmlab.cli import console
 from aqmlab.cli.forecast import span
 from aqmlab.costs import cost, simulated_s
+from aqmlab.errors import printable
 from aqmlab.store import Trial
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Bar:
 
     def _say(self, text: str) -> None:
         if self._progress is not None:
-            self._progress.console.print(text, markup=False)
+            self._progress.console.print(printable(text), markup=False)
         else:
             console.talk(text)
 

@@ -61,17 +61,21 @@ def command(
         from aqmlab.query.session import Session
 
         with Session(folder, find(folder), memory_bytes=size) as session:
-            tables = session.tables()
+            tables, words = session.tables(), session.words()
             if session.warning:
                 console.talk(session.warning)
         if form == "json":
             console.print_json([table.to_json() for table in tables])
         else:
-            print("\n".join(output.list_tables(tables)))
+            print("\n".join(output.list_tables(tables, words)))
         return 0
     sql = sys.stdin.read() if sql == "-" else sql
-    question = process.Question(str(folder), sql, output.form_of(form, out), size, seconds)
-    with output.target(out) as give, closing(process.answer(question, console.talk)) as answer:
+    form = output.form_of(form, out)
+    question = process.Question(str(folder), sql, form, size, seconds)
+    with (
+        output.target(out, form) as give,
+        closing(process.answer(question, console.talk)) as answer,
+    ):
         for data in answer:
             give(data)
     return 0

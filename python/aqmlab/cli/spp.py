@@ -98,6 +98,9 @@ _SHOWN = (
 )
 """The columns that most terminals have room for, and their heads; JSON has all."""
 
+MOST_ROWS = 200
+"""Flows that are shown before a note says how to get the others."""
+
 _WORDS = ("protocol", "from", "to")
 """Those that hold no numbers, which come first."""
 
@@ -123,19 +126,23 @@ def _show(found: dict[str, Any]) -> None:
     from aqmlab.cli.summary import number
 
     flows = found["flows"]
+    number_of_flows = len(flows[_WORDS[0]])
     columns = [(name, head) for name, head in _SHOWN if name in flows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for _, head in columns:
         table.add_column(head, no_wrap=True)
     for column in table.columns[len(_WORDS) :]:
         column.justify = "right"
-    for row in zip(*(flows[name] for name, _ in columns), strict=True):
+    shown = zip(*(flows[name][:MOST_ROWS] for name, _ in columns), strict=True)
+    for row in shown:
         words = (Text(_end(one)) for one in row[: len(_WORDS)])  # markup would see emoji
         table.add_row(*words, *map(number, row[len(_WORDS) :]))
     target = console.stdout()
     # A terminal that is too narrow breaks lines, which loses nothing.
     table.width = target.measure(table, options=target.options.update(width=1_000)).maximum
     target.print(table, crop=False, soft_wrap=target.width < table.width)
+    if number_of_flows > MOST_ROWS:
+        console.talk(f"{number_of_flows - MOST_ROWS} more flows: --json gives all")
     for name, value in found.items():
         if name != "flows":
             console.talk(f"{name.replace('_', ' ')}: {value}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aqmlab.cli import console
+from aqmlab.errors import printable
 from aqmlab.labels import Label
 from aqmlab.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN, unbroken
 
@@ -93,7 +94,7 @@ def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
         words = [verdict.word for verdict in own]
         counts = (str(words.count(word)) for word in columns)
         missed = (one for one in own if one.word not in (GOOD, NO_LIMIT))
-        named = (_styled(one.word, escape(one.app)) for one in missed)
+        named = (_styled(one.word, escape(printable(one.app))) for one in missed)
         table.add_row(console.Whole(unbroken(label.brief)), *counts, ", ".join(named))
     return table
 

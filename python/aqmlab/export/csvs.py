@@ -1,7 +1,8 @@
 """Tables as CSV: RFC 4180, one file a table, units in the columns' names.
 
 Lines end in CR LF, the first holds the names, text is quoted where a comma, a quotation mark or
-a line break demands it, and what has no value is empty.
+a line break demands it, and what has no value is empty. Text that would be a formula is marked:
+`aqmlab.csv_cells`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aqmlab.csv_cells import of_columns
 from aqmlab.export.trials import pieces
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ def write(results: Results, target: Target) -> Iterator[Path]:
     for name in results.tables:
         with target.stream(f"{name}.csv") as file:
             for number, frame in enumerate(pieces(results, name)):
-                text = frame.write_csv(include_header=number == 0, line_terminator="\r\n")
+                text = of_columns(frame).write_csv(
+                    include_header=number == 0, line_terminator="\r\n"
+                )
                 file.write(text.encode())
         yield target.folder / f"{name}.csv"

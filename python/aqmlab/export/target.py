@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from aqmlab import own_files
 from aqmlab.failures import DiskError, RequestError
 from aqmlab.files import atomic_file, write_atomically
 
@@ -58,6 +59,7 @@ class Target:
         inside = path.parent.resolve().is_relative_to(self.folder.resolve())
         if not inside or path.name in ("", "..") or Path(name).is_absolute():
             raise RequestError(f"{path}: is outside {self.folder}, where files are to go")
+        own_files.refuse(path)
         if path not in self._written:
             self.refuse_present(name)
         self._written.add(path)

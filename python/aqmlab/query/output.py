@@ -9,15 +9,18 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from aqmlab.errors import printable, suggestion
+from aqmlab import own_files
+from aqmlab.csv_cells import cell
+from aqmlab.errors import printable, shown, suggestion
 from aqmlab.failures import RequestError
 from aqmlab.files import atomic_file
 from aqmlab.query.units import unit_of
+from aqmlab.query.views import named
 
 if TYPE_CHECKING:
     from aqmlab.query.session import Answered, Table
@@ -33,7 +36,7 @@ def form_of(form: str | None, out: Path | None) -> str:
     """What an answer is written as: `form`, or what the name of its file says."""
     form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
     if form not in FORMATS:
-        raise RequestError(f"--format: unknown format `{form}`", suggestion(form, FORMATS))
+        raise RequestError(f"--format: unknown format `{shown(form)}`", suggestion(form, FORMATS))
     if form == "parquet" and out is None:
         raise RequestError("--format parquet: needs a file", "--out answer.parquet")
     return form
@@ -60,8 +63,9 @@ def _write_table(answer: Answered, target: TextIO, note: Note) -> None:
 
 def _write_csv(answer: Answered, target: TextIO, _: Note) -> None:
     writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows(answer.rows())
+    writer.writerow(map(cell, answer.columns))
+    for row in answer.rows():
+        writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
 
 
 def _write_json(answer: Answered, target: TextIO, _: Note) -> None:
@@ -92,13 +96,14 @@ FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
 """What an answer may be written as."""
 
 
-def list_tables(tables: Sequence[Table]) -> Iterator[str]:
-    """The tables with their columns, types and units, as lines."""
+def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterator[str]:
+    """The tables with their columns, types and units, as lines; `words` are those of SQL's own."""
     for table in tables:
         count = f"{table.rows} row{'s' * (table.rows != 1)}"
         yield f"{table.name} ({count if table.rows is not None else 'made when asked for'})"
         rows = [
-            [f"  {_as_written(name)}", kind.lower(), unit_of(name)] for name, kind in table.columns
+            [f"  {_as_written(name, words)}", kind.lower(), unit_of(name)]
+            for name, kind in table.columns
         ]
         yield from aligned(rows, [False] * 3)
         yield ""
@@ -115,9 +120,9 @@ def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iter
         yield "  ".join(cells).rstrip()
 
 
-def _as_written(name: str) -> str:
+def _as_written(name: str, words: Collection[str]) -> str:
     """A name as SQL takes it."""
-    return name if name.isidentifier() else f'"{name}"'
+    return name if name.isidentifier() and name.casefold() not in words else named(name)
 
 
 def _cell(value: Any) -> str:
@@ -142,14 +147,18 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def target(out: Path | None) -> Iterator[Callable[[bytes], Any]]:
+def target(out: Path | None, form: str = "table") -> Iterator[Callable[[bytes], Any]]:
     """What takes the bytes of an answer, for `out` or for standard output.
 
     A file is as it was unless it gets the whole answer.
     """
+    from aqmlab.cli.console import escaped_json  # where standard output is known
+
     if out is None:
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        yield lambda data: sys.stdout.write(decoder.decode(data))
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+        fitted = escaped_json if form == "json" else str
+        yield lambda data: sys.stdout.write(fitted(decoder.decode(data)))
     else:
+        own_files.refuse(out)
         with atomic_file(out, synced=False) as file:
             yield file.write

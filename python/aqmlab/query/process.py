@@ -29,7 +29,7 @@ DONE = {"said": "done"}
 """Is said when the answer is whole."""
 
 _LONGEST_S = 86_400.0
-_SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?) ?([KMGT])(I?)B", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([KMGT])(I?)B", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,11 @@ class Session:
                 found.append(Table(name, rows, self._columns_of(name)))
         return found
 
+    def words(self) -> frozenset[str]:
+        """The words of SQL that stand for a column in quotes only."""
+        sql = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
+        return frozenset(row[0] for row in self._connection.execute(sql).fetchall())
+
     @contextmanager
     def ask(self, sql: str) -> Iterator[Answered]:
         """The answer to a question; raises `RequestError` with what helps."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aqmlab import own_files
 from aqmlab.failures import RequestError
 from aqmlab.files import write_atomically
 from aqmlab.verdict import unbroken
@@ -37,8 +38,8 @@ def write(
     """
     from aqmlab import figures
 
+    own_files.refuse(path)
     results.verify()
-
     shown = []
     for name in watched(names if names is not None else figures.wanted(results)):
         drawings = figures.draw(results, name)

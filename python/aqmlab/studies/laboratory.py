@@ -265,10 +265,11 @@ def default_folder(study: Study, engine: str) -> Path:
 def seeds_text(seeds: str | int) -> str:
     """The seeds as a caption says them.
 
-    >>> seeds_text(1), seeds_text(3), seeds_text("4-6")
-    ('seed 1', 'seeds 1 to 3', 'seeds 4-6')
+    >>> seeds_text(1), seeds_text(3), seeds_text("4-6"), seeds_text("7-7")
+    ('seed 1', 'seeds 1 to 3', 'seeds 4-6', 'seed 7')
     """
+    first, *others = numbers(seeds)
+    if not others:
+        return f"seed {first}"
     text = spelled(seeds)
-    if isinstance(text, int):
-        return "seed 1" if text == 1 else f"seeds 1 to {text}"
-    return f"seed {text}" if text.isdecimal() else f"seeds {text}"
+    return f"seeds 1 to {text}" if isinstance(text, int) else f"seeds {text}"

@@ -59,7 +59,7 @@ def choose(
 
 def _kind_name(disc: str, size: str, linux: bool, kernel: tuple[int, int] | None) -> str:
     if not linux:
-        in_bytes = size == "bdp" or not size.replace(".", "").isdecimal()
+        in_bytes = size == "bdp" or not re.fullmatch(r"[0-9.]*[0-9][0-9.]*", size)
         return "bfifo_freebsd" if disc == "fifo" and in_bytes else _FREEBSD.get(disc, disc)
     until, older = _OLDER.get(disc, ((0, 0), disc))
     if kernel is None or kernel < until:
@@ -80,7 +80,7 @@ def _limit(args: Arguments, disc: str, size: str, rate_bps: int, linux: bool) ->
                 f"{args.where}: queue_size", f"'bdp' is not defined for the discipline `{disc}`"
             )
         return int(max(size_bytes, _LEAST_BYTES) * multiple), True
-    found = re.fullmatch(r"([\d.]+)\s*([a-zA-Z]*)", size)
+    found = re.fullmatch(r"([0-9.]+)\s*([a-zA-Z]*)", size)
     scale = _SCALES.get(found[2].lower()) if found else None
     if found is None or scale is None or found[1].count(".") > 1 or float(found[1]) < 1:
         raise ScenarioError(
@@ -146,7 +146,7 @@ def _extra(
 
 def _with_unit(kind: str, value: str, linux: bool) -> str:
     """A bare time is in microseconds for tc and in milliseconds for ipfw; a bare size in bytes."""
-    if not re.fullmatch(r"[\d.]+", value):
+    if not re.fullmatch(r"[0-9.]+", value):
         return value
     if kind.startswith("duration"):
         return f"{value} {'us' if linux else 'ms'}"

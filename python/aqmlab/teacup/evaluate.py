@@ -22,6 +22,7 @@ from aqmlab.teacup.expressions import Expressions, kind_of
 from aqmlab.teacup.functions import Opaque, UnreadError, truth_of
 from aqmlab.teacup.syntax import (
     from_python_2,
+    longest_line,
     mended,
     refuse_deep_nesting,
     refuse_many_words,
@@ -45,7 +46,10 @@ class Evaluator(Expressions):
     def read(self, text: str) -> None:
         """Reads a whole config. Raises `ScenarioError` for what is not Python, or too much."""
         for statement in self._parse(text):
-            self._run(statement)
+            try:
+                self._run(statement)
+            except RecursionError:
+                raise ScenarioError(f"{self.source}:{self.line}", "nested too deeply") from None
 
     def _parse(self, text: str) -> list[ast.stmt]:
         if len(text) > MOST_BYTES:
@@ -60,9 +64,11 @@ class Evaluator(Expressions):
         except SyntaxError as error:
             problem = f"this is not Python: {error.msg}"
             raise ScenarioError(f"{self.source}:{error.lineno or 1}", problem) from None
-        except (ValueError, RecursionError, MemoryError) as error:
-            reason = str(error) or "nested too deeply"
-            raise ScenarioError(self.source, f"this cannot be read: {reason}") from None
+        except (RecursionError, MemoryError):  # the parser does not say where
+            place = f"{self.source}:{longest_line(text)}"
+            raise ScenarioError(place, "nested too deeply") from None
+        except ValueError as error:
+            raise ScenarioError(f"{self.source}:1", f"this cannot be read: {error}") from None
 
     def _run(self, statement: ast.stmt) -> None:
         self.line = statement.lineno
@@ -80,7 +86,7 @@ class Evaluator(Expressions):
     def warn(self, problem: str, line: int) -> None:
         """Notes something that was not read."""
         text = f"{self.source}:{line}: {problem}"
-        if text not in self.warnings and len(self.warnings) < 1_000:
+        if len(self.warnings) < 1_000 and text not in self.warnings:
             self.warnings.append(text)
 
     def _execute(self, statement: ast.stmt) -> None:

@@ -10,12 +10,16 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from aqmlab.errors import ScenarioError, shown
+from aqmlab.errors import BadValueError, ScenarioError, shown
+from aqmlab.labels import condition_text
 from aqmlab.names import Names
+from aqmlab.naming import is_column, refuse_name
+from aqmlab.seeds import LARGEST
 from aqmlab.teacup.functions import SCALARS
 from aqmlab.teacup.vocabulary import Config
 
@@ -26,12 +30,15 @@ RUNS = "V_runs"
 
 @dataclass
 class Varied:
-    """One loop: the variables it sets, their short names, and the values."""
+    """One loop: what it is called, the variables it sets, their short names, and the values."""
 
+    name: str
     names: tuple[str, ...]
     shorts: tuple[str, ...]
     values: list[tuple[Any, ...]]
     extras: Mapping[str, Any]
+    columns: tuple[str, ...] = ()
+    """What tables call the variables: by their short names, where columns may have these."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,8 @@ def experiments(
     loops = [_with_sets(loop, sets) for loop in loops]
     _add_vary(loops, vary)
     _set_runs(loops, seeds)
+    _refuse_conflicts(config, loops)
+    _name_columns(config, loops)
     total = math.prod(len(loop.values) for loop in loops)
     if total > _MOST:
         problem = f"{total} experiments are too many, {_MOST} at most"
@@ -81,12 +90,14 @@ def _experiment(
     for loop, values in zip(loops, picks, strict=True):
         variables.update(loop.extras)
         variables.update(zip(loop.names, values, strict=True))
-        for name, short, value in zip(loop.names, loop.shorts, values, strict=True):
+        for name, short, column, value in zip(
+            loop.names, loop.shorts, loop.columns, values, strict=True
+        ):
             own_id += f"_{_safe(short)}_{_safe(str(value).replace('_', '-'))}"
             if name == RUNS:
                 seed = _seed(value, loop)
             else:
-                conditions[short] = value if isinstance(value, (int, float)) else str(value)
+                conditions[column] = value if isinstance(value, (int, float)) else str(value)
     variables.update(sets)
     return Experiment(taken.free(own_id[:200]), variables, conditions, seed)
 
@@ -94,7 +105,48 @@ def _experiment(
 def _seed(run: Any, loop: Varied) -> int:
     """Runs count from 0 and seeds from 1."""
     text = str(run)
-    return int(text) + 1 if re.fullmatch(r"\d{1,15}", text) else loop.values.index((run,)) + 1
+    if re.fullmatch(r"[0-9]{1,19}", text) and int(text) < LARGEST:
+        return int(text) + 1
+    at = loop.names.index(RUNS)
+    return [row[at] for row in loop.values].index(run) + 1
+
+
+def _refuse_conflicts(config: Config, loops: list[Varied]) -> None:
+    """Raises `ScenarioError` where a column or a seed would not say what a trial ran with."""
+    where = config.where("vary_parameters")
+    owners: dict[str, str] = {}
+    for loop in loops:
+        for name in loop.names:
+            if name in owners:
+                names = f"by `{shown(owners[name])}` and by `{shown(loop.name)}`"
+                raise ScenarioError(where, f"`{shown(name)}` is varied twice, {names}")
+            owners[name] = loop.name
+        runs = [row[loop.names.index(RUNS)] for row in loop.values] if RUNS in loop.names else []
+        seeds = Counter(_seed(run, loop) for run in dict.fromkeys(runs))
+        if seeds and max(seeds.values()) > 1:
+            twice = seeds.most_common(1)[0][0]
+            raise ScenarioError(where, f"two runs are seed {twice}", "number them from 0")
+    for loop in loops:
+        for name in map(str, loop.extras):
+            if owners.get(name, loop.name) != loop.name:
+                varied = f"`{shown(name)}` is varied by `{shown(owners[name])}`"
+                raise ScenarioError(where, f"{varied}, and `{shown(loop.name)}` sets it, too")
+
+
+def _name_columns(config: Config, loops: list[Varied]) -> None:
+    """Gives each variable a column; raises `ScenarioError` if neither of its names can be one's."""
+    shorts = Counter(short.casefold() for loop in loops for short in loop.shorts)
+    for loop in loops:
+        loop.columns = tuple(
+            short if is_column(short) and shorts[short.casefold()] == 1 else name
+            for name, short in zip(loop.names, loop.shorts, strict=True)
+        )
+        for column, short in zip(loop.columns, loop.shorts, strict=True):
+            if not is_column(column):
+                try:
+                    refuse_name(short)
+                except BadValueError as problem:
+                    raise problem.at(config.where("parameter_list")) from None
 
 
 def _safe(text: str) -> str:
@@ -131,7 +183,7 @@ def _varied(config: Config, name: str, row: Any) -> Varied:
         if not all(isinstance(part, SCALARS) for part in one):
             raise ScenarioError(where, f"`{shown(value)}` is not text or a number")
         rows.append(tuple(one))
-    return Varied(tuple(names), tuple(shorts), rows, extras)
+    return Varied(name, tuple(names), tuple(shorts), rows, extras)
 
 
 def _texts(names: Any) -> bool:
@@ -158,17 +210,24 @@ def _names(row: Any) -> list[str]:
 
 
 def _with_sets(loop: Varied, sets: Mapping[str, Any]) -> Varied:
-    """`loop` with the variables of `sets` fixed; values that have become alike are one."""
+    """`loop` with the variables of `sets` fixed; values that are written alike are one."""
     rows = [
         tuple(sets.get(name, value) for name, value in zip(loop.names, row, strict=True))
         for row in loop.values
     ]
-    return Varied(loop.names, loop.shorts, list(dict.fromkeys(rows)), loop.extras)
+    alike: dict[tuple[str, ...], tuple[Any, ...]] = {}
+    for row in rows:
+        alike.setdefault(tuple(map(condition_text, row)), row)
+    return replace(loop, values=list(alike.values()))
 
 
 def _add_vary(loops: list[Varied], vary: Mapping[str, list[Any]]) -> None:
     for name, values in vary.items():
         rows = [(value,) for value in values]
+        texts = Counter(map(condition_text, values))
+        if max(texts.values()) > 1:
+            twice = texts.most_common(1)[0][0]
+            raise ScenarioError(f"--vary {shown(name)}", f"`{shown(twice)}` is given twice")
         for loop in loops:
             if loop.names == (name,):
                 loop.values = rows
@@ -180,7 +239,8 @@ def _add_vary(loops: list[Varied], vary: Mapping[str, list[Any]]) -> None:
         else:
             inside = [number for number, loop in enumerate(loops) if RUNS in loop.names]
             at = inside[0] if inside else len(loops)
-            loops.insert(at, Varied((name,), (name.removeprefix("V_"),), rows, {}))
+            short = name.removeprefix("V_")
+            loops.insert(at, Varied("--vary", (name,), (short,), rows, {}))
 
 
 def _set_runs(loops: list[Varied], seeds: tuple[int, ...] | None) -> None:
@@ -191,4 +251,4 @@ def _set_runs(loops: list[Varied], seeds: tuple[int, ...] | None) -> None:
         if loop.names == (RUNS,):
             loop.values = rows
             return
-    loops.append(Varied((RUNS,), ("run",), rows, {}))
+    loops.append(Varied("--seeds", (RUNS,), ("run",), rows, {}))

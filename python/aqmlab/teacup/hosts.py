@@ -196,7 +196,7 @@ def _match_orphans(config: Config, hosts: Hosts) -> None:
 
 
 def _kernel(text: Any) -> tuple[int, int] | None:
-    found = re.search(r"(\d{1,3})\.(\d{1,4})", str(text)) if text else None
+    found = re.search(r"([0-9]{1,3})\.([0-9]{1,4})", str(text)) if text else None
     return (int(found[1]), int(found[2])) if found else None
 
 
@@ -256,7 +256,7 @@ def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> di
             raise ScenarioError(
                 hosts.config.where("host_TCP_algos"), f"`{wanted}` is asked for, but none of {host}"
             )
-        number = int(wanted[4:]) if wanted[4:].isdecimal() and len(wanted) < 9 else 0
+        number = int(wanted[4:]) if re.fullmatch(r"host[0-9]{1,4}", wanted) else 0
         wanted = str(own[number if number < len(own) else 0]).lower()
     if wanted == "default":
         wanted = _DEFAULT_CC.get(system, "")
@@ -282,7 +282,7 @@ def _custom(config: Config, host: str, variables: Mapping[str, Any]) -> dict[str
 
 
 def _sysctl(config: Config, host: str, command: str, written: str) -> dict[str, Any]:
-    found = re.search(r"\bsysctl\s+(?:-w\s+)?([\w.]+)\s*=\s*'?\"?([\d ]+)", command)
+    found = re.search(r"\bsysctl\s+(?:-w\s+)?([\w.]+)\s*=\s*'?\"?([0-9 ]+)", command)
     if found and found[1] in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"):
         numbers = found[2].split()
         side = "receive" if found[1].endswith("rmem") else "send"

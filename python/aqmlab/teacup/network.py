@@ -120,7 +120,7 @@ class Network:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0
 
 
 def build(
@@ -157,10 +157,10 @@ def _home(
     """The networks of the home: what sends through the queues whose rate is an `up` variable."""
     up, down, first = [], [], ""
     for entry in (entry for entries_of in rows.values() for entry in entries_of):
-        said = re.search(r"\brate\s*=[^,]*?(V_\w+)", str(entry.fields[1]))
+        variable = _rate_variable(str(entry.fields[1]))
         args = arguments(entry, entry.fields[1], variables, config.warn)
         first = first or args.text("source")
-        words = said[1].lower().split("_") if said else []
+        words = variable.lower().split("_")
         if any(word.startswith("up") for word in words):
             up.append(args.text("source"))
         elif any(word in ("dn", "down", "downstream") for word in words):
@@ -173,6 +173,20 @@ def _home(
     )
     config.warn(f"{config.source}: {', '.join(home)} is taken for the home: {why}")
     return home
+
+
+def _rate_variable(text: str) -> str:
+    """The variable of which a queue's rate is made; empty if it is of none.
+
+    >>> _rate_variable("source='a', rate=2*V_up_rate, delay=V_delay"), _rate_variable("rate=1")
+    ('V_up_rate', '')
+    """
+    for part in text.split(","):
+        rate = re.search(r"\brate\s*+=", part)
+        found = re.compile(r"V_\w+").search(part, rate.end()) if rate else None
+        if found:
+            return found[0]
+    return ""
 
 
 def _add_queue(
@@ -261,7 +275,7 @@ def _rate_bps(args: Arguments) -> int:
         refuse_rate(rate_bps, text)
     except BadValueError as problem:
         hint = problem.hint
-        if re.fullmatch(r"[\d.]+", text.strip()) and rate_bps < 1_000:
+        if re.fullmatch(r"[0-9.]+", text.strip()) and rate_bps < 1_000:
             hint = f"a number alone counts bit/s: did you mean '{text.strip()}mbit'?"
         raise ScenarioError(f"{args.where}: rate", problem.problem, hint) from None
     return rate_bps
@@ -269,4 +283,4 @@ def _rate_bps(args: Arguments) -> int:
 
 def _subnet(text: str) -> str:
     """The /24 of an address, which is how the subnets of TEACUP's testbeds are."""
-    return f"{text}/24" if re.fullmatch(r"\d+\.\d+\.\d+\.\d+", text) else text
+    return f"{text}/24" if re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+", text) else text

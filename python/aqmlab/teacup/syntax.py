@@ -20,7 +20,7 @@ _MOST_REREAD = 20_000_000  # characters: the text is parsed anew for each that i
 
 def from_python_2(text: str) -> str:
     """`text` with Python 2's print statements and octal numbers in the form of Python 3."""
-    text = re.sub(r"(?m)^([ \t]*)print[ \t]+(?![=(])[^\n]*[^\n\\]$", r"\1print()", text)
+    text = re.sub(r"(?m)^([ \t]*)print[ \t]++(?![=(])[^\n]*[^\n\\]$", r"\1print()", text)
     text = re.sub(r"(?m)^([ \t]*)print[ \t]*$", r"\1print()", text)
     return text.replace("\r\n", "\n")
 
@@ -85,9 +85,15 @@ def refuse_many_words(text: str, source: str) -> None:
             raise ScenarioError(f"{source}:{line}", problem, "shorten it; comments count too")
 
 
+def longest_line(text: str) -> int:
+    """The line with the most words and signs, for an expression that is too deep has many."""
+    counts = [sum(1 for _ in _WORD.finditer(line)) for line in text.split("\n")]
+    return counts.index(max(counts)) + 1
+
+
 def refuse_deep_nesting(text: str, source: str) -> None:
     """Python's own parser recurses; this keeps its stack short."""
-    run = re.search(rf"(?:[-+~(\[{{]\s*|not\s+|lambda\s*:\s*){{{MOST_NESTING},}}", text)
+    run = re.search(rf"(?:[-+~(\[{{]\s*+|not\s++|lambda\s*+:\s*+){{{MOST_NESTING},}}", text)
     if run is not None:
         line = text.count("\n", 0, run.start()) + 1
         raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")

@@ -176,8 +176,8 @@ def _iperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
     for word in ("extra_params_client", "extra_params_server"):
         if args.text(word, ""):
             traffic.config.warn(f"{args.where}: {word}: only iperf's -P and -l are read")
-    parallel = int(found[1]) if (found := re.search(r"-P\s*(\d{1,3})\b", extra)) else 1
-    length = int(found[1]) if (found := re.search(r"-l\s*(\d{1,5})\b", extra)) else 1_470
+    parallel = int(found[1]) if (found := re.search(r"-P\s*([0-9]{1,3})\b", extra)) else 1
+    length = int(found[1]) if (found := re.search(r"-l\s*([0-9]{1,5})\b", extra)) else 1_470
     if args.text("proto", "tcp").lower() == "udp":
         kind = "cbr"
         params: dict[str, Any] = {"payload": length, "rate": rate_bps or 1_000_000}
@@ -202,7 +202,7 @@ def _set_socket(args: Arguments, tcp: dict[str, Any]) -> None:
 
 
 def _size(args: Arguments, key: str) -> int:
-    found = re.fullmatch(r"(\d{1,12})([kKmM]?)", args.text(key))
+    found = re.fullmatch(r"([0-9]{1,12})([kKmM]?)", args.text(key))
     if found is None:
         place = f"{args.where}: {args.task}: {key}"
         raise ScenarioError(place, f"`{shown(args.text(key))}` is not a size in bytes")

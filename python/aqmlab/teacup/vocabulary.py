@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sized
 from collections.abc import Set as AbstractSet
@@ -52,8 +53,11 @@ _OF_VERSION_1_1 = (
 )  # fmt: skip
 
 _MOST_WARNINGS = 1_000
+_MOST_COMPARED = 200
 _MOST_ENTRIES = 2_000
 _MOST_TEXT = 4_000
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 VARIABLE = re.compile(r"V_[A-Za-z0-9_-]+")
 """What TEACUP takes for the name of a variable; the hyphen is part of it."""
@@ -96,7 +100,7 @@ class Config:
 
     def warn(self, text: str) -> None:
         """Notes something once."""
-        if text not in self.warnings and len(self.warnings) < _MOST_WARNINGS:
+        if len(self.warnings) < _MOST_WARNINGS and text not in self.warnings:
             self.warnings.append(text)
 
     @property
@@ -123,20 +127,25 @@ class Config:
     def _warn_of_misspelt(self) -> None:
         """Names of a config's own are its affair, unless nobody uses one that is nearly known."""
         words = [*READ, *" ".join(WITHOUT_MEANING.values()).split()]
-        known = {f"TPCONF_{word}" for word in words}
-        for name in self.names:
-            if name.startswith("TPCONF_") and name not in known | self.used:
-                own = name.removeprefix("TPCONF_")
-                missing = [word for word in words if self.get(word) is None]
-                meant = nearest(own, missing, 0.8)
-                if meant is not None:
-                    self.warn(f"{self.where(own)} is not read; did you mean `TPCONF_{meant}`?")
+        known = {f"TPCONF_{word}" for word in words} | self.used
+        unknown = (one for one in self.names if one.startswith("TPCONF_") and one not in known)
+        for name in itertools.islice(unknown, _MOST_COMPARED):
+            own = name.removeprefix("TPCONF_")
+            missing = [word for word in words if self.get(word) is None]
+            meant = nearest(own, missing, 0.8)
+            if meant is not None:
+                self.warn(f"{self.where(own)} is not read; did you mean `TPCONF_{meant}`?")
 
 
 def nearest(got: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
     """The one of `words` that was probably meant by `got`."""
+    return _nearest(got.lower()[:60], tuple(words), likeness)
+
+
+@lru_cache(maxsize=4096)  # each experiment asks anew
+def _nearest(got: str, words: tuple[str, ...], likeness: float) -> str | None:
     lowered = {word.lower(): word for word in words}
-    close = difflib.get_close_matches(got.lower()[:60], list(lowered), 1, likeness)
+    close = difflib.get_close_matches(got, list(lowered), 1, likeness)
     return lowered[close[0]] if close else None
 
 
@@ -223,10 +232,7 @@ class Arguments(dict[str, Any]):
     def number(self, key: str, default: float | None = None) -> float:
         """The value as a number of zero or more, which TEACUP allows to be in quotes."""
         text = self.text(key, "" if default is None else str(default))
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
+        number = float(text) if _NUMBER.fullmatch(text.strip()) else -1.0
         if not 0.0 <= number <= 1e12:
             raise self._wrong(key, f"`{shown(text)}` is not a number of zero or more")
         return number
@@ -248,7 +254,7 @@ class Arguments(dict[str, Any]):
 
     def rate_of(self, key: str, text: str) -> int:
         """`text`, the value of `key`, as a rate in bit/s."""
-        found = re.fullmatch(r"\s*([\d.]+)\s*([kKmMgG]?)(?:bits?(?:/s)?)?\s*", text)
+        found = re.fullmatch(r"\s*([0-9.]+)\s*([kKmMgG]?)(?:bits?(?:/s)?)?\s*", text)
         try:
             if found is None:
                 raise BadValueError("")

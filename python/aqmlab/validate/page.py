@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aqmlab import own_files
 from aqmlab.cli.validation import amount, percent, rule
 from aqmlab.failures import RequestError
 from aqmlab.files import write_atomically
@@ -20,6 +21,7 @@ _MOST_ROWS = 200
 
 def write(made: Validation, path: Path) -> Path:
     """Writes the report of `made` to `path`."""
+    own_files.refuse(path)
     write_atomically(path, page(made).encode())
     return path
 

@@ -33,6 +33,42 @@ fn mistakes_are_named_where_they_are() {
 }
 
 #[test]
+fn numbers_that_do_not_fit_are_refused_where_they_stand() {
+    let mut good = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "bulk", &json!({}))]);
+    good["links"][0]["overhead"] = json!({"bytes": 0, "minimum": 0, "counted": 0});
+    good["apps"][0]["wan"] = json!({"mtu": 1_500});
+    for (pointer, value, want) in [
+        (
+            "/links/0/overhead/bytes",
+            json!(1_500_000_000_000_u64),
+            "links[0].overhead.bytes: `1500000000000` is not a whole number between 0 and 4294967295",
+        ),
+        (
+            "/links/0/overhead/counted",
+            json!(-1),
+            "links[0].overhead.counted: `-1` is not a whole number between 0 and 4294967295",
+        ),
+        (
+            "/links/0/overhead/minimum",
+            json!(u32::MAX),
+            "links[0].overhead.minimum: `4294967295` is not between 0 and 65535 bytes",
+        ),
+        ("/apps/0/wan/mtu", json!(100_000_000_000_u64), "apps[0].wan.mtu: `100000000000` is not"),
+        ("/links/0/overhead/bytes", json!(1.5), "links[0].overhead.bytes: `1.5` is not a whole"),
+        ("/links/0/overhead/bytes", json!("x"), "links[0].overhead.bytes: invalid type: string"),
+    ] {
+        let mut spec = good.clone();
+        *spec.pointer_mut(pointer).unwrap() = value;
+        let got = refusal(&spec);
+        assert!(got.contains(want), "{pointer}: `{got}` does not contain `{want}`");
+        assert!(!got.contains("column"), "{got}");
+    }
+    for text in ["{", "1 2", "{}x"] {
+        assert!(aqmlab_sim::parse(text).is_err());
+    }
+}
+
+#[test]
 fn values_out_of_bounds_are_refused_with_what_is_allowed() {
     for (qdisc, params, want) in [
         ("ared", json!({"max_p": -1.0}), "links[0].qdisc.max_p: `-1` is not between 0 and 1"),

@@ -1,0 +1,84 @@
+"""What must hold of any text: it is read or refused in words, and soon."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+from aqmlab import layers, plan, teacup
+from aqmlab.errors import ScenarioError
+from aqmlab.sources import Found
+
+MOST_BYTES = 20_000
+MOST_S = 5.0
+"""The processor time that a text of `MOST_BYTES` may take; one takes some milliseconds."""
+
+_MOST_TRIALS = 20
+"""Combinations and experiments that are planned: each may take as long as the simulator's check."""
+
+HERE = Path(__file__).resolve()
+ROOT = HERE.parents[2]
+
+
+def toml(text: str) -> None:
+    """Plans the scenario `text`."""
+    layer = layers.from_toml(text, "home.toml")
+    layer.data.pop("extends", None)
+    asked = plan._Asked([], [], None, None, ("sim",))
+    plan._from_layer(Found(layer, "home", "home.toml", text), asked)
+
+
+def config(text: str) -> None:
+    """Plans the TEACUP config `text`."""
+    teacup.read(text, "c.py")
+
+
+READERS: dict[str, Callable[[str], None]] = {"toml": toml, "config": config}
+SEEDS = {
+    "toml": ("examples/*.toml", "python/aqmlab/scenarios/[!b]*.toml"),
+    "config": ("tests/scenario/data/*.py", "examples/teacup/*.py"),
+}
+_PLACES = {"toml": re.compile(r"home\.toml:\d+"), "config": re.compile(r"c\.py")}
+
+
+def seeds(reader: str) -> list[bytes]:
+    """Texts to begin with."""
+    paths = [path for pattern in SEEDS[reader] for path in sorted(ROOT.glob(pattern))]
+    return [path.read_bytes() for path in paths]
+
+
+def words(reader: str) -> list[str]:
+    """The words of the seeds, of which other texts are made."""
+    found = re.findall(rb"[A-Za-z_][A-Za-z0-9_.-]{2,30}", b" ".join(seeds(reader)))
+    return sorted({word.decode() for word in found})
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Lets nothing plan more trials than take a moment."""
+    with (
+        mock.patch("aqmlab.vary._MOST_COMBINATIONS", _MOST_TRIALS),
+        mock.patch("aqmlab.vary.MOST_TRIALS", _MOST_TRIALS),
+        mock.patch("aqmlab.teacup.experiments._MOST", _MOST_TRIALS),
+        mock.patch("aqmlab.layers.MOST_APPS", 200),
+    ):
+        yield
+
+
+def check(reader: str, data: bytes) -> None:
+    """Reads `data`; raises `AssertionError`, or what the reader did not foresee."""
+    text = data[:MOST_BYTES].decode("utf-8", "replace")
+    before_s = time.thread_time()
+    try:
+        READERS[reader](text)
+    except ScenarioError as error:
+        said = str(error)
+        assert _PLACES[reader].match(said), f"without file and line: {said}"
+        assert len(said) < 8_000, f"endless: {said[:200]}"
+        assert "\x1b" not in said, f"raw: {said!r}"
+    took_s = time.thread_time() - before_s
+    assert took_s < MOST_S, f"took {took_s:.1f} s"

@@ -1,0 +1,253 @@
+"""What is printed and written: in any encoding, and beside a campaign's own files."""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import aqmlab
+import polars as pl
+import pytest
+from aqmlab import api, captures, csv_cells, own_files
+from aqmlab.cli import status_of
+from aqmlab.failures import LabError, RequestError
+
+LABELS = ("=1+1", "+cmd", "-5", "@x", "a\\u001b[31mb", "\\u009b31m", "größe 中", "-a", " =2")
+SCENARIO = (
+    'duration = "1 s"\npath.rate = "12/1 Mbit/s"\napps."ping ü".kind = "ping"\n[vary]\ns = ['
+    + ", ".join(f'{{label = "{one}", path.rtt = "{at} ms"}}' for at, one in enumerate(LABELS, 1))
+    + "]\n"
+)
+MEANT = [json.loads(f'"{one}"') for one in LABELS]
+IN_CELLS = ["'=1+1", "'+cmd", "-5", "'@x", "a?[31mb", "?31m", "größe 中", "'-a", "' =2"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A campaign whose labels do what they can to harm."""
+    place = tmp_path_factory.mktemp("output")
+    (place / "a.toml").write_text(SCENARIO, encoding="utf-8")
+    api.run(place / "a.toml", out=place / "out")
+    return place / "out"
+
+
+def test_csv_files_hold_no_formula_and_numbers_stay_numbers(folder, tmp_path):
+    assert status_of(["export", str(folder), "--csv", "--out", str(tmp_path)]) == 0
+    with (tmp_path / "flows.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(dict.fromkeys(row["s"] for row in rows)) == IN_CELLS
+    numbers = pl.read_parquet(folder / "tables" / "flows")
+    assert [float(row["packets_sent"]) for row in rows] == numbers["packets_sent"].to_list()
+
+
+@pytest.mark.parametrize("to_file", [True, False])
+def test_answers_in_csv_hold_no_formula(folder, tmp_path, capsys, to_file):
+    sql = "SELECT s, -1.5 AS n, '-1e3' AS t, -2 AS \"=head\" FROM trials ORDER BY trial"
+    out = ["--out", str(tmp_path / "a.csv")] if to_file else ["--format", "csv"]
+    assert status_of(["query", str(folder), sql, *out]) == 0
+    text = (tmp_path / "a.csv").read_text("utf-8") if to_file else capsys.readouterr().out
+    head, *rows = csv.reader(io.StringIO(text))
+    assert head == ["s", "n", "t", "'=head"]
+    assert sorted(row[0] for row in rows) == sorted(IN_CELLS)
+    assert {tuple(row[1:]) for row in rows} == {("-1.5", "-1e3", "-2")}
+
+
+def test_cells_of_columns_are_those_of_text():
+    texts = [*MEANT, "", "a,b\n", "1e5", "-", "+", "-1.", "--1", "\t=1", "-inf", "-5 ms"]
+    frame = csv_cells.of_columns(pl.DataFrame({"a": texts, "n": range(len(texts))}))
+    assert frame["a"].to_list() == [csv_cells.cell(text) for text in texts]
+    assert frame["n"].to_list() == list(range(len(texts)))
+
+
+def test_no_control_character_of_a_manifest_reaches_the_terminal(folder, tmp_path, capsys):
+    import shutil
+
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m"
+    place = tmp_path / "evil"
+    shutil.copytree(folder, place)
+    manifest = json.loads((place / "manifest.json").read_text("utf-8"))
+    manifest |= {"warnings": [evil], "engine": "sim", "title": evil}
+    manifest["versions"]["sim"] = evil
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    for command in (["show"], ["show", "--brief"], ["show", "--json"], ["query"], ["report"]):
+        name, *options = command
+        status_of([name, str(place), *options])
+        printed = "".join(capsys.readouterr())
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", printed), (command, printed)
+
+
+OWN = ("manifest.json", "catalogue.sql", "tables/flows/chunk=0000/rows.parquet", "trials/x.csv",
+       "tables/new.csv", "Manifest.JSON")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_no_command_writes_over_a_file_of_a_campaign(folder, name, capsys, tmp_path):
+    whole = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    out = str(folder / name)
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    commands = [
+        ["query", str(folder), "SELECT 1", "--format", "csv", "--out", out],
+        ["query", str(folder), "SELECT 1", "--format", "json", "--out", str(link / name)],
+        ["report", str(folder), "--out", out],
+    ]
+    for command in commands:
+        assert status_of(command) == 2, command
+        assert "is the place of a file of the campaign" in capsys.readouterr().err
+    with pytest.raises(RequestError):
+        captures.write({}, str(folder / "tables" / "x"), "sim")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == whole
+
+
+@pytest.mark.parametrize("name", ["answer.csv", "report.html", "export/flows.csv", "tables.csv"])
+def test_other_files_of_the_folder_are_the_users(folder, name):
+    own_files.refuse(folder / name)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"jobs": -1}, {"jobs": 0}, {"jobs": True}, {"jobs": 1.5}, {"jobs": "2"}, {"out": ""},
+    {"out": 5},
+    {"seeds": 0}, {"seeds": []}, {"seeds": "x"}, {"duration": 5}, {"duration": ""},
+    {"engine": ""}, {"engine": "x"}, {"path__rtt": None}, {"path__rtt": []}, {"nothing": 1},
+])  # fmt: skip
+def test_senseless_arguments_of_python_are_refused(wrong, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((LabError, aqmlab.ScenarioError)):
+        aqmlab.run("home", **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_python_asks_for_is_what_a_command_would(folder):
+    request = api.Request("home", seeds=[7], vary=("path.qdisc=pfifo",))
+    assert request.command() == "aqmlab run home --vary path.qdisc=pfifo --seeds 7-7"
+    assert api._changes({"apps__a__title": ["a,b", "c"], "path__rtt": ["1 ms", "2 ms"]})[1] == (
+        'apps.a.title="a,b",c', "path.rtt=1 ms,2 ms",
+    )  # fmt: skip
+
+
+def test_many_flows_of_captures_are_not_all_shown(capsys):
+    from aqmlab.cli import spp
+
+    many = 16_000
+    flows = {name: [1.0] * many for name, _ in spp._SHOWN}
+    flows |= {name: ["x"] * many for name in spp._WORDS}
+    spp._show({"flows": flows})
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) < spp.MOST_ROWS + 10
+    assert f"{many - spp.MOST_ROWS} more flows: --json gives all" in captured.err
+
+
+# --- Environments -----------------------------------------------------------------------------
+
+ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+POSIX = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+LATIN = {"PYTHONIOENCODING": "latin-1"}
+
+
+def started(arguments, cwd, setup="pass", **more):
+    """A run of the command in a process of its own, with what the environment has besides."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))}
+    python = f"import os; {setup}; from aqmlab.cli import main; main({arguments!r})"
+    command = [sys.executable, "-c", python]
+    env |= more.pop("env", {})
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, timeout=300, **more)
+
+
+def everything(folder):
+    """Runs the commands that print, in one process; their statuses."""
+    sql = "SELECT s, flow FROM flows ORDER BY ALL"
+    run = ["run", "../a.toml"]
+    return [
+        ["show", folder], ["show", folder, "--brief"], ["show", folder, "--json"],
+        ["query", folder], ["query", folder, sql], ["query", folder, sql, "--format", "csv"],
+        ["query", folder, sql, "--format", "json"], ["list", "apps"], ["list", "scenarios"],
+        ["schema"], [*run, "--dry-run"], ["report", folder],
+        ["export", folder, "--csv", "--force"], [*run, "--seeds", "0-0", "--out", "x"],
+    ]  # fmt: skip
+
+
+ALL = """
+import sys
+from aqmlab.cli import status_of
+statuses = [status_of(one) for one in COMMANDS]
+sys.stdout.flush()
+open("statuses", "w").write(repr(statuses))
+"""
+
+
+@pytest.mark.parametrize("env", [ASCII, POSIX, LATIN], ids=["ascii", "posix", "latin-1"])
+def test_every_command_prints_whatever_the_encoding(folder, tmp_path, env):
+    (tmp_path / "a.toml").write_text(SCENARIO, encoding="utf-8")
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+    commands = everything(str(folder))
+    code = ALL.replace("COMMANDS", repr(commands))
+    run = subprocess.run([sys.executable, "-c", code], cwd=cwd, env={**os.environ, **env},
+                         capture_output=True, timeout=300)  # fmt: skip
+    said = run.stderr.decode("latin-1")
+    assert run.returncode == 0 and "unexpected" not in said and "codec" not in said, said
+    assert eval((cwd / "statuses").read_text()) == [0] * len(commands), said
+    assert b"ping" in run.stdout
+
+
+def test_json_is_whole_also_where_the_encoding_is_not(folder, tmp_path):
+    for arguments in (
+        ["show", str(folder), "--json"],
+        ["query", str(folder), "SELECT DISTINCT flow FROM flows", "--format", "json"],
+    ):
+        run = started(arguments, tmp_path, env=ASCII)
+        assert run.returncode == 0
+        assert "ping ü" in json.dumps(json.loads(run.stdout), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("arguments", [["list", "apps"], ["schema"], ["show", "FOLDER"]])
+def test_a_reader_who_has_had_enough_ends_it_quietly(folder, tmp_path, arguments):
+    arguments = [str(folder) if one == "FOLDER" else one for one in arguments]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as gone:
+        python = f"from aqmlab.cli import main; main({arguments!r})"
+        run = subprocess.run([sys.executable, "-c", python], stdout=gone, stderr=subprocess.PIPE,
+                             cwd=tmp_path, timeout=300)  # fmt: skip
+    assert b"Traceback" not in run.stderr and b"error" not in run.stderr, run.stderr
+
+
+def test_output_that_is_closed_from_the_beginning_is_no_error(folder, tmp_path):
+    for setup in ("os.close(1)", "os.close(2)", "os.close(1); os.close(2)", "os.close(0)"):
+        own = ["-m", "aqmlab", "list", "tcp"]
+        code = f"import os, sys; {setup}; os.execv(sys.executable, [sys.executable, *{own}])"
+        run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True,
+                             timeout=300)  # fmt: skip
+        assert run.returncode == 0, (setup, run.stderr)
+        assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
+@pytest.mark.parametrize("home", ["/proc", "", "/nonexistent"])
+def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask, home):
+    """Not even root may write into /proc."""
+    text = 'duration = "1 s"\npath.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
+    (tmp_path / "a.toml").write_text(text)
+    env = {"HOME": home, "XDG_CACHE_HOME": ""}
+    run = started(["run", "a.toml", "--out", "out"], tmp_path, f"os.umask({umask})", env=env)
+    said = run.stderr.decode()
+    assert "Traceback" not in said and "unexpected" not in said, said
+    if umask < 0o700 or os.geteuid() == 0:
+        assert run.returncode == 0, said
+        assert (tmp_path / "out" / "report.html").stat().st_mode & 0o777 == 0o666 & ~umask
+    else:  # what was written cannot be read again
+        assert run.returncode in (1, 2) and "error: " in said, said
+
+
+def test_who_has_no_home_is_told_so(monkeypatch):
+    from aqmlab import files, speed
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    with pytest.raises(LabError, match="HOME or XDG_CACHE_HOME"):
+        files.cache_folder()
+    assert speed._read() == {}

@@ -1,0 +1,149 @@
+"""Whatever is wrong in a scenario is refused with its file and line, or with its option."""
+
+import re
+import tomllib
+
+import pytest
+from aqmlab import applications, catalogue, plan, scenario, wifi
+from aqmlab.errors import ScenarioError
+
+BASE = (
+    ("duration", '"3 s"'),
+    ("path.down.rate", '"12 Mbit/s"'),
+    ("path.up.rate", '"1 Mbit/s"'),
+    ("path.down.qdisc.kind", '"fq_codel"'),
+    ("path.up.qdisc.kind", '"pfifo"'),
+    ("hosts.home.cc", '"cubic"'),
+    ("apps.up.kind", '"bulk"'),
+)
+WAYS = ("rate", "qdisc", "shaper", "pipe_delays", "overhead", "loss", "jitter", "reorder")
+OVERHEAD = ("bytes", "minimum", "atm", "counted")
+
+
+def _keys():
+    yield from scenario.Scenario.model_fields
+    yield from (f"path.{key}" for key in (*scenario.Path.model_fields, *WAYS))
+    for way in ("path.down", "path.up", "path.modem", "path.modem.up"):
+        yield from (f"{way}.{key}" for key in WAYS)
+        yield from (f"{way}.overhead.{key}" for key in OVERHEAD)
+    yield from (f"path.wifi.{key}" for key in wifi.Wifi.model_fields)
+    fields = scenario.Measure.model_fields.items()
+    yield from (f"measure.{field.alias or name}" for name, field in fields)
+    yield from ("report.figures", "report.tolerances.up", "report.rates.up", "report.notes")
+    yield from (f"defaults.{key}" for key in applications.Timing.model_fields)
+    yield from (f"apps.up.{key}" for key in applications.App.model_fields)
+    yield from (f"hosts.home.{key}" for key in applications.Host.model_fields)
+    known = catalogue.load()
+    for family, name, place in (
+        ("apps", "bulk", "apps.up"),
+        ("disciplines", "fq_codel", "path.down.qdisc"),
+        ("profiles", "linux", "hosts.home"),
+    ):
+        yield from (f"{place}.{key}" for key in known[family][name].params)
+    yield "extends"
+
+
+VALUES = ("1500000000000", "9" * 30, '"1e9 s"', '"1٣"', "[]", "{a=1}", f'"{"a" * 5_000}"')
+TO_SET = VALUES[:3]
+
+
+def _refusal(load):
+    """The words of a refusal; `None` if there is none."""
+    try:
+        load()
+    except ScenarioError as error:
+        return str(error)
+    return None
+
+
+def _is_readable(message):
+    problem = message.partition("\n\nhint: ")[0]
+    assert "\n" not in problem and len(message) < 1_500, message
+    assert not re.search(r"expected [ui]\d+|column|serde|update sequence|not iterable", problem)
+    return True
+
+
+def _scenario(key, value):
+    """BASE with one member more, in place of what stands in its way."""
+    lines = [
+        f"{own} = {said}"
+        for own, said in BASE
+        if not (own == key or own.startswith(f"{key}.") or key.startswith(f"{own}."))
+    ]
+    return "\n".join([*lines, f"{key} = {value}"]) + "\n"
+
+
+@pytest.mark.parametrize("key", dict.fromkeys(_keys()))
+def test_each_refusal_of_a_file_names_file_and_line_and_of_an_option_the_option(key, tmp_path):
+    path, good = tmp_path / "home.toml", tmp_path / "good.toml"
+    good.write_text(_scenario("seeds", "1"))
+    for value in VALUES:
+        text = _scenario(key, value)
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            continue
+        path.write_text(text)
+        said = _refusal(lambda: plan.load(path))
+        assert said is None or (re.match(r"home\.toml:\d+: ", said) and _is_readable(said)), said
+    for value in TO_SET:
+        said = _refusal(lambda value=value: plan.load(good, [f"{key}={value}"]))
+        assert said is None or (said.startswith("--set: ") and _is_readable(said)), said
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("path.overhead.bytes = 1500000000000", "home.toml:1: path.overhead.bytes: `1500000000000`"
+         " is not a whole number between 0 and 4294967295"),
+        ("path.overhead.bytes = 65536", "home.toml:1: path.overhead.bytes: `65536` is not between 0"
+         " and 65535 bytes"),
+        ('hosts.home.mtu = "100 GB"', "home.toml:1: hosts.home.mtu: `100000000000` is not a whole"),
+        ("apps.up.params = 1", "home.toml:1: apps.up.params: `1` is not a table"),
+    ],
+)  # fmt: skip
+def test_numbers_that_do_not_fit_are_refused_where_they_stand(tmp_path, text, message):
+    path = tmp_path / "home.toml"
+    rest = ('path.rate = "1/1 Mbit/s"', 'apps.up.kind = "bulk"', 'apps.up.home = "home"',
+            'hosts.home.cc = "cubic"')  # fmt: skip
+    path.write_text("\n".join((text, *rest)))
+    assert _refusal(lambda: plan.load(path)).startswith(message)
+
+
+def test_what_is_nowhere_written_is_refused_at_what_it_must_fit_or_at_the_first_line():
+    from aqmlab import layers
+
+    layer = layers.from_toml('title = "x"\nduration = "1 s"\n', "home.toml")
+    assert layer.where(("measure", "step")) == "home.toml:2: measure.step"
+    assert layer.where(("path", "rtt")) == "home.toml:1: path.rtt"
+
+
+@pytest.mark.parametrize("value", ["٣ ms", "1٣ ms", "３ ms", "1.٣ ms", "1e٣ ms"])
+def test_digits_of_other_scripts_are_no_numbers(value):
+    from aqmlab import expand, units
+
+    for read in (units.duration, units.duration_or_off):
+        assert "is not a duration" in _words(read, value)
+    for read, unit in ((units.size, "B"), (units.rate, "bit/s"), (expand.rate_pair, "Mbit/s")):
+        assert "is not a" in _words(read, value.replace("ms", unit))
+    for read in (units.count, units.number, wifi._rates):
+        assert "is not a" in _words(read, value.removesuffix(" ms"))
+
+
+def _words(read, value):
+    with pytest.raises(ValueError) as caught:
+        read(value)
+    return caught.value.problem
+
+
+def test_names_without_end_are_cut_in_every_error():
+    from aqmlab.errors import BadValueError
+    from aqmlab.failures import RequestError
+
+    name = "a" * 5_000
+    for error in (
+        ScenarioError("x", f"`{name}`", f"`{name}`"),
+        BadValueError(f"`{name}`", f"`{name}`").at("x"),
+        RequestError(f"`{name}`", f"`{name}`"),
+    ):
+        assert len(str(error)) < 700 and error.problem.endswith("…`") and error.hint[-2:] == "…`"

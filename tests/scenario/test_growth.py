@@ -1,0 +1,102 @@
+"""Text that somebody else wrote takes time in proportion to its length to be read.
+
+A reader is given a text and one eight times as long. Where it reads each part once it takes
+eight times as long; where it goes back from each part to the others, 64 times. Only the ratio is
+looked at, of the time that this process has had, so it does not matter how fast the machine is.
+"""
+
+import contextlib
+import time
+
+import pytest
+from aqmlab import expand, layers, teacup, units
+from aqmlab.errors import BadValueError, ScenarioError
+from aqmlab.teacup import syntax
+from aqmlab.teacup.evaluate import Evaluator
+
+from .test_teacup_small import SMALL
+
+LENGTH, TIMES, MOST = 4_000, 8, 30
+CLOCK_S = 0.01
+"""What is not measured: below it, clocks and caches are what differs."""
+
+HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
+
+
+def taken(read, text):
+    """The least processor time of three readings, in seconds."""
+    times = []
+    for _ in range(3):
+        before = time.thread_time()
+        with contextlib.suppress(ScenarioError, BadValueError):
+            read(text)
+        times.append(time.thread_time() - before)
+        if times[-1] > 5:
+            break
+    return max(min(times), CLOCK_S)
+
+
+def toml(text):
+    """Reads a scenario as far as its layer."""
+    layers.from_toml(HOME + text, "home.toml")
+
+
+def config(text):
+    """Reads a config's statements."""
+    Evaluator("c.py", None, {}).read(text)
+
+
+def whole_config(text):
+    """Reads a config and plans what it asks for."""
+    teacup.read(SMALL.replace("MORE", "").replace("QUEUE", text), "c.py")
+
+
+def unknown_names(length):
+    """Plans a config with many names that nobody knows."""
+    teacup.read(lines("TPCONF_a{0} = 1\n")(length) + SMALL.replace("MORE", ""), "c.py")
+
+
+def lines(form):
+    """A text of so many lines."""
+    return lambda length: "".join(form.format(n) for n in range(length // 8))
+
+
+CASES = {
+    "print": (syntax.from_python_2, lambda n: "print" + " " * n),
+    "print a": (syntax.from_python_2, lambda n: "print" + " " * n + "x\\"),
+    "print tab": (syntax.from_python_2, lambda n: ("print" + "\t" * (n // 10) + "(") * 10),
+    "print lines": (config, lines("print 'a' \n")),
+    "brackets": (config, lambda n: "x = " + "( " * (n // 2)),
+    "brackets and blanks": (config, lambda n: ("x = [" * 70 + " " * (n // 4)) * 4),
+    "nots": (config, lambda n: "x = " + ("not " * 70 + " " * (n // 8) + "\n") * 8),
+    "names": (config, lines("a{0} = {0}\n")),
+    "warnings": (config, lines("f{0}()\n")),
+    "quotes": (config, lambda n: "x = " + "'" * n),
+    "unknown names": (unknown_names, lambda n: n),
+    "rate": (whole_config, lambda n: "rate=" * (n // 5)),
+    "rate blanks": (whole_config, lambda n: "rate" + " " * n),
+    "words": (whole_config, lambda n: "queue_disc_params='" + "a " * (n // 2) + "'"),
+    "toml blanks": (toml, lambda n: "x = 1" + " " * n + "y"),
+    "toml keys": (toml, lines("[apps.a{0}]\nkind = 'ping'\n")),
+    "toml params": (toml, lines("[apps.a{0}.params]\nkind = 'ping'\n")),
+    "toml array": (toml, lambda n: "x = [" + "1," * n + "]"),
+    "toml tables": (toml, lines("[[x]]\na = 1\n")),
+    "toml vary": (toml, lambda n: "[vary]\ns = [" + "{label = 1, path.rtt = 2}," * (n // 8) + "]"),
+    "toml quotes": (toml, lambda n: "x = '" + "'\"" * n),
+    "toml equals": (toml, lambda n: "=" * n),
+    "rates": (expand.rate_pair, lambda n: "1" + " " * n + "x"),
+    "rates 2": (expand.rate_pair, lambda n: "1 Mbit/s" + " " * n + "/" + " " * n + "x"),
+    "shares": (expand.rate_pair, lambda n: "1" + "/1" * n + " %"),
+    "kind": (expand.kind_table, lambda n: "pfifo " + " ".join(f"a{i}=1" for i in range(n))),
+    "duration": (units.duration, lambda n: "1" * n + " ms"),
+    "duration blanks": (units.duration, lambda n: "1" + " " * n + "ms"),
+    "rate text": (units.rate, lambda n: "1.1" + " " * n + "/" + "1" * n),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("teacup_catalogue")
+@pytest.mark.parametrize("name", CASES)
+def test_a_text_eight_times_as_long_does_not_take_thirty_times_as_long(name):
+    read, text = CASES[name]
+    short, long = text(LENGTH), text(LENGTH * TIMES)
+    assert taken(read, long) / taken(read, short) < MOST
