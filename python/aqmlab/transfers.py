@@ -244,15 +244,23 @@ def _flows(
     for row in flows:
         links = tuple(apps[row["name"]][direction]["links"])
         if row["direction"] == direction and links:
-            start_ns, stop_ns = _ran(spec, apps[row["name"]], row["app"])
+            start_ns, stop_ns = _active_ns(row) or _ran(spec, apps[row["name"]], row["app"])
             mbit = row["throughput_mbit"]["mean"] or 0.0
             yield _Flow(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
+
+
+def _active_ns(row: Mapping[str, Any]) -> tuple[int, int] | None:
+    """When a flow was active, over which its rate is; `None` in tables that do not say."""
+    start_s, stop_s = row.get("active_from_s"), row.get("active_to_s")
+    if start_s is None or stop_s is None:
+        return None
+    return round(start_s * 1e9), round(stop_s * 1e9)
 
 
 def _ran(
     spec: Mapping[str, Any], app: Mapping[str, Any], told: Mapping[str, float | None]
 ) -> tuple[int, int]:
-    """When an application ran within the interval of the statistics."""
+    """When an application was to run within the interval, where its table does not say."""
     start_ns, stop_ns = app.get("start_ns", 0), _end_ns(spec, app)
     if (took_s := told.get("completion_time_s")) is not None:
         stop_ns = min(stop_ns, start_ns + int(took_s * 1e9))

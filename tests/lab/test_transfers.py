@@ -79,6 +79,17 @@ def test_only_the_interval_of_the_statistics_counts():
     assert share(rows, apps, **interval) == pytest.approx(100)
 
 
+def test_a_share_is_over_the_time_in_which_the_tables_say_that_a_flow_was_active():
+    def active(from_s, to_s):
+        return {"active_from_s": from_s, "active_to_s": to_s}
+
+    # The other begins with the second half of its time, whatever was asked for.
+    rows = [flow("file", 7.5) | active(0.25, 4.25), flow("other", 5) | active(2.25, 9.0)]
+    assert share(rows, [bulk("file"), bulk("other")]) == pytest.approx(100)
+    never = [flow("file", 0) | active(3.0, 3.0)]
+    assert share(never, [bulk("file")]) is None
+
+
 def test_a_line_carries_no_more_than_its_overhead_leaves():
     spec = spec_of("pie", (10, 1), [bulk("file")])
     atm = {"bytes": 40, "minimum": 0, "atm": True, "counted": 14}

@@ -32,8 +32,8 @@ impl Due {
     pub(crate) fn new(spec: &Spec) -> Self {
         let (end, every) = (spec.duration_ns, every(spec));
         let of = |app| {
-            let told = spec.told(app);
-            [(told.start.as_nanos(), 0, app), (told.end.as_nanos(), 1, app)]
+            let active = spec.active(app);
+            [(active.start.as_nanos(), 0, app), (active.end.as_nanos(), 1, app)]
         };
         let mut marks: Vec<_> = (0..spec.apps.len()).flat_map(of).collect();
         marks.sort_unstable();

@@ -20,7 +20,7 @@ use crate::sockets::{Conn, Info};
 use crate::stats::Counters;
 use crate::tap::{self, Measured, Record};
 use crate::waits::{Waits, waits};
-use crate::world::{self, World};
+use crate::world::{self, Slot, World};
 
 /// A trial that has run.
 pub(crate) struct View<'a> {
@@ -47,8 +47,9 @@ impl<'a> View<'a> {
             links[direction.index()].map_or(0, |link| qdiscs::charged(link, ip_len))
         };
         let mut waits = waits(&records, &passed, Frame::of(spec), charge);
-        let mut meter = Meter::new(tables::settings(spec), spec.apps.len());
-        let measured = tap::measure(&records, &mut meter);
+        let mut meter = Meter::new(tables::settings(spec), &spec.all_active());
+        let ended: Vec<_> = world.apps.iter().map(Slot::ended).collect();
+        let measured = tap::measure(&records, &ended, &mut meter);
         let mut links = Vec::new();
         for (link, one) in installed.iter().enumerate() {
             let waits = std::mem::take(&mut waits[one.direction.index()]);
@@ -97,9 +98,7 @@ fn flows(
         let slot = &mut world.apps[flow];
         let notes = std::mem::take(&mut slot.notes);
         let pings = slot.conns.iter().map(|&conn| &world.conns[conn]).find(|conn| conn.is_icmp());
-        let Some(app) = slot.app.as_deref() else {
-            unreachable!("nobody is being called any more")
-        };
+        let app = slot.app();
         let [before, after] = world.read_marks[flow].map(Option::unwrap_or_default);
         let mut found = FlowFindings::new(spec, flow, app, report);
         found.read = [0, 1].map(|side: usize| after[side].saturating_sub(before[side]));
@@ -118,7 +117,7 @@ fn flows(
 fn requests(records: &[Record], flow: usize, side: Side, found: &FlowFindings) -> u64 {
     let of = |record: &&Record| {
         let asked = record.flow as usize == flow && record.direction.receiver() == side;
-        asked && !record.sent && found.active.contains(&record.at)
+        asked && !record.sent && found.report.active.contains(&record.at)
     };
     // An IP header and one of ICMP.
     records.iter().filter(of).map(|record| u64::from(record.ip_len.saturating_sub(28))).sum()
@@ -143,6 +142,7 @@ fn of_link(
         sent: counters.packets,
         sent_bytes: waits.all_bytes,
         busy_s,
+        backlog_max_packets: waits.most,
         drops: drops(installed.kind, counters),
         marks: counters.marks,
         flow_drops: waits.drops(counters.drops),
@@ -259,7 +259,8 @@ mod tests {
         let at = Instant::from_millis;
         let came = |ms| Record { sent: false, ..record_at(at(ms), 1) };
         let records = [record_at(at(1), 1), came(2), came(8), Record { flow: 1, ..came(3) }];
-        let found = FlowFindings { active: at(0)..at(5), ..FlowFindings::default() };
+        let report = FlowReport { active: at(0)..at(5), ..FlowReport::default() };
+        let found = FlowFindings { report, ..FlowFindings::default() };
         assert_eq!(requests(&records, 0, Side::Wan, &found), 72);
         assert_eq!(requests(&records, 0, Side::Home, &found), 0);
     }

@@ -144,12 +144,20 @@ pub(crate) fn order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.at, !record.sent));
 }
 
-/// Matches what was sent with what arrived, in order, and lets the meter measure it.
-pub(crate) fn measure(records: &[Record], meter: &mut Meter) -> Measured {
+/// Matches what was sent with what arrived, in order, and lets the meter measure it. `ended` says
+/// when each flow has ended by itself, if it has.
+pub(crate) fn measure(
+    records: &[Record],
+    ended: &[Option<Instant>],
+    meter: &mut Meter,
+) -> Measured {
     let mut under_way: BTreeMap<u64, VecDeque<u64>> = BTreeMap::new();
     let mut measured = Measured { digest: Digest::default(), packets: 0 };
     for record in records {
         let &Record { at, key, flow, ip_len, direction, sent, .. } = record;
+        if let Some(end) = ended[flow as usize].filter(|end| *end < at) {
+            meter.ended(flow, end);
+        }
         let what = u64::from(flow) << 40 | u64::from(ip_len) << 8 | (direction as u64) << 1;
         measured.digest.fold(what | u64::from(sent));
         measured.digest.fold(at.as_nanos());
@@ -160,6 +168,11 @@ pub(crate) fn measure(records: &[Record], meter: &mut Meter) -> Measured {
             meter.sent(flow, direction, id, ip_len, at);
         } else if let Some(id) = take(&mut under_way, key) {
             meter.received(flow, direction, id, ip_len, at);
+        }
+    }
+    for (flow, end) in ended.iter().enumerate() {
+        if let Some(end) = *end {
+            meter.ended(flow as u32, end);
         }
     }
     measured

@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use aqmlab_core::Direction;
+use aqmlab_core::{Direction, Instant};
 use aqmlab_sim::tables::{Frame, QueueReport};
 
 use crate::tap::{Record, take};
@@ -29,6 +29,8 @@ pub(crate) struct Waits {
     pub(crate) all_bytes: u64,
     /// What the link charged for all that left.
     pub(crate) charged: u64,
+    /// The most packets that waited at once, of those that left.
+    pub(crate) most: u64,
     /// Packets marked, by application.
     pub(crate) marks: Vec<u64>,
     /// What never came, in the order of sending.
@@ -56,17 +58,22 @@ pub(crate) fn waits(
     }
     let mut all: [Waits; 2] = Default::default();
     let mut last_sent = BTreeMap::new();
+    let mut changes: [Vec<(Instant, i64)>; 2] = Default::default();
     for record in passed {
         let waits = &mut all[record.direction.index()];
         waits.all_bytes += u64::from(record.ip_len);
         waits.charged += charge(record.direction, record.ip_len);
         let Some(sent) = take(&mut under_way, record.key) else { continue };
         waits.report.note(&frame, record.at, record.at.since(sent.at), record.ip_len);
+        changes[record.direction.index()].extend([(sent.at, 1), (record.at, -1)]);
         if record.ecn == MARKED && sent.ecn != MARKED {
             add(&mut waits.marks, record.flow);
         }
         let last = last_sent.entry((sent.conn(), sent.direction)).or_insert(sent.at);
         *last = sent.at.max(*last);
+    }
+    for (waits, changes) in all.iter_mut().zip(changes) {
+        waits.most = most(changes);
     }
     let mut left: Vec<_> = under_way.into_values().flatten().collect();
     left.sort_by_key(|record| record.at);
@@ -77,6 +84,16 @@ pub(crate) fn waits(
         all[record.direction.index()].missing.push(missing);
     }
     all
+}
+
+/// The highest sum of `changes` in the order of time; at one time what leaves comes first.
+fn most(mut changes: Vec<(Instant, i64)>) -> u64 {
+    changes.sort_unstable();
+    let sums = changes.iter().scan(0, |sum, (_, change)| {
+        *sum += change;
+        Some(*sum)
+    });
+    sums.max().and_then(|most| u64::try_from(most).ok()).unwrap_or(0)
 }
 
 impl Waits {
@@ -103,7 +120,7 @@ fn add(counts: &mut Vec<u64>, flow: u32) {
 mod tests {
     use super::*;
     use crate::tap::tests::record_at;
-    use aqmlab_core::{Duration, Instant};
+    use aqmlab_core::Duration;
 
     fn frame() -> Frame {
         let json = r#"{"seed": 1, "duration_ns": 16000000, "links": [], "apps": [],
@@ -127,6 +144,14 @@ mod tests {
         assert_eq!((up.report.bytes, up.all_bytes, up.charged), (100, 200, 228));
         assert_eq!(down.report.sojourn.count(), 0);
         assert_eq!(up.drops(1), [1]);
+        // The dropped one does not count; the others wait together from 3 to 5 ms.
+        assert_eq!((up.most, down.most), (2, 0));
+    }
+
+    #[test]
+    fn a_packet_that_leaves_makes_room_for_one_that_comes_then() {
+        let [up, _] = waits(&[ms(1, 1), ms(3, 2)], &[ms(3, 1), ms(4, 2)], frame(), |_, _| 0);
+        assert_eq!(up.most, 1);
     }
 
     #[test]

@@ -39,6 +39,18 @@ pub(crate) struct Slot {
     pub(crate) notes: Notes,
 }
 
+impl Slot {
+    /// The application, between calls.
+    pub(crate) fn app(&self) -> &dyn App {
+        self.app.as_deref().unwrap_or_else(|| unreachable!("nobody is being called"))
+    }
+
+    /// When it ended, if it did.
+    pub(crate) fn ended(&self) -> Option<Instant> {
+        self.app().ended()
+    }
+}
+
 /// One TCP at one time.
 pub(crate) struct TcpSample {
     pub(crate) at: Instant,
@@ -157,8 +169,7 @@ impl<'a> World<'a> {
             conns: Vec::new(),
             notes: Notes::of(spec),
         });
-        let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));
-        let late = jitter.below(spec.start_jitter_ns.saturating_add(1));
+        let late = spec.start_delay_ns(index);
         self.schedule(index, Instant::from_nanos(app.start_ns.saturating_add(late)), Wake::Start);
         if let Some(stop_ns) = app.stop_ns {
             self.schedule(index, Instant::from_nanos(stop_ns.saturating_add(late)), Wake::Stop);
@@ -340,8 +351,9 @@ impl<'a> World<'a> {
             let Some(mut app) = self.apps[index].app.take() else {
                 unreachable!("an application is never called while it is being called")
             };
-            // What ends an application while data are under way is time, or who tells it.
-            let may_end = matches!(notice, Notice::Wake(_) | Notice::Stop);
+            // Time ends an application, or who tells it, or the end of its last connection.
+            let may_end =
+                matches!(notice, Notice::Wake(_) | Notice::Stop | Notice::Finished { .. });
             app.handle(notice, &mut Hand { world: self, app: index });
             let ended = may_end && app.ended().is_some();
             self.apps[index].app = Some(app);

@@ -36,15 +36,20 @@ impl Histogram {
     /// Takes in a span.
     #[inline]
     pub fn record(&mut self, span: Duration) {
-        let value = span.as_nanos();
-        self.count += 1;
-        self.sum += u128::from(value);
+        self.record_values(span.as_nanos(), 1);
+    }
+
+    /// Takes in a whole number `n` times, whatever its unit.
+    #[inline]
+    pub(crate) fn record_values(&mut self, value: u64, n: u64) {
+        self.count += n;
+        self.sum += u128::from(value) * u128::from(n);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         let (octave, slot) = place(value);
         match &mut self.octaves[octave] {
-            Some(slots) => slots[slot] += 1,
-            empty => new_octave(empty)[slot] += 1,
+            Some(slots) => slots[slot] += n,
+            empty => new_octave(empty)[slot] += n,
         }
     }
 
@@ -77,15 +82,19 @@ impl Histogram {
     ///
     /// If `q` is not from 0 to 1.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
+        let (whole, part) = self.quantile_value(q)?;
+        Some(Duration::from_nanos(whole + (part + 0.5) as u64))
+    }
+
+    /// The same of whole numbers: the order statistic below, and what interpolation adds to it.
+    pub(crate) fn quantile_value(&self, q: f64) -> Option<(u64, f64)> {
         assert!((0.0..=1.0).contains(&q), "quantile {q}: allowed is 0 to 1");
         let last = self.count.checked_sub(1)?;
         let position = q * last as f64;
         let rank = (position as u64).min(last);
         let below = self.ranked(rank);
         let above = self.ranked((rank + 1).min(last));
-        let part = position - rank as f64;
-        let between = (above - below) as f64 * part;
-        Some(Duration::from_nanos(below + (between + 0.5) as u64))
+        Some((below, (above - below) as f64 * (position - rank as f64)))
     }
 
     /// Every slot that holds something, as the middle of the slot and how often, in rising

@@ -1,13 +1,14 @@
 //! Measurement: what two taps, one at each end of the path, tell about the traffic between them.
 //!
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
-//! one: throughput in sliding windows ([`Windows`]), round-trip time by synthetic packet pairs,
+//! one: throughput while a flow is active and over time ([`Windows`]), round-trip time by synthetic packet pairs,
 //! one-way delay, loss by packet identity. Nothing here looks into a simulator: all that is known
 //! of a packet is when it passed which tap, in which direction, its identity and its length.
 //!
 //! **Invariant:** no file is opened and no clock is read here; captures are read from and written
 //! to whatever implements [`std::io::Read`] and [`std::io::Write`].
 
+mod active;
 pub mod capture;
 mod histogram;
 mod jitter;
@@ -17,6 +18,7 @@ mod record;
 mod series;
 mod stats;
 mod way;
+mod window_rates;
 mod windows;
 mod wire;
 
@@ -27,4 +29,5 @@ pub use pairs::RoundTrip;
 pub use record::{Fate, PacketRecord, Records};
 pub use series::Bin;
 pub use stats::{BoxStats, box_stats, fivenum, jain, mean, quantile, standard_deviation};
-pub use windows::{Empty, Throughput, Windows};
+pub use window_rates::WindowRates;
+pub use windows::{Throughput, Windows};

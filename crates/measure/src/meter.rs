@@ -2,15 +2,19 @@
 //!
 //! The meter sees what a capture would hold: that a packet of a flow passed the tap at its
 //! sender or at its receiver, and when. It keeps the packets that are between the taps, counters,
-//! histograms, one count per step and one bin per step of the series; nothing grows with the
-//! number of packets.
+//! histograms, and one count and one bin per step of the series; nothing grows with the number of
+//! packets.
+
+use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant};
 
+use crate::active::Active;
 use crate::histogram::Histogram;
 use crate::jitter::Jitter;
 use crate::series::Bin;
 use crate::way::{Limits, Way};
+use crate::window_rates::WindowRates;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +25,7 @@ pub struct Settings {
     pub to: Instant,
     /// Width of a throughput window, a whole multiple of the step.
     pub window: Duration,
-    /// How far a window moves.
+    /// How far a window moves; the first begins when its flow becomes active.
     pub step: Duration,
     /// When the trial ends.
     pub end: Instant,
@@ -29,8 +33,8 @@ pub struct Settings {
     /// several connections and a discipline gives each a queue. If they may not, a gap at the
     /// receiver is a loss at once; if they may, once 8192 later packets have arrived.
     pub reorders: bool,
-    /// Width of a bin in which round-trip times are kept as they develop over time; none if they
-    /// are not, and the series is empty.
+    /// Width of a step in which bytes and round-trip times are kept as they develop over time; none
+    /// if they are not, and the series are empty.
     pub series: Option<Duration>,
 }
 
@@ -40,11 +44,12 @@ pub struct Settings {
 ///
 /// Call [`sent`](Self::sent) and [`received`](Self::received) in the order in which the events
 /// happen, time never running back. Within a flow and direction the identities of packets
-/// rise in the order of sending. What arrives without having been sent counts in the windows
-/// and nowhere else.
+/// rise in the order of sending. What arrives without having been sent counts in throughput and
+/// nowhere else. Call [`ended`](Self::ended) where a flow ends by itself.
 pub struct Meter {
     limits: Limits,
     reorders: bool,
+    /// Width of a step of the series.
     step: u64,
     /// The step of time that the last arrival fell into, and where it ends.
     current: usize,
@@ -53,28 +58,27 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter for flows numbered from 0 to `flows − 1`.
+    /// A meter for as many flows as `active` has intervals: when each is active, unless it ends
+    /// by itself before.
     ///
     /// # Panics
     ///
     /// If the window is not a whole multiple of the step, or the step is zero.
-    pub fn new(settings: Settings, flows: usize) -> Self {
-        let step = settings.step.as_nanos();
+    pub fn new(settings: Settings, active: &[Range<Instant>]) -> Self {
+        let Settings { window, step, series, end, .. } = settings;
         assert!(
-            step > 0 && settings.window.as_nanos() % step == 0,
-            "window {}: allowed are multiples of its step, {}",
-            settings.window,
-            settings.step
+            step > Duration::ZERO && window.as_nanos() % step.as_nanos() == 0,
+            "window {window}: allowed are multiples of its step, {step}",
         );
-        let steps = settings.end.as_nanos().div_ceil(step) as usize;
-        let way = || Way::new(steps, settings.series, settings.end);
+        let way = |span| Way::new(Active::new(span, step, window), series, end);
+        let step = series.map_or(u64::MAX, |step| step.as_nanos().max(1));
         Self {
             limits: Limits { from: settings.from, to: settings.to },
             reorders: settings.reorders,
             step,
             current: 0,
             current_ends: step,
-            flows: (0..flows).map(|_| [way(), way()]).collect(),
+            flows: active.iter().map(|span| [way(span), way(span)]).collect(),
         }
     }
 
@@ -105,11 +109,18 @@ impl Meter {
             Direction::Up => (up, down),
             Direction::Down => (down, up),
         };
-        way.count(self.current, ip_len);
+        way.count(self.current, ip_len, now);
         if self.reorders {
             way.land_anywhere(id, ip_len, now, back, self.limits);
         } else {
             way.land_in_order(id, ip_len, now, back, self.limits);
+        }
+    }
+
+    /// A flow ends by itself at `at`: its throughput is of what has arrived until then.
+    pub fn ended(&mut self, flow: u32, at: Instant) {
+        for way in &mut self.flows[flow as usize] {
+            way.end(at);
         }
     }
 
@@ -120,7 +131,8 @@ impl Meter {
         let finish = |[mut up, mut down]: [Way; 2]| {
             up.settle(&mut down, limits);
             down.settle(&mut up, limits);
-            FlowReport { directions: [up.finish(), down.finish()] }
+            let ((active, up), (_, down)) = (up.finish(), down.finish());
+            FlowReport { active, directions: [up, down] }
         };
         self.flows.into_iter().map(finish).collect()
     }
@@ -134,16 +146,26 @@ impl Meter {
 }
 
 /// What was measured of one flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct FlowReport {
+    /// When it was active.
+    pub active: Range<Instant>,
     /// By [`Direction::index`].
     pub directions: [DirectionReport; 2],
+}
+
+impl Default for FlowReport {
+    /// A flow that was never active.
+    fn default() -> Self {
+        Self { active: Instant::ZERO..Instant::ZERO, directions: Default::default() }
+    }
 }
 
 /// What was measured of one direction of a flow.
 ///
 /// Counts and histograms are of packets sent within the interval of the statistics, round trips
-/// of those whose middle lies within it; the series is of the whole trial.
+/// of those whose middle lies within it. Throughput is of the time in which the flow is active. The
+/// series are of the whole trial.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionReport {
     /// Packets that passed the tap at the sender.
@@ -158,8 +180,14 @@ pub struct DirectionReport {
     pub lost: u64,
     /// Those that were still under way at the end, or lost with none after them.
     pub in_flight: u64,
-    /// IP bytes that arrived in each step since time zero, whenever they were sent. Sliding
-    /// windows are sums of consecutive steps: see [`Windows`](crate::Windows).
+    /// IP bytes that arrived in the whole trial, whenever they were sent.
+    pub bytes_arrived: u64,
+    /// Those of them that arrived while the flow was active.
+    pub active_bytes: u64,
+    /// Throughput in the windows that lie wholly within that time.
+    pub windows: WindowRates,
+    /// IP bytes that arrived in each step of the series since time zero, whenever they were sent.
+    /// Sliding windows are sums of consecutive steps: see [`Windows`](crate::Windows).
     pub steps: Vec<u64>,
     /// One-way delay from tap to tap.
     pub owd: Histogram,

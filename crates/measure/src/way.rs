@@ -1,9 +1,11 @@
 //! One direction of one flow: the packets between its taps, and what became of the others.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
 
+use crate::active::Active;
 use crate::jitter::Variation;
 use crate::meter::DirectionReport;
 use crate::pairs::{Passage, RoundTrip, round_trip};
@@ -64,17 +66,20 @@ pub(crate) struct Way {
     /// The serial of the other direction's packet that last served in a pair.
     served: u32,
     variation: Variation,
+    active: Active,
     report: DirectionReport,
     rtt_series: Series,
     keep_series: bool,
 }
 
 impl Way {
-    /// A way that counts bytes in `steps` steps, and delays, if at all, in bins `series` wide.
-    pub(crate) fn new(steps: usize, series: Option<Duration>, end: Instant) -> Self {
+    /// A way whose throughput `active` counts, and whose series, if there are any, have steps
+    /// `series` wide.
+    pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
         let keep = series.is_some();
         let width = series.unwrap_or(Duration::MAX);
         let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
+        let steps = vec![0; if keep { bins } else { 0 }];
         Self {
             flights: VecDeque::new(),
             landed: 0,
@@ -82,7 +87,8 @@ impl Way {
             arrived: Out::default(),
             served: 0,
             variation: Variation::default(),
-            report: DirectionReport { steps: vec![0; steps], ..DirectionReport::default() },
+            active,
+            report: DirectionReport { steps, ..DirectionReport::default() },
             rtt_series: Series::new(width, if keep { bins.min(ROOM) } else { 0 }),
             keep_series: keep,
         }
@@ -111,12 +117,19 @@ impl Way {
         self.flights.push_back(Flight { id, sent: now, received: Instant::NEVER, out });
     }
 
-    /// Bytes arrive in the given step, of whatever packet.
+    /// Bytes arrive at `now`, in the given step of the series, of whatever packet.
     #[inline]
-    pub(crate) fn count(&mut self, step: usize, ip_len: u32) {
+    pub(crate) fn count(&mut self, step: usize, ip_len: u32, now: Instant) {
+        self.report.bytes_arrived += u64::from(ip_len);
+        self.active.count(ip_len, now);
         if let Some(bytes) = self.report.steps.get_mut(step) {
             *bytes += u64::from(ip_len);
         }
+    }
+
+    /// The flow ends by itself.
+    pub(crate) fn end(&mut self, at: Instant) {
+        self.active.end(at);
     }
 
     /// A packet arrives that none overtook: those before it that have not come are lost.
@@ -185,13 +198,17 @@ impl Way {
         self.report.in_flight = under_way.count() as u64;
     }
 
-    /// Hands over what was measured.
-    pub(crate) fn finish(self) -> DirectionReport {
-        DirectionReport {
+    /// Hands over when the flow was active, and what was measured.
+    pub(crate) fn finish(self) -> (Range<Instant>, DirectionReport) {
+        let (active, active_bytes, windows) = self.active.finish();
+        let report = DirectionReport {
+            active_bytes,
+            windows,
             rtt_series: self.rtt_series.finish(),
             jitter: self.variation.jitter(),
             ..self.report
-        }
+        };
+        (active, report)
     }
 
     fn find(&self, id: u64) -> Option<usize> {

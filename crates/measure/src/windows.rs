@@ -1,36 +1,22 @@
-//! Throughput in windows that slide.
+//! Throughput over time: windows on the grid of a series.
 //!
 //! Source: TEACUP (`analyse_throughput`): IP bytes that arrived in a window of, say, 1 s, the
-//! window moved by a quarter of itself, each sample labelled with the middle of its window. A
-//! window in which nothing arrived gives no sample there, so the mean over samples flatters a
-//! flow that pauses; [`Empty::Zero`] counts the pauses.
-//! Difference, pinned by a test: only windows that lie wholly within the interval count, where
-//! TEACUP also shows those that its ends cut.
+//! window moved by a quarter of itself, each sample labelled with the middle of its window.
+//! Differences, pinned by tests: a window in which nothing arrived is a sample of zero, where
+//! TEACUP leaves it out; and only windows that lie wholly within the interval count, where TEACUP
+//! also shows those that its ends cut.
 
 use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
 
-use crate::stats::quantile;
-
-/// What a window is worth in which nothing arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Empty {
-    /// No sample, as in TEACUP.
-    Skipped,
-    /// A sample of zero.
-    Zero,
-}
-
 /// How bytes per step become samples of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// What the bytes are counted in, and how far a window moves.
+    /// The step in which bytes are counted, by which a window also moves.
     pub step: Duration,
     /// Width of a window; a multiple of the step.
     pub width: Duration,
-    /// What an empty window is worth.
-    pub empty: Empty,
 }
 
 /// The throughput of one window.
@@ -59,8 +45,8 @@ impl Windows {
         (width / step) as usize
     }
 
-    /// The samples of all windows that lie wholly within `interval`. `bytes` holds what arrived
-    /// in each step since time zero; where it ends, the trial ended.
+    /// The samples of all windows that lie wholly within `interval`. `bytes` holds the bytes that
+    /// arrived in each step since time zero; where it ends, the trial ended.
     pub fn series(self, bytes: &[u64], interval: Range<Instant>) -> Vec<Throughput> {
         let width = self.steps();
         let step = self.step.as_nanos();
@@ -72,27 +58,11 @@ impl Windows {
         let mut sum: u64 = bytes[first..first + width].iter().sum();
         let mut samples = Vec::with_capacity(last + 1 - first);
         for start in first..=last {
-            if sum > 0 || self.empty == Empty::Zero {
-                samples.push(self.sample(start, sum));
-            }
+            samples.push(self.sample(start, sum));
             sum -= bytes[start];
             sum += bytes.get(start + width).copied().unwrap_or(0);
         }
         samples
-    }
-
-    /// The quantiles `qs` of the throughput in `interval`, in bits per second; `None` if there
-    /// is no sample.
-    pub fn quantiles<const N: usize>(
-        self,
-        bytes: &[u64],
-        interval: Range<Instant>,
-        qs: [f64; N],
-    ) -> Option<[f64; N]> {
-        let samples = self.series(bytes, interval);
-        let mut rates: Vec<f64> = samples.iter().map(|sample| sample.bps).collect();
-        rates.sort_by(f64::total_cmp);
-        (!rates.is_empty()).then(|| qs.map(|q| quantile(&rates, q).unwrap_or_default()))
     }
 
     fn sample(self, start: usize, bytes: u64) -> Throughput {
@@ -108,11 +78,8 @@ impl Windows {
 mod tests {
     use super::*;
 
-    const QUARTERS: Windows = Windows {
-        step: Duration::from_millis(250),
-        width: Duration::from_secs(1),
-        empty: Empty::Skipped,
-    };
+    const QUARTERS: Windows =
+        Windows { step: Duration::from_millis(250), width: Duration::from_secs(1) };
 
     fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)
@@ -126,21 +93,18 @@ mod tests {
         assert_eq!(series.len(), 37);
         assert!(series.iter().all(|sample| (sample.bps - 10e6).abs() < 1e-6));
         assert_eq!((series[0].at, series[1].at), (at(500), at(750)));
-        assert_eq!(QUARTERS.quantiles(&bytes, at(0)..at(10_000), [0.0, 0.5, 1.0]), Some([10e6; 3]));
     }
 
-    /// C-90.
     #[test]
-    fn an_empty_window_gives_no_sample_or_a_zero() {
+    fn an_empty_window_of_a_series_is_a_zero() {
         let mut bytes = [0; 12];
         bytes[5] = 125;
         let series = QUARTERS.series(&bytes, at(0)..at(3_000));
-        let when: Vec<_> = series.iter().map(|sample| sample.at).collect();
+        let filled = series.iter().filter(|sample| sample.bps > 0.0);
+        let when: Vec<_> = filled.clone().map(|sample| sample.at).collect();
         assert_eq!(when, [at(1_000), at(1_250), at(1_500), at(1_750)]);
-        assert!(series.iter().all(|sample| (sample.bps - 1_000.0).abs() < 1e-9));
-        let all = Windows { empty: Empty::Zero, ..QUARTERS }.series(&bytes, at(0)..at(3_000));
-        assert_eq!(all.len(), 9);
-        assert_eq!(all.iter().filter(|sample| sample.bps == 0.0).count(), 5);
+        assert!(filled.clone().all(|sample| (sample.bps - 1_000.0).abs() < 1e-9));
+        assert_eq!(series.len(), 9);
     }
 
     #[test]
@@ -153,7 +117,6 @@ mod tests {
             assert_eq!(series.len(), windows, "{from} to {to}");
         }
         assert!(QUARTERS.series(&[], at(0)..at(5_000)).is_empty());
-        assert_eq!(QUARTERS.quantiles(&[], at(0)..at(5_000), [0.5]), None);
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn run(seed: u64, packets: u64) -> Run {
         reorders: false,
         series: Some(STEP),
     };
-    let mut meter = Meter::new(settings, CONNS as usize);
+    let mut meter = Meter::new(settings, &vec![Instant::ZERO..settings.end; CONNS as usize]);
     let mut records = Records::default();
     for (at, leaves, id, conn, direction) in events {
         let (packet, at) = (packet(id, conn, direction), Instant::from_nanos(at));
@@ -184,7 +184,7 @@ fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_ha
         reorders: false,
         series: None,
     };
-    let mut meter = Meter::new(settings, 1);
+    let mut meter = Meter::new(settings, &[Instant::ZERO..settings.end]);
     let mut records = Records::default();
     let (down, up) = (Direction::Down, Direction::Up);
     // When, whether it leaves, which packet, and which way.

@@ -1,7 +1,7 @@
 //! The meter on traffic whose answers are known.
 
 use aqmlab_core::{Direction, Duration, Instant};
-use aqmlab_measure::{Empty, FlowReport, Meter, Settings, Windows};
+use aqmlab_measure::{FlowReport, Meter, Settings, Windows};
 
 const D: Duration = Duration::from_millis(20);
 
@@ -17,9 +17,14 @@ fn settings() -> Settings {
     }
 }
 
+/// A meter of one flow that is active for the whole trial.
+fn meter(settings: Settings) -> Meter {
+    Meter::new(settings, &[Instant::ZERO..settings.end])
+}
+
 /// A packet every `gap`, each answered at once with 40 bytes; delays are `D` each way.
 fn questions(settings: Settings, gap: Duration, ip_len: u32) -> FlowReport {
-    let mut meter = Meter::new(settings, 1);
+    let mut meter = meter(settings);
     let mut events = Vec::new();
     let mut now = Instant::ZERO;
     for id in 0.. {
@@ -64,15 +69,14 @@ fn a_fixed_delay_gives_twice_itself_from_either_side() {
 fn ten_megabits_are_ten_megabits_in_every_full_window() {
     let report = questions(settings(), Duration::from_millis(1), 1_250);
     let down = &report.directions[Direction::Down.index()];
-    let windows = Windows {
-        step: Duration::from_millis(250),
-        width: Duration::from_millis(1_000),
-        empty: Empty::Skipped,
-    };
+    let windows = Windows { step: Duration::from_millis(250), width: Duration::from_millis(1_000) };
     let (from, to) = (Instant::from_millis(1_000), Instant::from_millis(9_000));
     let series = windows.series(&down.steps, from..to);
     assert_eq!(series.len(), 29);
     assert!(series.iter().all(|sample| (sample.bps - 10e6).abs() < 1.0), "{series:?}");
+    // Of the whole time, the first and the last 20 ms are without a packet.
+    assert_eq!(down.active_bytes, 9_979 * 1_250);
+    assert_eq!(down.windows.quantiles([0.0, 0.05, 0.95]), Some([9.79e6, 10e6, 10e6]));
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn only_packets_sent_within_the_interval_count() {
 #[test]
 fn a_gap_is_a_loss_and_what_follows_the_last_arrival_is_under_way() {
     for reorders in [false, true] {
-        let mut meter = Meter::new(Settings { reorders, ..settings() }, 1);
+        let mut meter = meter(Settings { reorders, ..settings() });
         for id in 0..10 {
             meter.sent(0, Direction::Up, id, 100, Instant::from_millis(id));
         }
@@ -107,7 +111,7 @@ fn a_gap_is_a_loss_and_what_follows_the_last_arrival_is_under_way() {
 
 #[test]
 fn a_packet_overtaken_is_not_lost_where_that_may_happen() {
-    let mut meter = Meter::new(Settings { reorders: true, ..settings() }, 1);
+    let mut meter = meter(Settings { reorders: true, ..settings() });
     for id in 0..4 {
         meter.sent(0, Direction::Up, id, 100, Instant::from_millis(id));
     }
@@ -123,7 +127,7 @@ fn a_packet_overtaken_is_not_lost_where_that_may_happen() {
 
 #[test]
 fn where_packets_overtake_a_loss_is_given_up_in_the_end() {
-    let mut meter = Meter::new(Settings { reorders: true, ..settings() }, 1);
+    let mut meter = meter(Settings { reorders: true, ..settings() });
     let n = 30_000;
     for id in 0..n {
         let at = Instant::from_micros(id);

@@ -67,7 +67,7 @@ fn measure(seen: &[Seen], reorders: bool) -> [DirectionReport; 2] {
             reorders,
             series: Some(Duration::from_nanos(100)),
         },
-        1,
+        &[Instant::ZERO..Instant::from_nanos(1_000)],
     );
     for event in seen {
         let at = Instant::from_nanos(event.at);

@@ -89,6 +89,8 @@ impl Port {
         packet.len = packet.ip_len + self.overhead.counted;
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         self.qdisc.enqueue(packet, &mut cx);
+        let waiting = self.qdisc.backlog().packets as u64;
+        self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
     /// Starts sending the next packet, if the link is free and there is one.
@@ -207,6 +209,8 @@ pub struct PortLog {
     pub sent_bytes: u64,
     /// How long the link was sending.
     pub busy: Duration,
+    /// The most packets that waited at once.
+    pub backlog_max_packets: u64,
     /// Packets destroyed, by [`Reason::index`].
     pub drops: [u64; Reason::ALL.len()],
     /// Packets marked.

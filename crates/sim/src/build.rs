@@ -75,19 +75,38 @@ pub(crate) fn check_whole(spec: &Spec) -> Result<(), SpecError> {
             "measure.window_ns",
             "not a whole multiple of measure.step_ns",
         ),
-        (
-            spec.duration_ns / step.max(1) > MOST_ROWS / spec.apps.len().max(1) as u64,
-            "measure.step_ns",
-            "more than 20 million steps of all applications together",
-        ),
-        (
-            measure.sample_ns > 0 && spec.duration_ns / measure.sample_ns > MOST_ROWS / 100,
-            "measure.sample_ns",
-            "more than 200000 samples of each TCP and queue",
-        ),
+        (measure.window_ns > 1 << 60, "measure.window_ns", "longer than 36 years"),
         (measure.points == 0, "measure.points", "a series of no points shows nothing"),
         (measure.from_ns >= end, "measure.from_ns", "not before the end of the measurement"),
         (end > spec.duration_ns, "measure.to_ns", "after the end of the trial"),
+    ] {
+        if wrong {
+            return Err(SpecError::new(at, problem));
+        }
+    }
+    check_room(spec)
+}
+
+/// Refuses what is measured in more steps than a machine has room for.
+fn check_room(spec: &Spec) -> Result<(), SpecError> {
+    let (measure, grain) = (&spec.measure, Grain::of(spec));
+    let most = MOST_ROWS / spec.apps.len().max(1) as u64;
+    for (wrong, at, problem) in [
+        (
+            measure.window_ns / measure.step_ns > most,
+            "measure.step_ns",
+            "more than 20 million steps in the windows of all applications together",
+        ),
+        (
+            measure.series && grain.steps(spec) > most,
+            "measure.points",
+            "more than 20 million steps of all applications together",
+        ),
+        (
+            measure.series && grain.samples(spec) > MOST_ROWS / 100,
+            "measure.points",
+            "more than 200000 samples of each TCP and queue",
+        ),
     ] {
         if wrong {
             return Err(SpecError::new(at, problem));
@@ -160,8 +179,7 @@ fn add_app<O: Observer>(
         priority: app.priority,
         notes: Notes::of(spec),
     });
-    let mut jitter = Rng::stream(spec.seed, &format!("start.{}", app.name));
-    let late = jitter.below(spec.start_jitter_ns.saturating_add(1));
+    let late = spec.start_delay_ns(index);
     let start = Instant::from_nanos(app.start_ns.saturating_add(late));
     world.schedule(index as u32, start, Wake::Start);
     if let Some(stop_ns) = app.stop_ns {

@@ -1,30 +1,24 @@
-//! How finely a trial is kept: the longer it is, the coarser, so that memory does not grow with it.
+//! How finely series over time are kept: the longer a trial, the coarser, so that memory does not
+//! grow with it.
 //!
-//! A step is doubled until no more of them fit into the trial than asked for. What is kept is
-//! then as exact as before, only wider: a bin still counts every sample that falls into it.
+//! A step is doubled until no more of them fit into the trial than asked for. A series is then as
+//! exact as before, only wider: a bin still counts every sample that falls into it. Numbers of a
+//! whole trial are made from none of this.
 
 use aqmlab_core::Duration;
 
 use crate::spec::Spec;
 
-/// Throughput is counted in so many times as many steps as a series has points, because the
-/// quantiles of its windows are made from all of them.
-const FINER: u64 = 16;
 /// The state of TCPs and queues is sampled up to so many times as often.
 const SAMPLES: u64 = 2;
 
-/// The steps of a trial.
+/// The steps of a trial's series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
-    /// What bytes are counted in, and how far a window of throughput moves for its quantiles.
+    /// Width of a bin, and how far a window of throughput moves.
     pub step: Duration,
-    /// Width of those windows, a whole multiple of the step.
+    /// Width of a window of throughput, a whole multiple of the step.
     pub window: Duration,
-    /// Width of a bin of the series, and how far a window moves there; a whole multiple of
-    /// [`step`](Self::step).
-    pub series_step: Duration,
-    /// Width of a window of the series, a whole multiple of their step.
-    pub series_window: Duration,
     /// How often TCPs and queues are sampled; zero for never.
     pub sample: Duration,
 }
@@ -35,23 +29,24 @@ impl Grain {
         let measure = &spec.measure;
         let points = u64::from(measure.points);
         let fit = |step, most| coarsen(step, spec.duration_ns, most);
-        let step = fit(measure.step_ns, FINER * points);
-        let series_step = fit(step, points);
+        let step = fit(measure.step_ns, points);
         let sample =
             if measure.sample_ns == 0 { 0 } else { fit(measure.sample_ns, SAMPLES * points) };
-        let window = |step| Duration::from_nanos(measure.window_ns.next_multiple_of(step));
         Self {
             step: Duration::from_nanos(step),
-            window: window(step),
-            series_step: Duration::from_nanos(series_step),
-            series_window: window(series_step),
+            window: Duration::from_nanos(measure.window_ns.next_multiple_of(step)),
             sample: Duration::from_nanos(sample),
         }
     }
 
-    /// Fine steps in a step of the series.
-    pub(crate) fn ratio(self) -> usize {
-        (self.series_step.as_nanos() / self.step.as_nanos()) as usize
+    /// How many steps the trial `spec` has.
+    pub(crate) fn steps(self, spec: &Spec) -> u64 {
+        spec.duration_ns.div_ceil(self.step.as_nanos())
+    }
+
+    /// How often each TCP and queue of the trial `spec` is sampled.
+    pub(crate) fn samples(self, spec: &Spec) -> u64 {
+        spec.duration_ns.checked_div(self.sample.as_nanos()).unwrap_or(0)
     }
 }
 
@@ -59,7 +54,7 @@ impl Grain {
 fn coarsen(step: u64, length: u64, most: u64) -> u64 {
     let mut step = step.max(1);
     while length.div_ceil(step) > most.max(1) {
-        step *= 2;
+        step = step.saturating_mul(2);
     }
     step
 }

@@ -116,8 +116,8 @@ fn move_world<O: Observer>(world: &mut World<O>, spec: &Spec) {
     let end = Instant::from_nanos(spec.duration_ns);
     let mut marks: Vec<_> = (0..spec.apps.len())
         .flat_map(|app| {
-            let told = spec.told(app);
-            [(told.start, 0, app), (told.end, 1, app)]
+            let active = spec.active(app);
+            [(active.start, 0, app), (active.end, 1, app)]
         })
         .collect();
     marks.sort_unstable();

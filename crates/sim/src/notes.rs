@@ -29,7 +29,8 @@ pub struct Notes {
 impl Notes {
     /// Those of an application of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
-        Self::new(if spec.keeps_series() { 2 * spec.measure.points as usize } else { 0 })
+        let most = (spec.measure.points as usize).saturating_mul(2);
+        Self::new(if spec.keeps_series() { most } else { 0 })
     }
 
     /// Keeps at most `most` notes of each metric.

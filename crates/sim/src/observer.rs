@@ -14,6 +14,8 @@ pub(crate) trait Observer {
     fn departed(&mut self, link: usize, packet: &Packet, departure: Departure);
     /// A packet is lost on the path, by the scenario's random loss.
     fn lost(&mut self, packet: &Packet, now: Instant);
+    /// An application ends by itself or because it was told to.
+    fn ended(&mut self, flow: u32, now: Instant);
 }
 
 /// Watches nothing.
@@ -29,4 +31,6 @@ impl Observer for Nobody {
     fn departed(&mut self, _link: usize, _packet: &Packet, _departure: Departure) {}
     #[inline]
     fn lost(&mut self, _packet: &Packet, _now: Instant) {}
+    #[inline]
+    fn ended(&mut self, _flow: u32, _now: Instant) {}
 }

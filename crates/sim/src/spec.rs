@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use aqmlab_core::Instant;
+use aqmlab_core::{Instant, Rng};
 use serde::Deserialize;
 
 /// One trial.
@@ -41,18 +41,34 @@ impl Spec {
         self.measure.enabled && self.measure.series
     }
 
-    /// From when on and until when application number `app` is told to run, within the interval
-    /// of the statistics.
+    /// How much later than stated application number `app` starts and is told to stop.
     ///
     /// # Panics
     ///
     /// If there is no such application.
-    pub fn told(&self, app: usize) -> Range<Instant> {
+    pub fn start_delay_ns(&self, app: usize) -> u64 {
+        let mut jitter = Rng::stream(self.seed, &format!("start.{}", self.apps[app].name));
+        jitter.below(self.start_jitter_ns.saturating_add(1))
+    }
+
+    /// When application number `app` is active within the interval of the statistics: from its
+    /// start until it is told to stop. It may end by itself before.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such application.
+    pub fn active(&self, app: usize) -> Range<Instant> {
+        let late = self.start_delay_ns(app);
         let app = &self.apps[app];
         let to_ns = self.measure.to_ns.unwrap_or(self.duration_ns);
-        let start = app.start_ns.max(self.measure.from_ns).min(to_ns);
-        let stop = app.stop_ns.unwrap_or(to_ns).clamp(start, to_ns);
+        let start = app.start_ns.saturating_add(late).max(self.measure.from_ns).min(to_ns);
+        let stop = app.stop_ns.map_or(to_ns, |stop| stop.saturating_add(late)).clamp(start, to_ns);
         Instant::from_nanos(start)..Instant::from_nanos(stop)
+    }
+
+    /// The same of every application.
+    pub fn all_active(&self) -> Vec<Range<Instant>> {
+        (0..self.apps.len()).map(|app| self.active(app)).collect()
     }
 }
 
@@ -249,7 +265,8 @@ pub struct MeasureSpec {
     pub window_ns: u64,
     /// Distance between the starts of two windows; the width is a whole multiple of it.
     pub step_ns: u64,
-    /// How often the state of TCPs and queues is sampled; zero for never.
+    /// How often the state of TCPs and queues is sampled; zero for never. A long trial is sampled
+    /// less often.
     pub sample_ns: u64,
     /// Whether every packet is kept, for tables and captures.
     pub packets: bool,

@@ -104,7 +104,7 @@ impl<'a> View<'a> {
                 .filter(|(flow, way, _)| {
                     *way == direction && self.findings.flows[*flow].is_primary(*way)
                 })
-                .map(|(flow, _, report)| self.arrived(report, &self.findings.flows[flow]).0)
+                .map(|(.., report)| report.active_bytes as f64)
                 .collect();
             columns.push((name, Column::Float(vec![jain(&shares).unwrap_or(f64::NAN)])));
         }

@@ -21,7 +21,7 @@ impl Taps {
     /// Taps for a trial.
     pub(crate) fn new(spec: &Spec) -> Self {
         Self {
-            meter: Meter::new(settings(spec), spec.apps.len()),
+            meter: Meter::new(settings(spec), &spec.all_active()),
             queues: vec![QueueReport::default(); spec.links.len()],
             records: spec.measure.packets.then(Records::default),
             frame: Frame::of(spec),
@@ -56,5 +56,9 @@ impl Observer for Taps {
         if let Some(records) = &mut self.records {
             records.dropped(packet.id, Reason::Path, now);
         }
+    }
+
+    fn ended(&mut self, flow: u32, now: Instant) {
+        self.meter.ended(flow, now);
     }
 }

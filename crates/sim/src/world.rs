@@ -253,13 +253,14 @@ impl<O: Observer> World<O> {
         let Some(mut app) = self.apps[index as usize].app.take() else {
             unreachable!("an application is never called while it is being called")
         };
-        // What ends an application while data are under way is time, or somebody who tells it.
-        let may_end = matches!(notice, Notice::Wake(_) | Notice::Stop);
+        // Time ends an application, or somebody who tells it, or the end of its last connection.
+        let may_end = matches!(notice, Notice::Wake(_) | Notice::Stop | Notice::Finished { .. });
         app.handle(notice, &mut AppIo { world: self, app: index });
         let ended = may_end && app.ended().is_some();
         self.apps[index as usize].app = Some(app);
         if ended {
             self.mark_read(index as usize, 1);
+            self.network.observer.ended(index, self.network.now);
         }
     }
 

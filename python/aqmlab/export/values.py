@@ -83,6 +83,8 @@ def _flow(row: dict[str, Any], apps: dict[str, dict[str, float | None]]) -> dict
         "name": row["flow"],
         "direction": row["direction"],
         "primary": row["primary"],
+        "active_from_s": number(row.get("active_from_s")),
+        "active_to_s": number(row.get("active_to_s")),
         "throughput_mbit": {q: number(row[f"throughput_{q}_mbit"]) for q in _THROUGHPUT},
         "goodput_mbit": number(row.get("goodput_mbit")),
         "rtt_ms": {q: number(row[f"rtt_{q}_ms"]) for q in _RTT},

@@ -17,7 +17,7 @@ from typing import Any
 
 from aqmlab.errors import suggestion
 from aqmlab.failures import LabError, RequestError
-from aqmlab.validate import engines, metrics
+from aqmlab.validate import earlier, engines, metrics
 from aqmlab.validate.cases import Case, Records, cases_of
 from aqmlab.validate.engines import Engine
 from aqmlab.validate.grid import Cell
@@ -195,7 +195,8 @@ def run(
         hint = "`aqmlab validate --regenerate --missing` grows it, for which QEMU is needed"
         raise RequestError("the reference set has no trial of these cells", hint)
     by_name = {cell.name: cell for cell in cells}
-    series: dict[str, Records] = {"kernel": {key: one.record for key, one in kept.items()}}
+    known = {key: earlier.as_now(json.loads(one.spec), one.record) for key, one in kept.items()}
+    series: dict[str, Records] = {"kernel": known}
     comparisons = []
     for name, engine in held.items():
         records, refused = _run_all(engine, by_name, list(kept), jobs or cores())

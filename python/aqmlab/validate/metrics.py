@@ -94,7 +94,8 @@ METRICS = (
         _packet_share, True,
     ),
     Metric(
-        "reverse", "Mbit/s", "flow", "the other direction's rate: acknowledgements, requests",
+        "reverse", "Mbit/s", "flow",
+        "the other direction's rate: acknowledgements, requests; of flows without an end",
         _ONE, lambda scale: scale.packet_mbit,
     ),
     Metric("drops", "%", "link", "packets dropped by the queue, of those offered", _ONE,
@@ -231,7 +232,16 @@ def _flow(
 
 
 def _other(row: Row, tables: Tables) -> float | None:
-    """The rate of a flow's direction that carries no data."""
+    """The rate of a flow's direction that carries no data.
+
+    Of a transfer that ended it is not compared: agents of before do not tell what of it arrived
+    until then (`earlier`).
+    """
+    if any(
+        one["flow"] == row["flow"] and one["metric"] == "completion_time_s"
+        for one in rows(tables["apps"])
+    ):
+        return None
     for one in rows(tables["flows"]):
         if one["flow"] == row["flow"] and not one["primary"]:
             return _number(one["throughput_mean_mbit"])

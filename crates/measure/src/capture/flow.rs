@@ -113,7 +113,11 @@ impl FlowMeter {
     pub(super) fn finish(self) -> (Tuple, FlowReport, [Vec<RoundTrip>; 2]) {
         let [up, down] = self.ways;
         let ((up, up_samples), (down, down_samples)) = (up.finish(), down.finish());
-        (self.tuple, FlowReport { directions: [up, down] }, [up_samples, down_samples])
+        (
+            self.tuple,
+            FlowReport { directions: [up, down], ..FlowReport::default() },
+            [up_samples, down_samples],
+        )
     }
 
     /// Steps that a table of what arrived would have.

@@ -1,7 +1,5 @@
 //! What an engine found in a trial: plain data, whichever engine it was.
 
-use std::ops::Range;
-
 use aqmlab_apps::{App, Carries};
 use aqmlab_core::{Direction, Duration, Instant, Reason, Side};
 use aqmlab_measure::FlowReport;
@@ -35,9 +33,7 @@ pub struct FlowFindings {
     pub report: FlowReport,
     /// Which way its data go.
     pub carries: Carries,
-    /// When it runs, within the interval of the statistics.
-    pub active: Range<Instant>,
-    /// Payload bytes that it read in that time, at home and on the internet.
+    /// Payload bytes that it read while it was active, at home and on the internet.
     pub read: [u64; 2],
     /// Propagation both ways.
     pub rtt_base: Duration,
@@ -55,12 +51,10 @@ impl FlowFindings {
     ///
     /// If the trial has no such application.
     pub fn new(spec: &Spec, flow: usize, app: &dyn App, report: FlowReport) -> Self {
-        let (told, way) = (spec.told(flow), &spec.apps[flow]);
-        let ended = app.ended().map_or(told.end, |at| at.clamp(told.start, told.end));
+        let way = &spec.apps[flow];
         Self {
             report,
             carries: app.carries(),
-            active: told.start..ended,
             read: [0; 2],
             rtt_base: Duration::from_nanos(way.up.delay_ns)
                 + Duration::from_nanos(way.down.delay_ns),
@@ -84,7 +78,6 @@ impl Default for FlowFindings {
         Self {
             report: FlowReport::default(),
             carries: Carries::Both,
-            active: Instant::ZERO..Instant::ZERO,
             read: [0; 2],
             rtt_base: Duration::ZERO,
             summary: Vec::new(),
@@ -104,6 +97,8 @@ pub struct LinkFindings {
     pub sent_bytes: u64,
     /// Seconds in which it was sending.
     pub busy_s: f64,
+    /// The most packets that waited at once.
+    pub backlog_max_packets: u64,
     /// Packets dropped, by reason.
     pub drops: Drops,
     /// Packets marked.
@@ -126,6 +121,7 @@ impl LinkFindings {
             sent: log.sent,
             sent_bytes: log.sent_bytes,
             busy_s: busy.as_secs_f64(),
+            backlog_max_packets: log.backlog_max_packets,
             drops: Drops {
                 overlimit: drops(Reason::Overlimit),
                 sojourn: drops(Reason::Sojourn),

@@ -1,11 +1,10 @@
 //! Flows: one row for each application and direction.
 
 use aqmlab_core::{Direction, Duration};
-use aqmlab_measure::{DirectionReport, Empty, Windows};
+use aqmlab_measure::DirectionReport;
 
 use super::columns::{Numbers, ms, quantile_ms};
 use super::{FlowFindings, View};
-use crate::grain::Grain;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
@@ -17,9 +16,7 @@ impl View<'_> {
                 .map(move |direction| {
                     (flow, direction, &found.report.directions[direction.index()])
                 })
-                .filter(|(_, _, report)| {
-                    report.packets_sent > 0 || report.steps.iter().any(|&bytes| bytes > 0)
-                })
+                .filter(|(_, _, report)| report.packets_sent > 0 || report.bytes_arrived > 0)
         })
     }
 
@@ -27,7 +24,7 @@ impl View<'_> {
         let (mut names, mut directions, mut primary) = (Words::default(), Words::default(), vec![]);
         let mut counts: [Vec<u64>; 5] = Default::default();
         let (nobody, nothing) = (FlowFindings::default(), DirectionReport::default());
-        let mut numbers = Numbers::like(self.quantities(&nobody, Direction::Up, &nothing, 0));
+        let mut numbers = Numbers::like(Self::quantities(&nobody, Direction::Up, &nothing, 0));
         for (flow, direction, report) in self.ways() {
             let found = &self.findings.flows[flow];
             names.push(self.name(flow));
@@ -43,7 +40,7 @@ impl View<'_> {
                 column.push(value);
             }
             let retransmissions = self.retransmissions(flow, direction);
-            numbers.row(self.quantities(found, direction, report, retransmissions));
+            numbers.row(Self::quantities(found, direction, report, retransmissions));
         }
         let [sent, received, bytes_sent, bytes_received, lost] = counts.map(Column::Count);
         let mut columns = vec![
@@ -62,33 +59,33 @@ impl View<'_> {
 
     /// What is measured of one way of a flow.
     fn quantities(
-        &self,
         found: &FlowFindings,
         direction: Direction,
         report: &DirectionReport,
         retransmissions: u64,
-    ) -> [(&'static str, f64); 31] {
-        let (bits, seconds) = self.arrived(report, found);
+    ) -> [(&'static str, f64); 33] {
+        let active = &found.report.active;
+        let mbit = |bytes: u64| mean_mbit(bytes, active.end.since(active.start));
         let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
-        let active = || found.active.clone();
-        let [p5, p25, p50, p75, p95] = self
-            .fine_windows(Empty::Zero)
-            .quantiles(&report.steps, active(), quantiles)
+        let [p5, p25, p50, p75, p95] = report
+            .windows
+            .quantiles(quantiles)
             .map_or([f64::NAN; 5], |rates| rates.map(|bps| bps / 1e6));
-        let filled = self.fine_windows(Empty::Skipped).series(&report.steps, active());
-        let filled_mean = filled.iter().map(|sample| sample.bps).sum::<f64>() / filled.len() as f64;
+        let filled_mean = report.windows.nonempty_mean().unwrap_or(f64::NAN);
         let base = ms(Some(found.rtt_base));
         let rtt = |q| quantile_ms(&report.rtt, q);
         [
             ("loss_percent", 100.0 * report.loss_ratio()),
-            ("throughput_mean_mbit", bits / seconds / 1e6),
+            ("active_from_s", active.start.as_secs_f64()),
+            ("active_to_s", active.end.as_secs_f64()),
+            ("throughput_mean_mbit", mbit(report.active_bytes)),
             ("throughput_p5_mbit", p5),
             ("throughput_p25_mbit", p25),
             ("throughput_p50_mbit", p50),
             ("throughput_p75_mbit", p75),
             ("throughput_p95_mbit", p95),
             ("throughput_nonempty_mean_mbit", filled_mean / 1e6),
-            ("goodput_mbit", goodput(found, direction)),
+            ("goodput_mbit", mbit(found.read[direction.receiver().index()])),
             ("retransmissions", retransmissions as f64),
             ("rtt_n", report.rtt.count() as f64),
             ("rtt_min_ms", ms(report.rtt.min())),
@@ -114,26 +111,6 @@ impl View<'_> {
         ]
     }
 
-    fn fine_windows(&self, empty: Empty) -> Windows {
-        let Grain { step, window: width, .. } = Grain::of(self.spec);
-        Windows { step, width, empty }
-    }
-
-    /// Bits that arrived in the steps that begin while the flow runs, or in the one step within
-    /// which it runs, and how many seconds long those steps are.
-    pub(super) fn arrived(&self, report: &DirectionReport, found: &FlowFindings) -> (f64, f64) {
-        let (step, end) = (Grain::of(self.spec).step.as_nanos(), self.spec.duration_ns);
-        let active = &found.active;
-        if active.is_empty() {
-            return (0.0, 0.0);
-        }
-        let last = active.end.as_nanos().div_ceil(step);
-        let first = active.start.as_nanos().div_ceil(step).min(last - 1);
-        let seconds = ((last * step).min(end) - first * step) as f64 / 1e9;
-        let steps = report.steps.iter().take(last as usize).skip(first as usize);
-        (8.0 * steps.sum::<u64>() as f64, seconds)
-    }
-
     fn retransmissions(&self, flow: usize, direction: Direction) -> u64 {
         let sender = direction.receiver().peer().index();
         let conns = self.findings.conns.iter().filter(|conn| conn.flow == flow);
@@ -141,9 +118,7 @@ impl View<'_> {
     }
 }
 
-/// Payload read by the application of this direction, over the time that the flow ran.
-fn goodput(found: &FlowFindings, direction: Direction) -> f64 {
-    let read = found.read[direction.receiver().index()];
-    let ran: Duration = found.active.end.since(found.active.start);
-    8.0 * read as f64 / ran.as_secs_f64() / 1e6
+/// The rate of `bytes` over the time `over`, in Mbit/s; none over no time.
+fn mean_mbit(bytes: u64, over: Duration) -> f64 {
+    if over == Duration::ZERO { f64::NAN } else { 8.0 * bytes as f64 / over.as_secs_f64() / 1e6 }
 }

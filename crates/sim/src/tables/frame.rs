@@ -13,13 +13,13 @@ pub fn settings(spec: &Spec) -> Settings {
     Settings {
         from: Instant::from_nanos(measure.from_ns),
         to: measure.to_ns.map_or(end, Instant::from_nanos),
-        window: grain.window,
-        step: grain.step,
+        window: Duration::from_nanos(measure.window_ns),
+        step: Duration::from_nanos(measure.step_ns),
         end,
         // A flow may have several connections, and a fair queue may let one of them pass
         // another; so a gap is a loss only once many later packets have come.
         reorders: true,
-        series: measure.series.then_some(grain.series_step),
+        series: measure.series.then_some(grain.step),
     }
 }
 
@@ -36,7 +36,7 @@ impl Frame {
     /// That of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
         let Settings { from, to, .. } = settings(spec);
-        let (step, series) = (Grain::of(spec).series_step.as_nanos(), spec.measure.series);
+        let (step, series) = (Grain::of(spec).step.as_nanos(), spec.measure.series);
         Self { from, to, step, series }
     }
 }

@@ -10,17 +10,17 @@ use crate::table::{Column, Table, Words};
 impl View<'_> {
     pub(super) fn queues(&self) -> Table {
         let mut names = Words::default();
-        let mut numbers = Numbers::like(self.queue(&LinkFindings::default(), 0.0));
+        let mut numbers = Numbers::like(self.queue(&LinkFindings::default()));
         for (link, found) in self.findings.links.iter().enumerate() {
             names.push(self.link(link));
-            numbers.row(self.queue(found, self.most(link)));
+            numbers.row(self.queue(found));
         }
         let mut columns = vec![("link", names.column())];
         columns.extend(numbers.into_columns());
         Table::new(columns)
     }
 
-    fn queue(&self, found: &LinkFindings, most: f64) -> [(&'static str, f64); 18] {
+    fn queue(&self, found: &LinkFindings) -> [(&'static str, f64); 18] {
         let LinkFindings { drops, report, .. } = found;
         let length = Duration::from_nanos(self.spec.duration_ns);
         let measure = &self.spec.measure;
@@ -44,21 +44,12 @@ impl View<'_> {
             ("sojourn_p99_ms", quantile_ms(&report.sojourn, 0.99)),
             ("sojourn_max_ms", ms(report.sojourn.max())),
             ("backlog_mean_packets", report.waited.as_secs_f64() / seconds),
-            ("backlog_max_packets", most),
+            ("backlog_max_packets", found.backlog_max_packets as f64),
         ]
     }
 
     fn queue_samples(&self) -> impl Iterator<Item = &QueueSample> {
         self.findings.samples.iter().flat_map(|samples| &samples.queues)
-    }
-
-    /// The largest sampled backlog of a link, in packets.
-    fn most(&self, link: usize) -> f64 {
-        if self.findings.samples.is_none() {
-            return f64::NAN;
-        }
-        let of_link = self.queue_samples().filter(|sample| sample.link == link);
-        of_link.map(|sample| sample.backlog_packets as f64).fold(0.0, f64::max)
     }
 
     pub(super) fn queue_drops(&self) -> Table {
@@ -87,7 +78,7 @@ impl View<'_> {
     pub(super) fn queue_series(&self) -> Table {
         let mut names = Words::default();
         let mut numbers = Numbers::like(state(&BLANK, Duration::ZERO));
-        let step = Grain::of(self.spec).series_step.as_nanos();
+        let step = Grain::of(self.spec).step.as_nanos();
         for sample in self.queue_samples() {
             names.push(self.link(sample.link));
             let worst = &self.findings.links[sample.link].report.worst;

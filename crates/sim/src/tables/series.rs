@@ -1,7 +1,7 @@
 //! What applications and flows did over time, and what applications measured.
 
 use aqmlab_core::{Duration, Instant};
-use aqmlab_measure::{Bin, Empty, Windows};
+use aqmlab_measure::{Bin, Windows};
 
 use super::View;
 use super::columns::{Numbers, ms};
@@ -14,12 +14,9 @@ impl View<'_> {
         let (mut times, mut rates) = (Vec::new(), Vec::new());
         let whole = Instant::ZERO..Instant::from_nanos(self.spec.duration_ns);
         let grain = Grain::of(self.spec);
-        let windows =
-            Windows { step: grain.series_step, width: grain.series_window, empty: Empty::Zero };
+        let windows = Windows { step: grain.step, width: grain.window };
         for (flow, direction, report) in self.ways().filter(|_| self.spec.measure.series) {
-            let steps: Vec<u64> =
-                report.steps.chunks(grain.ratio()).map(|fine| fine.iter().sum()).collect();
-            for sample in windows.series(&steps, whole.clone()) {
+            for sample in windows.series(&report.steps, whole.clone()) {
                 names.push(self.name(flow));
                 directions.push(direction.name());
                 times.push(sample.at.as_secs_f64());
@@ -37,7 +34,7 @@ impl View<'_> {
     pub(super) fn rtt(&self) -> Table {
         let (mut names, mut directions, mut counts) =
             (Words::default(), Words::default(), Vec::new());
-        let step_s = Grain::of(self.spec).series_step.as_secs_f64();
+        let step_s = Grain::of(self.spec).step.as_secs_f64();
         let mut numbers = Numbers::like(bin(&EMPTY, step_s));
         for (flow, direction, report) in self.ways() {
             for one in &report.rtt_series {

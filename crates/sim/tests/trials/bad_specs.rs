@@ -116,7 +116,17 @@ fn two_applications_may_not_share_a_name() {
 fn steps_beyond_memory_are_refused_before_room_is_made_for_them() {
     let mut spec = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "ping", &json!({}))]);
     spec["duration_ns"] = json!(1_u64 << 60);
-    spec["measure"] = json!({"step_ns": 1, "window_ns": 1});
-    let got = refusal(&spec);
-    assert!(got.contains("more than 20 million steps"), "{got}");
+    for (measure, want) in [
+        (json!({"step_ns": 1}), "measure.step_ns: more than 20 million steps in the windows"),
+        (
+            json!({"step_ns": 1, "window_ns": 1, "points": u32::MAX}),
+            "measure.points: more than 20 million steps of all",
+        ),
+        (json!({"points": 400_001}), "measure.points: more than 200000 samples"),
+        (json!({"window_ns": 1_u64 << 61, "step_ns": 1_u64 << 61}), "measure.window_ns: longer"),
+    ] {
+        spec["measure"] = measure;
+        let got = refusal(&spec);
+        assert!(got.contains(want), "{got}");
+    }
 }

@@ -4,6 +4,7 @@ mod bad_specs;
 mod common;
 mod determinism;
 mod golden;
+mod grid;
 mod home;
 mod numbers;
 mod wifi;

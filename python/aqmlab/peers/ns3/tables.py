@@ -27,7 +27,7 @@ def of(spec: Mapping[str, Any], plan: Plan, made: Made) -> dict[str, Table]:
     """The tables `flows`, `windows`, `rtt`, `queues`, `apps` and `tcp_series`."""
     ends_ns, apps = _apps(spec, plan, made)
     tables: dict[str, Table] = defaultdict(dict)
-    for name, row in _flow_rows(spec, made.packets, ends_ns):
+    for name, row in _flow_rows(spec, plan, made.packets, ends_ns):
         _add(tables[name], row)
     for row in _queue_rows(spec, made):
         _add(tables["queues"], row)
@@ -50,7 +50,7 @@ def _add(table: Table, row: Mapping[str, Any]) -> None:
 
 
 def _flow_rows(
-    spec: Mapping[str, Any], packets: Passages, ends_ns: list[int]
+    spec: Mapping[str, Any], plan: Plan, packets: Passages, ends_ns: list[int]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for flow, app in enumerate(spec["apps"]):
         own = packets[packets["flow"] == flow]
@@ -60,7 +60,7 @@ def _flow_rows(
                 continue
             names = {"flow": app["name"], "direction": direction}
             at_ns, rtt_ms = round_trips(mine, other)
-            row = _flow(spec, mine, (app["start_ns"], ends_ns[flow]))
+            row = _flow(spec, mine, (plan.starts_ns[flow], ends_ns[flow]))
             row |= {"retransmissions": float(retransmissions(mine)), **_quantiles("rtt", rtt_ms)}
             yield "flows", names | {"primary": _primary(app, direction)} | row
             for t_s, value in _moving(spec, mine):
@@ -88,7 +88,7 @@ def _flow(spec: Mapping[str, Any], mine: Passages, ran_ns: tuple[int, int]) -> d
         "packets_received": int(np.count_nonzero(arrived)),
         "lost": lost,
         "loss_percent": 100 * lost / known if known else math.nan,
-        "throughput_mean_mbit": _throughput(spec, mine, ran_ns),
+        **_throughput(spec, mine, ran_ns),
     }
 
 
@@ -97,18 +97,20 @@ def _interval(spec: Mapping[str, Any]) -> tuple[int, int]:
     return spec["measure"]["from_ns"], spec["duration_ns"] if to_ns is None else to_ns
 
 
-def _throughput(spec: Mapping[str, Any], mine: Passages, ran_ns: tuple[int, int]) -> float:
-    """What arrived in the steps that begin while the application runs, over their time."""
-    step, (begin_ns, end_ns) = spec["measure"]["step_ns"], _interval(spec)
-    start, end = max(ran_ns[0], begin_ns), min(ran_ns[1], end_ns)
-    if start >= end:
-        return math.nan
-    last = -(-end // step)
-    first = min(-(-start // step), last - 1)
-    until = min(last * step, spec["duration_ns"])
-    at = mine["arrived"]
-    inside = (at > 0) & (at >= first * step) & (at < until)
-    return float(8e3 * mine["length"][inside].astype(np.int64).sum() / (until - first * step))
+def _throughput(
+    spec: Mapping[str, Any], mine: Passages, ran_ns: tuple[int, int]
+) -> dict[str, float]:
+    """When the application is active in the interval, and the rate of what arrives then."""
+    begin_ns, end_ns = _interval(spec)
+    start, end = (min(max(at, begin_ns), end_ns) for at in ran_ns)
+    # What arrives at the very end of a transfer belongs to it.
+    inside = (mine["arrived"] > 0) & (mine["arrived"] >= start) & (mine["arrived"] <= end)
+    bits = 8e3 * mine["length"][inside].astype(np.int64).sum()
+    return {
+        "active_from_s": start / 1e9,
+        "active_to_s": end / 1e9,
+        "throughput_mean_mbit": float(bits / (end - start)) if end > start else math.nan,
+    }
 
 
 def retransmissions(mine: Passages) -> int:

@@ -1,0 +1,269 @@
+//! The throughput of one direction of a flow while the flow is active.
+//!
+//! Source: RFC 2544 §26.1 and RFC 5166 §2.1 for the mean: the bytes that arrive in an interval over
+//! its length. The interval is the flow's own, and bytes belong to it by the time of their packet,
+//! so the mean depends on no step. TEACUP (`analyse_throughput`) for windows, the first of which
+//! begins when the flow becomes active.
+//!
+//! A time belongs to the active interval from its beginning on and before its end; only where the
+//! flow ends by itself ([`Active::end`]) all that has arrived until then belongs to it.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::window_rates::WindowRates;
+
+/// Counts bytes as they arrive.
+#[derive(Clone, Debug)]
+pub(crate) struct Active {
+    span: Range<u64>,
+    step: u64,
+    /// Steps in a window.
+    width: usize,
+    phase: Phase,
+    /// When the open step ends; before and after the active interval, when that changes.
+    next: u64,
+    /// Bytes of the open step.
+    open: u64,
+    /// Bytes of the last closed steps, of as many as a window has, and their sum.
+    recent: VecDeque<u64>,
+    sum: u64,
+    bytes: u64,
+    windows: WindowRates,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Before,
+    Within,
+    After,
+}
+
+impl Active {
+    /// Counts in `span`, in windows of `width` that move by `step`.
+    pub(crate) fn new(span: &Range<Instant>, step: Duration, width: Duration) -> Self {
+        let (start, end) = (span.start.as_nanos(), span.end.as_nanos());
+        Self {
+            span: start..end.max(start),
+            step: step.as_nanos(),
+            width: (width.as_nanos() / step.as_nanos()) as usize,
+            phase: Phase::Before,
+            next: start,
+            open: 0,
+            recent: VecDeque::new(),
+            sum: 0,
+            bytes: 0,
+            windows: WindowRates::new(width),
+        }
+    }
+
+    /// Bytes arrive at `now`.
+    #[inline]
+    pub(crate) fn count(&mut self, ip_len: u32, now: Instant) {
+        if now.as_nanos() >= self.next {
+            self.advance(now.as_nanos());
+        }
+        self.open += u64::from(ip_len);
+    }
+
+    /// The flow ends by itself at `at`, before its interval does; nothing that arrives later counts.
+    pub(crate) fn end(&mut self, at: Instant) {
+        let at = at.as_nanos();
+        if at < self.span.start {
+            (self.span.end, self.phase, self.next) = (self.span.start, Phase::After, u64::MAX);
+        } else if at < self.span.end {
+            self.advance(at);
+            self.bytes += self.open;
+            (self.span.end, self.phase, self.next) = (at, Phase::After, u64::MAX);
+        }
+    }
+
+    /// The interval, and what was counted in it.
+    pub(crate) fn finish(mut self) -> (Range<Instant>, u64, WindowRates) {
+        self.advance(self.span.end);
+        let span = Instant::from_nanos(self.span.start)..Instant::from_nanos(self.span.end);
+        (span, self.bytes, self.windows)
+    }
+
+    /// Closes the steps that end at `now` or before.
+    #[cold]
+    fn advance(&mut self, now: u64) {
+        while self.phase != Phase::After && self.next <= now {
+            if self.phase == Phase::Within {
+                self.bytes += self.open;
+                // The last step may be cut short, and then is in no window.
+                if (self.next - self.span.start) % self.step == 0 {
+                    self.close_steps(now);
+                }
+            }
+            self.open = 0;
+            (self.phase, self.next) = if self.next >= self.span.end {
+                (Phase::After, u64::MAX)
+            } else {
+                (Phase::Within, self.next.saturating_add(self.step).min(self.span.end))
+            };
+        }
+    }
+
+    /// Closes the open step; and where nothing has arrived for a whole window, all empty steps
+    /// until `now` with it.
+    fn close_steps(&mut self, now: u64) {
+        if self.recent.len() == self.width {
+            self.sum -= self.recent.pop_front().unwrap_or(0);
+        }
+        self.recent.push_back(self.open);
+        self.sum += self.open;
+        if self.recent.len() < self.width {
+            return;
+        }
+        self.windows.record(self.sum, 1);
+        if self.sum == 0 {
+            let empty = (now.min(self.span.end) - self.next) / self.step;
+            self.windows.record(0, empty);
+            self.next += empty * self.step;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The mean in bytes and the bytes of all windows, from all packets at once.
+    fn naive(packets: &[(u64, u32)], span: Range<u64>, step: u64, width: u64) -> (u64, Vec<u64>) {
+        let within = |from: u64, to: u64| {
+            let inside = packets.iter().filter(|(at, _)| (from..to).contains(at));
+            inside.map(|&(_, len)| u64::from(len)).sum::<u64>()
+        };
+        let starts = (span.start..).step_by(step as usize).take_while(|at| at + width <= span.end);
+        (within(span.start, span.end), starts.map(|at| within(at, at + width)).collect())
+    }
+
+    fn measured(
+        packets: &[(u64, u32)],
+        span: &Range<u64>,
+        step: u64,
+        width: u64,
+    ) -> (Range<u64>, u64, WindowRates) {
+        let instants = Instant::from_nanos(span.start)..Instant::from_nanos(span.end);
+        let (step, width) = (Duration::from_nanos(step), Duration::from_nanos(width));
+        let mut active = Active::new(&instants, step, width);
+        for &(at, len) in packets {
+            active.count(len, Instant::from_nanos(at));
+        }
+        let (span, bytes, windows) = active.finish();
+        (span.start.as_nanos()..span.end.as_nanos(), bytes, windows)
+    }
+
+    fn packets() -> impl Strategy<Value = Vec<(u64, u32)>> {
+        let gap = prop_oneof![4 => 0..30_u64, 1 => 0..2_000_u64];
+        prop::collection::vec((gap, 1..1_500_u32), 0..120).prop_map(|gaps| {
+            let mut now = 0;
+            let later = |(gap, len)| {
+                now += gap;
+                (now, len)
+            };
+            gaps.into_iter().map(later).collect()
+        })
+    }
+
+    fn assert_alike(windows: &WindowRates, width: u64, want: &[u64]) {
+        assert_eq!(windows.count(), want.len() as u64);
+        let mut sorted: Vec<f64> = want.iter().map(|&bytes| bytes as f64).collect();
+        sorted.sort_by(f64::total_cmp);
+        for q in [0.0, 0.05, 0.5, 0.95, 1.0] {
+            let want = crate::quantile(&sorted, q).map(|bytes| 8e9 * bytes / width as f64);
+            assert_eq!(windows.quantiles([q]).map(|[bps]| bps), want, "{q}");
+        }
+        let filled: Vec<f64> = sorted.into_iter().filter(|&bytes| bytes > 0.0).collect();
+        let want = crate::mean(&filled).map(|bytes| 8e9 * bytes / width as f64);
+        let got = windows.nonempty_mean();
+        assert!((got.unwrap_or(0.0) - want.unwrap_or(0.0)).abs() <= 1e-9 * want.unwrap_or(0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn streaming_is_the_sum_over_all_packets_of_a_window(
+            packets in packets(),
+            (start, length, step, steps) in (0..900_u64, 0..2_500_u64, 1..90_u64, 1..9_u64),
+        ) {
+            let (span, width) = (start..start + length, step * steps);
+            let (bytes, windows) = naive(&packets, span.clone(), step, width);
+            let (found, got, rates) = measured(&packets, &span, step, width);
+            prop_assert_eq!((found, got), (span, bytes));
+            assert_alike(&rates, width, &windows);
+        }
+
+        #[test]
+        fn neither_the_step_nor_a_common_delay_changes_the_mean(
+            packets in packets(),
+            (start, length, late) in (0..900_u64, 0..2_500_u64, 0..10_000_u64),
+            (step, other) in (1..90_u64, 1..5_000_u64),
+        ) {
+            let span = start..start + length;
+            let (_, bytes, rates) = measured(&packets, &span, step, 4 * step);
+            let (_, coarse, _) = measured(&packets, &span, other, other);
+            prop_assert_eq!(bytes, coarse);
+            let moved: Vec<_> = packets.iter().map(|&(at, len)| (at + late, len)).collect();
+            let shifted = start + late..start + length + late;
+            let (_, again, windows) = measured(&moved, &shifted, step, 4 * step);
+            prop_assert_eq!((bytes, rates.count()), (again, windows.count()));
+            let qs = [0.05, 0.25, 0.5, 0.75, 0.95];
+            prop_assert_eq!(rates.quantiles(qs), windows.quantiles(qs));
+            prop_assert_eq!(rates.nonempty_mean(), windows.nonempty_mean());
+        }
+    }
+
+    fn active(from: u64, to: u64) -> Active {
+        let span = Instant::from_nanos(from)..Instant::from_nanos(to);
+        Active::new(&span, Duration::from_nanos(10), Duration::from_nanos(20))
+    }
+
+    #[test]
+    fn what_arrives_at_the_very_end_of_a_flow_belongs_to_it_and_what_follows_does_not() {
+        let at = Instant::from_nanos;
+        let mut flow = active(5, 100);
+        flow.count(1, at(4));
+        flow.count(10, at(5));
+        flow.count(100, at(25));
+        flow.count(1_000, at(32));
+        flow.end(at(32));
+        flow.count(10_000, at(32));
+        flow.count(10_000, at(200));
+        flow.end(at(60));
+        let (span, bytes, windows) = flow.finish();
+        assert_eq!((span, bytes), (at(5)..at(32), 1_110));
+        assert_eq!((windows.count(), windows.quantiles([1.0])), (1, Some([4e9])));
+    }
+
+    #[test]
+    fn a_flow_that_ended_before_its_interval_was_never_active_in_it() {
+        let at = Instant::from_nanos;
+        let mut flow = active(50, 100);
+        flow.end(at(20));
+        flow.count(10, at(60));
+        let (span, bytes, windows) = flow.finish();
+        assert_eq!((span, bytes, windows.count()), (at(50)..at(50), 0, 0));
+    }
+
+    #[test]
+    fn an_end_after_the_interval_changes_nothing() {
+        let at = Instant::from_nanos;
+        let mut flow = active(0, 100);
+        flow.count(10, at(99));
+        flow.end(at(100));
+        let (span, bytes, windows) = flow.finish();
+        assert_eq!((span, bytes, windows.count()), (at(0)..at(100), 10, 9));
+    }
+
+    #[test]
+    fn a_day_of_silence_is_as_many_empty_windows() {
+        let day = 86_400_000_000_000;
+        let (_, bytes, windows) = measured(&[(0, 40), (day, 40)], &(0..2 * day), 1_000, 4_000);
+        assert_eq!((bytes, windows.count()), (80, 2 * day / 1_000 - 3));
+        assert_eq!(windows.quantiles([0.5]), Some([0.0]));
+    }
+}
