@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from aqmlab import _core
 
 from . import trials
@@ -90,6 +91,7 @@ def capture(spec: dict[str, Any], folder: Path) -> Captured:
 def violations(captured: Captured) -> Iterator[str]:
     """Where the table `flows` and the captures of the same trial differ."""
     yield from _counts(captured)
+    yield from _throughput(captured)
     if captured.run.whole:
         yield from _pairs(captured)
 
@@ -118,6 +120,39 @@ def _counts(captured: Captured) -> Iterator[str]:
             ):
                 if row[name] > value or (run.whole and row[name] != value):
                     yield f"{app} {way}: {name} is {row[name]}, captured are {value}"
+
+
+def _throughput(captured: Captured) -> Iterator[str]:
+    """What arrives in the active time, and in the windows that begin with it, by the captures."""
+    run = captured.run
+    window_ns, step_ns = run.spec["measure"]["window_ns"], run.spec["measure"]["step_ns"]
+    for row in run.tables["flows"]:
+        place = f"{row['flow']} {row['direction']}"
+        from_ns, to_ns = (round(1e9 * row[f"active_{end}_s"]) for end in ("from", "to"))
+        if from_ns == to_ns or run.apps[row["flow"]]["app"]["kind"] == "bulk":
+            continue  # one that ends by itself ends with its last packet, others of its time not
+        seen = captured.received[row["flow"], row["direction"]]
+        times = np.array([one.at_ns for one in seen], dtype=np.int64)
+        sizes = np.concatenate([[0], np.cumsum([one.ip_bytes for one in seen], dtype=np.int64)])
+
+        def arrived(starts: Any, width: int, times: Any = times, sizes: Any = sizes) -> Any:
+            ends = np.searchsorted(times, starts + width)
+            return sizes[ends] - sizes[np.searchsorted(times, starts)]
+
+        mean = 8e3 * arrived(np.array([from_ns]), to_ns - from_ns)[0] / (to_ns - from_ns)
+        if abs(row["throughput_mean_mbit"] - mean) > 1e-9 + ROUNDING * mean:
+            yield f"{place}: throughput_mean_mbit is {row['throughput_mean_mbit']}, captured {mean}"
+        windows = arrived(np.arange(from_ns, to_ns - window_ns + 1, step_ns), window_ns)
+        if windows.any():
+            filled = 8e3 * windows[windows > 0].mean() / window_ns
+            found = row["throughput_nonempty_mean_mbit"]
+            if abs(found - filled) > 1e-9 + ROUNDING * filled:
+                yield f"{place}: throughput_nonempty_mean_mbit is {found}, captured {filled}"
+        for percent in (5, 25, 50, 75, 95) if len(windows) else ():
+            rate = 8e3 * np.quantile(windows, percent / 100) / window_ns
+            found = row[f"throughput_p{percent}_mbit"]
+            if abs(found - rate) > 1e-9 + ROUNDING * rate:
+                yield f"{place}: throughput_p{percent}_mbit is {found}, captured {rate}"
 
 
 def _pairs(captured: Captured) -> Iterator[str]:

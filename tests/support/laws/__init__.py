@@ -20,6 +20,7 @@ LAWS: tuple[Law, ...] = (
     flows.counts_add_up,
     flows.delays_are_no_less_than_the_path,
     flows.quantiles_are_in_order,
+    flows.active_time_is_within_the_trial,
     flows.goodput_is_part_of_what_arrived,
     flows.means_are_bytes_over_time,
     flows.throughput_is_within_the_line,

@@ -52,34 +52,18 @@ def _fate_unknown(_run: Run, row: Row) -> bool:
     return bool(row["packets_received"] + row["lost"] == 0)
 
 
-def _told_ns(run: Run, row: Row) -> tuple[int, int]:
-    """When the application is told to run, within the interval of the statistics."""
-    app, (from_ns, to_ns) = run.apps[row["flow"]], run.interval_ns
-    stop_ns = to_ns if app["stop_ns"] is None else min(app["stop_ns"], to_ns)
-    start_ns = min(max(app["start_ns"], from_ns), to_ns)
-    return start_ns, max(start_ns, stop_ns)
+def _never_active(_run: Run, row: Row) -> bool:
+    return bool(row["active_from_s"] == row["active_to_s"])
 
 
-def _never_active(run: Run, row: Row) -> bool:
-    """Nothing that was told to run may be without a rate, unless it ended at once by itself."""
-    start_ns, end_ns = _told_ns(run, row)
-    return start_ns == end_ns or run.apps[row["flow"]]["app"]["kind"] == "bulk"
-
-
-def _window_may_not_fit(run: Run, row: Row) -> bool:
-    start_ns, end_ns = _told_ns(run, row)
-    measure = run.spec["measure"]
-    fits = end_ns - start_ns >= 4 * (measure["window_ns"] + measure["step_ns"])
-    return not fits or _never_active(run, row) or measure["points"] < 1024
+def _no_window_fits(run: Run, row: Row) -> bool:
+    # Times are seconds in floats, whose last digits are below a nanosecond.
+    active_ns = 1e9 * (row["active_to_s"] - row["active_from_s"])
+    return bool(active_ns < run.spec["measure"]["window_ns"] + 1)
 
 
 def _no_wait(run: Run, row: Row) -> bool:
     return not run.whole or row["packets_out"] == 0
-
-
-def _no_samples(run: Run, _row: Row) -> bool:
-    measure = run.spec["measure"]
-    return not measure["series"] or measure["sample_ns"] == 0
 
 
 ABSENT: dict[str, dict[str, Absent]] = {
@@ -89,10 +73,10 @@ ABSENT: dict[str, dict[str, Absent]] = {
         r"owd_.*": _nothing_received,
         r"loss_percent": _fate_unknown,
         r"throughput_mean_mbit|goodput_mbit": _never_active,
-        r"throughput_p\d+_mbit": _window_may_not_fit,
+        r"throughput_p\d+_mbit": _no_window_fits,
         r"throughput_nonempty_mean_mbit": _always,  # every window may be empty
     },
-    "queues": {r"sojourn_.*": _no_wait, r"backlog_max_packets": _no_samples},
+    "queues": {r"sojourn_.*": _no_wait},
     "conns": {r"(established|closed)_s": _always},
     "tcp_series": {r"ssthresh_bytes|srtt_ms": _always},
     "summary": {r"jain_.*": _always},

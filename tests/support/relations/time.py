@@ -103,8 +103,9 @@ def _later(app: Table, shift_ms: float) -> Table:
 
 
 def _moved(one: Run, other: Run) -> Iterator[str]:
+    active = {"active_from_s", "active_to_s"}
     for name in ("flows", "apps", "queue_drops", "summary"):
-        yield from same.table(one, other, name, but={"events"})
+        yield from same.table(one, other, name, but={"events", *active})
     yield from same.table(one, other, "queues", but={"utilisation"})
     times = {"opened_s", "established_s", "closed_s"}
     yield from same.table(one, other, "conns", but=times)

@@ -52,7 +52,7 @@ impl Flows {
                 meter.take(&event, way(event.forward, *forward), options);
             }
             Flow::Undecided { tuple, differences, held } => {
-                if let Some(difference) = event.difference() {
+                if let Some(difference) = packet.difference() {
                     differences[usize::from(event.forward)].get_or_insert(difference);
                 }
                 held.push(event);
