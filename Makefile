@@ -39,10 +39,28 @@ test: setup ## run every test; boots one virtual machine where that is possible
 	@$(BIN)/python tests/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
+soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
+	@$(BIN)/python tests/soak.py
+
+fuzz: setup ## fuzz what reads captures and trials, for a minute each
+	@$(BIN)/python fuzz/run.py
+
+coverage: setup ## say which lines tests run, Rust and Python (needs LLVM's tools)
+	@$(BIN)/python tests/coverage_report.py
+
 kernel: setup ## make what the kernel engine boots from, and say what it used
 	@$(BIN)/aqmlab kernel build
 
-test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
+test-soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
+	@$(BIN)/python tests/soak.py
+
+fuzz: setup ## fuzz what reads captures and trials, for a minute each
+	@$(BIN)/python fuzz/run.py
+
+coverage: setup ## say which lines tests run, Rust and Python (needs LLVM's tools)
+	@$(BIN)/python tests/coverage_report.py
+
+kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
 	@$(BIN)/python -m pytest -m 'vm or boot' tests/kernel
 
 lint: setup ## formatting, lints and types, Rust and Python
@@ -65,4 +83,4 @@ golden: setup ## rewrite the golden digests; read the diff
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test kernel test-kernel lint fmt bench golden clean
+.PHONY: help tools setup demo test soak fuzz coverage kernel test-kernel lint fmt bench golden clean

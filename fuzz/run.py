@@ -1,8 +1,8 @@
 """Fuzzes what reads other people's bytes, with LLVM's libFuzzer: `make fuzz`.
 
 A target fails if it panics, or if one input takes longer or more memory than it may. What it found
-stays in `fuzz/target/found`, to be made a test case. Status 0 is nothing found, 1 something, 3 that a
-tool is absent.
+stays in `fuzz/target/found`, to be made a test case. Status 0 is nothing found, 1 something, and 3
+that a tool is absent.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -53,16 +55,19 @@ def build() -> Path:
     return HERE / "target" / triple / "release"
 
 
-def fuzz(target: str, programs: Path, seconds: int) -> bool:
-    """Runs one target for so long; returns whether it found nothing."""
+def prepare(target: str) -> None:
+    """Writes the seeds of a target and, for texts, the words that occur in them."""
     import seeds
 
+    seeds.write(target, HERE / "target" / "corpus" / target)
+    (HERE / "target" / "found" / target).mkdir(parents=True, exist_ok=True)
+    (HERE / "target" / "words").write_text(seeds.words(), encoding="utf-8")
+
+
+def fuzz(target: str, programs: Path, seconds: int) -> bool:
+    """Runs one target for so long; returns whether it found nothing."""
     most_bytes, most_s, most_mb = TARGETS[target]
     corpus, found = HERE / "target" / "corpus" / target, HERE / "target" / "found" / target
-    seeds.write(target, corpus)
-    found.mkdir(parents=True, exist_ok=True)
-    words = HERE / "target" / "words"
-    words.write_text(seeds.words(), encoding="utf-8")
     options = {
         "max_total_time": seconds,
         "max_len": most_bytes,
@@ -71,7 +76,7 @@ def fuzz(target: str, programs: Path, seconds: int) -> bool:
         "malloc_limit_mb": most_mb // 2,
         "artifact_prefix": f"{found}/",
         "print_final_stats": 1,
-        **({"dict": words} if target == "trial" else {}),
+        **({"dict": HERE / "target" / "words"} if target == "trial" else {}),
     }
     arguments = [f"-{name}={value}" for name, value in options.items()]
     made = subprocess.run(
@@ -99,7 +104,11 @@ def main() -> int:
         print(f"skipped: {reason}", file=sys.stderr)
         return ABSENT
     programs = build()
-    found = [target for target in asked.targets if not fuzz(target, programs, asked.seconds)]
+    for target in asked.targets:
+        prepare(target)
+    with ThreadPoolExecutor(len(TARGETS)) as pool:
+        sound = pool.map(partial(fuzz, programs=programs, seconds=asked.seconds), asked.targets)
+        found = [target for target, well in zip(asked.targets, sound, strict=True) if not well]
     if found:
         print(f"found something: {', '.join(found)}; see fuzz/target/found", file=sys.stderr)
     return int(bool(found))
