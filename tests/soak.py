@@ -1,8 +1,8 @@
 """The long tests, one after the other: `make soak`.
 
-A step is a command of its own, whose output goes to a file. It passes with status 0. With status 3 it
-is skipped, for the reason that its last line gives. At the end a table says what ran. The status is 1
-if anything failed.
+A step is a command of its own, whose output goes to a file. It passes with status 0. With status 3
+it is skipped, for the reason that its last line gives. At the end a table says what ran. The status
+is 1 if anything failed.
 """
 
 from __future__ import annotations

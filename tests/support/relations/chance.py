@@ -10,9 +10,11 @@ from ..scenarios import Table
 from ..trials import Row, Run
 from . import same
 
-BOTH_WAYS = frozenset(("cbr", "video_call", "voip", "voip_g729", "game"))
+BOTH_WAYS = frozenset(("cbr", "video_call", "voip", "voip_g729"))
 ONE_WAY = frozenset(("irtt", "ping"))
-"""Applications that send by their own clocks and chances; of the latter, requests do."""
+"""Applications that send by their own clocks and chances; of the latter, requests do.
+
+A game is none of them: its server begins when it hears a client, and draws from the same stream."""
 
 
 def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:

@@ -15,6 +15,8 @@ from . import same
 
 QUIET_MS = 4_000
 """What transfers of this size take to end on most of the random paths."""
+STILL_MS = 1_000
+"""Longer than any packet travels, jitter included."""
 SHIFT_MS = 2_304_000
 """A common multiple of the ticks of hosts (1, 4, 10 ms; Linux's timer wheel, 32, 256, 2048 ms), of
 the timers of disciplines (15, 16, 30, 500 ms), and of a slot of 802.11 (9 us)."""
@@ -41,10 +43,16 @@ def longer(table: Table, rng: random.Random) -> Iterator[str] | None:
     short = {**table, "apps": apps, "measure": grid | measure}
     short["duration"] = f"{2 * length_ms + QUIET_MS:.0f} ms"
     long = {**short, "duration": f"{2 * length_ms + QUIET_MS + rng.randrange(1, 9_000):.0f} ms"}
-    one, other = trials.run_table(short), trials.run_table(long)
-    if one.result["packets"] != other.result["packets"]:
-        return None  # somebody is still repeating what was lost
+    before = {**short, "duration": f"{2 * length_ms + QUIET_MS - STILL_MS:.0f} ms"}
+    one, other, earlier = (trials.run_table(part) for part in (short, long, before))
+    if not _sent(earlier) == _sent(one) == _sent(other):
+        return None  # something still waits, or is sent again
     return _after_the_end(one, other, same_interval="to" in measure)
+
+
+def _sent(run: Run) -> tuple[int, list[float]]:
+    """The packets of the trial, and those that went onto each link."""
+    return run.result["packets"], [row["packets_out"] for row in run.tables["queues"]]
 
 
 def _after_the_end(one: Run, other: Run, *, same_interval: bool) -> Iterator[str]:
