@@ -51,16 +51,7 @@ coverage: setup ## say which lines tests run, Rust and Python (needs LLVM's tool
 kernel: setup ## make what the kernel engine boots from, and say what it used
 	@$(BIN)/aqmlab kernel build
 
-test-soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
-	@$(BIN)/python tests/soak.py
-
-fuzz: setup ## fuzz what reads captures and trials, for a minute each
-	@$(BIN)/python fuzz/run.py
-
-coverage: setup ## say which lines tests run, Rust and Python (needs LLVM's tools)
-	@$(BIN)/python tests/coverage_report.py
-
-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
+test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
 	@$(BIN)/python -m pytest -m 'vm or boot' tests/kernel
 
 lint: setup ## formatting, lints and types, Rust and Python
@@ -80,7 +71,10 @@ bench: setup ## speed and memory, beside ns-3 when it is installed
 golden: setup ## rewrite the golden digests; read the diff
 	@$(BIN)/python tests/golden/regenerate.py
 
+mutants: setup ## change the code that measures and judges, and see that a test fails
+	@tools/mutants.sh $(BIN)
+
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test soak fuzz coverage kernel test-kernel lint fmt bench golden clean
+.PHONY: help tools setup demo test soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean

@@ -71,6 +71,14 @@ def test_the_command_line_is_held_to_the_same(tmp_path, changes, message):
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("duration", ["24 h", "168 h"])
+def test_a_long_trial_is_kept_in_coarser_steps_and_not_refused(tmp_path, duration):
+    path = tmp_path / "home.toml"
+    path.write_text(HEAD)
+    (trial,) = plan.load(path, sets=[f"duration={duration}"]).trials
+    assert trial.spec["duration_ns"] >= 24 * 3600 * 10**9
+
+
 def test_so_are_values_in_python():
     home = Scenario.from_toml(HEAD)
     with pytest.raises(ScenarioError, match=r"apps.probe.payload: 8000 B do not fit"):

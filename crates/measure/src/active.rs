@@ -1,9 +1,11 @@
 //! The throughput of one direction of a flow while the flow is active.
 //!
-//! Source: RFC 2544 §26.1 and RFC 5166 §2.1 for the mean: the bytes that arrive in an interval over
-//! its length. The interval is the flow's own, and bytes belong to it by the time of their packet,
-//! so the mean depends on no step. TEACUP (`analyse_throughput`) for windows, the first of which
-//! begins when the flow becomes active.
+//! Sources: RFC 5166 §2.1.1 for the mean: the bytes of a flow that arrive in an interval, over
+//! its length. TEACUP (`analyse_throughput`) for windows of, say, 1 s that move by a quarter of
+//! themselves. Differences, pinned by tests: the interval is the flow's own, and the first window
+//! begins with it; only windows that lie wholly within it count.
+//!
+//! Bytes belong to the interval by the time of their packet, so the mean depends on no step.
 //!
 //! A time belongs to the active interval from its beginning on and before its end; only where the
 //! flow ends by itself ([`Active::end`]) all that has arrived until then belongs to it.
@@ -71,7 +73,7 @@ impl Active {
     /// The flow ends by itself at `at`, before its interval does; nothing that arrives later counts.
     pub(crate) fn end(&mut self, at: Instant) {
         let at = at.as_nanos();
-        if at < self.span.start {
+        if at <= self.span.start {
             (self.span.end, self.phase, self.next) = (self.span.start, Phase::After, u64::MAX);
         } else if at < self.span.end {
             self.advance(at);
@@ -247,6 +249,10 @@ mod tests {
         flow.count(10, at(60));
         let (span, bytes, windows) = flow.finish();
         assert_eq!((span, bytes, windows.count()), (at(50)..at(50), 0, 0));
+        let mut flow = active(50, 100);
+        flow.count(10, at(50));
+        flow.end(at(50));
+        assert_eq!(flow.finish().1, 0, "in no time nothing arrives");
     }
 
     #[test]
@@ -254,6 +260,7 @@ mod tests {
         let at = Instant::from_nanos;
         let mut flow = active(0, 100);
         flow.count(10, at(99));
+        flow.count(10, at(100));
         flow.end(at(100));
         let (span, bytes, windows) = flow.finish();
         assert_eq!((span, bytes, windows.count()), (at(0)..at(100), 10, 9));

@@ -12,6 +12,8 @@ mod flows;
 mod frame;
 mod queues;
 mod series;
+#[cfg(test)]
+mod tests;
 
 use aqmlab_core::Direction;
 use aqmlab_measure::jain;
