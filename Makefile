@@ -39,6 +39,15 @@ test: setup ## run every test; boots one virtual machine where that is possible
 	@$(BIN)/python tests/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
+soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
+	@$(BIN)/python tests/soak.py
+
+fuzz: setup ## fuzz what reads captures and trials, for a minute each
+	@$(BIN)/python fuzz/run.py
+
+coverage: setup ## say which lines tests run, Rust and Python (needs LLVM's tools)
+	@$(BIN)/python tests/coverage_report.py
+
 kernel: setup ## make what the kernel engine boots from, and say what it used
 	@$(BIN)/aqmlab kernel build
 
@@ -68,4 +77,4 @@ mutants: setup ## change the code that measures and judges, and see that a test 
 clean: ## remove what was built
 	rm -rf target $(VENV) results demo
 
-.PHONY: help tools setup demo test kernel test-kernel lint fmt bench golden mutants clean
+.PHONY: help tools setup demo test soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean

@@ -1,4 +1,4 @@
-"""Files that are a campaign's own, over which no command writes what it is asked for."""
+"""Refusal to write over a campaign's own files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,4 @@ def refuse(path: Path) -> None:
 
 def _is_own(folder: Path, path: Path) -> bool:
     first, *rest = path.relative_to(folder).parts
-    if rest:
-        return first.casefold() in _FOLDERS
-    # In the first version of the layout tables were files beside the manifest.
-    is_table = path.suffix == ".parquet" and path.exists() and not (folder / "tables").is_dir()
-    return first.casefold() in _ALONE or is_table
+    return first.casefold() in (_FOLDERS if rest else _ALONE)

@@ -104,7 +104,7 @@ class Folder:
 
     def holds_results(self) -> bool:
         """Whether there are trials or tables, of whatever campaign."""
-        places = ("*.parquet", "trials/*.zip", f"{TABLES}/*/*/*.parquet")
+        places = ("trials/*.zip", f"{TABLES}/*/*/*.parquet")
         return any(path for place in places for path in self.path.glob(place))
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:

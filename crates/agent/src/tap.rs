@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 
 use aqmlab_core::{Digest, Direction, Instant};
-use aqmlab_measure::Meter;
+use aqmlab_measure::{Meter, Sent};
 
 use crate::capture::Capture;
 use crate::ring::Ring;
@@ -165,7 +165,8 @@ pub(crate) fn measure(
             let id = measured.packets;
             measured.packets += 1;
             under_way.entry(key).or_default().push_back(id);
-            meter.sent(flow, direction, id, ip_len, at);
+            let conn = u32::from(record.port);
+            meter.sent(Sent { flow, conn, direction, id, ip_len }, at);
         } else if let Some(id) = take(&mut under_way, key) {
             meter.received(flow, direction, id, ip_len, at);
         }

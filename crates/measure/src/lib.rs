@@ -24,7 +24,7 @@ mod wire;
 
 pub use histogram::Histogram;
 pub use jitter::Jitter;
-pub use meter::{DirectionReport, FlowReport, Meter, Settings};
+pub use meter::{DirectionReport, FlowReport, Meter, Sent, Settings};
 pub use pairs::RoundTrip;
 pub use record::{Fate, PacketRecord, Records};
 pub use series::Bin;

@@ -38,6 +38,22 @@ pub struct Settings {
     pub series: Option<Duration>,
 }
 
+/// A packet that passes the tap at its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its flow.
+    pub flow: u32,
+    /// Its connection: packets of one are told apart from those of another at the end, when a queue
+    /// may have let the others pass.
+    pub conn: u32,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// Its identity.
+    pub id: u64,
+    /// Bytes of the IP packet.
+    pub ip_len: u32,
+}
+
 /// Measures the flows of one run, packet by packet.
 ///
 /// # Driving it
@@ -84,11 +100,11 @@ impl Meter {
 
     /// A packet passes the tap at its sender.
     #[inline]
-    pub fn sent(&mut self, flow: u32, direction: Direction, id: u64, ip_len: u32, now: Instant) {
-        let ways = &mut self.flows[flow as usize];
+    pub fn sent(&mut self, packet: Sent, now: Instant) {
+        let ways = &mut self.flows[packet.flow as usize];
         // What this side, as the monitor, last saw arrive: the OUT of which this may be the IN.
-        let out = ways[direction.reverse().index()].arrived();
-        ways[direction.index()].depart(id, ip_len, now, out, self.limits);
+        let out = ways[packet.direction.reverse().index()].arrived();
+        ways[packet.direction.index()].depart(packet, now, out, self.limits);
     }
 
     /// A packet passes the tap at its receiver.
@@ -124,8 +140,8 @@ impl Meter {
         }
     }
 
-    /// Ends the measurement. Packets sent after the last one that arrived are in flight, not
-    /// lost.
+    /// Ends the measurement. Packets sent after the last one of their connection that arrived are in
+    /// flight, not lost.
     pub fn finish(self) -> Vec<FlowReport> {
         let limits = self.limits;
         let finish = |[mut up, mut down]: [Way; 2]| {
@@ -176,7 +192,7 @@ pub struct DirectionReport {
     pub packets_received: u64,
     /// Their IP bytes.
     pub bytes_received: u64,
-    /// Those that did not arrive, though one sent later did.
+    /// Those that did not arrive, though one of their connection that was sent later did.
     pub lost: u64,
     /// Those that were still under way at the end, or lost with none after them.
     pub in_flight: u64,

@@ -1,13 +1,13 @@
 //! One direction of one flow: the packets between its taps, and what became of the others.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
 
 use crate::active::Active;
 use crate::jitter::Variation;
-use crate::meter::DirectionReport;
+use crate::meter::{DirectionReport, Sent};
 use crate::pairs::{Passage, RoundTrip, round_trip};
 use crate::series::Series;
 
@@ -47,6 +47,7 @@ pub(crate) struct Out {
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     id: u64,
+    conn: u32,
     sent: Instant,
     /// [`Instant::NEVER`] while it is under way.
     received: Instant,
@@ -102,7 +103,8 @@ impl Way {
 
     /// A packet passes the tap at its sender, where `out` was the last to arrive.
     #[inline]
-    pub(crate) fn depart(&mut self, id: u64, ip_len: u32, now: Instant, out: Out, limits: Limits) {
+    pub(crate) fn depart(&mut self, packet: Sent, now: Instant, out: Out, limits: Limits) {
+        let Sent { conn, id, ip_len, .. } = packet;
         debug_assert!(
             self.flights.back().is_none_or(|last| last.id < id),
             "identities rise in the order of sending: {id} is not after the last"
@@ -114,7 +116,7 @@ impl Way {
         if self.flights.len() == BETWEEN_TAPS {
             self.lose_first(limits);
         }
-        self.flights.push_back(Flight { id, sent: now, received: Instant::NEVER, out });
+        self.flights.push_back(Flight { id, conn, sent: now, received: Instant::NEVER, out });
     }
 
     /// Bytes arrive at `now`, in the given step of the series, of whatever packet.
@@ -186,16 +188,21 @@ impl Way {
         }
     }
 
-    /// At the end: what was sent before the last arrival and has not come is lost.
+    /// At the end: what was sent before the last arrival of its connection and has not come is lost.
+    /// A later packet of another connection says nothing, for a fair queue may have let it pass.
     pub(crate) fn settle(&mut self, back: &mut Self, limits: Limits) {
-        while self.landed > 0 {
-            self.release(back, limits);
-            if self.landed > 0 {
-                self.lose_first(limits);
+        let mut arrived = BTreeSet::new();
+        for flight in self.flights.iter().rev() {
+            if flight.received != Instant::NEVER {
+                arrived.insert(flight.conn);
+            } else if limits.include(flight.sent) {
+                let lost = arrived.contains(&flight.conn);
+                self.report.lost += u64::from(lost);
+                self.report.in_flight += u64::from(!lost);
             }
         }
-        let under_way = self.flights.iter().filter(|flight| limits.include(flight.sent));
-        self.report.in_flight = under_way.count() as u64;
+        self.flights.retain(|flight| flight.received != Instant::NEVER);
+        self.release(back, limits);
     }
 
     /// Hands over when the flow was active, and what was measured.

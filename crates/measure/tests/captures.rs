@@ -7,7 +7,7 @@ use aqmlab_core::{
 use aqmlab_measure::capture::{
     CaptureWriter, Endpoints, Options, SppReport, Translation, spp, write_captures,
 };
-use aqmlab_measure::{FlowReport, Meter, PacketRecord, Records, Settings};
+use aqmlab_measure::{FlowReport, Meter, PacketRecord, Records, Sent, Settings};
 use proptest::prelude::*;
 
 const STEP: Duration = Duration::from_millis(100);
@@ -102,7 +102,7 @@ fn run(seed: u64, packets: u64) -> Run {
     for (at, leaves, id, conn, direction) in events {
         let (packet, at) = (packet(id, conn, direction), Instant::from_nanos(at));
         if leaves {
-            meter.sent(conn, direction, id, packet.ip_len, at);
+            meter.sent(Sent { flow: conn, conn, direction, id, ip_len: packet.ip_len }, at);
             records.sent(&packet, at);
         } else {
             meter.received(conn, direction, id, packet.ip_len, at);
@@ -202,7 +202,7 @@ fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_ha
     ] {
         let (packet, at) = (packet(id, 0, direction), Instant::from_millis(ms));
         if leaves {
-            meter.sent(0, direction, id, packet.ip_len, at);
+            meter.sent(Sent { flow: 0, conn: 0, direction, id, ip_len: packet.ip_len }, at);
             records.sent(&packet, at);
         } else {
             meter.received(0, direction, id, packet.ip_len, at);

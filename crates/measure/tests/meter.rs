@@ -1,7 +1,7 @@
 //! The meter on traffic whose answers are known.
 
 use aqmlab_core::{Direction, Duration, Instant};
-use aqmlab_measure::{FlowReport, Meter, Settings, Windows};
+use aqmlab_measure::{FlowReport, Meter, Sent, Settings, Windows};
 
 const D: Duration = Duration::from_millis(20);
 
@@ -15,6 +15,11 @@ fn settings() -> Settings {
         reorders: false,
         series: Some(Duration::from_millis(250)),
     }
+}
+
+/// A packet of the only flow, which has one connection.
+fn packet(direction: Direction, id: u64, ip_len: u32) -> Sent {
+    Sent { flow: 0, conn: 0, direction, id, ip_len }
 }
 
 /// A meter of one flow that is active for the whole trial.
@@ -40,9 +45,9 @@ fn questions(settings: Settings, gap: Duration, ip_len: u32) -> FlowReport {
     events.sort_unstable();
     for (at, what, id) in events {
         match what {
-            3 => meter.sent(0, Direction::Down, id, ip_len, at),
+            3 => meter.sent(packet(Direction::Down, id, ip_len), at),
             1 => meter.received(0, Direction::Down, id, ip_len, at),
-            2 => meter.sent(0, Direction::Up, id, 40, at),
+            2 => meter.sent(packet(Direction::Up, id, 40), at),
             _ => meter.received(0, Direction::Up, id, 40, at),
         }
     }
@@ -98,7 +103,7 @@ fn a_gap_is_a_loss_and_what_follows_the_last_arrival_is_under_way() {
     for reorders in [false, true] {
         let mut meter = meter(Settings { reorders, ..settings() });
         for id in 0..10 {
-            meter.sent(0, Direction::Up, id, 100, Instant::from_millis(id));
+            meter.sent(packet(Direction::Up, id, 100), Instant::from_millis(id));
         }
         for id in [0, 1, 4, 5, 6] {
             meter.received(0, Direction::Up, id, 100, Instant::from_millis(100 + id));
@@ -113,7 +118,7 @@ fn a_gap_is_a_loss_and_what_follows_the_last_arrival_is_under_way() {
 fn a_packet_overtaken_is_not_lost_where_that_may_happen() {
     let mut meter = meter(Settings { reorders: true, ..settings() });
     for id in 0..4 {
-        meter.sent(0, Direction::Up, id, 100, Instant::from_millis(id));
+        meter.sent(packet(Direction::Up, id, 100), Instant::from_millis(id));
     }
     for (id, at) in [(1, 21), (3, 23), (0, 24), (2, 25)] {
         meter.received(0, Direction::Up, id, 100, Instant::from_millis(at));
@@ -131,7 +136,7 @@ fn where_packets_overtake_a_loss_is_given_up_in_the_end() {
     let n = 30_000;
     for id in 0..n {
         let at = Instant::from_micros(id);
-        meter.sent(0, Direction::Up, id, 100, at);
+        meter.sent(packet(Direction::Up, id, 100), at);
         if id != 5 {
             meter.received(0, Direction::Up, id, 100, at);
         }

@@ -4,7 +4,7 @@
 //! packet's partner anew by search (stage 2), as CAIA Technical Report 130730A describes it.
 
 use aqmlab_core::{Direction, Duration, Instant};
-use aqmlab_measure::{DirectionReport, Histogram, Meter, Settings};
+use aqmlab_measure::{DirectionReport, Histogram, Meter, Sent, Settings};
 use proptest::prelude::*;
 
 /// One packet of random traffic.
@@ -72,7 +72,8 @@ fn measure(seen: &[Seen], reorders: bool) -> [DirectionReport; 2] {
     for event in seen {
         let at = Instant::from_nanos(event.at);
         if event.leaves {
-            meter.sent(0, event.direction, event.id, 100, at);
+            let Seen { direction, id, .. } = *event;
+            meter.sent(Sent { flow: 0, conn: 0, direction, id, ip_len: 100 }, at);
         } else {
             meter.received(0, event.direction, event.id, 100, at);
         }

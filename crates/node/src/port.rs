@@ -181,7 +181,9 @@ impl Port {
     /// counts as far as it has come.
     pub fn busy_until(&self, end: Instant) -> Duration {
         let ahead = self.paid.as_nanos().saturating_sub(end.as_nanos());
-        Duration::from_nanos(self.log.busy.as_nanos().saturating_sub(ahead))
+        let busy = self.log.busy.as_nanos().saturating_sub(ahead);
+        // Each packet's time is rounded up to a nanosecond, and the credit of a pipe is exact.
+        Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
     /// What is waiting.
@@ -316,6 +318,22 @@ mod tests {
         }
         // Credit of 1600 B is 1067 us; two packets cost 2000 us.
         assert_eq!(left_us, [0, 0, 933, 1_933]);
+    }
+
+    /// At 3 Mbit/s a packet of 1490 bytes takes 3 973 333⅓ ns.
+    #[test]
+    fn no_link_sends_for_longer_than_time_goes_by() {
+        for shaper in [Shaper::Line, Shaper::Htb, Shaper::Dummynet] {
+            let mut port = port(3_000_000, Overhead::default()).shaped_by(shaper);
+            (0..900).for_each(|id| port.offer(Packet::plain(id, 0, 1_490), Instant::ZERO));
+            let end = Instant::from_nanos(2_999_500_000);
+            while let Some(due) = port.poll_timeout().filter(|&due| due < end) {
+                port.poll_transmit(due);
+            }
+            let busy = port.busy_until(end);
+            assert!(busy <= end.since(Instant::ZERO), "{shaper:?}: {busy}");
+            assert!(busy >= Duration::from_millis(2_995), "{shaper:?}: {busy}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The observer that measures: a tap at each end, and one look into each queue.
 
 use aqmlab_core::{Instant, Packet, Reason};
-use aqmlab_measure::{Meter, Records};
+use aqmlab_measure::{Meter, Records, Sent};
 use aqmlab_node::Departure;
 
 use crate::observer::Observer;
@@ -32,7 +32,8 @@ impl Taps {
 impl Observer for Taps {
     #[inline]
     fn sent(&mut self, packet: &Packet, now: Instant) {
-        self.meter.sent(packet.flow, packet.direction, packet.id, packet.ip_len, now);
+        let &Packet { flow, conn, direction, id, ip_len, .. } = packet;
+        self.meter.sent(Sent { flow, conn, direction, id, ip_len }, now);
         if let Some(records) = &mut self.records {
             records.sent(packet, now);
         }

@@ -8,7 +8,7 @@ use super::decode::Tuple;
 use super::spp::Options;
 use crate::jitter::Variation;
 use crate::meter::{DirectionReport, FlowReport};
-use crate::pairs::{Pairing, Passage, RoundTrip, difference};
+use crate::pairs::{Pairing, Passage, RoundTrip};
 use crate::series::Series;
 use crate::way::Limits;
 
@@ -23,14 +23,6 @@ pub(super) struct Event {
     /// When the other tap saw it, if it did.
     pub(super) other: Option<Instant>,
     pub(super) ip_len: u32,
-}
-
-impl Event {
-    /// How much later tap 1 saw it than tap 0, with whatever lies between their clocks.
-    pub(super) fn difference(&self) -> Option<i64> {
-        let difference = difference(self.other?.as_nanos(), self.at.as_nanos());
-        Some(if self.tap == 0 { difference } else { difference.wrapping_neg() })
-    }
 }
 
 /// Measures one flow.

@@ -52,12 +52,12 @@ impl Flows {
                 meter.take(&event, way(event.forward, *forward), options);
             }
             Flow::Undecided { tuple, differences, held } => {
-                if let Some(difference) = event.difference() {
+                if let Some(difference) = packet.difference() {
                     differences[usize::from(event.forward)].get_or_insert(difference);
                 }
                 held.push(event);
                 self.held += 1;
-                let decided = decide(&self.sides, tuple, *differences);
+                let decided = decide(&self.sides, tuple, *differences, options);
                 if decided.is_some() || held.len() >= HELD_OF_ONE || self.held >= HELD {
                     self.settle(place, decided, options);
                 }
@@ -69,7 +69,7 @@ impl Flows {
     pub(super) fn finish(mut self, options: &Options) -> Vec<FlowMeter> {
         for place in 0..self.all.len() {
             if let Flow::Undecided { tuple, differences, .. } = &self.all[place] {
-                let decided = decide(&self.sides, tuple, *differences);
+                let decided = decide(&self.sides, tuple, *differences, options);
                 self.settle(place, decided, options);
             }
         }
@@ -137,9 +137,17 @@ impl Flows {
 }
 
 /// Whether packets that go as the tuple says go from tap 0 to tap 1, if it can be told surely.
-fn decide(sides: &Sides, tuple: &Tuple, differences: [Option<i64>; 2]) -> Option<bool> {
+fn decide(
+    sides: &Sides,
+    tuple: &Tuple,
+    differences: [Option<i64>; 2],
+    options: &Options,
+) -> Option<bool> {
     match differences {
         [Some(backward), Some(ahead)] if backward != ahead => Some(ahead > backward),
+        // By one clock a packet is seen first where it was sent, whatever other flows show.
+        [_, Some(ahead)] if options.synchronised && ahead != 0 => Some(ahead > 0),
+        [Some(backward), None] if options.synchronised && backward != 0 => Some(backward < 0),
         _ => sides.by_hosts(tuple),
     }
 }

@@ -27,6 +27,15 @@ pub(super) struct Settled {
     pub(super) mate: Option<(Tuple, u64)>,
 }
 
+impl Settled {
+    /// How much later tap 1 saw it than tap 0, by their own clocks.
+    pub(super) fn difference(&self) -> Option<i64> {
+        let (_, other) = self.mate?;
+        let difference = difference(other, self.at);
+        Some(if self.tap == 0 { difference } else { difference.wrapping_neg() })
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     decoded: Decoded,

@@ -7,4 +7,5 @@ mod golden;
 mod grid;
 mod home;
 mod numbers;
+mod spoiled;
 mod wifi;

@@ -1,0 +1,43 @@
+//! What has not arrived when a trial ends: lost, or still under way.
+
+use aqmlab_core::{Direction, Duration, Instant};
+use aqmlab_measure::{DirectionReport, Meter, Sent, Settings};
+
+const END: Instant = Instant::from_millis(1_000);
+
+/// The report on packets of one flow, sent a millisecond apart: the connection of each, and the
+/// packets that arrive in the end, by their numbers.
+fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
+    let settings = Settings {
+        from: Instant::ZERO,
+        to: END,
+        window: Duration::from_millis(100),
+        step: Duration::from_millis(100),
+        end: END,
+        reorders: true,
+        series: None,
+    };
+    let mut meter = Meter::new(settings, &[Instant::ZERO..END]);
+    let direction = Direction::Up;
+    for (id, &conn) in conns.iter().enumerate() {
+        let packet = Sent { flow: 0, conn, direction, id: id as u64, ip_len: 100 };
+        meter.sent(packet, Instant::from_millis(id as u64));
+    }
+    for &id in arrive {
+        meter.received(0, direction, id as u64, 100, Instant::from_millis(500));
+    }
+    meter.finish().remove(0).directions[0].clone()
+}
+
+/// A fair queue lets the packets of one connection pass those of another, which then still wait.
+#[test]
+fn what_only_other_connections_have_passed_is_under_way() {
+    let report = report(&[0, 0, 0, 1, 1], &[3, 4]);
+    assert_eq!((report.packets_received, report.lost, report.in_flight), (2, 0, 3));
+}
+
+#[test]
+fn what_its_own_connection_has_passed_is_lost() {
+    let report = report(&[0, 1, 0, 1, 0, 0], &[3, 4]);
+    assert_eq!((report.packets_received, report.lost, report.in_flight), (2, 3, 1));
+}

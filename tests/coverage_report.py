@@ -1,0 +1,153 @@
+"""Says which share of the lines the tests run, by crate and by package: `make coverage`.
+
+Rust's half is counted by the compiler's own instrumentation. LLVM's tools read it, which must be of
+the compiler's version. Python's half is counted by coverage.py, in the processes that tests start
+too. A half whose tools are absent is skipped, and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+MADE = ROOT / "target" / "coverage"
+Lines = dict[str, tuple[int, int]]
+"""Lines that ran and lines there are, by part."""
+
+
+class AbsentError(Exception):
+    """A tool is not here; the text says which, and how it is got."""
+
+
+def main() -> int:
+    """Measures what was asked for and prints a table of each."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("halves", nargs="*", choices=[[], "rust", "python"], metavar="rust|python")
+    halves = parser.parse_args().halves or ["rust", "python"]
+    MADE.mkdir(parents=True, exist_ok=True)
+    for half in halves:
+        try:
+            show(half, {"rust": rust, "python": python}[half]())
+        except AbsentError as absent:
+            print(f"{half}: skipped: {absent}")
+        except subprocess.CalledProcessError as error:
+            print(f"{half}: a test failed, or a tool: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def show(half: str, lines: Lines) -> None:
+    """Prints a Markdown table, as docs/testing.md has it."""
+    ran, all_lines = (sum(counts[which] for counts in lines.values()) for which in (0, 1))
+    print(f"\n| {half} | Lines | Run |\n|---|--:|--:|")
+    for part, (part_ran, part_lines) in sorted(lines.items()):
+        print(f"| `{part}` | {part_lines} | {100 * part_ran / max(1, part_lines):.1f} % |")
+    print(f"| all | {all_lines} | {100 * ran / max(1, all_lines):.1f} % |", flush=True)
+
+
+# --- Rust ---------------------------------------------------------------------------------------
+
+
+def rust() -> Lines:
+    """The lines of each crate, by the tests of the workspace."""
+    tools = llvm_tools()
+    profiles = MADE / "profiles"
+    shutil.rmtree(profiles, ignore_errors=True)
+    environment = {
+        **os.environ,
+        "RUSTFLAGS": "-Cinstrument-coverage",
+        "LLVM_PROFILE_FILE": str(profiles / "%p-%m.profraw"),
+    }
+    command = ["cargo", "test", "--quiet", "--workspace", "--exclude", "aqmlab-py"]
+    command += ["--target-dir", str(MADE / "rust")]
+    built = _output([*command, "--no-run", "--message-format=json"], env=environment)
+    found = (json.loads(line).get("executable") for line in built.splitlines() if line[0] == "{")
+    programs = sorted({program for program in found if program})
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    merged = MADE / "rust.profdata"
+    raw = [str(path) for path in profiles.iterdir()]
+    listed = MADE / "profiles.txt"
+    listed.write_text("\n".join(raw), encoding="utf-8")
+    _output(
+        [str(tools / "llvm-profdata"), "merge", "-sparse", "-f", str(listed), "-o", str(merged)]
+    )
+    objects = [word for program in programs[1:] for word in ("-object", program)]
+    export = [str(tools / "llvm-cov"), "export", "-summary-only", f"-instr-profile={merged}"]
+    report = json.loads(_output([*export, programs[0], *objects]))
+    return by_crate(report)
+
+
+def by_crate(report: dict[str, Any]) -> Lines:
+    """The lines of `crates/*/src` in a report of llvm-cov."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for file in report["data"][0]["files"]:
+        found = re.search(r"/crates/(\w+)/src/", file["filename"])
+        if found and str(ROOT) in file["filename"]:
+            lines = file["summary"]["lines"]
+            counts[found[1]][0] += lines["covered"]
+            counts[found[1]][1] += lines["count"]
+    return {crate: (ran, lines) for crate, (ran, lines) in counts.items()}
+
+
+def llvm_tools() -> Path:
+    """The folder of LLVM's tools of the compiler's version."""
+    about = _output(["rustc", "-vV"])
+    host, version = (
+        re.search(rf"^{key}: (\S+)", about, re.M)[1]  # type: ignore[index]
+        for key in ("host", "LLVM version")
+    )
+    own = Path(_output(["rustc", "--print", "sysroot"]).strip()) / "lib/rustlib" / host / "bin"
+    if (own / "llvm-cov").exists():
+        return own
+    found = shutil.which("llvm-cov")
+    major = version.partition(".")[0]
+    if found and f"version {major}." in _output([found, "--version"]):
+        return Path(found).parent
+    raise AbsentError(
+        f"llvm-cov of LLVM {major} is needed, which `rustup component add llvm-tools` installs"
+    )
+
+
+# --- Python -------------------------------------------------------------------------------------
+
+
+def python() -> Lines:
+    """The lines of each package and module, by the tests, with the processes that they start."""
+    try:
+        import coverage  # noqa: F401
+    except ImportError:
+        raise AbsentError("coverage.py is needed: pip install coverage") from None
+    data = {**os.environ, "COVERAGE_FILE": str(MADE / "python")}
+    run = [sys.executable, "-m", "coverage"]
+    subprocess.run([*run, "erase"], cwd=ROOT, env=data, check=True)
+    tests = ["-m", "pytest", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
+    made = subprocess.run([*run, "run", *tests], cwd=ROOT, env=data, stdout=sys.stderr)
+    if made.returncode not in (0, 1):  # a failed test does not spoil the count
+        raise subprocess.CalledProcessError(made.returncode, made.args)
+    subprocess.run([*run, "combine", "--quiet"], cwd=ROOT, env=data, check=True)
+    report = MADE / "python.json"
+    _output([*run, "json", "--quiet", "-o", str(report)], env=data)
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for name, file in json.loads(report.read_text(encoding="utf-8"))["files"].items():
+        part = Path(name).parts[2] if len(Path(name).parts) > 3 else "modules"
+        counts[part][0] += file["summary"]["covered_lines"]
+        counts[part][1] += file["summary"]["num_statements"]
+    return {part: (ran, lines) for part, (ran, lines) in counts.items()}
+
+
+def _output(command: list[str], env: dict[str, str] | None = None) -> str:
+    made = subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.PIPE, text=True)
+    return made.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

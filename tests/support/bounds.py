@@ -1,0 +1,81 @@
+"""How much a link can carry in a time, from what the trial says of it.
+
+A packet of `n` bytes takes `on_link(n)` bytes of the link's rate. Within any time `t` the packets
+that leave a link take at most `rate · t`, save for what the shaper lets go ahead of its time:
+
+- the wire: the packet that was on it when the time began counts whole;
+- HTB: 1600 bytes of credit, and the packet that puts the bucket into debt;
+- dummynet: a packet leaves at a tick of 1 ms and begins at the tick before, so two ticks more;
+- a radio: an aggregate arrives at once, and what the receiver held back for order with it. A
+  block-ack window has 64 frames, and an aggregate up to 32 of them.
+
+Jitter lets packets that left during `t + jitter` arrive within `t`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .trials import Run
+
+HTB_CREDIT_BYTES = 1600
+TICK_S = 1e-3
+HELD_FRAMES = 64 + 32
+LEAST_PACKET_BYTES = 28
+"""The headers of IPv4 and of UDP or ICMP."""
+
+
+def on_link(overhead: dict[str, Any], ip_bytes: int) -> int:
+    """What a packet takes on a link (tc-cake(8); ITU-T I.361 for cells)."""
+    framed = max(ip_bytes + overhead.get("bytes", 0), overhead.get("minimum", 0))
+    return -(-framed // 48) * 53 if overhead.get("atm") else framed
+
+
+def most_packet_bytes(run: Run) -> int:
+    """The largest packet that any host of the trial sends."""
+    return max(app[side]["mtu"] for app in run.spec["apps"] for side in ("home", "wan"))
+
+
+def efficiency(link: dict[str, Any], most_bytes: int) -> float:
+    """The greatest share of a link's bytes that can be bytes of IP."""
+    return _efficiency(tuple(sorted(link["overhead"].items())), most_bytes)
+
+
+@functools.lru_cache(maxsize=4096)
+def _efficiency(overhead: tuple[tuple[str, Any], ...], most_bytes: int) -> float:
+    charged = dict(overhead)
+    return max(size / on_link(charged, size) for size in range(1, most_bytes + 1))
+
+
+def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
+    """The most bits of IP that leave a link in any time of `seconds`."""
+    packet = most_packet_bytes(run)
+    ahead_bytes: float = packet
+    if link.get("wifi"):
+        ahead_bytes = HELD_FRAMES * packet
+    elif link.get("shaper") == "htb":
+        ahead_bytes += HTB_CREDIT_BYTES
+    elif link.get("shaper") == "dummynet":
+        seconds += 2 * TICK_S
+    return efficiency(link, packet) * link["rate_bps"] * seconds + 8 * ahead_bytes
+
+
+def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> float:
+    """The most bits of IP of an application that arrive in any time of `seconds`."""
+    way = run.apps[app][direction]
+    jitter_s = (way["jitter_ns"] + run.spec["host_jitter_ns"]) / 1e9
+    return ip_bits(run, run.links(app, direction)[-1], seconds + jitter_s)
+
+
+def least_delay_ms(run: Run, app: str, direction: str) -> float:
+    """The least one-way delay: propagation, and the smallest packet on every wire."""
+    wires = [
+        link
+        for link in run.links(app, direction)
+        if link.get("shaper", "line") == "line" and not link.get("wifi")
+    ]
+    on_wires_s = sum(
+        8 * on_link(link["overhead"], LEAST_PACKET_BYTES) / link["rate_bps"] for link in wires
+    )
+    return float(run.apps[app][direction]["delay_ns"] / 1e6 + 1e3 * on_wires_s)

@@ -1,0 +1,55 @@
+"""Random values of parameters, near their defaults and within their bounds."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+from aqmlab.catalogue import Kind, Param
+
+NEAR = 8
+"""A number is drawn from an eighth of its default to eight times that: what people would set."""
+
+WHEN_ZERO = {"duration": 1e8, "bytes": 2e4, "rate": 1e6, "count": 50, "number": 0.5}
+"""A number whose default is zero, or off, is drawn up to these; zero may have a meaning."""
+
+MOST_COUNT = {"parallel": 8, "hosts": 8, "connections": 8, "objects": 100, "clients": 4}
+"""Counts that multiply packets or connections."""
+
+
+def log_uniform(rng: random.Random, least: float, most: float) -> float:
+    """A number between the two whose logarithm is uniform."""
+    return math.exp(rng.uniform(math.log(least), math.log(most)))
+
+
+def params(rng: random.Random, kind: Kind, share: float) -> dict[str, Any]:
+    """Some of the parameters of `kind`, each with the chance `share`, as people write them."""
+    chosen = [param for param in kind.params.values() if rng.random() < share]
+    return {param.name: _written(param.show(value(rng, param))) for param in chosen}
+
+
+def _written(value: Any) -> Any:
+    return "off" if value is None else value
+
+
+def value(rng: random.Random, param: Param) -> Any:
+    """A value of a parameter in base units."""
+    if param.type == "word":
+        return rng.choice(param.choices)
+    if param.type == "flag":
+        return rng.random() < 0.5
+    if param.type == "duration or off" and rng.random() < 0.3:
+        return None
+    number = _near(rng, param)
+    return number if param.type == "number" else round(number)
+
+
+def _near(rng: random.Random, param: Param) -> float:
+    least, most = param.least or 0, param.most or math.inf
+    most = min(most, MOST_COUNT.get(param.name, most))
+    middle = param.default
+    if not isinstance(middle, (int, float)) or middle == 0:
+        middle = WHEN_ZERO[param.type.removesuffix(" or off")]
+    drawn = log_uniform(rng, middle / NEAR, middle * NEAR)
+    return float(min(max(drawn, least), most))

@@ -1,0 +1,201 @@
+"""Laws of the tables on queues."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from aqmlab import catalogue
+
+from .. import bounds
+from ..trials import Row, Run
+from .flows import ROUNDING
+
+DROPS = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")
+
+
+def dropped(row: Row) -> float:
+    """The packets that a queue dropped, for whatever reason."""
+    return float(sum(row[name] for name in DROPS))
+
+
+def by_link(run: Run) -> dict[str, Row]:
+    """The rows of `queues` by link."""
+    return {row["link"]: row for row in run.tables["queues"]}
+
+
+def packets_are_conserved(run: Run) -> Iterator[str]:
+    """What came went out, was dropped, or waits; and the first link got all that was sent."""
+    rows = by_link(run)
+    if list(rows) != [link["name"] for link in run.spec["links"]]:
+        yield f"rows of {list(rows)}"
+    for link, row in rows.items():
+        waits = row["packets_offered"] - row["packets_out"] - dropped(row)
+        if waits < 0:
+            yield f"{link}: {row['packets_offered']} came, {row['packets_out']} went out, {row}"
+        if min(row["marks"], row["packets_offered"], *(row[name] for name in DROPS)) < 0:
+            yield f"{link}: a count below zero: {row}"
+        least, most = (bounds.LEAST_PACKET_BYTES, bounds.most_packet_bytes(run))
+        if not least * row["packets_out"] <= row["bytes_out"] <= most * row["packets_out"]:
+            yield f"{link}: {row['packets_out']} packets of {row['bytes_out']} B"
+    if not run.whole:
+        return
+    sent: Counter[str] = Counter()
+    for flow in run.tables["flows"]:
+        sent[run.links(flow["flow"], flow["direction"])[0]["name"]] += flow["packets_sent"]
+    for link in sent:
+        if rows[link]["packets_offered"] != sent[link]:
+            yield f"{link}: {rows[link]['packets_offered']} came of {sent[link]} sent"
+
+
+def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
+    """A link carries in the trial what its rate and its shaper allow."""
+    from_ns, to_ns = run.interval_ns
+    interval_s = (to_ns - from_ns) / 1e9
+    packet = bounds.most_packet_bytes(run)
+    for link in run.spec["links"]:
+        row = by_link(run)[link["name"]]
+        # A driver takes frames before they are on the air.
+        ahead = 8 * link["wifi"]["driver"] * packet if link.get("wifi") else 0
+        for bits, seconds in (
+            (8 * row["bytes_out"], run.duration_s),
+            (row["throughput_mbit"] * 1e6 * interval_s, interval_s),
+        ):
+            most = bounds.ip_bits(run, link, seconds) + ahead
+            if bits > most * (1 + ROUNDING):
+                yield f"{link['name']}: {bits} bits in {seconds} s, {most} at most"
+        if run.whole and not math.isclose(
+            row["throughput_mbit"] * 1e6 * interval_s, 8 * row["bytes_out"], rel_tol=ROUNDING
+        ):
+            yield f"{link['name']}: {row['throughput_mbit']} Mbit/s of {row['bytes_out']} B"
+        if not 0 <= row["utilisation"] <= 1 + ROUNDING:
+            yield f"{link['name']}: used to {row['utilisation']}"
+        if link.get("shaper", "line") == "line" and not link.get("wifi"):
+            busy_s = (
+                row["utilisation"] * run.duration_s
+                + 8 * bounds.on_link(link["overhead"], packet) / link["rate_bps"]
+            )
+            carried = bounds.efficiency(link, packet) * link["rate_bps"] * busy_s
+            if 8 * row["bytes_out"] > carried * (1 + ROUNDING):
+                yield f"{link['name']}: {row['bytes_out']} B while sending for {busy_s} s"
+
+
+def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
+    """What leaves one link comes to the next, and what leaves the last one arrives or travels."""
+    rows = by_link(run)
+    for way in ("up", "down"):
+        routes = {tuple(app[way]["links"]) for app in run.spec["apps"]}
+        if len(routes) != 1:
+            continue
+        names = [run.spec["links"][number]["name"] for number in next(iter(routes))]
+        for one, other in itertools.pairwise(names):
+            on_the_way = rows[one]["packets_out"] - rows[other]["packets_offered"]
+            if on_the_way < 0:
+                yield f"{one} sent {rows[one]['packets_out']}, {other} got {rows[other]}"
+        flows = [row for row in run.tables["flows"] if row["direction"] == way]
+        arrived = sum(row["packets_received"] for row in flows)
+        if arrived > rows[names[-1]]["packets_out"]:
+            yield f"{arrived} packets arrived, {names[-1]} sent {rows[names[-1]]['packets_out']}"
+        # What others overtook at the end counts as lost where packets may overtake.
+        lossless = not any(app[way]["loss"] or app[way]["reorder"] for app in run.spec["apps"])
+        lossless = lossless and not any(
+            run.spec["links"][number].get("wifi") for number in next(iter(routes))
+        )
+        lost = sum(row["lost"] for row in flows)
+        if lossless and lost > sum(dropped(rows[name]) for name in names):
+            yield f"{lost} packets were lost {way} and fewer dropped"
+
+
+def _limit(link: dict[str, Any]) -> float:
+    kind = catalogue.load()["disciplines"][link["qdisc"]["kind"]]
+    param = kind.params["limit"]
+    if param.type != "count":
+        return math.inf
+    limit: float = link["qdisc"]["params"].get("limit", param.default)
+    return 3 * limit if kind.name == "pfifo_fast" else limit  # which has three bands
+
+
+def queues_hold_no_more_than_their_limit(run: Run) -> Iterator[str]:
+    """A backlog is within the limit in packets, and waits are within the trial."""
+    for link in run.spec["links"]:
+        row = by_link(run)[link["name"]]
+        if row["backlog_max_packets"] > _limit(link):
+            yield f"{link['name']}: {row['backlog_max_packets']} packets in {link['qdisc']}"
+        names = [f"sojourn_{name}_ms" for name in ("p5", "p50", "p95", "p99", "max")]
+        waits = [row[name] for name in names]
+        if any(low > high for low, high in itertools.pairwise(waits)):
+            yield f"{link['name']}: sojourn times {waits}"
+        if not math.isnan(waits[-1]) and not (
+            0 <= row["sojourn_mean_ms"] <= waits[-1] <= 1e3 * run.duration_s
+        ):
+            yield f"{link['name']}: mean sojourn {row['sojourn_mean_ms']}, longest {waits[-1]} ms"
+        if (
+            not 0
+            <= row["backlog_mean_packets"]
+            <= row["packets_offered"]
+            * run.duration_s
+            / ((run.interval_ns[1] - run.interval_ns[0]) / 1e9)
+        ):
+            yield f"{link['name']}: mean backlog {row['backlog_mean_packets']}"
+
+
+def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
+    """The mean backlog is the rate of departures times the mean wait; no step waited longer."""
+    if not run.whole:
+        return
+    for link, row in by_link(run).items():
+        if row["packets_out"]:
+            mean = row["packets_out"] * row["sojourn_mean_ms"] / 1e3 / run.duration_s
+            # The mean wait is rounded down to a nanosecond.
+            slack = row["packets_out"] * 1e-9 / run.duration_s
+            if not mean * (1 - ROUNDING) <= row["backlog_mean_packets"] <= mean + slack + ROUNDING:
+                yield f"{link}: a mean backlog of {row['backlog_mean_packets']}, not {mean}"
+        steps = [one["sojourn_max_ms"] for one in run.tables["queue_series"] if one["link"] == link]
+        if steps and max(steps) > max(0, row["sojourn_max_ms"]):
+            yield f"{link}: a wait of {max(steps)} ms, the longest is {row['sojourn_max_ms']}"
+
+
+def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
+    """Drops and marks of flows are those of the link; marks need ECN at both ends."""
+    rows = by_link(run)
+    drops: Counter[str] = Counter()
+    marks: Counter[str] = Counter()
+    for row in run.tables["queue_drops"]:
+        drops[row["link"]] += row["drops"]
+        marks[row["link"]] += row["marks"]
+        ends = run.apps[row["flow"]]
+        if row["marks"] and not (ends["home"]["ecn"] and ends["wan"]["ecn"]):
+            yield f"{row['flow']} was marked without ECN"
+    for link, row in rows.items():
+        if drops[link] != dropped(row) or marks[link] != row["marks"]:
+            yield f"{link}: {drops[link]} drops and {marks[link]} marks have owners, of {row}"
+
+
+def samples_agree_with_totals(run: Run) -> Iterator[str]:
+    """Counters rise to their totals; a queue has bytes if it has packets; shares are shares."""
+    rows = by_link(run)
+    most: dict[str, float] = dict.fromkeys(rows, 0)
+    before: dict[str, tuple[float, float]] = {}
+    for row in run.tables["queue_series"]:
+        link = row["link"]
+        now = (row["drops"], row["marks"])
+        if now < before.get(link, (0, 0)) or now[1] < before.get(link, (0, 0))[1]:
+            yield f"{link}: counters fell at {row['t_s']} s"
+        before[link] = now
+        most[link] = max(most[link], row["backlog_packets"])
+        if (row["backlog_packets"] > 0) != (row["backlog_bytes"] > 0):
+            yield f"{link}: {row['backlog_packets']} packets of {row['backlog_bytes']} B"
+        if not 0 <= row["sojourn_max_ms"] <= 1e3 * run.duration_s:
+            yield f"{link}: a wait of {row['sojourn_max_ms']} ms at {row['t_s']} s"
+    for link, (drops, marks) in before.items():
+        if drops > dropped(rows[link]) or marks > rows[link]["marks"]:
+            yield f"{link}: samples count {drops} drops and {marks} marks of {rows[link]}"
+        if most[link] > rows[link]["backlog_max_packets"]:
+            yield f"{link}: {most[link]} packets sampled, {rows[link]['backlog_max_packets']}"
+    for row in run.tables["queue_gauges"]:
+        share = row["gauge"] in ("drop_probability", "max_probability", "dropping")
+        if row["value"] < 0 or (share and row["value"] > 1):
+            yield f"{row['link']}: {row['gauge']} is {row['value']}"

@@ -1,0 +1,239 @@
+"""Random valid scenarios, each the same wherever its number is drawn.
+
+A scenario is drawn as the nested tables of a TOML file, so a trial of it passes through everything
+that a user's file passes through. Kinds and parameters come from the catalogue: a new discipline is
+drawn without a change here. Times, rates and sizes are kept small, so that a trial takes some
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from typing import Any
+
+from aqmlab import catalogue, plan, toml_text, units
+from aqmlab.scenario import Scenario
+
+from . import draws
+
+Table = dict[str, Any]
+
+MOST_BITS = 80e6
+"""The most bits that a link carries in a trial, which bounds the packets."""
+
+
+def table(number: int) -> Table:
+    """The scenario of this number."""
+    return Drawing(random.Random(number)).scenario()
+
+
+def toml(number: int) -> str:
+    """The same as the text of a file."""
+    return toml_text.write(table(number))
+
+
+def specs(tables: Table) -> list[dict[str, Any]]:
+    """The trials of a scenario as the core takes them, planned as a user's file is."""
+    return [trial.spec for trial in plan.load(Scenario.from_toml(toml_text.write(tables))).trials]
+
+
+def spec_json(tables: Table) -> str:
+    """The first trial of a scenario, as JSON."""
+    return json.dumps(specs(tables)[0])
+
+
+class Drawing:
+    """One scenario in the making."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.known = catalogue.load()
+        self.rate_up_bps = draws.log_uniform(rng, 200e3, 200e6)
+        self.rate_down_bps = draws.log_uniform(rng, 200e3, 200e6)
+        fastest_bps = max(self.rate_up_bps, self.rate_down_bps)
+        self.duration_ms = max(
+            100, round(min(rng.uniform(1e3, 6e3), 1e3 * MOST_BITS / fastest_bps))
+        )
+        self.mtu_bytes = rng.choice([1500, 1500, 1500, 1492, 1280, 9000, 576])
+
+    def scenario(self) -> Table:
+        """The tables of the scenario."""
+        return {
+            "title": "random",
+            "duration": f"{self.duration_ms} ms",
+            "seeds": [seed := self.rng.randrange(1, 10_000), seed + 1],
+            "path": self.path(),
+            "hosts": self.hosts(),
+            "apps": self.apps(),
+            "measure": self.measure(),
+        }
+
+    # --- Path -----------------------------------------------------------------------------------
+
+    def path(self) -> Table:
+        rng = self.rng
+        path: Table = {
+            "rtt": f"{draws.log_uniform(rng, 10, 300_000):.0f} us",
+            "down": self.link(self.rate_down_bps),
+            "up": self.link(self.rate_up_bps),
+        }
+        if rng.random() < 0.3:
+            path["host_jitter"] = rng.choice(["0 s", "1 us", "2 ms"])
+        if rng.random() < 0.5:
+            path["start_jitter"] = rng.choice(["0 s", "1 ms", "200 ms"])
+        home = rng.random()
+        if home < 0.15:
+            path["lan"] = rng.choice(["100 Mbit/s", "1 Gbit/s"])
+        elif home < 0.35:
+            path["wifi"] = self.wifi()
+        if rng.random() < 0.25:
+            path["modem"] = {"down": self.hop(self.rate_down_bps), "up": self.hop(self.rate_up_bps)}
+            if rng.random() < 0.5:
+                path["down"]["rate"] = f"{rng.randrange(50, 101)} %"
+        return path
+
+    def hop(self, rate_bps: float) -> Table:
+        return {
+            "rate": f"{rate_bps:.0f} bit/s",
+            "qdisc": self.kind("disciplines"),
+            "overhead": self.overhead(),
+        }
+
+    def link(self, rate_bps: float) -> Table:
+        rng = self.rng
+        link = self.hop(rate_bps)
+        link["shaper"] = rng.choice(["line", "line", "htb", "dummynet"])
+        if rng.random() < 0.2:
+            link["pipe_delays"] = True
+        if rng.random() < 0.25:
+            link["loss"] = f"{draws.log_uniform(rng, 0.01, 30):.3g} %"
+        if rng.random() < 0.25:
+            link["jitter"] = f"{draws.log_uniform(rng, 1, 50_000):.0f} us"
+            link["reorder"] = rng.random() < 0.5
+        return link
+
+    def overhead(self) -> str | Table:
+        rng = self.rng
+        names = ["ip", "ethernet", "ethernet-wire", "docsis", "pppoe", "atm"]
+        if rng.random() < 0.8:
+            return rng.choice(names)
+        return {
+            "bytes": rng.randrange(60),
+            "minimum": rng.randrange(100),
+            "atm": rng.random() < 0.5,
+            "counted": rng.randrange(30),
+        }
+
+    def wifi(self) -> Table:
+        rng = self.rng
+        return {
+            "qdisc": self.kind("disciplines"),
+            "mcs": rng.choice(["15", "7", "15/7", "0", "31/0"]),
+            "width": rng.choice(["20 MHz", "40 MHz"]),
+            "short_guard": rng.random() < 0.5,
+            "loss": rng.choice(["0 %", "0 %", "1 %", "40 %"]),
+            "aggregate": rng.choice([1, 8, 32]),
+            "airtime": rng.choice(["4.096 ms", "1 ms", "400 us"]),
+            "driver": rng.choice([1, 10, 124]),
+        }
+
+    # --- Kinds ----------------------------------------------------------------------------------
+
+    def kind(self, family: str, share: float = 0.15) -> Table:
+        """A kind of a family with some of its parameters set."""
+        kind = self.rng.choice(list(self.known[family].values()))
+        return {"kind": kind.name, **draws.params(self.rng, kind, share)}
+
+    def hosts(self) -> Table:
+        return {side: self.host() for side in ("home", "wan") if self.rng.random() < 0.6}
+
+    def host(self) -> Table:
+        rng = self.rng
+        profile = rng.choice(list(self.known["profiles"].values()))
+        host: Table = {"profile": profile.name, "mtu": f"{self.mtu_bytes} B"}
+        if rng.random() < 0.6:
+            host["cc"] = self.kind("tcp")
+        if rng.random() < 0.5:
+            host["ecn"] = True
+        for key in ("nodelay", "quickack"):
+            if rng.random() < 0.1:
+                host[key] = rng.random() < 0.5
+        for key in ("send_buffer", "receive_buffer"):
+            if rng.random() < 0.15:
+                host[key] = rng.choice(["auto", "4 kB", "64 KiB", "1 MB"])
+        drawn = draws.params(rng, profile, 0.03)
+        return host | {name: value for name, value in drawn.items() if name not in host}
+
+    # --- Applications ---------------------------------------------------------------------------
+
+    def apps(self) -> Table:
+        return {f"app{number}": self.app() for number in range(self.rng.choice([1, 1, 2, 2, 3, 4]))}
+
+    def app(self) -> Table:
+        rng = self.rng
+        kinds = self.known["apps"]
+        kind = kinds["bulk"] if rng.random() < 0.35 else rng.choice(list(kinds.values()))
+        drawn = draws.params(rng, kind, 0.25)
+        for name in ("payload", "response", "c2s_payload"):
+            if name in kind.params:
+                drawn[name] = f"{rng.randrange(12, self.room_bytes())} B"
+        app: Table = {"kind": kind.name, **drawn}
+        if kind.name == "game":
+            app["players"] = rng.randrange(1, 5)  # whose updates fit the smallest packets
+            if self.mtu_bytes < 1500:
+                app["model"] = "pktgen"
+            app.setdefault("client_delay", "200 ms")
+        if kind.name == "bulk" and rng.random() < 0.5:
+            app["size"] = f"{draws.log_uniform(rng, 1, 1e6):.0f} B"
+        if kind.name in ("bursts", "notification", "photo_upload", "web"):
+            app["think" if kind.name == "web" else "period"] = f"{rng.randrange(50, 2000)} ms"
+        return app | self.timing(kind)
+
+    def room_bytes(self) -> int:
+        """What of a datagram any of the hosts takes; a host that is not stated has 1500 bytes."""
+        return min(self.mtu_bytes, 1500) - 28 - 12 - 20
+
+    def timing(self, kind: catalogue.Kind) -> Table:
+        rng = self.rng
+        timing: Table = {}
+        start_ms = 0
+        if rng.random() < 0.5:
+            start_ms = round(rng.uniform(0, rng.choice([0.2, 0.5, 1.05]) * self.duration_ms))
+            timing["start"] = f"{start_ms} ms"
+        runs_ms = 1 + round(rng.uniform(0, self.duration_ms))
+        if rng.random() < 0.3:
+            timing["stop"] = f"{start_ms + runs_ms} ms"
+        if rng.random() < 0.15:
+            timing["rtt"] = f"{draws.log_uniform(rng, 1, 200):.3g} ms"
+        if rng.random() < 0.1:
+            timing["priority"] = rng.randrange(16)
+        if rng.random() < 0.1 and "count" not in kind.params:
+            timing.pop("stop", None)  # which a later copy may not reach
+            timing |= {"count": rng.randrange(1, 4), "stagger": rng.choice(["0 s", "100 ms"])}
+        if rng.random() < 0.1:
+            timing["tcp"] = {"cc": self.kind("tcp"), "ecn": rng.random() < 0.5}
+        return timing
+
+    # --- Measurement ----------------------------------------------------------------------------
+
+    def measure(self) -> Table:
+        rng, length = self.rng, self.duration_ms
+        measure: Table = {}
+        if rng.random() < 0.4:
+            measure["from"] = f"{rng.randrange(length)} ms"
+        if rng.random() < 0.3:
+            least = int(units.duration(measure.get("from", "0 s")) / 1e6)
+            measure["to"] = f"{rng.randrange(least + 1, length + 1)} ms"
+        if rng.random() < 0.6:
+            step_us = round(draws.log_uniform(rng, 1e3, 1e6))
+            measure["step"] = f"{step_us} us"
+            measure["window"] = f"{step_us * rng.choice([1, 1, 2, 4, 10])} us"
+        if rng.random() < 0.4:
+            measure["sample"] = f"{draws.log_uniform(rng, 5, 2000):.0f} ms"
+        if rng.random() < 0.3:
+            measure["points"] = math.ceil(draws.log_uniform(rng, 1, 2000))
+        if rng.random() < 0.1:
+            measure["series"] = False
+        return measure
