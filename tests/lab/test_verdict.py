@@ -62,6 +62,30 @@ def test_a_stated_tolerance_replaces_that_of_the_kind():
     assert word("video_call", 500, **lost) == "bad", "its other needs stay"
 
 
+def test_a_stated_tolerance_is_one_check_however_the_kind_is_judged():
+    def names(*stated):
+        return [check.what for check in checks_for(*stated)]
+
+    assert names("game", 50) == names("game") == ["round trips"]
+    assert names("cbr", 50) == ["round trips"]
+    assert names("coap", 50) == [*names("coap"), "round trips"]
+    (stated,) = checks_for("cbr", 50)
+    assert (stated.good, stated.tolerable) == (50, 50)
+    assert stated.compared(60) == "60 ms > 50 ms"
+
+
+def test_what_was_not_measured_or_never_asked_for_is_no_number():
+    def value(kind, **measured):
+        return checks_for(kind)[0].value(measured)
+
+    assert value("game") is None
+    assert value("iot_low", offered_kbit=0.0, delivered_kbit=0.0) is None
+    assert value("iot_low", offered_kbit=10.0) == 0
+    assert value("iot_low", offered_kbit=10.0, delivered_kbit=9.0) == 90
+    assert value("dash", played_s=0.0, stalled_percent=0.0) == 0
+    assert value("dash", played_s=5.0) == 100
+
+
 def test_a_stated_rate_stands_for_what_is_fair():
     measured = {"flow_rtt_p95_ms": 60, "fair_share_percent": 5, "transfer_ms": 90_000}
     fast, slow = {"flow_rate_mbit": 2.0}, {"flow_rate_mbit": 1.9}
@@ -70,6 +94,8 @@ def test_a_stated_rate_stands_for_what_is_fair():
     assert word("bulk", None, 2.0, **measured, **slow) == "bad"
     assert word("bulk", 50, 2.0, **measured, **fast) == "bad", "its round trips stay"
     assert word("game", None, 2.0, flow_rtt_p95_ms=60, **slow) == "bad", "any kind may need one"
+    needed = checks_for("game", None, 2.0)[0]
+    assert (needed.what, needed.compared(1.9)) == ("rate", "1.9 Mbit/s < 2 Mbit/s")
 
 
 def test_limits_are_in_order_and_names_are_told_apart():
