@@ -109,7 +109,8 @@ fn only_packets_sent_within_the_interval_count() {
     };
     let report = questions(interval, Duration::from_millis(100), 1_000);
     let down = &report.directions[Direction::Down.index()];
-    assert_eq!((down.packets_sent, down.bytes_received), (10, 10_000));
+    assert_eq!((down.packets_sent, down.packets_received), (10, 10));
+    assert_eq!((down.bytes_sent, down.bytes_received), (10_000, 10_000));
     assert_eq!((down.owd.count(), down.rtt.count()), (10, 10));
     assert_eq!(down.steps.len(), 40);
 }
