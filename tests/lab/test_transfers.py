@@ -6,7 +6,7 @@ import pytest
 from aqmlab import campaign as campaigns
 from aqmlab.failures import RequestError
 from aqmlab.results import load
-from aqmlab.transfers import max_min_share, measured
+from aqmlab.transfers import Duration, max_min_share, measured
 
 from .conftest import app, campaign_of, grid, spec_of
 
@@ -114,6 +114,18 @@ def test_limits_of_a_timed_transfer_belong_to_it():
 
     assert one(60, 10**7) == {"transfer_ms": 60_000}
     assert "transfer_ms" not in one(59.9, 10**7) | one(60, 10**7 + 1)
+
+
+def test_times_are_said_as_people_say_them():
+    said = [str(Duration(10**6, ms, projected=False)) for ms in (640, 1250.5, 12_500.6)]
+    assert said == ["1 MB in 0.64 s", "1 MB in 1.3 s", "1 MB in 13 s"]
+
+
+def test_the_least_that_a_link_charges_for_a_packet_counts():
+    spec = spec_of("pie", (10, 1), [bulk("file")])
+    spec["links"][1]["overhead"] = {"bytes": 0, "minimum": 2_000, "atm": False, "counted": 0}
+    found = measured(spec, [flow("file", 7.5)], ["file"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(100)
 
 
 def test_a_radio_with_a_rate_of_its_own_shares_what_it_carried():

@@ -114,8 +114,32 @@ def test_quantities_are_read_at_a_glance():
         (0, "%", "0 %"),
         (4.05, "", "4"),
         (12.5, "%", "12.5 %"),
+        (1000, "ms", "1 s"),
+        (1250.5, "ms", "1.3 s"),
+        (99, "%", "99 %"),
+        (99.97, "%", "99.97 %"),
+        (100, "%", "100 %"),
+        (100.4, "%", "100 %"),
+        (99.4, "Mbit/s", "99 Mbit/s"),
+        (10.4, "", "10"),
+        (10, "", "10"),
+        (1.04, "", "1"),
+        (12_345, "B", "12345 B"),
     ]:
         assert quantity(value, unit) == text
+
+
+def test_a_value_stands_beside_the_limit_that_decides():
+    def said(kind, place, value):
+        return checks_for(kind)[place].compared(value)
+
+    assert said("game", 0, 100) == "100 ms ≤ 100 ms"
+    assert said("game", 0, 100.2) == "100.2 ms > 100 ms"
+    assert said("game", 0, 150) == "150 ms > 100 ms"
+    assert said("game", 0, 300) == "300 ms > 200 ms"
+    assert said("bulk", 0, 50) == "50 % ≥ 50 %"
+    assert said("bulk", 0, 20) == "20 % < 50 %"
+    assert said("bulk", 0, 5) == "5 % < 12.5 %"
 
 
 def test_an_app_is_judged_by_its_worst_flow_and_the_median_seed(home_results):

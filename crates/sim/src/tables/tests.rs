@@ -190,9 +190,38 @@ fn assert_table(tables: &[(&'static str, Table)], name: &str, want: &[&str]) {
 fn every_cell_of_what_the_taps_tell_is_right() {
     let spec = spec("");
     let tables = all(&spec, &findings(&spec));
-    assert_table(&tables, "flows", &["flow file, direction up, primary false, packets_sent 1, packets_received 1, bytes_sent 50, bytes_received 50, lost 0, loss_percent 0, active_from_s 1, active_to_s 9, throughput_mean_mbit 0.00005, throughput_p5_mbit 0, throughput_p25_mbit 0, throughput_p50_mbit 0, throughput_p75_mbit 0, throughput_p95_mbit 0.00014, throughput_nonempty_mean_mbit 0.0002, goodput_mbit 0.00003, retransmissions 1, rtt_n 1, rtt_min_ms 70, rtt_mean_ms 70, rtt_p1_ms 70, rtt_p5_ms 70, rtt_p25_ms 70, rtt_p50_ms 70, rtt_p75_ms 70, rtt_p95_ms 70, rtt_p99_ms 70, rtt_max_ms 70, rtt_base_ms 30, induced_p25_ms 40, induced_p50_ms 40, induced_p75_ms 40, induced_p95_ms 40, owd_p50_ms 30, owd_p95_ms 30, owd_p99_ms 30, owd_max_ms 30, jitter_ms 0", "flow file, direction down, primary true, packets_sent 4, packets_received 3, bytes_sent 3700, bytes_received 2700, lost 1, loss_percent 25, active_from_s 1, active_to_s 9, throughput_mean_mbit 0.002, throughput_p5_mbit 0, throughput_p25_mbit 0, throughput_p50_mbit 0, throughput_p75_mbit 0.004, throughput_p95_mbit 0.004, throughput_nonempty_mean_mbit 0.004, goodput_mbit 0.0018, retransmissions 10, rtt_n 1, rtt_min_ms 50, rtt_mean_ms 50, rtt_p1_ms 50, rtt_p5_ms 50, rtt_p25_ms 50, rtt_p50_ms 50, rtt_p75_ms 50, rtt_p95_ms 50, rtt_p99_ms 50, rtt_max_ms 50, rtt_base_ms 30, induced_p25_ms 20, induced_p50_ms 20, induced_p75_ms 20, induced_p95_ms 20, owd_p50_ms 20.004864, owd_p95_ms 38.000486, owd_p99_ms 39.600097, owd_max_ms 40, jitter_ms 20"]);
-    assert_table(&tables, "windows", &["flow file, direction up, t_s 1, throughput_mbit 0.0002", "flow file, direction up, t_s 3, throughput_mbit 0", "flow file, direction up, t_s 5, throughput_mbit 0", "flow file, direction up, t_s 7, throughput_mbit 0", "flow file, direction up, t_s 9, throughput_mbit 0", "flow file, direction down, t_s 1, throughput_mbit 0.004", "flow file, direction down, t_s 3, throughput_mbit 0.004", "flow file, direction down, t_s 5, throughput_mbit 0", "flow file, direction down, t_s 7, throughput_mbit 0", "flow file, direction down, t_s 9, throughput_mbit 0.0028"]);
-    assert_table(&tables, "rtt", &["flow file, direction up, n 1, t_s 3, rtt_min_ms 70, rtt_p50_ms 70, rtt_mean_ms 70, rtt_max_ms 70", "flow file, direction down, n 1, t_s 1, rtt_min_ms 50, rtt_p50_ms 50, rtt_mean_ms 50, rtt_max_ms 50"]);
+    assert_table(
+        &tables,
+        "flows",
+        &[
+            "flow file, direction up, primary false, packets_sent 1, packets_received 1, bytes_sent 50, bytes_received 50, lost 0, loss_percent 0, active_from_s 1, active_to_s 9, throughput_mean_mbit 0.00005, throughput_p5_mbit 0, throughput_p25_mbit 0, throughput_p50_mbit 0, throughput_p75_mbit 0, throughput_p95_mbit 0.00014, throughput_nonempty_mean_mbit 0.0002, goodput_mbit 0.00003, retransmissions 1, rtt_n 1, rtt_min_ms 70, rtt_mean_ms 70, rtt_p1_ms 70, rtt_p5_ms 70, rtt_p25_ms 70, rtt_p50_ms 70, rtt_p75_ms 70, rtt_p95_ms 70, rtt_p99_ms 70, rtt_max_ms 70, rtt_base_ms 30, induced_p25_ms 40, induced_p50_ms 40, induced_p75_ms 40, induced_p95_ms 40, owd_p50_ms 30, owd_p95_ms 30, owd_p99_ms 30, owd_max_ms 30, jitter_ms 0",
+            "flow file, direction down, primary true, packets_sent 4, packets_received 3, bytes_sent 3700, bytes_received 2700, lost 1, loss_percent 25, active_from_s 1, active_to_s 9, throughput_mean_mbit 0.002, throughput_p5_mbit 0, throughput_p25_mbit 0, throughput_p50_mbit 0, throughput_p75_mbit 0.004, throughput_p95_mbit 0.004, throughput_nonempty_mean_mbit 0.004, goodput_mbit 0.0018, retransmissions 10, rtt_n 1, rtt_min_ms 50, rtt_mean_ms 50, rtt_p1_ms 50, rtt_p5_ms 50, rtt_p25_ms 50, rtt_p50_ms 50, rtt_p75_ms 50, rtt_p95_ms 50, rtt_p99_ms 50, rtt_max_ms 50, rtt_base_ms 30, induced_p25_ms 20, induced_p50_ms 20, induced_p75_ms 20, induced_p95_ms 20, owd_p50_ms 20.004864, owd_p95_ms 38.000486, owd_p99_ms 39.600097, owd_max_ms 40, jitter_ms 20",
+        ],
+    );
+    assert_table(
+        &tables,
+        "windows",
+        &[
+            "flow file, direction up, t_s 1, throughput_mbit 0.0002",
+            "flow file, direction up, t_s 3, throughput_mbit 0",
+            "flow file, direction up, t_s 5, throughput_mbit 0",
+            "flow file, direction up, t_s 7, throughput_mbit 0",
+            "flow file, direction up, t_s 9, throughput_mbit 0",
+            "flow file, direction down, t_s 1, throughput_mbit 0.004",
+            "flow file, direction down, t_s 3, throughput_mbit 0.004",
+            "flow file, direction down, t_s 5, throughput_mbit 0",
+            "flow file, direction down, t_s 7, throughput_mbit 0",
+            "flow file, direction down, t_s 9, throughput_mbit 0.0028",
+        ],
+    );
+    assert_table(
+        &tables,
+        "rtt",
+        &[
+            "flow file, direction up, n 1, t_s 3, rtt_min_ms 70, rtt_p50_ms 70, rtt_mean_ms 70, rtt_max_ms 70",
+            "flow file, direction down, n 1, t_s 1, rtt_min_ms 50, rtt_p50_ms 50, rtt_mean_ms 50, rtt_max_ms 50",
+        ],
+    );
     assert_table(&tables, "apps", &["flow file, metric read_bytes, value 1900"]);
     assert_table(&tables, "app_series", &["flow file, t_s 2, metric rtt_ms, value 7.5"]);
     assert_table(&tables, "summary", &["jain_up NaN, jain_down 1, events 77, packets 6"]);
@@ -202,12 +231,70 @@ fn every_cell_of_what_the_taps_tell_is_right() {
 fn every_cell_of_queues_and_connections_is_right() {
     let spec = spec("");
     let tables = all(&spec, &findings(&spec));
-    assert_table(&tables, "queues", &["link up, packets_offered 0, packets_out 0, bytes_out 0, utilisation 0, throughput_mbit 0, drops_overlimit 0, drops_sojourn 0, drops_early 0, drops_forced NaN, marks 0, sojourn_mean_ms NaN, sojourn_p5_ms NaN, sojourn_p50_ms NaN, sojourn_p95_ms NaN, sojourn_p99_ms NaN, sojourn_max_ms NaN, backlog_mean_packets 0, backlog_max_packets 0", "link down, packets_offered 20, packets_out 12, bytes_out 13000, utilisation 0.25, throughput_mbit 0.003, drops_overlimit 1, drops_sojourn 2, drops_early 3, drops_forced NaN, marks 4, sojourn_mean_ms 60, sojourn_p5_ms 33, sojourn_p50_ms 60, sojourn_p95_ms 87, sojourn_p99_ms 89.4, sojourn_max_ms 90, backlog_mean_packets 0.013333, backlog_max_packets 5"]);
-    assert_table(&tables, "queue_drops", &["link down, flow file, drops 6, marks 3", "link down, flow idle, drops 0, marks 1"]);
-    assert_table(&tables, "queue_series", &["link down, t_s 2, backlog_packets 3, backlog_bytes 3042, sojourn_max_ms 30, drops 2, marks 1", "link down, t_s 4, backlog_packets 3, backlog_bytes 3042, sojourn_max_ms 90, drops 2, marks 1", "link down, t_s 4.001, backlog_packets 3, backlog_bytes 3042, sojourn_max_ms 0, drops 2, marks 1"]);
-    assert_table(&tables, "queue_gauges", &["link down, t_s 2, gauge count, value 2000", "link down, t_s 4, gauge count, value 4000", "link down, t_s 4.001, gauge count, value 4001"]);
-    assert_table(&tables, "conns", &["flow file, conn 1, opened_s 1, established_s 1.03, closed_s NaN, bytes_up 30, bytes_down 1800, segments_sent 110, retransmissions 11, rtos 22, tlps NaN, fast_recoveries 33, spurious_undos 44, ece_reductions 55"]);
-    assert_table(&tables, "tcp_series", &["flow file, side wan, conn 1, t_s 1.1, cwnd_bytes 14480, ssthresh_bytes NaN, srtt_ms 31, in_flight_bytes 2896", "flow file, side home, conn 1, t_s 1.2, cwnd_bytes 14480, ssthresh_bytes 9, srtt_ms 31, in_flight_bytes 2896"]);
+    assert_table(
+        &tables,
+        "queues",
+        &[
+            "link up, packets_offered 0, packets_out 0, bytes_out 0, utilisation 0, throughput_mbit 0, drops_overlimit 0, drops_sojourn 0, drops_early 0, drops_forced NaN, marks 0, sojourn_mean_ms NaN, sojourn_p5_ms NaN, sojourn_p50_ms NaN, sojourn_p95_ms NaN, sojourn_p99_ms NaN, sojourn_max_ms NaN, backlog_mean_packets 0, backlog_max_packets 0",
+            "link down, packets_offered 20, packets_out 12, bytes_out 13000, utilisation 0.25, throughput_mbit 0.003, drops_overlimit 1, drops_sojourn 2, drops_early 3, drops_forced NaN, marks 4, sojourn_mean_ms 60, sojourn_p5_ms 33, sojourn_p50_ms 60, sojourn_p95_ms 87, sojourn_p99_ms 89.4, sojourn_max_ms 90, backlog_mean_packets 0.013333, backlog_max_packets 5",
+        ],
+    );
+    assert_table(
+        &tables,
+        "queue_drops",
+        &["link down, flow file, drops 6, marks 3", "link down, flow idle, drops 0, marks 1"],
+    );
+    assert_table(
+        &tables,
+        "queue_series",
+        &[
+            "link down, t_s 2, backlog_packets 3, backlog_bytes 3042, sojourn_max_ms 30, drops 2, marks 1",
+            "link down, t_s 4, backlog_packets 3, backlog_bytes 3042, sojourn_max_ms 90, drops 2, marks 1",
+            "link down, t_s 4.001, backlog_packets 3, backlog_bytes 3042, sojourn_max_ms 0, drops 2, marks 1",
+        ],
+    );
+    assert_table(
+        &tables,
+        "queue_gauges",
+        &[
+            "link down, t_s 2, gauge count, value 2000",
+            "link down, t_s 4, gauge count, value 4000",
+            "link down, t_s 4.001, gauge count, value 4001",
+        ],
+    );
+    assert_table(
+        &tables,
+        "conns",
+        &[
+            "flow file, conn 1, opened_s 1, established_s 1.03, closed_s NaN, bytes_up 30, bytes_down 1800, segments_sent 110, retransmissions 11, rtos 22, tlps NaN, fast_recoveries 33, spurious_undos 44, ece_reductions 55",
+        ],
+    );
+    assert_table(
+        &tables,
+        "tcp_series",
+        &[
+            "flow file, side wan, conn 1, t_s 1.1, cwnd_bytes 14480, ssthresh_bytes NaN, srtt_ms 31, in_flight_bytes 2896",
+            "flow file, side home, conn 1, t_s 1.2, cwnd_bytes 14480, ssthresh_bytes 9, srtt_ms 31, in_flight_bytes 2896",
+        ],
+    );
+}
+
+#[test]
+fn a_direction_has_a_row_if_something_was_sent_or_arrived_in_it() {
+    let spec = spec("");
+    let mut found = findings(&spec);
+    let flow = &mut found.flows[1];
+    flow.report.directions = Default::default();
+    flow.report.directions[0].packets_sent = 1;
+    let rows = |found: &Findings| {
+        let tables = all(&spec, found);
+        let flows = &tables.iter().find(|(name, _)| *name == "flows").expect("it is there").1;
+        let idle = text(flows).into_iter().filter(|row| row.starts_with("flow idle"));
+        idle.map(|row| row.split(", ").nth(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&found), ["direction up"]);
+    found.flows[1].report.directions[1].bytes_arrived = 40;
+    assert_eq!(rows(&found), ["direction up", "direction down"]);
 }
 
 #[test]
