@@ -6,7 +6,7 @@ import pytest
 from aqmlab import campaign as campaigns
 from aqmlab.failures import RequestError
 from aqmlab.results import load
-from aqmlab.transfers import max_min_share, measured
+from aqmlab.transfers import Duration, max_min_share, measured
 
 from .conftest import app, campaign_of, grid, spec_of
 
@@ -88,6 +88,51 @@ def test_a_share_is_over_the_time_in_which_the_tables_say_that_a_flow_was_active
     assert share(rows, [bulk("file"), bulk("other")]) == pytest.approx(100)
     never = [flow("file", 0) | active(3.0, 3.0)]
     assert share(never, [bulk("file")]) is None
+
+
+def test_where_tables_do_not_say_the_scenario_says_when_a_flow_ran():
+    rows = [flow("file", 7.5), flow("other", 5)]
+    span = {"duration": 4 * 10**9}
+    # The other sends from second 3 to second 7, or from 1 on until the statistics end at 5.
+    assert share(rows, [bulk("file"), bulk("other", 3, **span)]) == pytest.approx(750 / 8)
+    interval = {"measure": {"from_ns": 10**9, "to_ns": 5 * 10**9}}
+    apps = [bulk("file"), bulk("other", 1, 3)]
+    assert share(rows, apps, **interval) == pytest.approx(100)
+    assert share([flow("file", None)], [bulk("file")]) == 0
+
+
+def test_a_transfer_both_ways_is_judged_by_the_worse():
+    rows = [flow("file", 9, "down"), flow("file", 0.2, "up")]
+    assert share(rows, [bulk("file")]) == pytest.approx(20)
+    assert share(rows[::-1], [bulk("file")]) == pytest.approx(20)
+
+
+def test_limits_of_a_timed_transfer_belong_to_it():
+    def one(seconds, size):
+        spec = spec_of("pie", (10, 1), [bulk("file", size=size)], duration_ns=int(seconds * 1e9))
+        return measured(spec, [flow("file", 1)], ["file"])["file"]
+
+    assert one(60, 10**7) == {"transfer_ms": 60_000}
+    assert "transfer_ms" not in one(59.9, 10**7) | one(60, 10**7 + 1)
+
+
+def test_times_are_said_as_people_say_them():
+    said = [str(Duration(10**6, ms, projected=False)) for ms in (640, 1250.5, 12_500.6)]
+    assert said == ["1 MB in 0.64 s", "1 MB in 1.3 s", "1 MB in 13 s"]
+
+
+def test_the_least_that_a_link_charges_for_a_packet_counts():
+    spec = spec_of("pie", (10, 1), [bulk("file")])
+    spec["links"][1]["overhead"] = {"bytes": 0, "minimum": 2_000, "atm": False, "counted": 0}
+    found = measured(spec, [flow("file", 7.5)], ["file"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(100)
+
+
+def test_a_radio_with_a_rate_of_its_own_shares_what_it_carried():
+    spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
+    spec["links"][1] |= {"wifi": {"mcs": 7}}
+    found = measured(spec, [flow("file", 1), flow("other", 3)], ["file"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(50)
 
 
 def test_a_line_carries_no_more_than_its_overhead_leaves():

@@ -62,6 +62,30 @@ def test_a_stated_tolerance_replaces_that_of_the_kind():
     assert word("video_call", 500, **lost) == "bad", "its other needs stay"
 
 
+def test_a_stated_tolerance_is_one_check_however_the_kind_is_judged():
+    def names(*stated):
+        return [check.what for check in checks_for(*stated)]
+
+    assert names("game", 50) == names("game") == ["round trips"]
+    assert names("cbr", 50) == ["round trips"]
+    assert names("coap", 50) == [*names("coap"), "round trips"]
+    (stated,) = checks_for("cbr", 50)
+    assert (stated.good, stated.tolerable) == (50, 50)
+    assert stated.compared(60) == "60 ms > 50 ms"
+
+
+def test_what_was_not_measured_or_never_asked_for_is_no_number():
+    def value(kind, **measured):
+        return checks_for(kind)[0].value(measured)
+
+    assert value("game") is None
+    assert value("iot_low", offered_kbit=0.0, delivered_kbit=0.0) is None
+    assert value("iot_low", offered_kbit=10.0) == 0
+    assert value("iot_low", offered_kbit=10.0, delivered_kbit=9.0) == 90
+    assert value("dash", played_s=0.0, stalled_percent=0.0) == 0
+    assert value("dash", played_s=5.0) == 100
+
+
 def test_a_stated_rate_stands_for_what_is_fair():
     measured = {"flow_rtt_p95_ms": 60, "fair_share_percent": 5, "transfer_ms": 90_000}
     fast, slow = {"flow_rate_mbit": 2.0}, {"flow_rate_mbit": 1.9}
@@ -70,6 +94,8 @@ def test_a_stated_rate_stands_for_what_is_fair():
     assert word("bulk", None, 2.0, **measured, **slow) == "bad"
     assert word("bulk", 50, 2.0, **measured, **fast) == "bad", "its round trips stay"
     assert word("game", None, 2.0, flow_rtt_p95_ms=60, **slow) == "bad", "any kind may need one"
+    needed = checks_for("game", None, 2.0)[0]
+    assert (needed.what, needed.compared(1.9)) == ("rate", "1.9 Mbit/s < 2 Mbit/s")
 
 
 def test_limits_are_in_order_and_names_are_told_apart():
@@ -88,8 +114,32 @@ def test_quantities_are_read_at_a_glance():
         (0, "%", "0 %"),
         (4.05, "", "4"),
         (12.5, "%", "12.5 %"),
+        (1000, "ms", "1 s"),
+        (1250.5, "ms", "1.3 s"),
+        (99, "%", "99 %"),
+        (99.97, "%", "99.97 %"),
+        (100, "%", "100 %"),
+        (100.4, "%", "100 %"),
+        (99.4, "Mbit/s", "99 Mbit/s"),
+        (10.4, "", "10"),
+        (10, "", "10"),
+        (1.04, "", "1"),
+        (12_345, "B", "12345 B"),
     ]:
         assert quantity(value, unit) == text
+
+
+def test_a_value_stands_beside_the_limit_that_decides():
+    def said(kind, place, value):
+        return checks_for(kind)[place].compared(value)
+
+    assert said("game", 0, 100) == "100 ms ≤ 100 ms"
+    assert said("game", 0, 100.2) == "100.2 ms > 100 ms"
+    assert said("game", 0, 150) == "150 ms > 100 ms"
+    assert said("game", 0, 300) == "300 ms > 200 ms"
+    assert said("bulk", 0, 50) == "50 % ≥ 50 %"
+    assert said("bulk", 0, 20) == "20 % < 50 %"
+    assert said("bulk", 0, 5) == "5 % < 12.5 %"
 
 
 def test_an_app_is_judged_by_its_worst_flow_and_the_median_seed(home_results):

@@ -85,6 +85,27 @@ fn ten_megabits_are_ten_megabits_in_every_full_window() {
 }
 
 #[test]
+fn a_flow_that_ends_by_itself_counts_what_arrived_until_then_both_ways() {
+    let mut meter = Meter::new(settings(), &vec![Instant::from_millis(500)..settings().end; 2]);
+    for id in 0..4 {
+        let at = Instant::from_millis(1_000 * id);
+        for flow in [0, 1] {
+            meter.received(flow, Direction::Up, id, 10, at);
+            meter.received(flow, Direction::Down, id, 1_000, at);
+        }
+        if id == 2 {
+            meter.ended(0, at);
+        }
+    }
+    let [ended, other] = meter.finish().try_into().expect("there are two");
+    let bytes = |report: &FlowReport| report.directions.each_ref().map(|one| one.active_bytes);
+    assert_eq!((bytes(&ended), bytes(&other)), ([20, 2_000], [30, 3_000]));
+    assert_eq!(ended.active, Instant::from_millis(500)..Instant::from_millis(2_000));
+    assert_eq!(other.active, Instant::from_millis(500)..settings().end);
+    assert_eq!(ended.directions.each_ref().map(|one| one.bytes_arrived), [40, 4_000]);
+}
+
+#[test]
 fn only_packets_sent_within_the_interval_count() {
     let interval = Settings {
         from: Instant::from_millis(1_000),
@@ -93,7 +114,8 @@ fn only_packets_sent_within_the_interval_count() {
     };
     let report = questions(interval, Duration::from_millis(100), 1_000);
     let down = &report.directions[Direction::Down.index()];
-    assert_eq!((down.packets_sent, down.bytes_received), (10, 10_000));
+    assert_eq!((down.packets_sent, down.packets_received), (10, 10));
+    assert_eq!((down.bytes_sent, down.bytes_received), (10_000, 10_000));
     assert_eq!((down.owd.count(), down.rtt.count()), (10, 10));
     assert_eq!(down.steps.len(), 40);
 }

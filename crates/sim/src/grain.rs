@@ -76,4 +76,23 @@ mod tests {
             assert_eq!(coarsen(step, length, most), coarse, "{step} in {length}, {most}");
         }
     }
+
+    #[test]
+    fn a_trial_has_as_many_steps_and_samples_as_fit_into_its_points() {
+        let grain = |seconds: u64, sample_ms: u64| {
+            let json = format!(
+                r#"{{"seed": 1, "duration_ns": {}, "links": [], "apps": [], "measure": {{
+                "window_ns": 1000000000, "step_ns": 250000000, "sample_ns": {}, "points": 100}}}}"#,
+                seconds * 1_000_000_000,
+                sample_ms * 1_000_000
+            );
+            let spec = crate::parse(&json).expect("it is a trial");
+            let grain = Grain::of(&spec);
+            let ms = [grain.step, grain.window, grain.sample].map(Duration::as_millis);
+            (ms, grain.steps(&spec), grain.samples(&spec))
+        };
+        assert_eq!(grain(25, 125), ([250, 1_000, 125], 100, 200));
+        assert_eq!(grain(26, 125), ([500, 1_000, 250], 52, 104));
+        assert_eq!(grain(101, 0), ([2_000, 2_000, 0], 51, 0));
+    }
 }

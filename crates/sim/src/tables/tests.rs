@@ -280,6 +280,24 @@ fn every_cell_of_queues_and_connections_is_right() {
 }
 
 #[test]
+fn a_direction_has_a_row_if_something_was_sent_or_arrived_in_it() {
+    let spec = spec("");
+    let mut found = findings(&spec);
+    let flow = &mut found.flows[1];
+    flow.report.directions = Default::default();
+    flow.report.directions[0].packets_sent = 1;
+    let rows = |found: &Findings| {
+        let tables = all(&spec, found);
+        let flows = &tables.iter().find(|(name, _)| *name == "flows").expect("it is there").1;
+        let idle = text(flows).into_iter().filter(|row| row.starts_with("flow idle"));
+        idle.map(|row| row.split(", ").nth(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&found), ["direction up"]);
+    found.flows[1].report.directions[1].bytes_arrived = 40;
+    assert_eq!(rows(&found), ["direction up", "direction down"]);
+}
+
+#[test]
 fn without_series_the_numbers_of_the_whole_trial_are_the_same() {
     let (with, without) = (spec(""), spec(r#", "series": false"#));
     let [with, without] = [with, without].map(|spec| all(&spec, &findings(&spec)));
