@@ -27,9 +27,12 @@ def split_values(text: str) -> list[Any]:
     >>> split_values('pfifo,{kind = "pie", limit = 9},20 ms')
     ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
     """
-    parts, depth, quote = [""], 0, ""
+    parts, depth, quote, escaped = [""], 0, "", False
     for char in text:
-        if quote:
+        if escaped:
+            escaped = False
+        elif quote:
+            escaped = quote == '"' and char == "\\"
             quote = "" if char == quote else quote
         elif char in "\"'":
             quote = char

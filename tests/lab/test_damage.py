@@ -177,17 +177,22 @@ def served(read, folder):
         return None
 
 
-def copy_of(whole, tmp_path):
-    folder = tmp_path / "copy" / "whole"
+def copy_of(whole, place):
+    folder = place / "copy" / "whole"
     shutil.rmtree(folder.parent, ignore_errors=True)
     shutil.copytree(whole, folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def right(whole, tmp_path_factory):
+def place(tmp_path_factory):
+    """Where each copy goes: the same place, for what commands print is as wide as it is long."""
+    return tmp_path_factory.mktemp("place")
+
+
+@pytest.fixture(scope="module")
+def right(whole, place):
     """What each reader serves of a campaign that nothing has happened to."""
-    place = tmp_path_factory.mktemp("right")
     return {name: served(read, copy_of(whole, place)) for name, read in READERS.items()}
 
 
@@ -195,13 +200,13 @@ def test_every_reader_serves_what_is_whole(right):
     assert None not in right.values()
 
 
-def spoil(whole, right, tmp_path, fault, pairs, readers):
+def spoil(whole, right, place, fault, pairs, readers):
     """Tries a fault on each of some files through each of some readers; counts the refusals."""
     chance = random.Random(fault.__name__)
     refused = Counter()
     for path, other in pairs:
         for name in readers:
-            folder = copy_of(whole, tmp_path)
+            folder = copy_of(whole, place)
             fault(folder / path.relative_to(whole), folder / other.relative_to(whole), chance)
             if bytes_of(folder) == bytes_of(whole):
                 continue
@@ -212,29 +217,29 @@ def spoil(whole, right, tmp_path, fault, pairs, readers):
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_no_reader_serves_another_result(whole, right, tmp_path, fault):
+def test_no_reader_serves_another_result(whole, right, place, fault):
     pairs = files_of(whole)
     some = random.Random(fault.__name__).sample(pairs, 3)
     readers = [name for name in READERS if name not in SLOW]
-    refused = spoil(whole, right, tmp_path, fault, some, readers)
+    refused = spoil(whole, right, place, fault, some, readers)
     assert refused["run"] and refused["verify"] and refused["export"]  # which read all files
     of_flows = [pair for pair in pairs if "flows" in pair[0].parts][:1]
-    assert all(spoil(whole, right, tmp_path, fault, of_flows, SLOW).values())
+    assert all(spoil(whole, right, place, fault, of_flows, SLOW).values())
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_no_reader_serves_another_result_whatever_the_file(whole, right, tmp_path, fault):
-    spoil(whole, right, tmp_path, fault, files_of(whole), READERS)
+def test_no_reader_serves_another_result_whatever_the_file(whole, right, place, fault):
+    spoil(whole, right, place, fault, files_of(whole), READERS)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("reader", READERS)
-def test_no_flipped_bit_is_served(whole, right, tmp_path, reader, record_property):
+def test_no_flipped_bit_is_served(whole, right, place, reader, record_property):
     """A thousand flips, in all files alike."""
     chance = random.Random(reader)
     files = [path.relative_to(whole) for path, _ in files_of(whole)]
-    folder = copy_of(whole, tmp_path)
+    folder = copy_of(whole, place)
     tally = Counter()
     for number in range(1000):
         path = folder / files[number % len(files)]

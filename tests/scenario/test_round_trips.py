@@ -5,7 +5,7 @@ import tomllib
 from aqmlab import layers, seeds, toml_text, units, vary
 from aqmlab.errors import ScenarioError
 from aqmlab.scenario import Scenario
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 NS = st.integers(0, 10**18)
@@ -61,6 +61,8 @@ def test_tables_read_back_from_toml(table):
 
 
 @given(st.lists(PLAIN, min_size=1, max_size=6))
+@example(['"', ""])
+@example(["\\", "'", ',"],'])
 def test_values_are_given_to_vary_as_they_are(values):
     from aqmlab.changes import split_values
 
