@@ -111,7 +111,12 @@ SLOW = ("report", "query")
 def said(arguments):
     """What a command prints; raises `LabError` if it ends otherwise than well."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("COLUMNS", "200")  # wherever this is called from
         status = status_of(arguments)
     if status:
         assert status in (1, 2) and err.getvalue().startswith("error: "), err.getvalue()
