@@ -146,6 +146,22 @@ mod tests {
     }
 
     #[test]
+    fn as_many_windows_as_are_promised_are_exact() {
+        let mut exact = rates([9_000_001; 3]);
+        exact.record(4_000_003, EXACT as u64 - 3);
+        assert_eq!(exact.quantiles([0.5]), Some([32_000_024.0]));
+    }
+
+    #[test]
+    fn between_two_of_many_windows_a_quantile_interpolates() {
+        let mut many = rates([]);
+        many.record(1_000_000, EXACT as u64);
+        many.record(2_000_000, EXACT as u64);
+        let [middle] = many.quantiles([0.5]).unwrap();
+        assert!((middle - 12e6).abs() < 12e3, "{middle}");
+    }
+
+    #[test]
     fn windows_that_are_alike_may_come_together() {
         for n in [5, EXACT as u64 - 1, EXACT as u64, EXACT as u64 + 1] {
             let (mut together, mut apart) = (rates([9]), rates([9]));

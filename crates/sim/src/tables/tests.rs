@@ -280,6 +280,18 @@ fn every_cell_of_queues_and_connections_is_right() {
 }
 
 #[test]
+fn a_queue_s_rates_are_over_the_interval_of_the_statistics() {
+    let mut spec = spec("");
+    spec.measure.from_ns = 3_000_000_000;
+    let tables = all(&spec, &findings(&spec));
+    let queues = &tables.iter().find(|(name, _)| *name == "queues").expect("it is there").1;
+    let down = &text(queues)[1];
+    // 2375 bytes leave in six seconds, after 90 ms.
+    assert!(down.contains("throughput_mbit 0.003167"), "{down}");
+    assert!(down.contains("backlog_mean_packets 0.015"), "{down}");
+}
+
+#[test]
 fn a_direction_has_a_row_if_something_was_sent_or_arrived_in_it() {
     let spec = spec("");
     let mut found = findings(&spec);
