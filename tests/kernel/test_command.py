@@ -19,6 +19,7 @@ from aqmlab import _core, plan
 from aqmlab.cli import status_of
 from aqmlab.kernel import MissingError, image, installed
 from aqmlab.results import load
+from aqmlab.store import Folder
 
 SCENARIO = """
 title = "Two flows"
@@ -181,9 +182,9 @@ def test_the_modules_of_a_kernel_that_was_removed_are_named_with_what_to_do(lab,
 def test_a_trial_in_real_time_has_no_packets_to_write(lab, capsys) -> None:
     lab(GOOD)
     aqmlab.run("home.toml", engine="kernel", out="out")
-    manifest = Path("out/manifest.json")
-    told = manifest.read_text().replace('"engine": "kernel"', '"engine": "kernel-host"')
-    manifest.write_text(told)
+    folder = Folder(Path("out"))
+    trials = [{**one, "engine": "kernel-host"} for one in folder.manifest()["trials"]]
+    folder.write_manifest({**folder.manifest(), "engine": "kernel-host", "trials": trials})
     assert status_of(["pcap", "out"]) == 2
     assert "does not keep its packets" in capsys.readouterr().err
 
