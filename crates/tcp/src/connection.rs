@@ -2,74 +2,30 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Duration, Ecn, Instant, TcpHeader};
+use aqmlab_core::{Duration, Instant};
 
 use crate::Profile;
-use crate::bsd::Bsd;
 use crate::cc::{CongestionControl, Window};
-use crate::clock::Clock;
-use crate::delack::DelayedAck;
-use crate::linux::{Rack, Recovery, Usage};
+use crate::common::clock::Clock;
+use crate::common::delivery_rate::DeliveryRate;
+use crate::common::ooo_queue::OooQueue;
+use crate::common::rtt::Rtt;
+use crate::common::scoreboard::Scoreboard;
+use crate::common::send_sequence::SendSequence;
+use crate::common::wakeup::Wakeup;
+use crate::config::Config;
+use crate::freebsd::FreeBsd;
+use crate::linux::delack::DelayedAck;
+use crate::linux::rcv_window::RcvWindow;
+use crate::linux::sndbuf::SendBuffer;
+use crate::linux::tsq::Tsq;
+use crate::linux::{CwndUsage, Rack, Recovery};
 use crate::metrics::Stats;
+use crate::negotiated::NegotiatedOptions;
 use crate::profile::Stack;
-use crate::rate::Rate;
-use crate::reassembly::Reassembly;
-use crate::room::Room;
-use crate::rtt::Rtt;
-use crate::rwin::ReceiveWindow;
-use crate::scoreboard::Scoreboard;
-use crate::send::Send;
-use crate::small_queue::Below;
+use crate::segment::Segment;
 use crate::state::State;
-use crate::wakeup::Wakeup;
-
-/// How to make a [`Connection`].
-pub struct Config {
-    /// The host that it belongs to.
-    pub profile: Profile,
-    /// Its congestion control, fresh.
-    pub cc: Box<dyn CongestionControl>,
-    /// Bytes of the largest IP packet.
-    pub mtu: u32,
-    /// Whether to ask for ECN, and to accept it.
-    pub ecn: bool,
-    /// Whether small segments leave at once rather than by Nagle's rule.
-    pub nodelay: bool,
-    /// Whether every segment is acknowledged at once.
-    pub quickack: bool,
-    /// Bytes of payload that the send buffer holds; automatic if `None`.
-    pub send_buffer: Option<u64>,
-    /// Bytes of receive window; automatic if `None`.
-    pub receive_buffer: Option<u64>,
-}
-
-impl Config {
-    /// A configuration with a socket's defaults: Ethernet's MTU, no ECN, Nagle's rule, delayed
-    /// acknowledgements, automatic buffers.
-    pub fn new(profile: Profile, cc: Box<dyn CongestionControl>) -> Self {
-        Self {
-            profile,
-            cc,
-            mtu: 1_500,
-            ecn: false,
-            nodelay: false,
-            quickack: false,
-            send_buffer: None,
-            receive_buffer: None,
-        }
-    }
-}
-
-/// A segment to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Its TCP header.
-    pub header: TcpHeader,
-    /// The ECN field of its IP header.
-    pub ecn: Ecn,
-    /// Whether it repeats bytes, or a SYN, sent before.
-    pub retransmission: bool,
-}
+use crate::timers::{Timers, XmitTimer};
 
 /// What an application learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,35 +44,6 @@ pub enum Event {
     Aborted,
 }
 
-/// What was agreed in the handshake.
-#[derive(Debug, Default)]
-pub(crate) struct Wire {
-    /// Whether segments carry timestamps.
-    pub(crate) timestamps: bool,
-    /// Whether SACK may be used.
-    pub(crate) sack: bool,
-    /// Whether windows are scaled.
-    pub(crate) scaling: bool,
-    /// The shift of the peer's windows; the header shows them already shifted.
-    pub(crate) snd_shift: u8,
-    /// The shift of our windows.
-    pub(crate) rcv_shift: u8,
-    /// Whether ECN may be used.
-    pub(crate) ecn: bool,
-    /// The segment size that we advertised, less what timestamps take.
-    pub(crate) advmss: u32,
-    /// The segment size that the peer advertised.
-    pub(crate) mss_clamp: u32,
-}
-
-impl Wire {
-    /// Bytes of options that every segment carries.
-    #[inline]
-    pub(crate) const fn fixed_options(&self) -> u32 {
-        if self.timestamps { 12 } else { 0 }
-    }
-}
-
 /// ECN as RFC 3168 §6.1 keeps it.
 #[derive(Debug, Default)]
 pub(crate) struct EcnState {
@@ -128,51 +55,6 @@ pub(crate) struct EcnState {
     pub(crate) seen: bool,
 }
 
-/// What the transmission timer is running for; Linux has one for four purposes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Alarm {
-    Off,
-    Retransmit,
-    LossProbe,
-    Reorder,
-    Persist,
-}
-
-/// When to wake up, and what for.
-#[derive(Debug)]
-pub(crate) struct Timers {
-    pub(crate) alarm: Alarm,
-    pub(crate) transmit: Instant,
-    pub(crate) delayed_ack: Instant,
-    pub(crate) compressed_ack: Instant,
-    pub(crate) pacing: Instant,
-    /// The application will be awake.
-    pub(crate) wakeup: Instant,
-    /// The end of TIME-WAIT.
-    pub(crate) linger: Instant,
-}
-
-impl Timers {
-    const fn new() -> Self {
-        Self {
-            alarm: Alarm::Off,
-            transmit: Instant::NEVER,
-            delayed_ack: Instant::NEVER,
-            compressed_ack: Instant::NEVER,
-            pacing: Instant::NEVER,
-            wakeup: Instant::NEVER,
-            linger: Instant::NEVER,
-        }
-    }
-
-    /// Stops the transmission timer.
-    #[inline]
-    pub(crate) fn stop_transmit(&mut self) {
-        self.alarm = Alarm::Off;
-        self.transmit = Instant::NEVER;
-    }
-}
-
 /// One endpoint of a connection.
 pub struct Connection {
     pub(crate) clock: Clock,
@@ -180,20 +62,20 @@ pub struct Connection {
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) window: Window,
     pub(crate) state: State,
-    pub(crate) wire: Wire,
+    pub(crate) options: NegotiatedOptions,
     pub(crate) ecn: EcnState,
-    pub(crate) snd: Send,
-    pub(crate) room: Room,
+    pub(crate) snd: SendSequence,
+    pub(crate) sndbuf: SendBuffer,
     pub(crate) board: Scoreboard,
     pub(crate) rtt: Rtt,
-    pub(crate) rate: Rate,
+    pub(crate) rate: DeliveryRate,
     pub(crate) rack: Rack,
-    pub(crate) rec: Recovery,
-    pub(crate) usage: Usage,
-    pub(crate) bsd: Bsd,
-    pub(crate) rcv: Reassembly,
+    pub(crate) recovery: Recovery,
+    pub(crate) usage: CwndUsage,
+    pub(crate) freebsd: FreeBsd,
+    pub(crate) rcv: OooQueue,
     pub(crate) delack: DelayedAck,
-    pub(crate) rwin: ReceiveWindow,
+    pub(crate) rcv_window: RcvWindow,
     pub(crate) timers: Timers,
     pub(crate) out: VecDeque<Segment>,
     pub(crate) events: VecDeque<Event>,
@@ -209,7 +91,7 @@ pub struct Connection {
     /// The application did something since the connection last had the time.
     pub(crate) app_acted: bool,
     pub(crate) wakeup: Wakeup,
-    pub(crate) below: Below,
+    pub(crate) tsq: Tsq,
     is_bsd: bool,
 }
 
@@ -244,20 +126,24 @@ impl Connection {
             cc: config.cc,
             window,
             state: State::Listen,
-            wire: Wire { advmss: mss, mss_clamp: 536, ..Wire::default() },
+            options: NegotiatedOptions {
+                advmss: mss,
+                mss_clamp: 536,
+                ..NegotiatedOptions::default()
+            },
             ecn: EcnState::default(),
-            snd: Send::new(),
-            room: Room::default(),
+            snd: SendSequence::new(),
+            sndbuf: SendBuffer::default(),
             board: Scoreboard::default(),
             rtt: Rtt::new(&profile),
-            rate: Rate::default(),
+            rate: DeliveryRate::default(),
             rack: Rack::default(),
-            rec: Recovery::new(profile.reordering),
-            usage: Usage::default(),
-            bsd: Bsd::default(),
-            rcv: Reassembly::default(),
+            recovery: Recovery::new(profile.reordering),
+            usage: CwndUsage::default(),
+            freebsd: FreeBsd::default(),
+            rcv: OooQueue::default(),
             delack: DelayedAck::new(&profile, config.quickack),
-            rwin: ReceiveWindow::new(&profile, config.receive_buffer),
+            rcv_window: RcvWindow::new(&profile, config.receive_buffer),
             timers: Timers::new(),
             out: VecDeque::with_capacity(32),
             events: VecDeque::with_capacity(8),
@@ -270,7 +156,7 @@ impl Connection {
             ack_challenged: None,
             app_acted: false,
             wakeup: Wakeup::default(),
-            below: Below::default(),
+            tsq: Tsq::default(),
             is_bsd: profile.stack == Stack::FreeBsd,
             profile,
         };
@@ -328,16 +214,16 @@ impl Connection {
         let timers = &self.timers;
         let acks = timers.delayed_ack.min(timers.compressed_ack);
         let others = timers.pacing.min(timers.wakeup).min(timers.linger);
-        let at = timers.transmit.min(acks).min(others);
+        let at = timers.xmit_at.min(acks).min(others);
         (at != Instant::NEVER).then_some(at)
     }
 
     /// Arms the transmission timer for `span` from now, at most `limit`.
     #[inline]
-    pub(crate) fn arm(&mut self, alarm: Alarm, span: Duration, limit: Duration) {
+    pub(crate) fn arm(&mut self, alarm: XmitTimer, span: Duration, limit: Duration) {
         let ticks = self.clock.ticks(span.min(limit));
-        self.timers.alarm = alarm;
-        self.timers.transmit =
+        self.timers.xmit = alarm;
+        self.timers.xmit_at =
             if self.is_bsd { self.clock.next(ticks) } else { self.clock.alarm(ticks) };
     }
 

@@ -104,6 +104,6 @@ impl Connection {
     }
 
     fn recovery_name(&self) -> &'static str {
-        if self.is_bsd() { self.bsd.name() } else { self.rec.ca.name() }
+        if self.is_bsd() { self.freebsd.name() } else { self.recovery.ca.name() }
     }
 }

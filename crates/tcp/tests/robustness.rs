@@ -122,7 +122,7 @@ impl Driver {
                 }
             }
             Operation::Write(bytes) => assert!(connection.write(self.now, *bytes) <= *bytes),
-            Operation::Pour => connection.pour(),
+            Operation::Pour => connection.send_unlimited(),
             Operation::Close => connection.close(),
             Operation::Abort => connection.abort(),
         }

@@ -4,13 +4,13 @@ use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
 
 use super::{Rexmit, flag};
 use crate::cc::{Ack, RateSample};
+use crate::common::delivery_rate::PendingSample;
 use crate::connection::Connection;
-use crate::rate;
 use crate::state::CaState;
 
 /// What is learnt from one acknowledgement while it is processed.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct AckState {
     pub(crate) flags: u32,
     /// `snd_una` before it.
     pub(crate) prior_una: u64,
@@ -21,13 +21,13 @@ pub(crate) struct Draft {
     pub(crate) reordered: u64,
     /// Segments that it delivers selectively.
     pub(crate) sack_delivered: u64,
-    pub(crate) rate: rate::Draft,
+    pub(crate) rate: PendingSample,
     /// The round-trip time of the newest segment acknowledged.
     pub(super) cc_rtt: Option<Duration>,
     pub(super) acked_bytes: u64,
 }
 
-impl Draft {
+impl AckState {
     pub(super) const fn new(prior_una: u64, flags: u32) -> Self {
         Self {
             flags,
@@ -36,7 +36,7 @@ impl Draft {
             last_sacked: None,
             reordered: u64::MAX,
             sack_delivered: 0,
-            rate: rate::Draft::new(),
+            rate: PendingSample::new(),
             cc_rtt: None,
             acked_bytes: 0,
         }
@@ -49,112 +49,141 @@ impl Draft {
 }
 
 impl Connection {
+    /// Processes the acknowledgement; returns whether the rest of the segment may be.
+    #[inline]
+    pub(crate) fn process_ack(&mut self, header: &TcpHeader) -> bool {
+        // The peer has reduced its window: its next data deserves an answer at once.
+        if header.flags.has(TcpFlags::CWR) {
+            self.ecn.echo = false;
+            self.delack.now |= header.payload > 0;
+        }
+        if header.ack > self.snd.max {
+            return false;
+        }
+        if header.ack < self.snd.una {
+            // RFC 5961 §5.2: older than anything that can be on its way.
+            if header.ack + self.snd.max_window < self.snd.una {
+                if self.may_challenge() {
+                    self.send_ack();
+                }
+                return false;
+            }
+            self.process_old_ack(header);
+            return true;
+        }
+        self.process_current_ack(header);
+        self.follow_fin_ack();
+        true
+    }
+
     /// Processes the acknowledgement in `header`, which is neither older than `snd_una` nor
     /// beyond what was sent.
-    pub(crate) fn linux_ack(&mut self, header: &TcpHeader) {
+    fn process_current_ack(&mut self, header: &TcpHeader) {
         if self.has_no_news(header) {
             self.update_send_window(header);
             self.acknowledge_probe();
         } else {
-            self.linux_ack_in_full(header);
+            self.process_ack_in_full(header);
         }
     }
 
     #[inline]
-    fn linux_ack_in_full(&mut self, header: &TcpHeader) {
-        let mut draft = Draft::new(self.snd.una, 0);
+    fn process_ack_in_full(&mut self, header: &TcpHeader) {
+        let mut ack = AckState::new(self.snd.una, 0);
         let prior_packets = self.board.packets_out();
         let (prior_delivered, prior_lost) = (self.rate.delivered, self.rate.lost);
         let prior_fack = self.board.highest_sack(self.snd.una);
-        let reneging = self.rec.reneging;
+        let reneging = self.recovery.reneging;
         if header.ack > self.snd.una {
-            draft.flags |= flag::SND_UNA_ADVANCED;
-            self.rec.retransmits = 0;
+            ack.flags |= flag::SND_UNA_ADVANCED;
+            self.recovery.retransmits = 0;
         }
         if header.payload > 0 {
-            draft.flags |= flag::DATA;
+            ack.flags |= flag::DATA;
         }
         if self.update_send_window(header) {
-            draft.flags |= flag::WIN_UPDATE;
+            ack.flags |= flag::WIN_UPDATE;
         }
         self.stats.bytes_acked += header.ack - self.snd.una;
         self.snd.una = header.ack;
-        self.room.acknowledge(header.ack);
-        self.take_in_sacks(header, &mut draft);
-        if header.flags.has(TcpFlags::ECE) && self.wire.ecn {
-            draft.flags |= flag::ECE;
+        self.sndbuf.acknowledge(header.ack);
+        self.process_sacks(header, &mut ack);
+        if header.flags.has(TcpFlags::ECE) && self.options.ecn {
+            ack.flags |= flag::ECE;
         }
-        self.rate.delivered += draft.sack_delivered;
+        self.rate.delivered += ack.sack_delivered;
         if prior_packets == 0 {
-            self.ack_without_queue(&mut draft);
+            self.ack_without_queue(&mut ack);
             return;
         }
-        let sample = self.clean_queue(header, prior_fack, &mut draft);
-        self.rack_update_window(draft.rate.prior_delivered);
-        if self.rec.tlp_high_seq != 0 {
-            self.process_probe_ack(header.ack, draft.flags);
+        let sample = self.clean_queue(header, prior_fack, &mut ack);
+        self.rack_update_window(ack.rate.prior_delivered);
+        if self.recovery.tlp_high_seq != 0 {
+            self.process_probe_ack(header.ack, ack.flags);
         }
         let mut rexmit = Rexmit::None;
-        if self.is_dubious(draft.flags) {
+        if self.is_dubious(ack.flags) {
             let fresh = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK;
-            let duplicate = !draft.has(fresh);
+            let duplicate = !ack.has(fresh);
             self.stats.dup_acks += u64::from(duplicate);
-            rexmit = self.alert(header, &mut draft, duplicate);
+            rexmit = self.alert(header, &mut ack, duplicate);
         }
-        if draft.has(flag::SET_XMIT_TIMER) {
+        if ack.has(flag::SET_XMIT_TIMER) {
             self.set_transmit_timer();
         }
         let delivered = self.rate.delivered - prior_delivered;
         let lost = self.rate.lost - prior_lost;
-        self.control_congestion(&draft, sample, (delivered, lost), !reneging);
+        self.control_congestion(&ack, sample, (delivered, lost), !reneging);
         self.transmit_recovery(rexmit);
     }
 
     /// Whether nothing is outstanding and the segment says so once more, as all do that a
-    /// receiver of bulk data gets. For such a segment, what [`Self::linux_ack_in_full`]
+    /// receiver of bulk data gets. For such a segment, what [`Self::process_ack_in_full`]
     /// does comes down to its window.
     #[inline]
     fn has_no_news(&self, header: &TcpHeader) -> bool {
         header.ack == self.snd.una
             && self.board.is_empty()
             && header.sack.is_empty()
-            && self.rec.tlp_high_seq == 0
+            && self.recovery.tlp_high_seq == 0
     }
 
     /// A segment older than `snd_una` may still carry news in its SACK blocks.
-    pub(crate) fn linux_old_ack(&mut self, header: &TcpHeader) {
-        if header.sack.is_empty() || !self.wire.sack {
+    fn process_old_ack(&mut self, header: &TcpHeader) {
+        if header.sack.is_empty() || !self.options.sack {
             return;
         }
-        let mut draft = Draft::new(self.snd.una, 0);
-        self.take_in_sacks(header, &mut draft);
-        self.rate.delivered += draft.sack_delivered;
-        let rexmit = self.alert(header, &mut draft, false);
+        let mut ack = AckState::new(self.snd.una, 0);
+        self.process_sacks(header, &mut ack);
+        self.rate.delivered += ack.sack_delivered;
+        let rexmit = self.alert(header, &mut ack, false);
         self.transmit_recovery(rexmit);
     }
 
     #[inline]
-    fn take_in_sacks(&mut self, header: &TcpHeader, draft: &mut Draft) {
-        if !header.sack.is_empty() && self.wire.sack {
-            self.tag_sacked(header, draft);
+    fn process_sacks(&mut self, header: &TcpHeader, ack: &mut AckState) {
+        if !header.sack.is_empty() && self.options.sack {
+            self.tag_sacked(header, ack);
         }
     }
 
     #[inline]
     fn is_dubious(&self, flags: u32) -> bool {
-        flags & flag::NOT_DUP == 0 || flags & flag::CA_ALERT != 0 || self.rec.ca != CaState::Open
+        flags & flag::NOT_DUP == 0
+            || flags & flag::CA_ALERT != 0
+            || self.recovery.ca != CaState::Open
     }
 
     /// Nothing was outstanding: the acknowledgement can only open the window, or show that
     /// what was retransmitted had not been lost.
-    fn ack_without_queue(&mut self, draft: &mut Draft) {
-        if draft.has(flag::DSACKING_ACK) {
+    fn ack_without_queue(&mut self, ack: &mut AckState) {
+        if ack.has(flag::DSACKING_ACK) {
             let header = TcpHeader::default();
-            self.alert(&header, draft, false);
+            self.alert(&header, ack, false);
         }
         self.acknowledge_probe();
-        if self.rec.tlp_high_seq != 0 {
-            self.process_probe_ack(self.snd.una, draft.flags);
+        if self.recovery.tlp_high_seq != 0 {
+            self.process_probe_ack(self.snd.una, ack.flags);
         }
     }
 
@@ -162,14 +191,14 @@ impl Connection {
     #[inline]
     fn control_congestion(
         &mut self,
-        draft: &Draft,
+        ack: &AckState,
         mut sample: Ack,
         (delivered, lost): (u64, u64),
         valid: bool,
     ) {
         let (now, min_rtt) = (self.clock.now, self.rtt.min());
         let counts = (delivered, lost);
-        sample.rate = self.rate.finish(&draft.rate, counts, now, valid, min_rtt);
+        sample.rate = self.rate.finish(&ack.rate, counts, now, valid, min_rtt);
         if self.window.segment != 1 {
             self.scale_rate(&mut sample.rate);
         }
@@ -177,11 +206,11 @@ impl Connection {
         sample.in_flight = self.units(u64::from(self.board.in_flight()));
         sample.cwnd_limited = self.is_cwnd_limited();
         if self.cc.controls_cwnd() {
-            let recovering = self.rec.ca >= CaState::Recovery;
+            let recovering = self.recovery.ca >= CaState::Recovery;
             self.cc.control(&mut self.window, &sample, recovering);
-        } else if self.rec.ca.is_reducing() {
-            self.reduce_cwnd(delivered, lost, draft.has(flag::SND_UNA_ADVANCED));
-        } else if self.may_raise_cwnd(draft) {
+        } else if self.recovery.ca.is_reducing() {
+            self.reduce_cwnd(delivered, lost, ack.has(flag::SND_UNA_ADVANCED));
+        } else if self.may_raise_cwnd(ack) {
             self.cc.on_ack(&mut self.window, &sample);
             self.usage.stamp = self.clock.now;
         }
@@ -189,11 +218,11 @@ impl Connection {
 
     /// Growth needs data delivered in order, unless the path is known to reorder.
     #[inline]
-    fn may_raise_cwnd(&self, draft: &Draft) -> bool {
-        if u64::from(self.rec.reordering) > self.profile.reordering {
-            draft.has(flag::FORWARD_PROGRESS)
+    fn may_raise_cwnd(&self, ack: &AckState) -> bool {
+        if u64::from(self.recovery.reordering) > self.profile.reordering {
+            ack.has(flag::FORWARD_PROGRESS)
         } else {
-            draft.has(flag::DATA_ACKED)
+            ack.has(flag::DATA_ACKED)
         }
     }
 
@@ -212,17 +241,17 @@ impl Connection {
 
     /// What the controller is told, but for what loss detection has yet to find out.
     #[inline]
-    pub(super) fn ack_sample(&self, draft: &Draft) -> Ack {
-        let since_sent = self.rate.delivered.saturating_sub(draft.rate.prior_delivered);
-        let sampled = draft.rate.prior_delivered != 0;
+    pub(super) fn ack_sample(&self, ack: &AckState) -> Ack {
+        let since_sent = self.rate.delivered.saturating_sub(ack.rate.prior_delivered);
+        let sampled = ack.rate.prior_delivered != 0;
         Ack {
             now: self.clock.now,
             acked: 0,
-            bytes: draft.acked_bytes,
+            bytes: ack.acked_bytes,
             in_flight: self.units(u64::from(self.board.in_flight())),
             prior_in_flight: if sampled { self.units(since_sent) } else { 0 },
             until_departure: self.usage.departure.since(self.clock.now),
-            rtt: draft.cc_rtt,
+            rtt: ack.cc_rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             cwnd_limited: self.is_cwnd_limited(),
@@ -274,12 +303,24 @@ mod tests {
         let config = Config::new(Profile::linux(), (kind.build)(&Args::defaults(kind.params)));
         let mut connection = Connection::passive(config);
         connection.state = crate::state::State::Established;
-        connection.wire.sack = true;
+        connection.options.sack = true;
         connection
     }
 
     fn state(of: &Connection) -> String {
-        let Connection { snd, board, rtt, rate, rack, rec, usage, timers, stats, window, .. } = of;
+        let Connection {
+            snd,
+            board,
+            rtt,
+            rate,
+            rack,
+            recovery: rec,
+            usage,
+            timers,
+            stats,
+            window,
+            ..
+        } = of;
         format!(
             "{snd:?} {board:?} {rtt:?} {rate:?} {rack:?} {rec:?} {usage:?} {timers:?} {stats:?} \
              {window:?} {:?} {:?}",
@@ -300,14 +341,14 @@ mod tests {
             header.flags = TcpFlags::ACK.with(ece);
             let (pours, ecn) = (rng.below(2) == 0, rng.below(2) == 0);
             for end in &mut ends {
-                end.wire.ecn = ecn;
+                end.options.ecn = ecn;
                 (end.snd.una, end.snd.nxt, end.snd.max) = (una, una, una);
                 (end.snd.wl1, end.snd.wnd, end.snd.pouring) = (wl1, window * 1_000, pours);
                 end.clock.set(Instant::from_millis(5));
             }
             assert!(ends[0].has_no_news(&header));
-            ends[0].linux_ack(&header);
-            ends[1].linux_ack_in_full(&header);
+            ends[0].process_current_ack(&header);
+            ends[1].process_ack_in_full(&header);
             assert_eq!(state(&ends[0]), state(&ends[1]), "{header:?}");
         }
     }

@@ -11,14 +11,14 @@ impl Connection {
     /// Proportional rate reduction, with slow start below the threshold while nothing more is
     /// lost (PRR-SSRB).
     pub(crate) fn reduce_cwnd(&mut self, delivered: u64, lost: u64, advanced: bool) {
-        if !self.profile.prr || delivered == 0 || self.rec.prior_cwnd == 0 {
+        if !self.profile.prr || delivered == 0 || self.recovery.prior_cwnd == 0 {
             return;
         }
         let segment = self.window.segment;
         let ssthresh = self.window.ssthresh / segment;
-        let prior_cwnd = (self.rec.prior_cwnd / segment).max(1);
+        let prior_cwnd = (self.recovery.prior_cwnd / segment).max(1);
         let in_flight = u64::from(self.board.in_flight());
-        let rec = &mut self.rec;
+        let rec = &mut self.recovery;
         rec.prr_delivered += delivered;
         let mut quota;
         if in_flight > ssthresh {
@@ -78,7 +78,7 @@ impl Connection {
     fn shrink_unused_cwnd(&mut self) {
         // An application that waits for room is not what holds the sender back.
         let waiting = self.snd.short_of_room || self.snd.pouring;
-        if self.rec.ca == CaState::Open && !waiting {
+        if self.recovery.ca == CaState::Open && !waiting {
             let used = u64::from(self.usage.used).max(self.profile.initial_window);
             let used = self.units(used);
             if used < self.window.cwnd {

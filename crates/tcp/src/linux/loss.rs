@@ -1,25 +1,25 @@
 //! Finding out what is lost: by time, by counting, by duplicates, or by a timeout.
 
-use super::{AckDraft, flag};
+use super::{AckState, flag};
+use crate::common::scoreboard::{LOST, SACKED};
 use crate::connection::Connection;
-use crate::scoreboard::{LOST, SACKED};
 use crate::state::CaState;
 
 impl Connection {
     /// Finds out what is lost.
-    pub(crate) fn identify_losses(&mut self, draft: &mut AckDraft) {
+    pub(crate) fn identify_losses(&mut self, ack: &mut AckState) {
         if self.board.is_empty() {
             return;
         }
-        if !self.wire.sack {
-            self.mark_head_without_sack(draft.has(flag::SND_UNA_ADVANCED));
+        if !self.options.sack {
+            self.mark_head_without_sack(ack.has(flag::SND_UNA_ADVANCED));
         } else if self.profile.rack {
             let before = self.board.retrans_out;
             if self.rack_mark_lost() {
-                draft.flags &= !flag::SET_XMIT_TIMER;
+                ack.flags &= !flag::SET_XMIT_TIMER;
             }
             if before > self.board.retrans_out {
-                draft.flags |= flag::LOST_RETRANS;
+                ack.flags |= flag::LOST_RETRANS;
             }
         }
     }
@@ -27,8 +27,8 @@ impl Connection {
     /// NewReno (RFC 6582): the head is lost at the third duplicate, and at each partial
     /// acknowledgement.
     fn mark_head_without_sack(&mut self, advanced: bool) {
-        let ca = self.rec.ca;
-        let third = ca < CaState::Recovery && self.board.sacked_out >= self.rec.reordering;
+        let ca = self.recovery.ca;
+        let third = ca < CaState::Recovery && self.board.sacked_out >= self.recovery.reordering;
         if (third || (ca == CaState::Recovery && advanced))
             && let Some(id) = self.board.front_id()
             && !self.board.get(id).is(LOST)
@@ -38,22 +38,22 @@ impl Connection {
     }
 
     pub(crate) fn is_time_to_recover(&self) -> bool {
-        let counted = !self.profile.rack && self.board.sacked_out + 1 > self.rec.reordering;
+        let counted = !self.profile.rack && self.board.sacked_out + 1 > self.recovery.reordering;
         self.board.lost_out > 0 || counted
     }
 
     /// Whether something is selectively acknowledged beyond what reordering explains.
     pub(crate) fn has_far_sacks(&self) -> bool {
-        let reach = u64::from(self.rec.reordering) * u64::from(self.window.mss);
+        let reach = u64::from(self.recovery.reordering) * u64::from(self.window.mss);
         self.board.highest_sack(self.snd.una) > self.snd.una + reach
     }
 
     /// RFC 6675: a segment is lost when enough above it is selectively acknowledged.
     pub(crate) fn update_scoreboard(&mut self, fast: bool) {
-        if !self.wire.sack {
+        if !self.options.sack {
             return;
         }
-        match self.board.sacked_out.checked_sub(self.rec.reordering) {
+        match self.board.sacked_out.checked_sub(self.recovery.reordering) {
             Some(spare) => self.mark_head_lost(spare, false),
             None if fast => self.mark_head_lost(1, true),
             None => {}
@@ -93,8 +93,8 @@ impl Connection {
         let reneging = self.board.get(head).is(SACKED);
         if reneging {
             self.board.unmark_sacked();
-            self.rec.reneging = true;
-        } else if !self.wire.sack {
+            self.recovery.reneging = true;
+        } else if !self.options.sack {
             self.board.sacked_out = 0;
         }
         for id in self.board.ids() {

@@ -5,22 +5,31 @@
 //! Windows is run by the same machine with its newer parts switched off.
 
 mod ack;
-mod clean;
 mod cwnd;
+mod data_queue;
+pub(crate) mod delack;
+mod input;
 mod loss;
-mod probe;
+mod output;
 mod rack;
+pub(crate) mod rcv_autotune;
+pub(crate) mod rcv_window;
 mod recovery;
 mod retransmit;
+mod rto;
+mod rtx_queue;
 mod sack;
-mod timer;
+pub(crate) mod sndbuf;
+mod tlp;
+mod tso;
+pub(crate) mod tsq;
 mod undo;
 
 use aqmlab_core::{Duration, Instant};
 
 use crate::state::CaState;
 
-pub(crate) use ack::Draft as AckDraft;
+pub(crate) use ack::AckState;
 pub(crate) use rack::Rack;
 
 /// What is added to the timers of probes and of reordering (`TCP_TIMEOUT_MIN_US`).
@@ -148,7 +157,7 @@ impl Recovery {
 
 /// How much of the window is used (RFC 2861 as Linux has it), in segments.
 #[derive(Debug)]
-pub(crate) struct Usage {
+pub(crate) struct CwndUsage {
     /// The window, not the application, held the sender back in the last round trip.
     pub(crate) cwnd_limited: bool,
     /// The most that was out in it.
@@ -167,7 +176,7 @@ pub(crate) struct Usage {
     pub(crate) data_segments: u64,
 }
 
-impl Default for Usage {
+impl Default for CwndUsage {
     fn default() -> Self {
         Self {
             cwnd_limited: false,

@@ -5,10 +5,11 @@
 use aqmlab_core::{Duration, Instant};
 
 use super::TIMEOUT_MIN;
-use crate::connection::{Alarm, Connection};
-use crate::rate::sent_after;
-use crate::scoreboard::{ANY_RETRANS, LOST, RETRANS};
+use crate::common::delivery_rate::sent_after;
+use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS};
+use crate::connection::Connection;
 use crate::state::CaState;
+use crate::timers::XmitTimer;
 
 /// Recoveries for which an enlarged window persists.
 pub(crate) const PERSISTENCE: u8 = 16;
@@ -69,7 +70,7 @@ impl Connection {
 
     /// How long a segment may be overtaken (RFC 8985 §6.2 step 4).
     fn rack_window(&self) -> Duration {
-        let rec = &self.rec;
+        let rec = &self.recovery;
         if rec.reordering_seen == 0
             && (rec.ca >= CaState::Recovery || self.board.sacked_out >= rec.reordering)
         {
@@ -121,7 +122,7 @@ impl Connection {
             return false;
         }
         let Some(wait) = self.rack_detect() else { return false };
-        self.arm(Alarm::Reorder, wait + TIMEOUT_MIN, self.rtt.rto);
+        self.arm(XmitTimer::Reorder, wait + TIMEOUT_MIN, self.rtt.rto);
         true
     }
 
@@ -130,7 +131,7 @@ impl Connection {
         let (in_flight, lost) = (self.board.in_flight(), self.rate.lost);
         self.rack_detect();
         if in_flight != self.board.in_flight() {
-            if self.rec.ca != CaState::Recovery {
+            if self.recovery.ca != CaState::Recovery {
                 self.enter_recovery(false);
                 if !self.cc.controls_cwnd() {
                     self.reduce_cwnd(1, self.rate.lost - lost, false);
@@ -138,7 +139,7 @@ impl Connection {
             }
             self.retransmit_lost();
         }
-        if self.timers.alarm != Alarm::Retransmit {
+        if self.timers.xmit != XmitTimer::Retransmit {
             self.rearm_timeout();
         }
     }

@@ -1,10 +1,11 @@
 //! Retransmitting: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`.
 
 use super::Rexmit;
-use crate::clock::Clock;
-use crate::connection::{Alarm, Connection};
-use crate::output::Push;
-use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED};
+use crate::common::clock::Clock;
+use crate::common::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED};
+use crate::connection::Connection;
+use crate::linux::output::Push;
+use crate::timers::XmitTimer;
 
 impl Connection {
     /// Sends what loss recovery asks for, now that the window is up to date.
@@ -14,10 +15,10 @@ impl Connection {
             Rexmit::None => return,
             Rexmit::New => {
                 self.write_transmit(true, Push::All);
-                if self.snd.nxt > self.rec.high_seq {
+                if self.snd.nxt > self.recovery.high_seq {
                     return;
                 }
-                self.rec.frto = false;
+                self.recovery.frto = false;
             }
             Rexmit::Lost => {}
         }
@@ -49,13 +50,13 @@ impl Connection {
                 if !self.retransmit(id) {
                     break;
                 }
-                self.rec.prr_out += u64::from(self.rec.ca.is_reducing());
-                rearm |= id == head && self.timers.alarm != Alarm::Reorder;
+                self.recovery.prr_out += u64::from(self.recovery.ca.is_reducing());
+                rearm |= id == head && self.timers.xmit != XmitTimer::Reorder;
             }
             id += 1;
         }
         if rearm {
-            self.arm_paced(Alarm::Retransmit, self.rtt.rto);
+            self.arm_paced(XmitTimer::Retransmit, self.rtt.rto);
         }
     }
 
@@ -70,8 +71,8 @@ impl Connection {
             self.board.retrans_out += 1;
         }
         let stamp = Clock::timestamp_of(self.now());
-        self.rec.retrans_stamp.get_or_insert(stamp);
-        *self.rec.undo_retrans.get_or_insert(0) += 1;
+        self.recovery.retrans_stamp.get_or_insert(stamp);
+        *self.recovery.undo_retrans.get_or_insert(0) += 1;
         true
     }
 
@@ -86,10 +87,10 @@ impl Connection {
         }
         let nothing_out = self.board.is_empty();
         let now = self.now();
-        self.rec.total_retrans += 1;
+        self.recovery.total_retrans += 1;
         self.on_data_sent();
         self.pace(u64::from(sent.len));
-        self.below.add();
+        self.tsq.add();
         self.emit(sent.seq, sent.len, sent.control(), true);
         let entry = self.board.get_mut(id);
         entry.sent = now;

@@ -5,9 +5,9 @@
 
 use aqmlab_core::TcpHeader;
 
-use super::{AckDraft, flag};
+use super::{AckState, flag};
+use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, fresh_parts};
 use crate::connection::Connection;
-use crate::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, fresh_parts};
 use crate::state::CaState;
 
 /// The blocks of one acknowledgement, checked and in order.
@@ -20,31 +20,31 @@ struct Blocks {
 
 impl Connection {
     /// Takes in the SACK blocks of `header`.
-    pub(crate) fn tag_sacked(&mut self, header: &TcpHeader, draft: &mut AckDraft) {
-        draft.reordered = self.snd.nxt;
-        let duplicate = self.check_duplicate(header, draft);
+    pub(crate) fn tag_sacked(&mut self, header: &TcpHeader, ack: &mut AckState) {
+        ack.reordered = self.snd.nxt;
+        let duplicate = self.check_duplicate(header, ack);
         if self.board.is_empty() {
             return;
         }
-        let blocks = self.read_blocks(header, duplicate, draft.prior_una);
+        let blocks = self.read_blocks(header, duplicate, ack.prior_una);
         let cached = if self.board.sacked_out == 0 { [(0, 0); 4] } else { self.board.cache };
         for i in 0..blocks.count {
             let (start, end) = blocks.list[i];
             if blocks.duplicate == Some(i) {
-                self.walk(start, end, true, draft);
+                self.walk(start, end, true, ack);
             } else {
-                fresh_parts(&cached, start, end, |from, to| self.walk(from, to, false, draft));
+                fresh_parts(&cached, start, end, |from, to| self.walk(from, to, false, ack));
             }
         }
         self.board.cache = [(0, 0); 4];
         self.board.cache[..blocks.count].copy_from_slice(&blocks.list[..blocks.count]);
-        if self.rec.ca != CaState::Loss || self.rec.undo_marker != 0 {
-            self.check_reordering(draft.reordered);
+        if self.recovery.ca != CaState::Loss || self.recovery.undo_marker != 0 {
+            self.check_reordering(ack.reordered);
         }
     }
 
     /// Whether the first block reports a duplicate (RFC 2883 §4), and what follows.
-    fn check_duplicate(&mut self, header: &TcpHeader, draft: &mut AckDraft) -> bool {
+    fn check_duplicate(&mut self, header: &TcpHeader, ack: &mut AckState) -> bool {
         let mut blocks = header.sack.iter(header.ack);
         let Some((start, end)) = blocks.next() else { return false };
         if start >= header.ack {
@@ -53,40 +53,41 @@ impl Connection {
                 _ => return false,
             }
         }
-        let Some(segments) = self.count_duplicate(start, end, draft) else { return false };
+        let Some(segments) = self.count_duplicate(start, end, ack) else { return false };
         self.stats.dsacks += 1;
         // Of data already forgotten: it can only be counted.
-        if self.rec.undo_marker != 0 && end <= draft.prior_una && end > self.rec.undo_marker {
+        if self.recovery.undo_marker != 0 && end <= ack.prior_una && end > self.recovery.undo_marker
+        {
             self.undo_retransmission(segments);
         }
         true
     }
 
     /// Counts a duplicate in segments, unless it cannot be our doing.
-    fn count_duplicate(&mut self, start: u64, end: u64, draft: &mut AckDraft) -> Option<u32> {
+    fn count_duplicate(&mut self, start: u64, end: u64, ack: &mut AckState) -> Option<u32> {
         if start >= end || end - start > self.snd.max_window {
             return None;
         }
         let mss = u64::from(self.window.mss.max(1));
         let segments = (end - start).div_ceil(mss);
-        if segments == 1 && self.rec.tlp_high_seq != 0 && self.rec.tlp_high_seq == end {
-            draft.flags |= flag::DSACK_TLP;
+        if segments == 1 && self.recovery.tlp_high_seq != 0 && self.recovery.tlp_high_seq == end {
+            ack.flags |= flag::DSACK_TLP;
         }
-        self.rec.dsack_dups += segments;
-        if self.rec.dsack_dups > self.rec.total_retrans {
+        self.recovery.dsack_dups += segments;
+        if self.recovery.dsack_dups > self.recovery.total_retrans {
             return None;
         }
-        if self.rec.reordering_seen > 0 && !draft.has(flag::DSACK_TLP) {
+        if self.recovery.reordering_seen > 0 && !ack.has(flag::DSACK_TLP) {
             self.rack.dsack_seen = true;
         }
-        draft.flags |= flag::DSACKING_ACK;
-        draft.sack_delivered += segments;
+        ack.flags |= flag::DSACKING_ACK;
+        ack.sack_delivered += segments;
         Some(segments as u32)
     }
 
     /// Discounts retransmissions that turned out not to have been needed.
     fn undo_retransmission(&mut self, segments: u32) {
-        if let Some(outstanding) = &mut self.rec.undo_retrans {
+        if let Some(outstanding) = &mut self.recovery.undo_retrans {
             *outstanding = outstanding.saturating_sub(segments);
         }
     }
@@ -126,7 +127,7 @@ impl Connection {
         if start > snd.una {
             return true;
         }
-        let marker = self.rec.undo_marker;
+        let marker = self.recovery.undo_marker;
         if !duplicate || marker == 0 || end > snd.una {
             return false;
         }
@@ -134,7 +135,7 @@ impl Connection {
     }
 
     /// Tags every segment that lies wholly in `[start, end)`.
-    fn walk(&mut self, start: u64, end: u64, duplicate: bool, draft: &mut AckDraft) {
+    fn walk(&mut self, start: u64, end: u64, duplicate: bool, ack: &mut AckState) {
         let mut id = self.board.id_at(start);
         while self.board.holds(id) {
             let sent = self.board.get(id);
@@ -142,22 +143,22 @@ impl Connection {
                 break;
             }
             if sent.seq >= start && sent.end() <= end {
-                self.tag(id, duplicate, draft);
+                self.tag(id, duplicate, ack);
             }
             id += 1;
         }
     }
 
     /// Linux `tcp_sacktag_one`.
-    fn tag(&mut self, id: u32, duplicate: bool, draft: &mut AckDraft) {
+    fn tag(&mut self, id: u32, duplicate: bool, ack: &mut AckState) {
         let sent = *self.board.get(id);
         let (flags, end) = (sent.flags, sent.end());
         if duplicate && flags & ANY_RETRANS != 0 {
-            if self.rec.undo_marker != 0 && end > self.rec.undo_marker {
+            if self.recovery.undo_marker != 0 && end > self.recovery.undo_marker {
                 self.undo_retransmission(1);
             }
             if flags & SACKED != 0 {
-                draft.reordered = draft.reordered.min(sent.seq);
+                ack.reordered = ack.reordered.min(sent.seq);
             }
         }
         if end <= self.snd.una {
@@ -165,18 +166,18 @@ impl Connection {
         }
         if flags & SACKED == 0 {
             self.rack_advance(flags, end, sent.sent);
-            self.tag_news(id, draft);
+            self.tag_news(id, ack);
         }
         let sent = self.board.get_mut(id);
         if duplicate && sent.is(RETRANS) {
             sent.flags &= !RETRANS;
             self.board.retrans_out -= 1;
         }
-        self.rate.on_delivered(self.board.get_mut(id), &mut draft.rate);
+        self.rate.on_delivered(self.board.get_mut(id), &mut ack.rate);
     }
 
     /// Tags a segment that is selectively acknowledged for the first time.
-    fn tag_news(&mut self, id: u32, draft: &mut AckDraft) {
+    fn tag_news(&mut self, id: u32, ack: &mut AckState) {
         let fack = self.board.highest_sack(self.snd.una);
         let sent = *self.board.get(id);
         if sent.is(RETRANS) {
@@ -189,21 +190,21 @@ impl Connection {
         } else {
             if !sent.is(ANY_RETRANS) {
                 if sent.seq < fack {
-                    draft.reordered = draft.reordered.min(sent.seq);
+                    ack.reordered = ack.reordered.min(sent.seq);
                 }
-                if sent.end() <= self.rec.high_seq {
-                    draft.flags |= flag::ORIG_SACK_ACKED;
+                if sent.end() <= self.recovery.high_seq {
+                    ack.flags |= flag::ORIG_SACK_ACKED;
                 }
-                draft.first_sacked = draft.first_sacked.or(Some(sent.sent));
-                draft.last_sacked = Some(sent.sent);
+                ack.first_sacked = ack.first_sacked.or(Some(sent.sent));
+                ack.last_sacked = Some(sent.sent);
             }
             if sent.is(LOST) {
                 self.board.get_mut(id).flags &= !LOST;
                 self.board.lost_out -= 1;
             }
         }
-        draft.flags |= flag::DATA_SACKED;
-        draft.sack_delivered += 1;
+        ack.flags |= flag::DATA_SACKED;
+        ack.sack_delivered += 1;
         self.board.set_sacked(id);
         if let Some((hint, count)) = &mut self.board.lost_hint
             && id < *hint
@@ -221,11 +222,11 @@ impl Connection {
         }
         let mss = u64::from(self.window.mss.max(1));
         let distance = fack - low;
-        if distance > u64::from(self.rec.reordering) * mss {
+        if distance > u64::from(self.recovery.reordering) * mss {
             let most = self.profile.reordering_max;
-            self.rec.reordering = distance.div_ceil(mss).min(most) as u32;
+            self.recovery.reordering = distance.div_ceil(mss).min(most) as u32;
         }
-        self.rec.reordering_seen += 1;
+        self.recovery.reordering_seen += 1;
     }
 
     /// Without SACK, a duplicate acknowledgement stands for a segment that has arrived.
@@ -253,8 +254,8 @@ impl Connection {
         if self.board.sacked_out + holes > out {
             self.board.sacked_out = out - holes;
             let most = self.profile.reordering_max;
-            self.rec.reordering = (u64::from(out) + acked).min(most) as u32;
-            self.rec.reordering_seen += 1;
+            self.recovery.reordering = (u64::from(out) + acked).min(most) as u32;
+            self.recovery.reordering_seen += 1;
         }
     }
 }

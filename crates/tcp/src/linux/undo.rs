@@ -12,20 +12,20 @@ use crate::state::CaState;
 
 impl Connection {
     pub(crate) fn init_undo(&mut self) {
-        self.rec.undo_marker = self.snd.una;
+        self.recovery.undo_marker = self.snd.una;
         // A probe in flight may be reported as a duplicate, too.
-        let probe = self.rec.tlp_high_seq != 0 && self.rec.tlp_retrans;
+        let probe = self.recovery.tlp_high_seq != 0 && self.recovery.tlp_retrans;
         let out = self.board.retrans_out + u32::from(probe);
-        self.rec.undo_retrans = (out > 0).then_some(out);
+        self.recovery.undo_retrans = (out > 0).then_some(out);
     }
 
     /// Whether what is acknowledged now had been sent before the first retransmission, as it has
     /// if there was none. Without SACK the state is kept after the end of recovery, when there is
     /// no first retransmission any more.
     fn is_packet_delayed(&self, header: &TcpHeader) -> bool {
-        let delayed = match self.rec.retrans_stamp {
+        let delayed = match self.recovery.retrans_stamp {
             Some(stamp) => Self::echo_before(header, stamp),
-            None => self.wire.sack || self.snd.una < self.rec.high_seq,
+            None => self.options.sack || self.snd.una < self.recovery.high_seq,
         };
         self.profile.undo && delayed
     }
@@ -33,28 +33,28 @@ impl Connection {
     /// A new recovery measures from its own first retransmission.
     pub(crate) fn forget_retrans_stamp(&mut self) {
         if !self.has_retransmitted() {
-            self.rec.retrans_stamp = None;
+            self.recovery.retrans_stamp = None;
         }
     }
 
     fn may_undo(&self, header: &TcpHeader) -> bool {
-        let duplicated = self.profile.undo && self.rec.undo_retrans == Some(0);
-        self.rec.undo_marker != 0 && (duplicated || self.is_packet_delayed(header))
+        let duplicated = self.profile.undo && self.recovery.undo_retrans == Some(0);
+        self.recovery.undo_marker != 0 && (duplicated || self.is_packet_delayed(header))
     }
 
     fn undo_reduction(&mut self, unmark: bool) {
         if unmark {
             self.board.unmark_lost();
         }
-        if self.rec.prior_ssthresh != 0 {
-            self.window.cwnd = self.cc.undo_cwnd(&self.window, self.rec.prior_cwnd);
-            if self.rec.prior_ssthresh > self.window.ssthresh {
-                self.window.ssthresh = self.rec.prior_ssthresh;
+        if self.recovery.prior_ssthresh != 0 {
+            self.window.cwnd = self.cc.undo_cwnd(&self.window, self.recovery.prior_cwnd);
+            if self.recovery.prior_ssthresh > self.window.ssthresh {
+                self.window.ssthresh = self.recovery.prior_ssthresh;
                 self.ecn.cwr = false;
             }
         }
         self.usage.stamp = self.now();
-        self.rec.undo_marker = 0;
+        self.recovery.undo_marker = 0;
         self.rack.advanced = true;
         self.stats.spurious_undos += 1;
         self.notify(CcEvent::Undone);
@@ -71,14 +71,14 @@ impl Connection {
             return true;
         }
         self.set_ca(CaState::Open);
-        self.rec.reneging = false;
+        self.recovery.reneging = false;
         false
     }
 
     /// When duplicates account for all that was retransmitted.
     pub(crate) fn try_undo_by_dsack(&mut self) -> bool {
-        let duplicated = self.profile.undo && self.rec.undo_retrans == Some(0);
-        if self.rec.undo_marker == 0 || !duplicated {
+        let duplicated = self.profile.undo && self.recovery.undo_retrans == Some(0);
+        if self.recovery.undo_marker == 0 || !duplicated {
             return false;
         }
         self.rack.persist = (self.rack.persist + 1).min(PERSISTENCE);
@@ -92,13 +92,13 @@ impl Connection {
             return false;
         }
         self.undo_reduction(true);
-        self.rec.retransmits = 0;
+        self.recovery.retransmits = 0;
         if self.must_stay_without_sack() {
             return true;
         }
-        if frto || self.wire.sack {
+        if frto || self.options.sack {
             self.set_ca(CaState::Open);
-            self.rec.reneging = false;
+            self.recovery.reneging = false;
         }
         true
     }
@@ -111,7 +111,7 @@ impl Connection {
         prior_una: u64,
         do_lost: &mut bool,
     ) -> bool {
-        if self.rec.undo_marker == 0 || !self.is_packet_delayed(header) {
+        if self.recovery.undo_marker == 0 || !self.is_packet_delayed(header) {
             *do_lost = self.has_far_sacks();
             return false;
         }
@@ -128,9 +128,9 @@ impl Connection {
     /// Without SACK the state is kept until something above is acknowledged, lest duplicates
     /// of the old flight start another recovery (RFC 6582 §3.2).
     fn must_stay_without_sack(&mut self) -> bool {
-        let stay = self.snd.una == self.rec.high_seq && !self.wire.sack;
+        let stay = self.snd.una == self.recovery.high_seq && !self.options.sack;
         if stay && !self.has_retransmitted() {
-            self.rec.retrans_stamp = None;
+            self.recovery.retrans_stamp = None;
         }
         stay
     }
@@ -147,7 +147,7 @@ mod tests {
         let kind = crate::cc::kinds::find("reno").unwrap();
         let config = Config::new(Profile::linux(), (kind.build)(&Args::defaults(kind.params)));
         let mut connection = Connection::passive(config);
-        connection.wire.sack = true;
+        connection.options.sack = true;
         connection
     }
 
@@ -163,11 +163,11 @@ mod tests {
             (5_000, true, 2, Some(3)),
         ] {
             let mut connection = connection();
-            connection.rec.tlp_high_seq = high;
-            connection.rec.tlp_retrans = repeats;
+            connection.recovery.tlp_high_seq = high;
+            connection.recovery.tlp_retrans = repeats;
             connection.board.retrans_out = out;
             connection.init_undo();
-            assert_eq!(connection.rec.undo_retrans, want, "{high} {repeats} {out}");
+            assert_eq!(connection.recovery.undo_retrans, want, "{high} {repeats} {out}");
         }
     }
 
@@ -184,9 +184,9 @@ mod tests {
             (Some(50), true, 10, false),
         ] {
             let mut connection = connection();
-            connection.rec.retrans_stamp = stamp;
-            connection.rec.high_seq = 10;
-            connection.wire.sack = sack;
+            connection.recovery.retrans_stamp = stamp;
+            connection.recovery.high_seq = 10;
+            connection.options.sack = sack;
             connection.snd.una = una;
             assert_eq!(connection.is_packet_delayed(&header), want, "{stamp:?} {sack} {una}");
         }
