@@ -29,5 +29,5 @@ mod timers;
 pub use config::Config;
 pub use connection::{Connection, Event};
 pub use metrics::{Metrics, Stats};
-pub use profile::{Profile, Stack};
+pub use profile::{DelayedAckRule, Profile, RtoRule, Stack};
 pub use segment::Segment;

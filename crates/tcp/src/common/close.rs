@@ -8,6 +8,7 @@ use aqmlab_core::{TcpFlags, TcpHeader};
 
 use crate::Event;
 use crate::connection::Connection;
+use crate::profile::DelayedAckRule;
 use crate::state::State;
 
 impl Connection {
@@ -90,7 +91,7 @@ impl Connection {
                 self.state = State::CloseWait;
                 self.delack.pingpong = true;
                 // A host of fixed delays answers a FIN at once.
-                self.delack.now |= self.profile.delayed_ack_rule != "adaptive";
+                self.delack.now |= self.profile.delayed_ack_rule == DelayedAckRule::Fixed;
             }
             State::FinWait1 => {
                 self.send_ack();

@@ -9,7 +9,7 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::Profile;
 use crate::common::clock::Clock;
-use crate::profile::Stack;
+use crate::profile::{RtoRule, Stack};
 
 /// Bounds of FreeBSD's persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
 const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
@@ -49,8 +49,8 @@ impl Rtt {
     pub(crate) fn new(profile: &Profile) -> Self {
         let rule = match (profile.stack, profile.rto_rule) {
             (Stack::FreeBsd, _) => Rule::FreeBsd,
-            (Stack::Linux, "linux") => Rule::Linux,
-            (Stack::Linux, _) => Rule::Rfc6298,
+            (Stack::Linux, RtoRule::Linux) => Rule::Linux,
+            (Stack::Linux, RtoRule::Rfc6298) => Rule::Rfc6298,
         };
         Self {
             rule,

@@ -8,6 +8,7 @@ use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 use crate::common::ooo_queue::Kept;
 use crate::common::receive_queue::Buffer;
 use crate::connection::Connection;
+use crate::profile::DelayedAckRule;
 
 impl Connection {
     /// Takes in the data and the FIN of an acceptable segment.
@@ -52,7 +53,7 @@ impl Connection {
     }
 
     fn is_adaptive(&self) -> bool {
-        self.profile.delayed_ack_rule == "adaptive"
+        self.profile.delayed_ack_rule == DelayedAckRule::Adaptive
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
 
 use crate::Connection;
 use crate::Profile;
+use crate::profile::DelayedAckRule;
 
 /// Duplicate acknowledgements that are never compressed, so that fast retransmission starts in
 /// time (Linux `TCP_FASTRETRANS_THRESH`).
@@ -51,7 +52,7 @@ pub(crate) struct DelayedAck {
 impl DelayedAck {
     pub(crate) fn new(profile: &Profile, always: bool) -> Self {
         Self {
-            adaptive: profile.delayed_ack_rule == "adaptive",
+            adaptive: profile.delayed_ack_rule == DelayedAckRule::Adaptive,
             heeds_push: profile.push_acks,
             always,
             least: profile.delayed_ack,
