@@ -3,19 +3,19 @@
 use crate::Profile;
 use crate::cc::CongestionControl;
 
-/// How to make a [`Connection`].
+/// The configuration of a [`crate::Connection`].
 pub struct Config {
-    /// The host that it belongs to.
+    /// The host that the endpoint belongs to.
     pub profile: Profile,
-    /// Its congestion control, fresh.
+    /// The congestion control of the endpoint, in its initial state.
     pub cc: Box<dyn CongestionControl>,
     /// Bytes of the largest IP packet.
     pub mtu: u32,
-    /// Whether to ask for ECN, and to accept it.
+    /// Whether the endpoint requests and accepts ECN.
     pub ecn: bool,
     /// Whether small segments leave at once rather than by Nagle's rule.
     pub nodelay: bool,
-    /// Whether every segment is acknowledged at once.
+    /// Whether the endpoint acknowledges every segment at once.
     pub quickack: bool,
     /// Bytes of payload that the send buffer holds; automatic if `None`.
     pub send_buffer: Option<u64>,

@@ -1,240 +1,195 @@
-//! One endpoint of a connection: its parts, and how it is driven.
+//! One endpoint, and the calls by which its driver runs it.
 
-use std::collections::VecDeque;
+use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
 
-use aqmlab_core::{Duration, Instant};
-
-use crate::Profile;
-use crate::cc::{CongestionControl, Window};
-use crate::common::clock::Clock;
-use crate::common::delivery_rate::DeliveryRate;
-use crate::common::ooo_queue::OooQueue;
-use crate::common::rtt::Rtt;
-use crate::common::scoreboard::Scoreboard;
-use crate::common::send_sequence::SendSequence;
-use crate::common::wakeup::Wakeup;
-use crate::config::Config;
-use crate::freebsd::FreeBsd;
-use crate::linux::delack::DelayedAck;
-use crate::linux::rcv_window::RcvWindow;
-use crate::linux::sndbuf::SendBuffer;
-use crate::linux::tsq::Tsq;
-use crate::linux::{CwndUsage, Rack, Recovery};
-use crate::metrics::Stats;
-use crate::negotiated::NegotiatedOptions;
-use crate::profile::Stack;
-use crate::segment::Segment;
+use crate::common::handshake::Handshake;
+use crate::stack::StackState;
 use crate::state::State;
-use crate::timers::{Timers, XmitTimer};
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+use crate::{Config, Segment};
 
-/// What an application learns.
+/// The largest sequence number that a segment may carry. Larger ones are forged, and would overflow.
+const MAX_SEQUENCE: u64 = 1 << 60;
+
+/// The news for an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.
     Established,
-    /// So many more bytes have arrived in order and were read.
+    /// The application has read this many more bytes, in order.
     Readable(u64),
-    /// There is room in the send buffer again after a write that was cut short.
+    /// The send buffer has space again, after a write that was cut short.
     Writable,
-    /// The peer has closed its half and everything it sent has been read.
+    /// The peer has closed its half, and the application has read all of its data.
     PeerFinished,
     /// Both halves are closed.
     Closed,
-    /// The connection was reset by either side, or given up.
+    /// Either side reset the connection, or gave it up.
     Aborted,
-}
-
-/// ECN as RFC 3168 §6.1 keeps it.
-#[derive(Debug, Default)]
-pub(crate) struct EcnState {
-    /// Acknowledgements carry ECE until the peer says CWR.
-    pub(crate) echo: bool,
-    /// The next new data carries CWR.
-    pub(crate) cwr: bool,
-    /// The peer's data has been seen to be ECN-capable.
-    pub(crate) seen: bool,
 }
 
 /// One endpoint of a connection.
 pub struct Connection {
-    pub(crate) clock: Clock,
-    pub(crate) profile: Profile,
-    pub(crate) cc: Box<dyn CongestionControl>,
-    pub(crate) window: Window,
-    pub(crate) state: State,
-    pub(crate) options: NegotiatedOptions,
-    pub(crate) ecn: EcnState,
-    pub(crate) snd: SendSequence,
-    pub(crate) sndbuf: SendBuffer,
-    pub(crate) board: Scoreboard,
-    pub(crate) rtt: Rtt,
-    pub(crate) rate: DeliveryRate,
-    pub(crate) rack: Rack,
-    pub(crate) recovery: Recovery,
-    pub(crate) usage: CwndUsage,
-    pub(crate) freebsd: FreeBsd,
-    pub(crate) rcv: OooQueue,
-    pub(crate) delack: DelayedAck,
-    pub(crate) rcv_window: RcvWindow,
-    pub(crate) timers: Timers,
-    pub(crate) out: VecDeque<Segment>,
-    pub(crate) events: VecDeque<Event>,
-    pub(crate) stats: Stats,
-    pub(crate) mtu: u32,
-    pub(crate) nodelay: bool,
-    pub(crate) fixed_send_buffer: Option<u64>,
-    pub(crate) want_ecn: bool,
-    /// When the first SYN, or SYN-ACK, was sent.
-    pub(crate) first_syn: Option<Instant>,
-    /// When something unacceptable was last answered.
-    pub(crate) ack_challenged: Option<Instant>,
-    /// The application did something since the connection last had the time.
-    pub(crate) app_acted: bool,
-    pub(crate) wakeup: Wakeup,
-    pub(crate) tsq: Tsq,
-    is_bsd: bool,
+    pub(crate) tcb: Tcb,
+    pub(crate) stack: StackState,
+    pub(crate) handshake: Handshake,
 }
 
 impl Connection {
-    /// An endpoint that opens a connection: it will send a SYN.
+    /// An endpoint that opens a connection: it sends a SYN.
     pub fn active(config: Config, now: Instant) -> Self {
-        let mut connection = Self::new(config);
-        connection.clock.set(now);
+        let mut connection = Self::passive(config);
+        connection.tcb.clock.set(now);
         connection.start_handshake();
         connection
     }
 
     /// An endpoint that waits for a SYN.
     pub fn passive(config: Config) -> Self {
-        Self::new(config)
+        let stack = StackState::new(&config);
+        Self { tcb: Tcb::new(config), stack, handshake: Handshake::default() }
     }
 
-    fn new(config: Config) -> Self {
-        let profile = config.profile;
-        let clock = Clock::new(profile.tick, profile.timer_wheel);
-        let mss = config.mtu.max(68 + 40) - 40;
-        let segment = if profile.count_bytes { u64::from(mss) } else { 1 };
-        let window = Window {
-            cwnd: profile.initial_window.max(1) * segment,
-            ssthresh: u64::MAX,
-            segment,
-            mss,
-            clamp: u64::MAX / 4,
-        };
-        let mut connection = Self {
-            clock,
-            cc: config.cc,
-            window,
-            state: State::Listen,
-            options: NegotiatedOptions {
-                advmss: mss,
-                mss_clamp: 536,
-                ..NegotiatedOptions::default()
-            },
-            ecn: EcnState::default(),
-            snd: SendSequence::new(),
-            sndbuf: SendBuffer::default(),
-            board: Scoreboard::default(),
-            rtt: Rtt::new(&profile),
-            rate: DeliveryRate::default(),
-            rack: Rack::default(),
-            recovery: Recovery::new(profile.reordering),
-            usage: CwndUsage::default(),
-            freebsd: FreeBsd::default(),
-            rcv: OooQueue::default(),
-            delack: DelayedAck::new(&profile, config.quickack),
-            rcv_window: RcvWindow::new(&profile, config.receive_buffer),
-            timers: Timers::new(),
-            out: VecDeque::with_capacity(32),
-            events: VecDeque::with_capacity(8),
-            stats: Stats::default(),
-            mtu: config.mtu,
-            nodelay: config.nodelay,
-            fixed_send_buffer: config.send_buffer,
-            want_ecn: config.ecn,
-            first_syn: None,
-            ack_challenged: None,
-            app_acted: false,
-            wakeup: Wakeup::default(),
-            tsq: Tsq::default(),
-            is_bsd: profile.stack == Stack::FreeBsd,
-            profile,
-        };
-        connection.snd.capacity = connection.fixed_send_buffer.unwrap_or(1 << 16);
-        connection
-    }
-
-    /// Whether this is FreeBSD's TCP.
-    #[inline]
-    pub(crate) const fn is_bsd(&self) -> bool {
-        self.is_bsd
-    }
-
-    /// The time of the event being handled.
-    #[inline]
-    pub(crate) const fn now(&self) -> Instant {
-        self.clock.now
-    }
-
-    /// The congestion window in full-sized segments, rounded down, at least one.
-    #[inline]
-    pub(crate) fn cwnd_segments(&self) -> u64 {
-        match self.window.segment {
-            1 => self.window.cwnd,
-            segment => (self.window.cwnd / segment).max(1),
+    /// Processes a segment that has arrived with the ECN field `ecn`.
+    pub fn handle_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Instant) {
+        let tcb = &mut self.tcb;
+        tcb.clock.set(now);
+        tcb.stats.segments_received += 1;
+        tcb.stats.ce_received += u64::from(ecn == Ecn::Ce);
+        if header.seq > MAX_SEQUENCE || header.ack > MAX_SEQUENCE {
+            return;
+        }
+        if tcb.state == State::Established {
+            self.stack.process_established(tcb, header, ecn);
+        } else {
+            self.process_in_other_state(header, ecn);
         }
     }
 
-    /// Segments as the congestion controller counts them.
-    #[inline]
-    pub(crate) fn units(&self, segments: u64) -> u64 {
-        segments * self.window.segment
+    #[inline(never)]
+    fn process_in_other_state(&mut self, header: &TcpHeader, ecn: Ecn) {
+        let is_open = match self.tcb.state {
+            State::Closed => {
+                self.stack.process_closed(&mut self.tcb, header);
+                false
+            }
+            State::Listen => {
+                self.process_listen(header);
+                false
+            }
+            State::SynSent => {
+                self.process_syn_sent(header);
+                false
+            }
+            State::SynReceived => self.process_syn_received(header),
+            State::TimeWait => {
+                self.process_time_wait(header);
+                false
+            }
+            _ => true,
+        };
+        if is_open {
+            self.stack.process_segment(&mut self.tcb, header, ecn);
+        }
     }
 
-    /// The next segment to send, if any; to be called until it says `None` after every call
-    /// that changes the connection.
+    /// Runs the timers that are due at `now`. A call that comes too early does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let (tcb, stack) = (&mut self.tcb, &mut self.stack);
+        tcb.clock.set(now);
+        if tcb.timers.delayed_ack <= now {
+            stack.on_delayed_ack_timer(tcb);
+        }
+        if tcb.timers.compressed_ack <= now {
+            stack.on_compressed_ack_timer(tcb);
+        }
+        if tcb.timers.wakeup <= now {
+            stack.on_awake(tcb);
+        }
+        if tcb.timers.pacing <= now {
+            tcb.timers.pacing = Instant::NEVER;
+            stack.on_pacing_timer(tcb);
+        }
+        if tcb.timers.xmit_at <= now {
+            self.on_xmit_timer();
+        }
+        if self.tcb.timers.time_wait <= now {
+            self.tcb.end_time_wait();
+        }
+    }
+
+    fn on_xmit_timer(&mut self) {
+        match (self.tcb.timers.xmit, self.tcb.state) {
+            (XmitTimer::Off, _) => self.tcb.timers.xmit_at = Instant::NEVER,
+            (_, State::SynSent | State::SynReceived) => self.on_handshake_timer(),
+            (purpose, _) => self.stack.on_xmit_timer(&mut self.tcb, purpose),
+        }
+    }
+
+    /// Adds up to `bytes` to the send buffer at `now`, and returns how many it took.
+    ///
+    /// After a short write, [`Event::Writable`] tells when there is space again.
+    pub fn write(&mut self, now: Instant, bytes: u64) -> u64 {
+        let tcb = &mut self.tcb;
+        if !tcb.state.may_write() || tcb.snd.fin_wanted || tcb.writer.is_unlimited {
+            return 0;
+        }
+        tcb.clock.set(now);
+        tcb.check_app_limited();
+        let taken = self.stack.write(tcb, bytes);
+        tcb.writer.on_write(taken, bytes);
+        tcb.app_acted |= taken > 0;
+        taken
+    }
+
+    /// Writes without end, as fast as the buffer empties, until the application closes.
+    pub fn send_unlimited(&mut self) {
+        let tcb = &mut self.tcb;
+        if tcb.state.may_write() && !tcb.snd.fin_wanted {
+            tcb.writer.is_unlimited = true;
+            tcb.app_acted = true;
+        }
+    }
+
+    /// Reports the memory of this connection's segments in the queue of its host. Returns whether
+    /// segments that the stack held back may be polled for.
+    ///
+    /// A driver that models such a queue reports after it has polled for all segments, and whenever a
+    /// segment leaves the queue. Without reports the stack holds nothing back.
+    pub fn note_waiting(&mut self, memory: Bytes) -> bool {
+        self.stack.note_waiting(&mut self.tcb, memory)
+    }
+
+    /// The next segment to send, if any. After every call that changes the connection, the driver
+    /// polls until there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if self.app_acted {
-            self.clock.set(now);
+        if self.tcb.app_acted {
+            self.tcb.clock.set(now);
             self.serve_application();
         }
-        self.out.pop_front()
+        self.tcb.out.pop_front()
     }
 
-    /// What happened next, if anything; to be called until it says `None`.
+    /// The next event, if any. The driver polls until there is none.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.tcb.events.pop_front()
     }
 
-    /// When to call [`Connection::handle_timeout`], if nothing happens before.
+    /// The time for the next [`Connection::handle_timeout`], if nothing happens before.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let timers = &self.timers;
-        let acks = timers.delayed_ack.min(timers.compressed_ack);
-        let others = timers.pacing.min(timers.wakeup).min(timers.linger);
-        let at = timers.xmit_at.min(acks).min(others);
+        let at = self.tcb.timers.next();
         (at != Instant::NEVER).then_some(at)
     }
 
-    /// Arms the transmission timer for `span` from now, at most `limit`.
-    #[inline]
-    pub(crate) fn arm(&mut self, alarm: XmitTimer, span: Duration, limit: Duration) {
-        let ticks = self.clock.ticks(span.min(limit));
-        self.timers.xmit = alarm;
-        self.timers.xmit_at =
-            if self.is_bsd { self.clock.next(ticks) } else { self.clock.alarm(ticks) };
-    }
-
-    /// Tells the application, merging what it can.
-    #[inline]
-    pub(crate) fn readable(&mut self, bytes: u64) {
-        self.stats.bytes_delivered += bytes;
-        if let Some(Event::Readable(more)) = self.events.back_mut() {
-            *more += bytes;
-        } else {
-            self.events.push_back(Event::Readable(bytes));
+    /// Sends what the application has written since the connection last ran.
+    pub(crate) fn serve_application(&mut self) {
+        self.tcb.app_acted = false;
+        if self.tcb.state.is_synchronized() {
+            self.stack.serve_application(&mut self.tcb);
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Putting a segment's header together.
+//! The segments that an endpoint sends.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_syn_options`, `tcp_established_options`,
 //! `tcp_ecn_send`).
 
 use aqmlab_core::{Ecn, SackBlocks, TcpFlags, TcpHeader};
 
-use crate::common::clock::Clock;
-use crate::connection::Connection;
+use crate::tcb::Tcb;
+
+/// The space for options in a TCP header.
+const OPTIONS_SPACE: u32 = 40;
 
 /// A segment to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,69 +17,91 @@ pub struct Segment {
     pub header: TcpHeader,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// Whether it repeats bytes, or a SYN, sent before.
+    /// Whether its bytes, or its SYN, were sent before.
     pub retransmission: bool,
 }
 
-/// The room for options in a TCP header.
-const OPTIONS_ROOM: u32 = 40;
+/// Whether a segment is sent for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transmission {
+    Original,
+    Retransmission,
+}
 
-impl Connection {
+impl Transmission {
+    /// A retransmission if `repeated`.
+    pub(crate) const fn repeated_if(repeated: bool) -> Self {
+        if repeated { Self::Retransmission } else { Self::Original }
+    }
+
+    const fn is_repeated(self) -> bool {
+        matches!(self, Self::Retransmission)
+    }
+}
+
+/// The segments that open a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SynKind {
+    Syn,
+    SynAck,
+}
+
+impl Tcb {
     /// Bytes of payload that fit a segment now, beside the options that it must carry.
     #[inline]
     pub(crate) fn current_mss(&self) -> u32 {
-        if !self.rcv.has_sacks() {
+        if !self.rcv.sack.is_due() {
             return self.window.mss;
         }
-        self.window.mss.saturating_sub(self.sack_room()).max(1)
+        self.window.mss.saturating_sub(self.sack_len()).max(1)
     }
 
-    /// Bytes that the SACK option of the next segment takes.
-    fn sack_room(&self) -> u32 {
-        let blocks =
-            self.rcv.sack_count().min((OPTIONS_ROOM - self.options.fixed_options() - 4) / 8);
+    /// Bytes of the SACK option of the next segment.
+    fn sack_len(&self) -> u32 {
+        let limit = (OPTIONS_SPACE - self.options.fixed_len() - 4) / 8;
+        let blocks = self.rcv.sack.len().min(limit);
         if blocks == 0 { 0 } else { 4 + 8 * blocks }
     }
 
-    /// Sends a segment of the established connection.
+    /// Sends a segment of the established connection, which offers `window`.
     #[inline]
-    pub(crate) fn emit(&mut self, seq: u64, payload: u32, flags: TcpFlags, retransmission: bool) {
-        let ack = self.rcv.nxt;
-        if self.is_bsd() {
-            self.bsd_start_steps();
-        }
+    pub(crate) fn emit(
+        &mut self,
+        (seq, payload): (u64, u32),
+        flags: TcpFlags,
+        transmission: Transmission,
+        window: u32,
+    ) {
         let mut header = TcpHeader {
             seq,
-            ack,
+            ack: self.rcv.nxt,
             payload,
-            window: self.select_window(),
+            window,
             window_scale: 255,
             timestamps: self.options.timestamps,
             flags: flags.with(TcpFlags::ACK),
-            options_len: self.options.fixed_options() as u8,
+            options_len: self.options.fixed_len() as u8,
             ..TcpHeader::default()
         };
         if self.options.timestamps {
             header.ts_val = self.clock.timestamp();
             header.ts_ecr = self.rcv.ts_recent;
         }
-        if self.rcv.has_sacks() {
+        if self.rcv.sack.is_due() {
             self.add_sacks(&mut header);
         }
-        let ecn = self.mark_ecn(&mut header, retransmission);
-        self.count_sent(&header, retransmission);
-        self.out.push_back(Segment { header, ecn, retransmission });
-        self.on_ack_sent();
+        let ecn = self.mark_ecn(&mut header, transmission);
+        self.enqueue(header, ecn, transmission);
     }
 
     #[inline(never)]
     fn add_sacks(&mut self, header: &mut TcpHeader) {
-        let room = OPTIONS_ROOM - u32::from(header.options_len);
-        // A retransmission keeps its size, so SACK goes without if the packet were too large.
-        let spare = (self.mtu - 40 - u32::from(header.options_len)).saturating_sub(header.payload);
-        let most = (room.min(spare)).saturating_sub(4) / 8;
+        let space = OPTIONS_SPACE - u32::from(header.options_len);
+        // A retransmission keeps its size, so SACK is omitted where the packet would be too large.
+        let room = (self.mtu - 40 - u32::from(header.options_len)).saturating_sub(header.payload);
+        let limit = space.min(room).saturating_sub(4) / 8;
         let mut sack = SackBlocks::default();
-        self.rcv.sack_blocks(most as usize, |start, end| sack.push(header.ack, start, end));
+        self.rcv.sack.report(limit as usize, |start, end| sack.push(header.ack, start, end));
         if !sack.is_empty() {
             header.options_len += 4 + 8 * sack.len() as u8;
             header.sack = sack;
@@ -86,14 +110,14 @@ impl Connection {
 
     /// RFC 3168 §6.1: only new data is ECN-capable, and the first of it carries CWR.
     #[inline]
-    fn mark_ecn(&mut self, header: &mut TcpHeader, retransmission: bool) -> Ecn {
+    fn mark_ecn(&mut self, header: &mut TcpHeader, transmission: Transmission) -> Ecn {
         if !self.options.ecn {
             return Ecn::NotEct;
         }
         if self.ecn.echo {
             header.flags = header.flags.with(TcpFlags::ECE);
         }
-        if header.payload == 0 || retransmission {
+        if header.payload == 0 || transmission.is_repeated() {
             return Ecn::NotEct;
         }
         if std::mem::take(&mut self.ecn.cwr) {
@@ -102,8 +126,10 @@ impl Connection {
         Ecn::Ect0
     }
 
+    /// Counts a segment, and leaves it for the driver.
     #[inline]
-    pub(crate) fn count_sent(&mut self, header: &TcpHeader, retransmission: bool) {
+    fn enqueue(&mut self, header: TcpHeader, ecn: Ecn, transmission: Transmission) {
+        let retransmission = transmission.is_repeated();
         let stats = &mut self.stats;
         stats.segments_sent += 1;
         stats.bytes_sent += u64::from(header.payload);
@@ -112,69 +138,47 @@ impl Connection {
             stats.retransmitted_segments += 1;
             stats.retransmitted_bytes += u64::from(header.payload);
         }
+        self.out.push_back(Segment { header, ecn, retransmission });
     }
 
-    /// Sends an acknowledgement at once.
-    pub(crate) fn send_ack(&mut self) {
-        if self.is_bsd() && self.state.is_synchronized() {
-            self.delack.now = true;
-            self.bsd_output();
-            return;
-        }
-        self.emit(self.snd.max.max(self.snd.nxt), 0, TcpFlags::default(), false);
-    }
-
-    /// Sends a SYN or a SYN-ACK.
-    pub(crate) fn emit_syn(&mut self, with_ack: bool, retransmission: bool) {
-        let offered = if with_ack { self.options.timestamps } else { self.profile.timestamps };
-        let sack = if with_ack { self.options.sack } else { self.profile.sack };
-        let scaling = if with_ack { self.options.scaling } else { self.profile.window_scale };
-        let mut flags = TcpFlags::SYN;
-        if with_ack {
-            flags = flags.with(TcpFlags::ACK);
-            if self.options.ecn {
-                flags = flags.with(TcpFlags::ECE);
-            }
-        } else if self.want_ecn && !(retransmission && self.profile.ecn_fallback) {
-            flags = flags.with(TcpFlags::ECE).with(TcpFlags::CWR);
-        }
+    /// Sends a SYN or a SYN-ACK with the timestamp `ts_val`, if it carries one.
+    pub(crate) fn emit_syn(&mut self, kind: SynKind, transmission: Transmission, ts_val: u32) {
+        let answers = kind == SynKind::SynAck;
+        let (timestamps, sack, scaling) = if answers {
+            (self.options.timestamps, self.options.sack, self.options.scaling)
+        } else {
+            (self.profile.timestamps, self.profile.sack, self.profile.window_scale)
+        };
         let header = TcpHeader {
             seq: 0,
             ack: self.rcv.nxt,
-            window: self.rcv_window.advertised.min(65_535) as u32,
-            ts_val: if offered { self.syn_timestamp(with_ack) } else { 0 },
-            ts_ecr: if offered && with_ack { self.rcv.ts_recent } else { 0 },
-            flags,
-            options_len: Self::syn_options(offered, sack, scaling),
+            window: self.rcv.wnd.min(65_535) as u32,
+            ts_val: if timestamps { ts_val } else { 0 },
+            ts_ecr: if timestamps && answers { self.rcv.ts_recent } else { 0 },
+            flags: self.syn_flags(kind, transmission),
+            options_len: syn_options_len(timestamps, sack, scaling),
             mss: (self.mtu - 40).min(65_535) as u16,
             window_scale: if scaling { self.options.rcv_shift } else { 255 },
             sack_permitted: sack,
-            timestamps: offered,
+            timestamps,
             ..TcpHeader::default()
         };
-        self.count_sent(&header, retransmission);
-        self.out.push_back(Segment { header, ecn: Ecn::NotEct, retransmission });
+        self.enqueue(header, Ecn::NotEct, transmission);
     }
 
-    /// FreeBSD's SYN-ACK says each time when it was first sent (`sc_ts`).
-    fn syn_timestamp(&self, with_ack: bool) -> u32 {
-        match self.first_syn.filter(|_| with_ack && self.is_bsd()) {
-            Some(first) => Clock::timestamp_of(first),
-            None => self.clock.timestamp(),
+    /// RFC 3168 §6.1.1.
+    fn syn_flags(&self, kind: SynKind, transmission: Transmission) -> TcpFlags {
+        let falls_back = transmission.is_repeated() && self.profile.ecn_fallback;
+        match kind {
+            SynKind::SynAck if self.options.ecn => {
+                TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE)
+            }
+            SynKind::SynAck => TcpFlags::SYN.with(TcpFlags::ACK),
+            SynKind::Syn if self.want_ecn && !falls_back => {
+                TcpFlags::SYN.with(TcpFlags::ECE).with(TcpFlags::CWR)
+            }
+            SynKind::Syn => TcpFlags::SYN,
         }
-    }
-
-    /// MSS takes 4 bytes; timestamps 12 with SACK-permitted in their padding; SACK-permitted
-    /// alone and window scale 4 each.
-    const fn syn_options(timestamps: bool, sack: bool, scaling: bool) -> u8 {
-        let clock = if timestamps {
-            12
-        } else if sack {
-            4
-        } else {
-            0
-        };
-        4 + clock + if scaling { 4 } else { 0 }
     }
 
     /// Sends a reset.
@@ -187,7 +191,19 @@ impl Connection {
             window_scale: 255,
             ..TcpHeader::default()
         };
-        self.count_sent(&header, false);
-        self.out.push_back(Segment { header, ecn: Ecn::NotEct, retransmission: false });
+        self.enqueue(header, Ecn::NotEct, Transmission::Original);
     }
+}
+
+/// MSS takes 4 bytes; timestamps 12 with SACK-permitted in their padding; SACK-permitted alone and
+/// window scale 4 each.
+const fn syn_options_len(timestamps: bool, sack: bool, scaling: bool) -> u8 {
+    let clock = if timestamps {
+        12
+    } else if sack {
+        4
+    } else {
+        0
+    };
+    4 + clock + if scaling { 4 } else { 0 }
 }

@@ -1,15 +1,26 @@
-//! The host's clock: ticks, and when a timer armed in ticks goes off.
+//! The host's clock, which ticks, and the expiry of timers that are armed in ticks.
 //!
-//! Source: Linux 6.1 `kernel/time/timer.c`. A timer due in `n` ticks goes off at a tick that is
-//! a multiple of the granularity of its level of the wheel (1 tick below 63, 8 below 504, ...)
-//! and never early, so it is up to one granule late. Hosts without a wheel round up to a tick.
+//! Sources: Linux 6.1 `kernel/time/timer.c`; FreeBSD 10.4 `sys/kern/kern_timeout.c`.
 
 use aqmlab_core::{Duration, Instant};
 
-/// A host that has just started would echo timestamp zero, which means "none" to Linux.
+/// The uptime of a host at the start. Linux takes an echo of timestamp zero for none.
 const UPTIME_MS: u64 = 1_000;
 
-/// Time as the host of a connection counts it.
+/// When a timer that is armed for `n` ticks expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// Linux's timer wheel: at a tick that is a multiple of the granularity of the timer's level (1
+    /// tick below 63, 8 below 504, ...). The timer is never early, and up to one granule late.
+    Wheel,
+    /// At the first tick that is not early.
+    Tick,
+    /// FreeBSD (`callout_when` with `C_HARDCLOCK`): `n` ticks after the present one began, which is
+    /// up to a tick early.
+    Callout,
+}
+
+/// Time as a host counts it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// The time of the event being handled.
@@ -17,21 +28,21 @@ pub(crate) struct Clock {
     tick: u64,
     /// 2^64 over the tick, rounded up: multiplying is faster than dividing.
     reciprocal: u64,
-    wheel: bool,
+    expiry: Expiry,
     jiffies: u64,
     from: u64,
     until: u64,
 }
 
 impl Clock {
-    pub(crate) fn new(tick: Duration, wheel: bool) -> Self {
-        // Two nanoseconds at least, or the reciprocal would not fit; a second at most.
+    pub(crate) fn new(tick: Duration, expiry: Expiry) -> Self {
+        // Two nanoseconds at least, so that the reciprocal fits; a second at most.
         let tick = tick.as_nanos().clamp(2, 1_000_000_000);
         let reciprocal = u64::MAX / tick + 1;
-        Self { now: Instant::ZERO, tick, reciprocal, wheel, jiffies: 0, from: 0, until: tick }
+        Self { now: Instant::ZERO, tick, reciprocal, expiry, jiffies: 0, from: 0, until: tick }
     }
 
-    /// Moves to `now`; the division is done once a tick.
+    /// Moves to `now`. The division is done once a tick.
     #[inline]
     pub(crate) fn set(&mut self, now: Instant) {
         self.now = now;
@@ -59,8 +70,8 @@ impl Clock {
     #[inline]
     pub(crate) const fn ticks(&self, span: Duration) -> u64 {
         let ns = span.as_nanos();
-        // The error of the reciprocal is below one part in 2^64 / tick, so below a tick's worth
-        // of ticks for anything below 2^33 ns, whatever the tick.
+        // The relative error of the reciprocal is below tick / 2^64, so the result is exact for any
+        // span below 2^33 ns.
         if ns < 1 << 33 {
             let ns = ns + self.tick - 1;
             return ((ns as u128 * self.reciprocal as u128) >> 64) as u64;
@@ -86,35 +97,34 @@ impl Clock {
         span.as_nanos() / self.tick
     }
 
-    /// When FreeBSD's timers go off: `n` ticks after the one that has begun, which is up to a tick
-    /// early (`callout_when` with `C_HARDCLOCK`, `kern_timeout.c`).
+    /// The expiry of a timer that is armed now for `n` ticks.
     #[inline]
-    pub(crate) const fn next(&self, n: u64) -> Instant {
-        let n = if n == 0 { 1 } else { n };
-        Instant::from_nanos(self.jiffies.saturating_add(n).saturating_mul(self.tick))
+    pub(crate) const fn expiry(&self, n: u64) -> Instant {
+        let at = match self.expiry {
+            Expiry::Wheel => self.wheel_expiry(n),
+            Expiry::Tick => {
+                let begun = (self.now.as_nanos() > self.from) as u64;
+                self.jiffies.saturating_add(n + begun)
+            }
+            Expiry::Callout => self.jiffies.saturating_add(if n == 0 { 1 } else { n }),
+        };
+        Instant::from_nanos(at.saturating_mul(self.tick))
     }
 
-    /// When a timer armed now for `n` ticks goes off.
+    /// The tick at which Linux's wheel expires a timer.
     #[inline]
-    pub(crate) const fn alarm(&self, n: u64) -> Instant {
-        if !self.wheel {
-            let begun = (self.now.as_nanos() > self.from) as u64;
-            let at = self.jiffies.saturating_add(n + begun);
-            return Instant::from_nanos(at.saturating_mul(self.tick));
-        }
+    const fn wheel_expiry(&self, n: u64) -> u64 {
         let expires = self.jiffies.saturating_add(n);
         let (mut shift, mut start) = (0, 63);
         while n >= start && shift < 24 {
             shift += 3;
             start <<= 3;
         }
-        // Rounding up by a whole granule, also when the division is exact: the tick under way
-        // is not a whole one.
-        let at = ((expires >> shift) + 1) << shift;
-        Instant::from_nanos(at.saturating_mul(self.tick))
+        // Rounds up by a whole granule even if the division is exact: the present tick is not whole.
+        ((expires >> shift) + 1) << shift
     }
 
-    /// The timestamp option's clock: milliseconds (Linux `TCP_TS_HZ`, FreeBSD `hz`).
+    /// The clock of the timestamp option: milliseconds (Linux `TCP_TS_HZ`, FreeBSD `hz`).
     #[inline]
     pub(crate) const fn timestamp(&self) -> u32 {
         Self::timestamp_of(self.now)
@@ -141,7 +151,7 @@ mod tests {
     #[test]
     fn multiplying_by_the_reciprocal_is_dividing() {
         for tick in [2, 3, 7, 1_000_000, 4_000_000, 10_000_000, 999_999_937, 1_000_000_000] {
-            let clock = Clock::new(Duration::from_nanos(tick), true);
+            let clock = Clock::new(Duration::from_nanos(tick), Expiry::Wheel);
             for near in [0, 1, 5, 1_000, 123_456_789, (1 << 33) / tick - 1] {
                 for ns in [near * tick, near * tick + 1, (near * tick).saturating_sub(1)] {
                     let ticks = clock.ticks(Duration::from_nanos(ns));
@@ -153,7 +163,7 @@ mod tests {
 
     #[test]
     fn timers_are_late_by_up_to_a_granule_and_never_early() {
-        let mut clock = Clock::new(Duration::from_millis(4), true);
+        let mut clock = Clock::new(Duration::from_millis(4), Expiry::Wheel);
         for (now_ms, ticks, want_ms) in [
             (0, 10, 44),     // 40 ms and the tick under way
             (3, 10, 44),     // still within tick 0
@@ -163,13 +173,13 @@ mod tests {
             (0, 504, 2_048), // level 2: granules of 64 ticks
         ] {
             clock.set(Instant::from_millis(now_ms));
-            assert_eq!(clock.alarm(ticks), Instant::from_millis(want_ms), "{ticks} at {now_ms}");
+            assert_eq!(clock.expiry(ticks), Instant::from_millis(want_ms), "{ticks} at {now_ms}");
         }
     }
 
     #[test]
     fn spans_round_up_to_ticks() {
-        let clock = Clock::new(Duration::from_millis(4), true);
+        let clock = Clock::new(Duration::from_millis(4), Expiry::Wheel);
         assert_eq!(clock.round(Duration::from_micros(4_001)), Duration::from_millis(8));
         assert_eq!(clock.ticks(Duration::from_millis(300)), 75);
     }

@@ -1,41 +1,62 @@
-//! Closing a connection, in all the ways there are.
+//! The end of a connection.
 //!
-//! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_fin`, `tcp_rcv_state_process`.
-//! Difference: the end of the peer's half is known as soon as its FIN is in order, and
-//! [`crate::Event::Closed`] is told when TIME-WAIT begins, not when it ends.
+//! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_rcv_state_process`, `tcp_timewait_state_process`.
+//! Difference: the application learns of the end of the peer's half as soon as the FIN is in order,
+//! and of [`crate::Event::Closed`] when TIME-WAIT begins, not when it ends.
 
-use aqmlab_core::{TcpFlags, TcpHeader};
+use aqmlab_core::{Instant, TcpFlags, TcpHeader};
 
-use crate::Event;
-use crate::connection::Connection;
-use crate::profile::DelayedAckRule;
+use crate::connection::{Connection, Event};
 use crate::state::State;
+use crate::tcb::Tcb;
 
 impl Connection {
-    /// Closes our half once what was written has been sent; stops pouring with what is in the
-    /// buffer.
+    /// Closes this half once the buffered data has been sent. An application that writes without
+    /// end stops with the data in the buffer.
     pub fn close(&mut self) {
-        match self.state {
+        let tcb = &mut self.tcb;
+        match tcb.state {
             State::Listen => {
-                self.state = State::Closed;
-                self.events.push_back(Event::Closed);
+                tcb.state = State::Closed;
+                tcb.events.push_back(Event::Closed);
             }
-            state if state.may_write() && !self.snd.fin_wanted => {
-                // What the buffer holds is still sent: nothing, if the application that pours was
-                // not woken since the connection opened.
-                self.snd.pouring = false;
-                self.snd.fin_wanted = true;
-                self.app_acted = true;
-                if self.is_bsd() {
-                    self.close_half();
-                }
+            state if state.may_write() && !tcb.snd.fin_wanted => {
+                tcb.writer.is_unlimited = false;
+                tcb.snd.fin_wanted = true;
+                tcb.app_acted = true;
+                self.stack.on_close(tcb);
             }
             _ => {}
         }
     }
 
-    /// Our half is closed: on Linux when the FIN is sent; on FreeBSD as soon as the application has
-    /// closed (`tcp_usrclosed`), or else when the handshake is complete.
+    /// Resets the connection at once and discards unsent data.
+    pub fn abort(&mut self) {
+        self.tcb.abort();
+    }
+
+    /// A segment in TIME-WAIT: acknowledges retransmissions of the peer.
+    pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        if header.flags.has(TcpFlags::RST) {
+            tcb.enter_closed();
+            return;
+        }
+        let repeats = header.payload > 0 || header.flags.has(TcpFlags::FIN);
+        if repeats || header.seq != tcb.rcv.nxt {
+            if header.flags.has(TcpFlags::FIN) {
+                tcb.timers.time_wait = tcb.clock.now + tcb.profile.time_wait;
+            } else if !tcb.may_challenge() {
+                return;
+            }
+            self.stack.send_ack(tcb);
+        }
+    }
+}
+
+impl Tcb {
+    /// Moves on after this half was closed: on Linux when the FIN is sent, on FreeBSD when the
+    /// application closes (`tcp_usrclosed`) or, if later, when the handshake completes.
     pub(crate) fn close_half(&mut self) {
         self.state = match self.state {
             State::Established => State::FinWait1,
@@ -44,8 +65,8 @@ impl Connection {
         };
     }
 
-    /// Resets the connection at once and forgets what was not sent.
-    pub fn abort(&mut self) {
+    /// Resets the connection and ends it.
+    pub(crate) fn abort(&mut self) {
         if self.state.is_synchronized() || self.state == State::SynReceived {
             self.emit_reset(self.snd.max, Some(self.rcv.nxt));
         }
@@ -54,108 +75,52 @@ impl Connection {
         }
     }
 
-    /// The connection is over without ceremony.
+    /// Ends the connection without the closing handshake: after a reset, or when the peer stays
+    /// silent for too long.
     pub(crate) fn die(&mut self) {
-        let told = matches!(self.state, State::Closed | State::TimeWait);
-        self.end();
-        if !told {
-            self.hand_over();
+        let was_over = matches!(self.state, State::Closed | State::TimeWait);
+        self.enter_closed();
+        if !was_over {
+            self.announce_open();
+            self.deliver_unread();
+            self.app_acted = false;
             self.events.push_back(Event::Aborted);
         }
     }
 
-    /// Nothing was heard for too long.
-    pub(crate) fn give_up(&mut self) {
-        self.die();
-    }
-
-    fn end(&mut self) {
+    fn enter_closed(&mut self) {
         self.state = State::Closed;
-        self.timers.stop_transmit();
-        self.timers.delayed_ack = aqmlab_core::Instant::NEVER;
-        self.timers.compressed_ack = aqmlab_core::Instant::NEVER;
-        self.timers.pacing = aqmlab_core::Instant::NEVER;
-        self.timers.wakeup = aqmlab_core::Instant::NEVER;
-        self.timers.linger = aqmlab_core::Instant::NEVER;
-        self.snd.pouring = false;
+        self.timers = crate::timers::Timers::new();
+        self.writer.is_unlimited = false;
         self.app_acted = false;
     }
 
-    /// The peer's FIN is in order: everything it sent has been read.
-    pub(crate) fn on_fin_received(&mut self) {
-        self.delack.scheduled = true;
-        self.hand_over();
-        self.events.push_back(Event::PeerFinished);
-        match self.state {
-            State::Established => {
-                self.state = State::CloseWait;
-                self.delack.pingpong = true;
-                // A host of fixed delays answers a FIN at once.
-                self.delack.now |= self.profile.delayed_ack_rule == DelayedAckRule::Fixed;
-            }
-            State::FinWait1 => {
-                self.send_ack();
-                self.state = State::Closing;
-            }
-            State::FinWait2 => {
-                self.send_ack();
-                self.start_time_wait();
-            }
-            _ => {}
-        }
-    }
-
-    /// Our FIN may have been acknowledged.
-    #[inline]
-    pub(crate) fn follow_fin_ack(&mut self) {
+    /// Moves on if the peer has acknowledged the FIN of this half.
+    pub(crate) fn on_fin_acknowledged(&mut self) {
         if !self.snd.fin_sent || !self.snd.all_acknowledged() {
             return;
         }
         match self.state {
             State::FinWait1 => self.state = State::FinWait2,
-            State::Closing => self.start_time_wait(),
+            State::Closing => self.enter_time_wait(),
             State::LastAck => {
-                self.end();
+                self.enter_closed();
                 self.events.push_back(Event::Closed);
             }
             _ => {}
         }
     }
 
-    pub(crate) fn start_time_wait(&mut self) {
-        if self.is_bsd() {
-            self.rcv_window.buffer = self.rcv_window.open(self.rcv.nxt);
-        }
-        self.end();
+    pub(crate) fn enter_time_wait(&mut self) {
+        self.enter_closed();
         self.state = State::TimeWait;
-        self.timers.linger = self.clock.now + self.profile.time_wait;
+        self.timers.time_wait = self.clock.now + self.profile.time_wait;
         self.events.push_back(Event::Closed);
     }
 
-    /// In TIME-WAIT, what the peer repeats is acknowledged.
-    pub(crate) fn time_wait(&mut self, header: &TcpHeader) {
-        if header.flags.has(TcpFlags::RST) {
-            self.end();
-            return;
-        }
-        let repeats = header.payload > 0 || header.flags.has(TcpFlags::FIN);
-        if repeats || header.seq != self.rcv.nxt {
-            if header.flags.has(TcpFlags::FIN) {
-                self.timers.linger = self.clock.now + self.profile.time_wait;
-            } else if !self.may_challenge() {
-                return;
-            }
-            self.send_ack();
-        }
-    }
-
-    /// Data or a FIN after the peer's FIN was received: only repetitions can come.
-    pub(crate) fn after_the_end(&mut self, header: &TcpHeader) {
-        if header.seq < self.rcv.nxt {
-            self.rcv.note_duplicate(header.seq, header.end().min(self.rcv.nxt));
-            self.enter_quick_ack(self.profile.quick_acks);
-            self.delack.scheduled = true;
-            self.delack.now = true;
-        }
+    /// TIME-WAIT is over.
+    pub(crate) fn end_time_wait(&mut self) {
+        self.timers.time_wait = Instant::NEVER;
+        self.state = State::Closed;
     }
 }

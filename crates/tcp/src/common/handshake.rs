@@ -1,325 +1,278 @@
-//! Opening a connection.
+//! The handshake.
 //!
 //! Sources: RFC 9293 §3.5, RFC 7323 §2 and §3, RFC 3168 §6.1.1; Linux 6.1
-//! `tcp_rcv_synsent_state_process`, `tcp_check_req`, `tcp_init_transfer`; FreeBSD 10.4
-//! `cc_conn_init`.
+//! `tcp_rcv_synsent_state_process`, `tcp_check_req`; FreeBSD 10.4 `tcp_syncache.c`.
 
-use aqmlab_core::{Instant, TcpFlags, TcpHeader};
+use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
 
-use crate::cc::Signal;
+use super::clock::Clock;
 use crate::connection::Connection;
+use crate::segment::{SynKind, Transmission};
 use crate::state::State;
+use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The segment size that FreeBSD assumes until it hears of another (`net.inet.tcp.mssdflt`).
-const DEFAULT_MSS: u64 = 536;
+/// The state of a handshake.
+#[derive(Debug, Default)]
+pub(crate) struct Handshake {
+    /// The time of the first SYN or SYN-ACK.
+    first_syn: Option<Instant>,
+    /// Retransmissions of the SYN or SYN-ACK.
+    retransmits: u32,
+}
+
+impl Handshake {
+    pub(crate) const fn retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
+    /// The time of the first SYN or SYN-ACK.
+    pub(crate) const fn first_syn(&self) -> Option<Instant> {
+        self.first_syn
+    }
+
+    /// The time since the SYN, which is a sample by Karn's rule only if the SYN was sent once.
+    pub(crate) fn sample(&self, now: Instant) -> Option<Duration> {
+        self.first_syn.filter(|_| self.retransmits == 0).map(|at| now.since(at))
+    }
+
+    /// Whether `header` echoes the timestamp of the first SYN after a retransmission.
+    pub(crate) fn is_first_echoed(&self, header: &TcpHeader) -> bool {
+        let first = self.first_syn.filter(|_| self.retransmits > 0).map(Clock::timestamp_of);
+        header.timestamps && Some(header.ts_ecr) == first
+    }
+}
+
+/// The answer to a SYN that the peer repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RepeatedSyn {
+    Ignore,
+    Answer,
+    /// Answers, and counts retransmissions of the SYN-ACK from there.
+    AnswerAndRestart,
+}
 
 impl Connection {
     /// Sends the first SYN.
     pub(crate) fn start_handshake(&mut self) {
-        self.init_receive_window(self.mtu - 40);
-        self.state = State::SynSent;
-        self.snd.nxt = 1;
-        self.snd.max = 1;
-        self.first_syn = Some(self.now());
-        if self.is_bsd() {
-            self.bsd_start_steps();
-        }
-        self.emit_syn(false, false);
-        self.arm(XmitTimer::Retransmit, self.rtt.rto, self.profile.rto_max);
+        self.stack.init_receive_window(&mut self.tcb);
+        self.tcb.state = State::SynSent;
+        self.send_first_syn(SynKind::Syn);
     }
 
-    /// A segment for an endpoint that waits.
-    pub(crate) fn listen(&mut self, header: &TcpHeader) {
-        if header.flags.has(TcpFlags::RST) {
+    fn send_first_syn(&mut self, kind: SynKind) {
+        let tcb = &mut self.tcb;
+        tcb.snd.nxt = 1;
+        tcb.snd.max = 1;
+        self.handshake.first_syn = Some(tcb.now());
+        self.stack.on_first_syn(tcb, kind);
+        self.send_syn(kind, Transmission::Original);
+        self.tcb.arm_rto();
+    }
+
+    fn send_syn(&mut self, kind: SynKind, transmission: Transmission) {
+        let now = self.tcb.now();
+        let at = match kind {
+            SynKind::Syn => now,
+            SynKind::SynAck => self.stack.syn_ack_time(&self.handshake, now),
+        };
+        self.tcb.emit_syn(kind, transmission, Clock::timestamp_of(at));
+    }
+
+    /// A segment in LISTEN.
+    pub(crate) fn process_listen(&mut self, header: &TcpHeader) {
+        let (flags, tcb) = (header.flags, &mut self.tcb);
+        if flags.has(TcpFlags::RST) {
             return;
         }
-        if header.flags.has(TcpFlags::ACK) {
-            self.emit_reset(header.ack, None);
+        if flags.has(TcpFlags::ACK) {
+            tcb.emit_reset(header.ack, None);
             return;
         }
-        if !header.flags.has(TcpFlags::SYN) || header.flags.has(TcpFlags::FIN) {
+        if !flags.has(TcpFlags::SYN) || flags.has(TcpFlags::FIN) {
             return;
         }
-        self.accept_offer(header);
-        self.options.ecn =
-            self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
-        self.init_receive_window(self.mtu - 40 - self.options.fixed_options());
-        self.follow_scaling(header);
-        self.state = State::SynReceived;
-        self.snd.nxt = 1;
-        self.snd.max = 1;
-        self.first_syn = Some(self.now());
-        self.emit_syn(true, false);
-        self.arm(XmitTimer::Retransmit, self.rtt.rto, self.profile.rto_max);
+        tcb.accept_offer(header);
+        tcb.options.ecn = tcb.is_ecn_requested(header);
+        self.stack.init_receive_window(tcb);
+        self.agree_scaling(header);
+        self.tcb.state = State::SynReceived;
+        self.send_first_syn(SynKind::SynAck);
     }
 
-    /// Notes what the peer's SYN offers and we offer, too.
-    fn accept_offer(&mut self, header: &TcpHeader) {
-        self.rcv.nxt = header.seq + 1;
-        self.rcv_window.advertised_at = self.rcv.nxt;
-        self.rcv.ts_recent = header.ts_val;
-        self.options.timestamps = header.timestamps && self.profile.timestamps;
-        self.options.sack = header.sack_permitted && self.profile.sack;
-        self.options.mss_clamp = u32::from(if header.mss == 0 { 536 } else { header.mss }).max(48);
-        self.rcv.report = self.options.sack;
-        self.rcv.report_duplicates = self.profile.dsack;
-        self.snd.wnd = u64::from(header.window);
-        self.snd.max_window = self.snd.wnd;
-        self.snd.wl1 = header.seq;
-    }
-
-    /// Windows are scaled only if both sides say so.
-    fn follow_scaling(&mut self, header: &TcpHeader) {
-        self.options.scaling = self.profile.window_scale && header.window_scale <= 14;
-        self.options.snd_shift = header.window_scale.min(14);
-        if !self.options.scaling {
-            self.unscale_window();
-        }
-    }
-
-    /// A segment in answer to our SYN.
-    pub(crate) fn syn_sent(&mut self, header: &TcpHeader) {
+    /// A segment in SYN-SENT.
+    pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader) {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
             if header.ack != 1 {
                 if !flags.has(TcpFlags::RST) {
-                    self.emit_reset(header.ack, None);
+                    self.tcb.emit_reset(header.ack, None);
                 }
                 return;
             }
             if flags.has(TcpFlags::RST) {
-                self.die();
+                self.tcb.die();
                 return;
             }
             if flags.has(TcpFlags::SYN) {
                 self.complete_active(header);
             }
         } else if flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::RST) {
-            self.cross_syns(header);
+            self.process_crossing_syn(header);
         }
     }
 
     fn complete_active(&mut self, header: &TcpHeader) {
-        self.accept_offer(header);
-        self.follow_scaling(header);
-        (self.snd.wl1, self.freebsd.wl2) = (header.seq + u64::from(self.is_bsd()), 1);
-        let flags = header.flags;
-        self.options.ecn = self.want_ecn && flags.has(TcpFlags::ECE) && !flags.has(TcpFlags::CWR);
-        self.snd.una = 1;
-        self.finish_handshake(header);
-        if let Some(sent) = self.first_syn.filter(|_| self.stats.rtos == 0) {
-            self.rack_advance(0, 1, sent);
-            self.rack.advanced = false;
-        }
-        self.send_ack();
+        self.tcb.accept_offer(header);
+        self.agree_scaling(header);
+        let (flags, tcb) = (header.flags, &mut self.tcb);
+        tcb.options.ecn = tcb.want_ecn && flags.has(TcpFlags::ECE) && !flags.has(TcpFlags::CWR);
+        tcb.snd.una = 1;
+        self.stack.on_syn_ack(tcb, header);
+        self.establish(header);
+        self.stack.on_active_open(&mut self.tcb, &self.handshake);
+        self.stack.send_ack(&mut self.tcb);
         self.serve_application();
     }
 
     /// Both sides opened at the same time (RFC 9293 §3.5, figure 7).
-    fn cross_syns(&mut self, header: &TcpHeader) {
-        self.accept_offer(header);
-        self.follow_scaling(header);
-        self.options.ecn =
-            self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR);
-        self.state = State::SynReceived;
-        self.emit_syn(true, false);
+    fn process_crossing_syn(&mut self, header: &TcpHeader) {
+        self.tcb.accept_offer(header);
+        self.agree_scaling(header);
+        let tcb = &mut self.tcb;
+        tcb.options.ecn = tcb.is_ecn_requested(header);
+        tcb.state = State::SynReceived;
+        self.send_syn(SynKind::SynAck, Transmission::Original);
     }
 
-    /// A segment that may complete a handshake begun by the peer. Returns whether it did and
-    /// the segment is to be processed further.
-    pub(crate) fn syn_received(&mut self, header: &TcpHeader) -> bool {
-        let flags = header.flags;
+    /// A segment in SYN-RECEIVED. Returns whether it completes the handshake and is to be processed
+    /// further.
+    pub(crate) fn process_syn_received(&mut self, header: &TcpHeader) -> bool {
+        let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
-            if header.seq == self.rcv.nxt {
-                self.die();
+            if header.seq == tcb.rcv.nxt {
+                tcb.die();
             }
             return false;
         }
         if flags.has(TcpFlags::SYN) {
-            if flags.has(TcpFlags::ACK) && header.ack == 1 {
-                // The answer to our own SYN after SYNs crossed.
-                self.snd.una = 1;
-                self.finish_handshake(header);
-                self.send_ack();
-                self.serve_application();
-            } else if header.seq + 1 == self.rcv.nxt && self.is_bsd() {
-                self.answer_repeated_syn(header);
-            } else if header.seq + 1 == self.rcv.nxt && self.may_challenge() {
-                self.emit_syn(true, true);
-            }
+            self.process_syn_again(header);
             return false;
         }
         if !flags.has(TcpFlags::ACK) {
             return false;
         }
         if header.ack != 1 {
-            self.emit_reset(header.ack, None);
+            tcb.emit_reset(header.ack, None);
             return false;
         }
-        let end = header.end();
-        let limit = self.rcv.nxt + self.rcv_window.open(self.rcv.nxt);
-        if end < self.rcv.nxt || header.seq > limit {
-            self.send_ack();
+        let limit = tcb.rcv.nxt + tcb.rcv.open();
+        if header.end() < tcb.rcv.nxt || header.seq > limit {
+            self.stack.send_ack(tcb);
             return false;
         }
-        self.snd.una = 1;
-        self.snd.wnd = u64::from(header.window);
-        self.snd.max_window = self.snd.max_window.max(self.snd.wnd);
-        self.snd.wl1 = header.seq.saturating_sub(u64::from(self.is_bsd()));
-        self.finish_handshake(header);
-        if self.is_bsd() {
-            self.bsd_count_handshake();
-        }
+        tcb.snd.una = 1;
+        tcb.snd.wnd = u64::from(header.window);
+        tcb.snd.max_window = tcb.snd.max_window.max(tcb.snd.wnd);
+        self.stack.on_handshake_ack(tcb, header);
+        self.establish(header);
+        self.stack.on_passive_open(&mut self.tcb);
         true
     }
 
-    /// FreeBSD (`syncache_add`): a repeated SYN is answered, and repetitions count from there.
-    fn answer_repeated_syn(&mut self, header: &TcpHeader) {
-        self.rcv.ts_recent = header.ts_val;
-        self.emit_syn(true, true);
-        self.recovery.retransmits = 0;
-        self.arm(XmitTimer::Retransmit, self.profile.rto_initial, self.profile.rto_max);
+    /// A SYN in SYN-RECEIVED: the answer to this end's SYN after SYNs crossed, or a repeated one.
+    fn process_syn_again(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        if header.flags.has(TcpFlags::ACK) && header.ack == 1 {
+            tcb.snd.una = 1;
+            self.establish(header);
+            self.stack.send_ack(&mut self.tcb);
+            self.serve_application();
+        } else if header.seq + 1 == tcb.rcv.nxt {
+            let answer = self.stack.on_repeated_syn(tcb, header);
+            if answer != RepeatedSyn::Ignore {
+                self.send_syn(SynKind::SynAck, Transmission::Retransmission);
+            }
+            if answer == RepeatedSyn::AnswerAndRestart {
+                self.handshake.retransmits = 0;
+                let (span, limit) = (self.tcb.profile.rto_initial, self.tcb.profile.rto_max);
+                self.tcb.arm(XmitTimer::Retransmit, span, limit);
+            }
+        }
+    }
+
+    /// Scales windows only if both sides offer it.
+    fn agree_scaling(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        tcb.options.scaling = tcb.profile.window_scale && header.window_scale <= 14;
+        tcb.options.snd_shift = header.window_scale.min(14);
+        if !tcb.options.scaling {
+            tcb.options.unscale();
+            self.stack.limit_window(65_535);
+        }
     }
 
     /// The handshake is complete on this side.
-    fn finish_handshake(&mut self, header: &TcpHeader) {
-        self.timers.stop_transmit();
-        self.state = State::Established;
-        self.size_segments();
-        self.measure_handshake(header);
-        self.init_windows(header);
-        self.recovery.retransmits = 0;
-        self.recovery.total_retrans = 0;
-        self.recovery.retrans_stamp = None;
-        self.recovery.undo_marker = 0;
-        if self.is_bsd() {
-            self.bsd_init_window();
-        } else {
-            self.init_buffer_space();
-        }
-        self.init_rcv_mss();
-        self.init_send_buffer();
-        let now = self.clock.now;
-        self.usage.last_sent = now;
-        self.usage.stamp = now;
-        self.delack.last_received = self.clock.jiffies();
-        self.snd.small_end = 1;
-        self.wakeup.opened = true;
-        if self.is_bsd() && self.snd.fin_wanted {
-            self.close_half();
-        }
-        self.wake();
+    fn establish(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        tcb.timers.stop_xmit();
+        tcb.state = State::Established;
+        tcb.snd.last_sent = tcb.clock.now;
+        tcb.snd.small_end = 1;
+        self.stack.init_transfer(tcb, header, &self.handshake);
+        tcb.wakeup.opened = true;
+        self.stack.wake(tcb);
     }
 
-    /// What a full-sized segment carries. Linux never makes it more than half of the largest
-    /// window that the peer has offered (`tcp_bound_to_half_wnd`).
-    pub(crate) fn size_segments(&mut self) {
-        let options = self.options.fixed_options();
-        let ours = self.mtu - 40;
-        self.options.advmss = ours - options;
-        let mut mss = (ours.min(self.options.mss_clamp) - options).max(1);
-        let window = self.snd.max_window;
-        let half = if window > 536 { window / 2 } else { window };
-        if half > 0 && !self.is_bsd() {
-            mss = u64::from(mss).min(half.max(48)) as u32;
-        }
-        self.window.mss = mss;
-        if self.profile.count_bytes {
-            self.window.segment = u64::from(mss);
-        }
-    }
-
-    /// Karn's rule: no measurement from a SYN that was repeated, but by timestamp.
-    fn measure_handshake(&mut self, header: &TcpHeader) {
-        let repeated = self.recovery.retransmits > 0;
-        if self.is_bsd() {
-            self.measure_bsd_handshake(header, repeated);
+    /// The timer of a SYN or SYN-ACK expired.
+    pub(crate) fn on_handshake_timer(&mut self) {
+        let (tcb, handshake) = (&mut self.tcb, &mut self.handshake);
+        let (kind, limit) = match tcb.state {
+            State::SynSent => (SynKind::Syn, tcb.profile.syn_retries),
+            _ => (SynKind::SynAck, tcb.profile.synack_retries),
+        };
+        if u64::from(handshake.retransmits) >= limit {
+            tcb.die();
             return;
         }
-        let direct = self.first_syn.filter(|_| !repeated).map(|at| self.now().since(at));
-        self.handshake_rtt(header, direct);
-        if self.rtt.srtt().is_none() {
-            self.rtt.fall_back(self.profile.rto_fallback);
-        } else {
-            self.rtt.forget_backoff(&self.clock);
-        }
+        handshake.retransmits += 1;
+        tcb.stats.rtos += 1;
+        self.send_syn(kind, Transmission::Retransmission);
+        self.stack.on_syn_timeout(&mut self.tcb, kind, self.handshake.retransmits);
+        self.tcb.arm_rto();
+    }
+}
+
+impl Tcb {
+    /// Takes the options that the peer's SYN offers and this end offers, too.
+    fn accept_offer(&mut self, header: &TcpHeader) {
+        self.rcv.nxt = header.seq + 1;
+        self.rcv.wup = self.rcv.nxt;
+        self.rcv.ts_recent = header.ts_val;
+        self.options.timestamps = header.timestamps && self.profile.timestamps;
+        self.options.sack = header.sack_permitted && self.profile.sack;
+        self.options.mss_clamp = u32::from(if header.mss == 0 { 536 } else { header.mss }).max(48);
+        self.rcv.sack.enabled = self.options.sack;
+        self.rcv.sack.dsack = self.profile.dsack;
+        self.snd.wnd = u64::from(header.window);
+        self.snd.max_window = self.snd.wnd;
+        self.snd.wl1 = header.seq;
     }
 
-    /// FreeBSD: by timestamp, or else of the SYN, not of the SYN-ACK, of which only the cache of
-    /// half-open connections knows.
-    fn measure_bsd_handshake(&mut self, header: &TcpHeader, repeated: bool) {
-        self.freebsd.last_heard = self.clock.jiffies();
-        if !header.flags.has(TcpFlags::SYN) {
-            self.rtt.rto = self.profile.rto_initial;
-        }
-        if let Some(ticks) = self.bsd_echoed(header).filter(|_| self.options.timestamps) {
-            self.bsd_sample(ticks, 1);
-        } else if header.flags.has(TcpFlags::SYN) && repeated {
-            // Timeouts count on until something is measured.
-            self.freebsd.shift = self.recovery.retransmits;
-        } else if let Some(at) = self.first_syn.filter(|_| header.flags.has(TcpFlags::SYN)) {
-            let ticks = self.clock.jiffies() - self.clock.within(at.since(Instant::ZERO));
-            self.bsd_sample(ticks, 0);
-        }
+    /// Whether a SYN requests ECN, and this end wants it.
+    fn is_ecn_requested(&self, header: &TcpHeader) -> bool {
+        self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR)
     }
 
-    /// The initial window; one segment after a SYN was lost: on FreeBSD after the first, on
-    /// Linux after the second, unless a timestamp shows that the timeouts were spurious.
-    fn init_windows(&mut self, header: &TcpHeader) {
-        let echoed_first = header.timestamps && Some(header.ts_ecr) == self.recovery.retrans_stamp;
-        let lost = if self.is_bsd() {
-            // What `tcp_timer_rexmt` notes of a lost SYN, `cc_cong_signal` overwrites.
-            self.recovery.retransmits > 0 && !header.flags.has(TcpFlags::SYN)
-        } else {
-            self.recovery.retransmits > 1 && !echoed_first
-        };
-        let profile = &self.profile;
-        let segments = if lost { 1 } else { profile.initial_window };
-        let cwnd = self.capped(segments, profile.initial_window_bytes);
+    /// Sets the initial window of `segments`.
+    pub(crate) fn init_cwnd(&mut self, segments: u64) {
+        let cwnd = self.capped(segments, self.profile.initial_window_bytes);
         self.window.cwnd = cwnd.max(self.window.segment);
-        if self.is_bsd() {
-            self.window.clamp = 65_535 << self.options.snd_shift;
-            if self.recovery.retransmits > 0 && !lost {
-                self.window.ssthresh = 2 * DEFAULT_MSS;
-            }
-        }
+    }
+
+    /// Starts the congestion control.
+    pub(crate) fn start_controller(&mut self) {
         let (now, srtt) = (self.clock.now, self.rtt.srtt());
         self.cc.on_established(&mut self.window, now, srtt);
-    }
-
-    /// So many segments, but beyond two no more than `bytes` unless that is zero.
-    pub(crate) fn capped(&self, segments: u64, bytes: u64) -> u64 {
-        if bytes == 0 {
-            return self.units(segments);
-        }
-        let mss = u64::from(self.window.mss.max(1));
-        let limit = bytes.max(2 * mss).min(segments * mss);
-        if self.window.segment == 1 { limit / mss } else { limit }
-    }
-
-    /// The timer of a SYN or SYN-ACK went off.
-    pub(crate) fn handshake_timeout(&mut self) {
-        let active = self.state == State::SynSent;
-        let most = if active { self.profile.syn_retries } else { self.profile.synack_retries };
-        if u64::from(self.recovery.retransmits) >= most {
-            self.give_up();
-            return;
-        }
-        if self.recovery.retransmits == 0 {
-            let first = self.first_syn.unwrap_or(Instant::ZERO);
-            self.recovery.retrans_stamp = Some(crate::common::clock::Clock::timestamp_of(first));
-        }
-        self.recovery.retransmits += 1;
-        self.stats.rtos += 1;
-        self.emit_syn(!active, true);
-        if self.is_bsd() && active {
-            // A controller hears of it as of other timeouts.
-            self.reduced_ssthresh(Signal::Rto);
-            self.rtt.back_off_syn(self.recovery.retransmits, &self.clock);
-        } else if !self.is_bsd() {
-            self.rtt.back_off();
-        }
-        self.arm(XmitTimer::Retransmit, self.rtt.rto, self.profile.rto_max);
     }
 }

@@ -1,15 +1,16 @@
-//! The segments that were sent and not yet acknowledged, and what is known of each.
+//! The scoreboard: the segments that are outstanding, with the tags of each.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (the tags S, R and L), RFC 6675 §4.
 //!
-//! Segments are kept in order of sequence and threaded, besides, in order of their last
-//! transmission, which is the order in which RACK looks at them. A segment keeps its number
-//! from the time it is sent until it is acknowledged, so numbers serve as links. Segments are
-//! never split or merged: one entry is one packet on the wire.
+//! Segments are in order of sequence, and also in a list in order of their last transmission, which
+//! RACK walks (`tcp_tsorted_sent_queue`). A segment keeps its id until it is acknowledged, so ids
+//! serve as links. Segments are never split or merged: one entry is one packet on the wire.
 
 mod sent;
 
 use std::collections::VecDeque;
+
+use aqmlab_core::Instant;
 
 pub(crate) use sent::{
     ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED, Sent,
@@ -20,24 +21,26 @@ use sent::{LISTED, NONE};
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
     queue: VecDeque<Sent>,
-    /// The number of the queue's front.
+    /// The id of the queue's front.
     first: u32,
+    /// The ends of the list in order of transmission.
     head: u32,
     tail: u32,
-    /// Segments tagged S, or counted as such where SACK is not in use.
-    pub(crate) sacked_out: u32,
+    /// Segments tagged S; without SACK, duplicate acknowledgements that stand for such.
+    sacked_out: u32,
     /// Segments tagged L.
-    pub(crate) lost_out: u32,
+    lost_out: u32,
     /// Segments tagged R.
-    pub(crate) retrans_out: u32,
+    retrans_out: u32,
     /// The end of the highest segment tagged S.
     fack: u64,
-    /// Where to look for the next segment to retransmit.
-    pub(crate) hint: Option<u32>,
-    /// Where counting of segments tagged S for RFC 6675 stopped, and the count.
-    pub(crate) lost_hint: Option<(u32, u32)>,
-    /// The blocks of the last acknowledgement, in order, to be passed over in the next.
-    pub(crate) cache: [(u64, u64); 4],
+    /// The segment from which to look for the next retransmission (`retransmit_skb_hint`).
+    hint: Option<u32>,
+    /// The segment at which counting for RFC 6675 stopped, and the count of segments tagged S below
+    /// it (`lost_skb_hint`, `lost_cnt_hint`).
+    lost_hint: Option<(u32, u32)>,
+    /// The blocks of the last acknowledgement in order, which the next one skips (`recv_sack_cache`).
+    cache: [(u64, u64); 4],
 }
 
 impl Default for Scoreboard {
@@ -65,7 +68,31 @@ impl Scoreboard {
         self.queue.len() as u32
     }
 
-    /// Segments believed to be in the network.
+    /// Segments tagged S; without SACK, duplicate acknowledgements that stand for such.
+    #[inline]
+    pub(crate) const fn sacked_out(&self) -> u32 {
+        self.sacked_out
+    }
+
+    /// Segments tagged L.
+    #[inline]
+    pub(crate) const fn lost_out(&self) -> u32 {
+        self.lost_out
+    }
+
+    /// Segments tagged R.
+    #[inline]
+    pub(crate) const fn retrans_out(&self) -> u32 {
+        self.retrans_out
+    }
+
+    /// Whether lost segments wait for their retransmission.
+    #[inline]
+    pub(crate) const fn has_lost_to_send(&self) -> bool {
+        self.lost_out > self.retrans_out
+    }
+
+    /// Segments estimated to be in the network (`tcp_packets_in_flight`).
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
         (self.packets_out() + self.retrans_out).saturating_sub(self.left_out())
@@ -101,13 +128,13 @@ impl Scoreboard {
         (!self.queue.is_empty()).then_some(self.first)
     }
 
-    /// The number after the last segment's.
+    /// The id after the last segment's.
     #[inline]
     pub(crate) fn end_id(&self) -> u32 {
         self.first + self.packets_out()
     }
 
-    /// Whether the segment numbered `id` is still unacknowledged.
+    /// Whether the segment `id` is still outstanding.
     #[inline]
     pub(crate) fn holds(&self, id: u32) -> bool {
         id >= self.first && id < self.end_id()
@@ -123,16 +150,16 @@ impl Scoreboard {
         &mut self.queue[(id - self.first) as usize]
     }
 
-    /// The number of the first segment that ends after `seq`.
+    /// The id of the first segment that ends after `seq`.
     pub(crate) fn id_at(&self, seq: u64) -> u32 {
         self.first + self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
-    /// The buffers (`skb`) that what is outstanding takes, given the `ends` of those that were
-    /// handed down: one of which a part was selectively acknowledged or sent again has been split
-    /// into its segments, and such neighbours as are selectively acknowledged have been merged
-    /// (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
-    pub(crate) fn buffers(&self, ends: impl Iterator<Item = u64>) -> u64 {
+    /// The number of `skb`s of the outstanding segments, given the `ends` of the `skb`s that were
+    /// sent. A partial selective acknowledgement or a retransmission splits an `skb` into its
+    /// segments, and neighbours that are selectively acknowledged merge (Linux
+    /// `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    pub(crate) fn skbs(&self, ends: impl Iterator<Item = u64>) -> u64 {
         let (mut count, mut in_run, mut at) = (0, false, 0);
         for end in ends {
             let from = at;
@@ -163,10 +190,19 @@ impl Scoreboard {
         self.link(tail, id);
     }
 
-    /// Removes the first segment; its tags are the caller's business.
+    /// Removes the first segment with its tags.
     #[inline]
     pub(crate) fn pop(&mut self) {
         let Some(&Sent { flags, before, after, .. }) = self.queue.front() else { return };
+        if flags & SACKED != 0 {
+            self.sacked_out -= 1;
+        }
+        if flags & RETRANS != 0 {
+            self.retrans_out -= 1;
+        }
+        if flags & LOST != 0 {
+            self.lost_out -= 1;
+        }
         if flags & LISTED != 0 {
             self.unlink(before, after);
         }
@@ -177,20 +213,22 @@ impl Scoreboard {
         }
     }
 
-    /// Puts the segment at the end of the list in order of transmission.
+    /// Records that the segment was transmitted again at `now`.
     #[inline]
-    pub(crate) fn enlist(&mut self, id: u32) {
+    pub(crate) fn resend(&mut self, id: u32, now: Instant) -> &mut Sent {
         self.delist(id);
         let tail = self.tail;
         let sent = self.get_mut(id);
-        sent.flags |= LISTED;
+        sent.sent = now;
+        sent.flags |= LISTED | EVER_RETRANS;
         sent.before = tail;
         sent.after = NONE;
         self.tail = id;
         self.link(tail, id);
+        self.get_mut(id)
     }
 
-    /// Lets `id` follow `tail` in the list.
+    /// Links `id` behind `tail` in the list.
     #[inline]
     fn link(&mut self, tail: u32, id: u32) {
         if tail == NONE {
@@ -200,7 +238,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes the segment out of the list in order of transmission.
+    /// Removes the segment from the list in order of transmission.
     #[inline]
     pub(crate) fn delist(&mut self, id: u32) {
         let sent = self.get_mut(id);
@@ -227,7 +265,7 @@ impl Scoreboard {
         }
     }
 
-    /// The segment whose last transmission is the oldest of those that RACK watches.
+    /// The segment with the oldest transmission of those that RACK watches.
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
@@ -238,7 +276,7 @@ impl Scoreboard {
         (after != NONE).then_some(after)
     }
 
-    /// Tags the segment as selectively acknowledged.
+    /// Tags the segment S.
     pub(crate) fn set_sacked(&mut self, id: u32) {
         let sent = self.get_mut(id);
         sent.flags |= SACKED;
@@ -246,9 +284,54 @@ impl Scoreboard {
         self.fack = if self.sacked_out == 0 { end } else { self.fack.max(end) };
         self.sacked_out += 1;
         self.delist(id);
+        if let Some((hint, count)) = &mut self.lost_hint
+            && id < *hint
+        {
+            *count += 1;
+        }
     }
 
-    /// Tags the segment as lost; returns whether a loss, or the loss of a retransmission, is
+    /// Without SACK: sets the number of segments that duplicate acknowledgements stand for.
+    pub(crate) fn set_emulated_sacks(&mut self, count: u32) {
+        self.sacked_out = count;
+    }
+
+    /// Tags the segment R, unless it is tagged R or S.
+    pub(crate) fn mark_retransmitted(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        if sent.flags & (SACKED | RETRANS) == 0 {
+            sent.flags |= RETRANS;
+            self.retrans_out += 1;
+        }
+    }
+
+    /// Removes the tag R of the segment.
+    pub(crate) fn unmark_retransmitted(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        if sent.is(RETRANS) {
+            sent.flags &= !RETRANS;
+            self.retrans_out -= 1;
+        }
+    }
+
+    /// Removes all tags R.
+    pub(crate) fn clear_retransmitted(&mut self) {
+        for sent in &mut self.queue {
+            sent.flags &= !RETRANS;
+        }
+        self.retrans_out = 0;
+    }
+
+    /// Removes the tag L of the segment.
+    pub(crate) fn unmark_lost(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        if sent.is(LOST) {
+            sent.flags &= !LOST;
+            self.lost_out -= 1;
+        }
+    }
+
+    /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, is
     /// news.
     pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
         let flags = self.get(id).flags;
@@ -261,16 +344,12 @@ impl Scoreboard {
             self.get_mut(id).flags |= LOST;
             return true;
         }
-        if flags & RETRANS != 0 {
-            self.get_mut(id).flags &= !RETRANS;
-            self.retrans_out -= 1;
-            return true;
-        }
-        false
+        self.unmark_retransmitted(id);
+        flags & RETRANS != 0
     }
 
-    /// Moves the retransmission hint back to a newly lost segment. It may stay behind all of
-    /// them only while every one has been retransmitted already.
+    /// Moves the retransmission hint back to a newly lost segment. The hint may stay behind all lost
+    /// segments only while all of them have been retransmitted.
     fn verify_hint(&mut self, id: u32) {
         match self.hint {
             None if self.retrans_out >= self.lost_out => self.hint = Some(id),
@@ -279,8 +358,8 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets all L tags.
-    pub(crate) fn unmark_lost(&mut self) {
+    /// Removes all tags L.
+    pub(crate) fn clear_lost(&mut self) {
         for sent in &mut self.queue {
             sent.flags &= !LOST;
         }
@@ -288,14 +367,39 @@ impl Scoreboard {
         self.clear_hints();
     }
 
-    /// Forgets all S tags: the receiver has thrown away what it had acknowledged.
-    pub(crate) fn unmark_sacked(&mut self) {
-        for id in self.first..self.end_id() {
-            if self.get(id).is(SACKED) {
-                self.get_mut(id).flags &= !SACKED;
-            }
+    /// Removes all tags S: the receiver has discarded data that it had acknowledged selectively.
+    pub(crate) fn clear_sacked(&mut self) {
+        for sent in &mut self.queue {
+            sent.flags &= !SACKED;
         }
         self.sacked_out = 0;
+    }
+
+    /// The segment from which to look for the next retransmission.
+    pub(crate) const fn hint(&self) -> Option<u32> {
+        self.hint
+    }
+
+    /// Continues the search for retransmissions at `id`.
+    pub(crate) fn set_hint(&mut self, id: u32) {
+        self.hint = Some(id);
+    }
+
+    /// The segment at which counting for RFC 6675 stopped, and the count.
+    pub(crate) fn lost_hint(&self) -> Option<(u32, u32)> {
+        self.lost_hint.filter(|(id, _)| self.holds(*id))
+    }
+
+    /// Counting for RFC 6675 stopped at `id` with `count`.
+    pub(crate) fn set_lost_hint(&mut self, id: u32, count: u32) {
+        self.lost_hint = Some((id, count));
+    }
+
+    /// Reduces the count for RFC 6675 by segments that were removed.
+    pub(crate) fn discount_lost_hint(&mut self, removed: u32) {
+        if let Some((_, count)) = &mut self.lost_hint {
+            *count = count.saturating_sub(removed);
+        }
     }
 
     pub(crate) fn clear_hints(&mut self) {
@@ -303,14 +407,24 @@ impl Scoreboard {
         self.lost_hint = None;
     }
 
-    /// The numbers of all segments, oldest first.
+    /// The ids of all segments in order of sequence.
     pub(crate) fn ids(&self) -> std::ops::Range<u32> {
         self.first..self.end_id()
     }
+
+    /// The blocks of the last acknowledgement, in order.
+    pub(crate) const fn cached_blocks(&self) -> [(u64, u64); 4] {
+        self.cache
+    }
+
+    /// Replaces the blocks of the last acknowledgement.
+    pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); 4]) {
+        self.cache = blocks;
+    }
 }
 
-/// Calls `visit` for the parts of `[start, end)` that `cached` blocks, in order of sequence, do
-/// not cover.
+/// Calls `visit` for the parts of `[start, end)` that the `cached` blocks, which are in order of
+/// sequence, do not cover.
 pub(crate) fn fresh_parts(
     cached: &[(u64, u64); 4],
     mut start: u64,
@@ -350,7 +464,7 @@ mod tests {
     #[test]
     fn a_retransmission_moves_to_the_end_of_the_list() {
         let mut board = board(4);
-        board.enlist(1);
+        board.resend(1, Instant::ZERO);
         assert_eq!(order(&board), [0, 2, 3, 1]);
         board.set_sacked(2);
         assert_eq!(order(&board), [0, 3, 1]);
@@ -373,8 +487,7 @@ mod tests {
         let mut board = board(2);
         assert!(board.mark_lost(0));
         assert!(!board.mark_lost(0));
-        board.get_mut(0).flags |= RETRANS;
-        board.retrans_out = 1;
+        board.mark_retransmitted(0);
         assert_eq!(board.in_flight(), 2);
         assert!(board.mark_lost(0));
         assert_eq!(board.in_flight(), 1);

@@ -1,349 +1,288 @@
-//! Processing an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`.
+//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`.
 
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 
+use super::FreeBsd;
+use super::input::peer_window;
+use super::recovery::DUPLICATE_THRESHOLD;
 use crate::cc::{Ack, CcEvent, RateSample, Signal};
 use crate::common::delivery_rate::PendingSample;
-use crate::common::scoreboard::{RETRANS, SACKED, fresh_parts};
-use crate::connection::Connection;
+use crate::common::scoreboard::fresh_parts;
 use crate::state::State;
+use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// Duplicates that start fast retransmission (`tcprexmtthresh`).
-const THRESHOLD: u32 = 3;
-
-impl Connection {
-    /// Processes the acknowledgement in `header`, which is not beyond what was sent; `len` bytes
-    /// of the segment's data are wanted. Returns whether output is due, or `None` if nothing is
-    /// left of the segment.
-    pub(crate) fn bsd_ack(&mut self, header: &TcpHeader, len: u64) -> Option<bool> {
-        let prior = self.rate.delivered;
-        let mut pending = PendingSample::new();
-        let told = self.options.sack && !(header.sack.is_empty() && self.freebsd.holes.is_empty());
-        let news = told && self.bsd_note_sacks(header, &mut pending);
-        if header.ack > self.snd.una {
-            self.freebsd.dup_acks = u32::from(news && self.profile.sack_news);
-            return self.bsd_new_ack(header, &mut pending, prior);
+impl FreeBsd {
+    /// Processes the acknowledgement in `header`, which is not beyond `snd_max`. The segment carries
+    /// `len` bytes of new data. Returns whether output is due, or `None` if the segment is done.
+    pub(super) fn process_ack(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        len: u64,
+    ) -> Option<bool> {
+        let prior = tcb.rate.delivered;
+        let mut sample = PendingSample::new();
+        let has_sacks = !(header.sack.is_empty() && self.holes.is_empty());
+        let news = tcb.options.sack && has_sacks && self.process_sacks(tcb, header, &mut sample);
+        if header.ack > tcb.snd.una {
+            self.recovery.dup_acks = u32::from(news && tcb.profile.sack_news);
+            return self.process_new_ack(tcb, header, &mut sample, prior);
         }
-        let first_fin = header.flags.has(TcpFlags::FIN) && self.state.may_receive();
-        let same = len == 0 && self.bsd_window(header) == self.snd.wnd;
-        if self.profile.sack_news {
-            let says = if self.options.sack { len == 0 && news } else { same };
-            let counts = says && header.ack == self.snd.una;
-            return (!counts || self.bsd_duplicate(header.ack, first_fin)).then_some(false);
+        let first_fin = header.flags.has(TcpFlags::FIN) && tcb.state.may_receive();
+        let same = len == 0 && peer_window(tcb, header) == tcb.snd.wnd;
+        if tcb.profile.sack_news {
+            let is_duplicate = if tcb.options.sack { len == 0 && news } else { same };
+            let counts = is_duplicate && header.ack == tcb.snd.una;
+            let goes_on = !counts || self.process_duplicate(tcb, header.ack, first_fin);
+            return goes_on.then_some(false);
         }
         if !same || first_fin {
-            self.freebsd.dup_acks = 0;
+            self.recovery.dup_acks = 0;
             return Some(false);
         }
-        self.bsd_duplicate(header.ack, false).then_some(false)
+        self.process_duplicate(tcb, header.ack, false).then_some(false)
     }
 
-    /// An acknowledgement and nothing else, where nothing is wrong.
-    pub(crate) fn bsd_plain_ack(&mut self, header: &TcpHeader) {
-        let prior = self.rate.delivered;
-        let mut pending = PendingSample::new();
-        let acked = header.ack - self.snd.una;
-        self.bsd_check_spurious_timeout();
-        let rtt = self.bsd_measure(header);
-        self.bsd_remove(header.ack, &mut pending);
-        self.bsd_control(header.ack, prior, rtt, &pending);
-        self.stats.bytes_acked += acked;
-        self.snd.una = header.ack;
-        self.freebsd.mbufs.drop(header.ack);
-        self.freebsd.wl2 = header.ack;
-        self.freebsd.dup_acks = 0;
-        self.bsd_restart_timer(header.ack);
+    /// Processes a segment that only acknowledges, outside recovery.
+    pub(super) fn process_plain_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        let prior = tcb.rate.delivered;
+        let mut sample = PendingSample::new();
+        let acked = header.ack - tcb.snd.una;
+        self.check_spurious_timeout(tcb);
+        let rtt = self.measure_rtt(tcb, header);
+        remove_acknowledged(tcb, header.ack, &mut sample);
+        self.control_congestion(tcb, header.ack, prior, rtt, &sample);
+        tcb.stats.bytes_acked += acked;
+        tcb.snd.una = header.ack;
+        self.send_buffer.free(header.ack);
+        self.wl2 = header.ack;
+        self.recovery.dup_acks = 0;
+        restart_timer(tcb, header.ack);
     }
 
-    /// Starts the retransmission timer anew for what is left beyond `upto`.
-    fn bsd_restart_timer(&mut self, upto: u64) {
-        if upto == self.snd.max {
-            if self.bsd_awaits_ack() {
-                self.timers.stop_transmit();
-            }
-        } else if self.timers.xmit != XmitTimer::Persist {
-            self.arm(XmitTimer::Retransmit, self.rtt.rto, self.profile.rto_max);
-        }
-    }
-
-    /// A mark: one reduction a round trip.
-    pub(crate) fn bsd_congestion_echoed(&mut self) {
-        if self.freebsd.congested {
+    /// An ECN echo: reduces the window once a round trip.
+    pub(super) fn on_ecn_echo(&mut self, tcb: &mut Tcb) {
+        if self.recovery.is_reduced() {
             return;
         }
-        self.freebsd.recover = self.snd.max;
-        self.ecn.cwr = true;
-        self.stats.ece_reductions += 1;
-        let ssthresh = self.reduced_ssthresh(Signal::EcnEcho);
-        self.window.ssthresh = ssthresh;
-        self.window.cwnd = ssthresh.max(self.window.segment);
-        self.freebsd.congested = true;
+        self.recovery.reduce(tcb.snd.max);
+        tcb.ecn.cwr = true;
+        tcb.stats.ece_reductions += 1;
+        let ssthresh = tcb.reduced_ssthresh(Signal::EcnEcho);
+        tcb.window.ssthresh = ssthresh;
+        tcb.window.cwnd = ssthresh.max(tcb.window.segment);
     }
 
-    /// Takes in selective acknowledgements: as holes, by which losses are repaired, and as tags,
-    /// by which delivery rates are told. Returns whether a hole or the highest end is another.
-    fn bsd_note_sacks(&mut self, header: &TcpHeader, pending: &mut PendingSample) -> bool {
-        let cached = self.board.cache;
+    /// Processes the selective acknowledgements: into holes, from which losses are repaired, and into
+    /// the scoreboard, from which delivery rates are sampled. Returns whether a hole or the highest
+    /// end has changed.
+    fn process_sacks(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        sample: &mut PendingSample,
+    ) -> bool {
+        let cached = tcb.board.cached_blocks();
         let (mut valid, mut count) = ([(0, 0); 4], 0);
         for (start, end) in header.sack.iter(header.ack) {
-            let above = start > self.snd.una && start > header.ack && start < end;
-            if above && end <= self.snd.max && count < valid.len() {
+            let above = start > tcb.snd.una && start > header.ack && start < end;
+            if above && end <= tcb.snd.max && count < valid.len() {
                 valid[count] = (start, end);
                 count += 1;
-                fresh_parts(&cached, start, end, |from, to| self.bsd_walk(from, to, pending));
+                fresh_parts(&cached, start, end, |from, to| mark_sacked(tcb, from, to, sample));
             }
         }
-        let news = self.freebsd.holes.update(self.snd.una, header.ack, &valid[..count]);
+        let news = self.holes.update(tcb.snd.una, header.ack, &valid[..count]);
         if count > 0 {
             valid.sort_unstable();
-            self.board.cache = valid;
+            tcb.board.cache_blocks(valid);
         }
         news
     }
 
-    fn bsd_walk(&mut self, start: u64, end: u64, pending: &mut PendingSample) {
-        let mut id = self.board.id_at(start);
-        while self.board.holds(id) {
-            let sent = *self.board.get(id);
-            if sent.seq >= end {
-                break;
-            }
-            if sent.end() <= end && sent.seq >= start && !sent.is(SACKED) {
-                if sent.is(RETRANS) {
-                    self.board.get_mut(id).flags &= !RETRANS;
-                    self.board.retrans_out -= 1;
-                }
-                self.board.set_sacked(id);
-                self.rate.delivered += 1;
-                self.rate.on_delivered(self.board.get_mut(id), pending);
-            }
-            id += 1;
-        }
-    }
-
-    /// A duplicate acknowledgement, maybe with the peer's first `fin`, before which nothing is sent.
-    /// Returns whether the rest of the segment is to be looked at.
-    fn bsd_duplicate(&mut self, ack: u64, fin: bool) -> bool {
-        if !self.bsd_awaits_ack() || ack != self.snd.una {
-            self.freebsd.dup_acks = 0;
+    /// Processes a duplicate acknowledgement, perhaps with the peer's first `fin`, before which
+    /// nothing is sent. Returns whether the rest of the segment is to be processed.
+    fn process_duplicate(&mut self, tcb: &mut Tcb, ack: u64, fin: bool) -> bool {
+        if !Self::awaits_ack(tcb) || ack != tcb.snd.una {
+            self.recovery.dup_acks = 0;
             return true;
         }
-        self.stats.dup_acks += 1;
-        self.freebsd.dup_acks += 1;
-        let count = self.freebsd.dup_acks;
-        if count > THRESHOLD || self.freebsd.recovering {
-            self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
-            self.bsd_inflate();
-            if fin {
-                return true;
+        tcb.stats.dup_acks += 1;
+        self.recovery.dup_acks += 1;
+        let count = self.recovery.dup_acks;
+        if count > DUPLICATE_THRESHOLD || self.recovery.is_active() {
+            tcb.notify(CcEvent::DuplicateAck(tcb.rtt.srtt()));
+            self.inflate_window(tcb);
+            if !fin {
+                self.output(tcb);
             }
-            self.bsd_output();
-        } else if count == THRESHOLD {
-            return self.bsd_fast_retransmit(fin);
-        } else if self.profile.limited_transmit {
-            self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
-            return self.bsd_limited_transmit(fin);
-        } else {
-            return true;
+            return fin;
         }
-        false
+        if count == DUPLICATE_THRESHOLD {
+            return self.fast_retransmit(tcb, fin);
+        }
+        if tcb.profile.limited_transmit {
+            tcb.notify(CcEvent::DuplicateAck(tcb.rtt.srtt()));
+            return self.limited_transmit(tcb, fin);
+        }
+        true
     }
 
-    /// A segment has left the network: another may enter, up to the threshold.
-    fn bsd_inflate(&mut self) {
-        let mss = u64::from(self.window.mss);
-        let window = &mut self.window;
-        if !self.options.sack || !self.freebsd.recovering {
+    /// A segment has left the network: grows the window by another, up to the threshold.
+    fn inflate_window(&self, tcb: &mut Tcb) {
+        let mss = u64::from(tcb.window.mss);
+        let window = &mut tcb.window;
+        if !tcb.options.sack || !self.recovery.is_active() {
             window.cwnd = window.cwnd.saturating_add(mss);
             return;
         }
-        // Below nothing, where going back has not come to the highest block, it counts as much:
-        // `awnd` is signed, and `snd_ssthresh` is not.
-        let holes = &self.freebsd.holes;
-        let flight = (self.snd.nxt + holes.repeated).checked_sub(holes.highest);
+        // A negative `awnd`, where go-back-N is below the highest block, compares as large: `awnd` is
+        // signed, and `snd_ssthresh` is not.
+        let holes = &self.holes;
+        let flight = (tcb.snd.nxt + holes.retransmitted).checked_sub(holes.highest);
         if flight.is_some_and(|flight| flight < window.ssthresh) {
             window.cwnd = window.cwnd.saturating_add(mss).min(window.ssthresh);
         }
     }
 
-    /// The third duplicate. Returns whether the rest of the segment is to be looked at, as it is if
-    /// it is no duplicate, after a recovery (RFC 6582).
-    fn bsd_fast_retransmit(&mut self, fin: bool) -> bool {
-        if !self.options.sack && self.snd.una <= self.freebsd.recover {
-            self.freebsd.dup_acks = 0;
+    /// The third duplicate. Returns whether the rest of the segment is to be processed; that is so if
+    /// it does not count after a recovery (RFC 6582).
+    fn fast_retransmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
+        if !tcb.options.sack && tcb.snd.una <= self.recovery.end {
+            self.recovery.dup_acks = 0;
             return true;
         }
-        let mss = u64::from(self.window.mss);
-        self.stats.fast_recoveries += 1;
-        self.freebsd.recover = self.snd.max;
-        self.ecn.cwr |= self.options.ecn;
-        if !self.freebsd.congested {
-            self.window.ssthresh = self.reduced_ssthresh(Signal::Loss);
+        let mss = u64::from(tcb.window.mss);
+        tcb.stats.fast_recoveries += 1;
+        tcb.ecn.cwr |= tcb.options.ecn;
+        if !self.recovery.is_reduced() {
+            tcb.window.ssthresh = tcb.reduced_ssthresh(Signal::Loss);
         }
-        self.freebsd.recovering = true;
-        self.freebsd.congested = true;
-        self.notify(CcEvent::RecoveryEntered);
-        self.notify(CcEvent::DuplicateAck(self.rtt.srtt()));
-        self.timers.stop_transmit();
-        self.freebsd.timed = None;
-        self.window.cwnd = mss;
-        if self.options.sack {
-            self.freebsd.new_data_from = self.snd.nxt;
-            self.bsd_output();
+        self.recovery.enter(tcb.snd.max);
+        tcb.notify(CcEvent::RecoveryEntered);
+        tcb.notify(CcEvent::DuplicateAck(tcb.rtt.srtt()));
+        tcb.timers.stop_xmit();
+        self.timed = None;
+        tcb.window.cwnd = mss;
+        if tcb.options.sack {
+            self.recovery.new_data_from = tcb.snd.nxt;
+            self.output(tcb);
             return false;
         }
-        let nxt = self.snd.nxt;
-        self.snd.nxt = self.snd.una;
+        let nxt = tcb.snd.nxt;
+        tcb.snd.nxt = tcb.snd.una;
         if fin {
             return true;
         }
-        self.bsd_output();
-        let count = u64::from(THRESHOLD - self.freebsd.limited.min(THRESHOLD));
-        self.window.cwnd = self.window.ssthresh.saturating_add(mss * count);
-        self.snd.nxt = self.snd.nxt.max(nxt);
+        self.output(tcb);
+        tcb.window.cwnd = tcb.window.ssthresh.saturating_add(mss * self.recovery.inflation());
+        tcb.snd.nxt = tcb.snd.nxt.max(nxt);
         false
     }
 
-    /// RFC 3042: the first two duplicates each let a new segment out, if there is one. With a `fin`
-    /// the window stays as it is for that. Returns whether the rest of the segment is to be looked at.
-    fn bsd_limited_transmit(&mut self, fin: bool) -> bool {
-        if self.freebsd.dup_acks == 1 {
-            self.freebsd.limited = 0;
-        }
-        let mss = u64::from(self.window.mss);
-        let (cwnd, max) = (self.window.cwnd, self.snd.max);
-        let allowed = u64::from(self.freebsd.dup_acks.saturating_sub(self.freebsd.limited));
-        let offset = self.snd.nxt.saturating_sub(self.snd.una);
-        self.window.cwnd = offset + allowed * mss;
+    /// RFC 3042: each of the first two duplicates sends a new segment, if there is one. With a `fin`
+    /// the window stays enlarged. Returns whether the rest of the segment is to be processed.
+    fn limited_transmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
+        let mss = u64::from(tcb.window.mss);
+        let quota = self.recovery.limited_quota();
+        let (cwnd, max) = (tcb.window.cwnd, tcb.snd.max);
+        let offset = tcb.snd.nxt.saturating_sub(tcb.snd.una);
+        tcb.window.cwnd = offset + quota * mss;
         if fin {
             return true;
         }
-        if self.snd.buffered() > offset {
-            self.bsd_output();
+        if tcb.snd.buffered() > offset {
+            self.output(tcb);
         }
-        let sent = self.snd.max - max;
-        if sent > mss {
-            self.freebsd.limited = 2;
-        } else if sent > 0 {
-            self.freebsd.limited += 1;
-        }
-        self.window.cwnd = cwnd;
+        self.recovery.on_limited_transmit(tcb.snd.max - max, mss);
+        tcb.window.cwnd = cwnd;
         false
     }
 
-    /// Something was acknowledged cumulatively.
-    fn bsd_new_ack(
+    /// Processes an acknowledgement of new data.
+    fn process_new_ack(
         &mut self,
+        tcb: &mut Tcb,
         header: &TcpHeader,
-        pending: &mut PendingSample,
+        sample: &mut PendingSample,
         prior: u64,
     ) -> Option<bool> {
-        let acked = header.ack - self.snd.una;
-        if self.freebsd.recovering && header.ack < self.freebsd.recover {
-            self.bsd_partial_ack(header.ack);
-        } else if self.freebsd.recovering {
-            self.bsd_leave_recovery(header.ack);
+        let acked = header.ack - tcb.snd.una;
+        if self.recovery.is_active() && header.ack < self.recovery.end {
+            self.process_partial_ack(tcb, header.ack);
+        } else if self.recovery.is_active() {
+            self.leave_recovery(tcb, header.ack);
         }
-        self.bsd_check_spurious_timeout();
-        let rtt = self.bsd_measure(header);
-        let all = header.ack == self.snd.max;
-        self.bsd_restart_timer(header.ack);
-        self.bsd_remove(header.ack, pending);
-        self.bsd_control(header.ack, prior, rtt, pending);
-        self.stats.bytes_acked += acked;
-        let buffered = self.snd.buffered();
-        self.snd.wnd = self.snd.wnd.saturating_sub(acked.min(buffered));
-        if (self.freebsd.recovering || self.freebsd.congested) && header.ack >= self.freebsd.recover
-        {
-            let echoed = !self.freebsd.recovering;
-            self.freebsd.recovering = false;
-            self.freebsd.congested = false;
-            if echoed {
-                self.notify(CcEvent::RecoveryLeft);
-            }
+        self.check_spurious_timeout(tcb);
+        let rtt = self.measure_rtt(tcb, header);
+        let all = header.ack == tcb.snd.max;
+        restart_timer(tcb, header.ack);
+        remove_acknowledged(tcb, header.ack, sample);
+        self.control_congestion(tcb, header.ack, prior, rtt, sample);
+        tcb.stats.bytes_acked += acked;
+        let buffered = tcb.snd.buffered();
+        tcb.snd.wnd = tcb.snd.wnd.saturating_sub(acked.min(buffered));
+        let is_reduced = self.recovery.is_active() || self.recovery.is_reduced();
+        if is_reduced && header.ack >= self.recovery.end && self.recovery.leave() {
+            tcb.notify(CcEvent::RecoveryLeft);
         }
-        self.snd.una = header.ack;
-        self.freebsd.mbufs.drop(header.ack);
-        if self.options.sack {
-            self.freebsd.recover = self.freebsd.recover.max(self.snd.una);
+        tcb.snd.una = header.ack;
+        self.send_buffer.free(header.ack);
+        if tcb.options.sack {
+            self.recovery.end = self.recovery.end.max(tcb.snd.una);
         }
-        self.snd.nxt = self.snd.nxt.max(self.snd.una);
+        tcb.snd.nxt = tcb.snd.nxt.max(tcb.snd.una);
         if acked > buffered {
-            self.bsd_fin_acknowledged();
+            self.on_fin_acknowledged(tcb);
         }
-        let over = matches!(self.state, State::TimeWait | State::Closed);
-        (!over).then_some(all)
+        let is_over = matches!(tcb.state, State::TimeWait | State::Closed);
+        (!is_over).then_some(all)
     }
 
-    /// Our FIN has been acknowledged.
-    fn bsd_fin_acknowledged(&mut self) {
-        if self.snd.fin_sent && self.snd.unsent() == 0 {
-            if self.state == State::Closing && self.delack.now {
-                self.bsd_answer_last();
+    /// The peer has acknowledged this end's FIN.
+    fn on_fin_acknowledged(&mut self, tcb: &mut Tcb) {
+        if tcb.snd.fin_sent && tcb.snd.unsent() == 0 {
+            if tcb.state == State::Closing && self.owed_ack.now {
+                self.send_last_ack(tcb);
             }
-            self.follow_fin_ack();
-        }
-    }
-
-    fn bsd_remove(&mut self, ack: u64, pending: &mut PendingSample) {
-        while let Some(front) = self.board.front() {
-            if front.end() > ack {
-                break;
+            tcb.on_fin_acknowledged();
+            if tcb.state == State::TimeWait {
+                self.receive_buffer.freeze(tcb.rcv.open());
             }
-            let mut sent = *front;
-            if sent.is(SACKED) {
-                self.board.sacked_out -= 1;
-            } else {
-                self.rate.delivered += 1;
-            }
-            if sent.is(RETRANS) {
-                self.board.retrans_out -= 1;
-            }
-            self.rate.on_delivered(&mut sent, pending);
-            self.board.pop();
         }
     }
 
-    /// The handshake's last acknowledgement counts as one byte.
-    pub(crate) fn bsd_count_handshake(&mut self) {
-        let window = self.snd.wnd;
-        // Without scaling the window is not known yet.
-        self.snd.wnd = if self.options.scaling { window } else { 0 };
-        self.bsd_control(self.snd.una, self.rate.delivered, None, &PendingSample::new());
-        self.snd.wnd = window;
-    }
-
-    /// Lets the controller grow the window, outside recovery and if the peer's window is not
-    /// what limits.
-    pub(crate) fn bsd_control(
+    /// Lets the congestion control grow the window, outside recovery.
+    pub(super) fn control_congestion(
         &mut self,
-        upto: u64,
+        tcb: &mut Tcb,
+        ack: u64,
         prior: u64,
         rtt: Option<Duration>,
-        pending: &PendingSample,
+        sample: &PendingSample,
     ) {
-        let was_reducing = self.freebsd.recovering || self.freebsd.congested;
-        // Of the handshake's there is no byte before.
-        let bytes = (upto - self.snd.una).max(1);
-        let delivered = self.rate.delivered - prior;
-        let (now, min_rtt) = (self.clock.now, self.rtt.min());
-        let mss = self.window.segment;
-        let rate = self.rate.finish(pending, (delivered, 0), now, true, min_rtt);
-        let flight = self.snd.max.saturating_sub(upto);
+        let is_reducing = self.recovery.is_active() || self.recovery.is_reduced();
+        // Before the handshake's acknowledgement there is no byte.
+        let bytes = (ack - tcb.snd.una).max(1);
+        let delivered = tcb.rate.delivered - prior;
+        let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());
+        let mss = tcb.window.segment;
+        let rate = tcb.rate.finish(sample, (delivered, 0), now, true, min_rtt);
+        let flight = tcb.snd.max.saturating_sub(ack);
         let ack = Ack {
             now,
             acked: delivered * mss,
             bytes,
             in_flight: flight,
             prior_in_flight: flight + bytes,
-            until_departure: self.usage.departure.since(self.now()),
+            until_departure: tcb.pacer.wait(now),
             rtt,
-            srtt: self.rtt.srtt(),
+            srtt: tcb.rtt.srtt(),
             min_rtt,
-            cwnd_limited: self.window.cwnd <= self.snd.wnd,
-            snd_una: upto,
-            snd_nxt: self.snd.nxt,
+            cwnd_limited: tcb.window.cwnd <= tcb.snd.wnd,
+            snd_una: ack,
+            snd_nxt: tcb.snd.nxt,
             rate: RateSample {
                 delivered: rate.delivered * mss,
                 prior_delivered: rate.prior_delivered * mss,
@@ -352,90 +291,132 @@ impl Connection {
                 ..rate
             },
         };
-        self.cc.on_sample(&mut self.window, &ack);
-        if self.cc.controls_cwnd() {
-            self.cc.control(&mut self.window, &ack, was_reducing);
-        } else if !was_reducing {
-            self.cc.on_ack(&mut self.window, &ack);
+        tcb.cc.on_sample(&mut tcb.window, &ack);
+        if tcb.cc.controls_cwnd() {
+            tcb.cc.control(&mut tcb.window, &ack, is_reducing);
+        } else if !is_reducing {
+            tcb.cc.on_ack(&mut tcb.window, &ack);
         }
     }
 
-    /// One more hole, or two; the window counts only what this recovery sent.
-    fn bsd_partial_ack(&mut self, ack: u64) {
-        let (mss, acked) = (u64::from(self.window.mss), ack - self.snd.una);
-        if self.bsd_awaits_ack() {
-            self.timers.stop_transmit();
+    /// A partial acknowledgement repairs one more hole, or two. The window counts only the data that
+    /// this recovery sent.
+    fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
+        let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);
+        if Self::awaits_ack(tcb) {
+            tcb.timers.stop_xmit();
         }
-        self.freebsd.timed = None;
-        self.delack.now = true;
-        if self.options.sack {
+        self.timed = None;
+        self.owed_ack.now = true;
+        if tcb.options.sack {
             let segments = if acked / mss >= 2 { 2 } else { 1 };
-            let new_data = self.snd.nxt.saturating_sub(self.freebsd.new_data_from);
-            let cwnd = self.freebsd.holes.repeated + new_data + segments * mss;
-            self.window.cwnd = cwnd.min(self.window.ssthresh);
-            self.bsd_output();
+            let new_data = tcb.snd.nxt.saturating_sub(self.recovery.new_data_from);
+            let cwnd = self.holes.retransmitted + new_data + segments * mss;
+            tcb.window.cwnd = cwnd.min(tcb.window.ssthresh);
+            self.output(tcb);
             return;
         }
-        let (nxt, cwnd) = (self.snd.nxt, self.window.cwnd);
-        self.snd.nxt = ack;
-        self.window.cwnd = mss + acked;
-        self.bsd_output();
-        self.snd.nxt = self.snd.nxt.max(nxt);
-        self.window.cwnd = cwnd.saturating_sub(acked).saturating_add(mss);
+        let (nxt, cwnd) = (tcb.snd.nxt, tcb.window.cwnd);
+        tcb.snd.nxt = ack;
+        tcb.window.cwnd = mss + acked;
+        self.output(tcb);
+        tcb.snd.nxt = tcb.snd.nxt.max(nxt);
+        tcb.window.cwnd = cwnd.saturating_sub(acked).saturating_add(mss);
     }
 
-    /// Recovery is over: no burst, even if little is in flight.
-    fn bsd_leave_recovery(&mut self, ack: u64) {
-        let flight = self.snd.max - ack;
-        self.notify(CcEvent::RecoveryLeft);
-        self.window.cwnd = if flight < self.window.ssthresh {
-            flight + u64::from(self.window.mss)
+    /// Recovery is over. A small flight must not grow by a burst.
+    fn leave_recovery(&mut self, tcb: &mut Tcb, ack: u64) {
+        let flight = tcb.snd.max - ack;
+        tcb.notify(CcEvent::RecoveryLeft);
+        tcb.window.cwnd = if flight < tcb.window.ssthresh {
+            flight + u64::from(tcb.window.mss)
         } else {
-            self.cc.recovered_cwnd(&self.window)
+            tcb.cc.recovered_cwnd(&tcb.window)
         };
     }
 
-    /// An acknowledgement within half a round trip of a timeout answers the original.
-    fn bsd_check_spurious_timeout(&mut self) {
-        let Some(before) = self.freebsd.before_timeout else { return };
-        if self.freebsd.shift == 1 && self.clock.jiffies() < before.until {
-            self.freebsd.before_timeout = None;
-            self.window.cwnd = before.cwnd;
-            self.window.ssthresh = before.ssthresh;
-            self.freebsd.recover = before.recover;
-            self.freebsd.recovering |= before.recovering;
-            self.freebsd.congested |= before.congested;
-            self.snd.nxt = self.snd.max;
-            self.stats.spurious_undos += 1;
-            self.notify(CcEvent::Undone);
+    /// Undoes a timeout that was spurious: an acknowledgement within half a round trip answers the
+    /// original.
+    fn check_spurious_timeout(&mut self, tcb: &mut Tcb) {
+        let Some(before) = self.before_timeout else { return };
+        if self.shift == 1 && tcb.clock.jiffies() < before.until {
+            self.before_timeout = None;
+            tcb.window.cwnd = before.cwnd;
+            tcb.window.ssthresh = before.ssthresh;
+            self.recovery.restore(&before);
+            tcb.snd.nxt = tcb.snd.max;
+            tcb.stats.spurious_undos += 1;
+            tcb.notify(CcEvent::Undone);
         }
     }
 
-    /// The round trip that an echoed timestamp tells, in ticks; one from the future tells none.
-    pub(crate) fn bsd_echoed(&self, header: &TcpHeader) -> Option<u64> {
-        let millis = self.clock.timestamp().wrapping_sub(header.ts_ecr);
-        let told = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;
-        told.then(|| self.clock.within(Duration::from_millis(u64::from(millis))))
+    /// The round trip of an echoed timestamp, in ticks. An echo from the future gives none.
+    pub(super) fn echoed_ticks(tcb: &Tcb, header: &TcpHeader) -> Option<u64> {
+        let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
+        let echoes = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;
+        echoes.then(|| tcb.clock.within(Duration::from_millis(u64::from(millis))))
     }
 
-    /// By timestamp or, without, by the one segment that is timed; in ticks.
-    fn bsd_measure(&mut self, header: &TcpHeader) -> Option<Duration> {
-        let (ticks, more) = if let Some(ticks) = self.bsd_echoed(header) {
+    /// Measures by timestamp or, without, by the segment that is timed.
+    fn measure_rtt(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> Option<Duration> {
+        let (ticks, more) = if let Some(ticks) = Self::echoed_ticks(tcb, header) {
             (ticks, 1)
         } else {
-            let (sent, _) = self.freebsd.timed.filter(|(_, start)| header.ack > *start)?;
-            (self.clock.jiffies() - sent, 0)
+            let (sent, _) = self.timed.filter(|(_, start)| header.ack > *start)?;
+            (tcb.clock.jiffies() - sent, 0)
         };
-        self.freebsd.timed = None;
-        self.bsd_sample(ticks, more);
-        Some(self.clock.span(ticks.max(1)))
+        self.timed = None;
+        self.add_sample(tcb, ticks, more);
+        Some(tcb.clock.span(ticks.max(1)))
     }
 
-    /// Takes a round trip of so many ticks, which the estimator wants with `more`.
-    pub(crate) fn bsd_sample(&mut self, ticks: u64, more: u64) {
-        let span = self.clock.span(ticks);
-        self.rtt.sample_min(span.max(self.clock.tick()), self.clock.now);
-        self.rtt.sample_ticks(ticks + more, &self.clock);
-        self.freebsd.shift = 0;
+    /// Adds a sample of `ticks`; the estimator gets `more` than that.
+    pub(super) fn add_sample(&mut self, tcb: &mut Tcb, ticks: u64, more: u64) {
+        let span = tcb.clock.span(ticks);
+        tcb.rtt.sample_min(span.max(tcb.clock.tick()), tcb.clock.now);
+        self.rtt.sample(&mut tcb.rtt, ticks + more, &tcb.clock);
+        self.shift = 0;
+    }
+}
+
+/// Restarts the retransmission timer for the data beyond `ack`.
+fn restart_timer(tcb: &mut Tcb, ack: u64) {
+    if ack == tcb.snd.max {
+        if tcb.timers.xmit == XmitTimer::Retransmit {
+            tcb.timers.stop_xmit();
+        }
+    } else if tcb.timers.xmit != XmitTimer::Persist {
+        tcb.arm_rto();
+    }
+}
+
+/// Marks the segments that lie wholly in `[start, end)` as selectively acknowledged.
+fn mark_sacked(tcb: &mut Tcb, start: u64, end: u64, sample: &mut PendingSample) {
+    let mut id = tcb.board.id_at(start);
+    while tcb.board.holds(id) {
+        let sent = *tcb.board.get(id);
+        if sent.seq >= end {
+            break;
+        }
+        if sent.end() <= end && sent.seq >= start && !sent.is_sacked() {
+            tcb.board.unmark_retransmitted(id);
+            tcb.board.set_sacked(id);
+            tcb.rate.delivered += 1;
+            tcb.rate.on_delivered(tcb.board.get_mut(id), sample);
+        }
+        id += 1;
+    }
+}
+
+/// Removes the segments below `ack` from the scoreboard.
+fn remove_acknowledged(tcb: &mut Tcb, ack: u64, sample: &mut PendingSample) {
+    while let Some(front) = tcb.board.front() {
+        if front.end() > ack {
+            break;
+        }
+        let mut sent = *front;
+        tcb.rate.delivered += u64::from(!sent.is_sacked());
+        tcb.rate.on_delivered(&mut sent, sample);
+        tcb.board.pop();
     }
 }

@@ -1,225 +1,198 @@
-//! Taking in a segment of an open connection: `tcp_do_segment`.
+//! The processing of a segment: `tcp_do_segment`.
 
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 
-use super::reass;
+use super::{FreeBsd, reass};
 use crate::Event;
 use crate::common::clock::later_by;
 use crate::common::receive_queue::Buffer;
-use crate::connection::Connection;
+use crate::segment::Transmission;
 use crate::state::State;
-use crate::timers::XmitTimer;
+use crate::tcb::Tcb;
 
-/// A segment, cut to what is wanted of it.
+/// The part of a segment that is new and within the window.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+pub(super) struct Part {
     seq: u64,
-    len: u64,
+    pub(super) len: u64,
     fin: bool,
 }
 
-impl Connection {
-    /// Takes in a segment, and sends what follows from it.
-    pub(crate) fn bsd_segment(&mut self, header: &TcpHeader, ecn: Ecn) {
-        self.freebsd.last_heard = self.clock.jiffies();
-        self.bsd_note_congestion(header, ecn);
-        if !(self.bsd_is_predicted(header) && self.bsd_predicted(header)) {
-            self.bsd_unpredicted(header);
-        }
-        if matches!(self.state, State::Closed | State::TimeWait) {
-            return;
-        }
-        self.bsd_start_delayed_ack();
-        if !self.wakeup.unread.is_empty() {
-            self.wake();
-        }
-        if std::mem::take(&mut self.freebsd.finished) {
-            self.hand_over();
-            self.events.push_back(Event::PeerFinished);
-        }
-        self.check_room();
-        self.app_acted = false;
+impl FreeBsd {
+    /// Processes a segment that arrives in ESTABLISHED.
+    pub(crate) fn process_established(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        self.process_segment(tcb, header, ecn);
     }
 
-    fn bsd_note_congestion(&mut self, header: &TcpHeader, ecn: Ecn) {
-        if !self.options.ecn {
+    /// Processes a segment, and sends what follows from it.
+    pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        self.last_received = tcb.clock.jiffies();
+        self.process_ecn(tcb, header, ecn);
+        if !(self.is_predicted(tcb, header) && self.process_predicted(tcb, header)) {
+            self.process_unpredicted(tcb, header);
+        }
+        if matches!(tcb.state, State::Closed | State::TimeWait) {
+            return;
+        }
+        self.start_delayed_ack(tcb);
+        if !tcb.wakeup.unread.is_empty() {
+            self.wake(tcb);
+        }
+        if std::mem::take(&mut self.peer_finished) {
+            announce_end(tcb);
+        }
+        self.check_space(tcb);
+        tcb.app_acted = false;
+    }
+
+    fn process_ecn(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if !tcb.options.ecn {
             return;
         }
         if header.flags.has(TcpFlags::CWR) {
-            self.ecn.echo = false;
+            tcb.ecn.echo = false;
         }
-        self.ecn.echo |= ecn == Ecn::Ce;
+        tcb.ecn.echo |= ecn == Ecn::Ce;
         if header.flags.has(TcpFlags::ECE) {
-            self.bsd_congestion_echoed();
+            self.on_ecn_echo(tcb);
         }
     }
 
     /// Header prediction: nothing but the acknowledgement or the data has changed.
-    fn bsd_is_predicted(&self, header: &TcpHeader) -> bool {
+    fn is_predicted(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let control = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
-        self.state == State::Established
-            && header.seq == self.rcv.nxt
+        tcb.state == State::Established
+            && header.seq == tcb.rcv.nxt
             && header.flags.0 & control == TcpFlags::ACK.0
-            && self.snd.nxt == self.snd.max
+            && tcb.snd.nxt == tcb.snd.max
             && header.window > 0
-            && self.bsd_window(header) == self.snd.wnd
-            && self.freebsd.queue.is_empty()
-            && (!header.timestamps || later_by(header.ts_val, self.rcv.ts_recent) >= 0)
+            && peer_window(tcb, header) == tcb.snd.wnd
+            && self.reassembly.is_empty()
+            && (!header.timestamps || later_by(header.ts_val, tcb.rcv.ts_recent) >= 0)
     }
 
-    /// Takes the short way with what was predicted; returns whether there was one.
-    fn bsd_predicted(&mut self, header: &TcpHeader) -> bool {
-        if header.timestamps && header.seq <= self.rcv_window.advertised_at {
-            self.rcv.ts_recent = header.ts_val;
+    /// Processes a predicted segment on the fast path. Returns whether there is one for it.
+    fn process_predicted(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
+        if header.timestamps && header.seq <= tcb.rcv.wup {
+            tcb.rcv.ts_recent = header.ts_val;
         }
         if header.payload > 0 {
-            let space = self.bsd_possible_window();
-            let fits = header.ack == self.snd.una && u64::from(header.payload) <= space;
+            let space = self.receive_buffer.possible_window(tcb);
+            let fits = header.ack == tcb.snd.una && u64::from(header.payload) <= space;
             if fits {
-                self.bsd_process_predicted(header);
+                self.process_predicted_data(tcb, header);
             }
             return fits;
         }
-        let plain = header.ack > self.snd.una
-            && header.ack <= self.snd.max
-            && !self.freebsd.recovering
-            && !self.freebsd.congested
+        let plain = header.ack > tcb.snd.una
+            && header.ack <= tcb.snd.max
+            && !self.recovery.is_active()
+            && !self.recovery.is_reduced()
             && header.sack.is_empty()
-            && self.freebsd.holes.is_empty();
+            && self.holes.is_empty();
         if plain {
-            self.bsd_plain_ack(header);
-            if self.snd.buffered() > 0 {
-                self.bsd_output();
+            self.process_plain_ack(tcb, header);
+            if tcb.snd.buffered() > 0 {
+                self.output(tcb);
             }
         }
         plain
     }
 
-    fn bsd_process_predicted(&mut self, header: &TcpHeader) {
-        self.rcv.set_blocks(&[]);
-        self.snd.wl1 = header.seq;
-        self.bsd_step_receive_buffer(header);
-        self.bsd_append(u64::from(header.payload));
-        if self.bsd_may_delay(u64::from(header.payload)) {
-            self.delack.scheduled = true;
+    fn process_predicted_data(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        let len = u64::from(header.payload);
+        tcb.rcv.sack.clear_blocks();
+        tcb.snd.wl1 = header.seq;
+        self.receive_buffer.on_data(header, &tcb.profile);
+        append_in_order(tcb, len);
+        if self.may_delay_ack(tcb, len) {
+            self.owed_ack.delayed = true;
         } else {
-            self.delack.now = true;
-            self.bsd_output();
+            self.ack_now(tcb);
         }
     }
 
     /// `DELAY_ACK`.
-    fn bsd_may_delay(&self, len: u64) -> bool {
-        self.timers.delayed_ack == Instant::NEVER
-            && !self.delack.is_quick()
-            && !self.freebsd.told_closed
-            && len <= u64::from(self.window.mss + self.options.fixed_options())
+    fn may_delay_ack(&self, tcb: &Tcb, len: u64) -> bool {
+        tcb.timers.delayed_ack == Instant::NEVER
+            && !self.quickack
+            && !self.receive_buffer.offered_zero()
+            && len <= u64::from(tcb.window.mss + tcb.options.fixed_len())
     }
 
-    fn bsd_start_delayed_ack(&mut self) {
-        if std::mem::take(&mut self.delack.scheduled) {
-            let ticks = self.clock.ticks(self.profile.delayed_ack);
-            self.timers.delayed_ack = self.clock.next(ticks);
+    fn start_delayed_ack(&mut self, tcb: &mut Tcb) {
+        if std::mem::take(&mut self.owed_ack.delayed) {
+            let ticks = tcb.clock.ticks(tcb.profile.delayed_ack);
+            tcb.timers.delayed_ack = tcb.clock.expiry(ticks);
         }
     }
 
-    /// The delayed acknowledgement is due.
-    pub(crate) fn bsd_delayed_ack_due(&mut self) {
-        self.timers.delayed_ack = Instant::NEVER;
-        self.delack.now = true;
-        self.bsd_output();
-    }
-
-    /// `bytes` in order for the application.
-    fn bsd_append(&mut self, bytes: u64) {
-        let start = self.rcv.nxt;
-        self.rcv.nxt += bytes;
-        if bytes > 0 {
-            self.wakeup.unread.add(Buffer::of(start, start + bytes), bytes);
-        }
-    }
-
-    /// Answers at once what is not taken.
-    fn bsd_refuse(&mut self) {
-        self.delack.now = true;
-        self.bsd_output();
-    }
-
-    /// Takes the long way.
-    fn bsd_unpredicted(&mut self, header: &TcpHeader) {
-        let window = self.bsd_possible_window().max(self.rcv_window.open(self.rcv.nxt));
+    /// Processes a segment in full.
+    fn process_unpredicted(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        let window = self.receive_buffer.possible_window(tcb).max(tcb.rcv.open());
         if header.flags.has(TcpFlags::RST) {
-            self.bsd_reset(header, window);
+            process_reset(tcb, header, window);
             return;
         }
-        let aged = header.timestamps
-            && self.rcv.ts_recent != 0
-            && later_by(header.ts_val, self.rcv.ts_recent) < 0;
-        if aged {
+        let is_old = header.timestamps
+            && tcb.rcv.ts_recent != 0
+            && later_by(header.ts_val, tcb.rcv.ts_recent) < 0;
+        if is_old {
             if header.payload > 0 {
-                self.bsd_refuse();
+                self.ack_now(tcb);
             }
             return;
         }
-        let Some(part) = self.bsd_cut(header, window) else {
-            self.bsd_refuse();
+        let Some(part) = self.trim(tcb, header, window) else {
+            self.ack_now(tcb);
             return;
         };
-        self.bsd_note_timestamp(header, part);
-        if header.flags.has(TcpFlags::SYN) && header.seq >= self.rcv.nxt {
-            self.abort();
+        update_timestamp(tcb, header, part);
+        if header.flags.has(TcpFlags::SYN) && header.seq >= tcb.rcv.nxt {
+            tcb.abort();
             return;
         }
         if !header.flags.has(TcpFlags::ACK) {
-            if self.delack.now {
-                self.bsd_output();
+            if self.owed_ack.now {
+                self.output(tcb);
             }
             return;
         }
-        if header.ack > self.snd.max {
-            self.bsd_refuse();
+        if header.ack > tcb.snd.max {
+            self.ack_now(tcb);
             return;
         }
-        let Some(mut due) = self.bsd_ack(header, part.len) else { return };
-        due |= self.bsd_update_window(header, part);
-        self.bsd_process_data(part);
-        if self.state == State::TimeWait || self.state == State::Closed {
+        let Some(mut needs_output) = self.process_ack(tcb, header, part.len) else { return };
+        needs_output |= self.update_send_window(tcb, header, part);
+        self.process_data(tcb, part);
+        if matches!(tcb.state, State::TimeWait | State::Closed) {
             return;
         }
-        if due || self.delack.now {
-            self.bsd_output();
+        if needs_output || self.owed_ack.now {
+            self.output(tcb);
         }
     }
 
-    fn bsd_reset(&mut self, header: &TcpHeader, window: u64) {
-        let near = |to: u64| header.seq + 1 >= to && header.seq <= to + 1;
-        let told = self.rcv_window.advertised_at;
-        let inside = header.seq + 1 >= told && header.seq <= told + window;
-        if inside && (self.state != State::Established || near(self.rcv.nxt) || near(told)) {
-            self.die();
-        }
-    }
-
-    /// Cuts off what was received before and what lies beyond the window; `None` if all is beyond.
-    fn bsd_cut(&mut self, header: &TcpHeader, window: u64) -> Option<Part> {
-        let syn = u64::from(header.flags.has(TcpFlags::SYN) && header.seq < self.rcv.nxt);
+    /// Trims a segment to its new data within the window. Returns `None` if all of it lies beyond.
+    fn trim(&mut self, tcb: &Tcb, header: &TcpHeader, window: u64) -> Option<Part> {
+        let nxt = tcb.rcv.nxt;
+        let syn = u64::from(header.flags.has(TcpFlags::SYN) && header.seq < nxt);
         let mut part = Part {
             seq: header.seq + syn,
             len: u64::from(header.payload),
             fin: header.flags.has(TcpFlags::FIN),
         };
-        let nxt = self.rcv.nxt;
         if nxt > header.seq {
             let known = nxt - part.seq;
-            let drop = if known > part.len || (known == part.len && !part.fin) {
+            let excess = if known > part.len || (known == part.len && !part.fin) {
                 part.fin = false;
-                self.delack.now = true;
+                self.owed_ack.now = true;
                 part.len
             } else {
                 known
             };
-            part.seq += drop;
-            part.len -= drop;
+            part.seq += excess;
+            part.len -= excess;
         }
         let (end, limit) = (part.seq + part.len, nxt + window);
         if end > limit {
@@ -228,7 +201,7 @@ impl Connection {
                 if window != 0 || part.seq != nxt {
                     return None;
                 }
-                self.delack.now = true;
+                self.owed_ack.now = true;
             }
             part.len -= beyond.min(part.len);
             part.fin = false;
@@ -236,96 +209,118 @@ impl Connection {
         Some(part)
     }
 
-    fn bsd_note_timestamp(&mut self, header: &TcpHeader, part: Part) {
-        let told = self.rcv_window.advertised_at;
-        let end = part.seq + part.len + u64::from(part.fin);
-        if header.timestamps && part.seq <= told && told <= end {
-            self.rcv.ts_recent = header.ts_val;
-        }
-    }
-
-    /// The peer's window. That of a repeated SYN, which is not scaled, is taken for scaled.
-    pub(crate) fn bsd_window(&self, header: &TcpHeader) -> u64 {
-        let shift = if header.flags.has(TcpFlags::SYN) { self.options.snd_shift } else { 0 };
-        u64::from(header.window) << shift
-    }
-
-    /// Step 6: returns whether the peer's window is news.
-    fn bsd_update_window(&mut self, header: &TcpHeader, part: Part) -> bool {
-        let window = self.bsd_window(header);
-        let snd = &mut self.snd;
-        let newer = (snd.wl1, self.freebsd.wl2) < (part.seq, header.ack)
-            || ((snd.wl1, self.freebsd.wl2) == (part.seq, header.ack) && window > snd.wnd);
+    /// Step 6 of RFC 793: returns whether the peer's window has changed.
+    fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader, part: Part) -> bool {
+        let window = peer_window(tcb, header);
+        let snd = &mut tcb.snd;
+        let newer = (snd.wl1, self.wl2) < (part.seq, header.ack)
+            || ((snd.wl1, self.wl2) == (part.seq, header.ack) && window > snd.wnd);
         if newer {
             snd.wnd = window;
             snd.max_window = snd.max_window.max(window);
             snd.wl1 = part.seq;
-            self.freebsd.wl2 = header.ack;
+            self.wl2 = header.ack;
         }
         newer
     }
 
-    fn bsd_process_data(&mut self, part: Part) {
-        if !self.state.may_receive() || (part.len == 0 && !part.fin) {
+    fn process_data(&mut self, tcb: &mut Tcb, part: Part) {
+        if !tcb.state.may_receive() || (part.len == 0 && !part.fin) {
             return;
         }
-        let mut fin = part.fin;
-        let mut kept = part.len;
-        if part.seq == self.rcv.nxt && self.freebsd.queue.is_empty() {
-            if self.bsd_may_delay(part.len) {
-                self.delack.scheduled = true;
+        let (mut fin, mut kept) = (part.fin, part.len);
+        if part.seq == tcb.rcv.nxt && self.reassembly.is_empty() {
+            if self.may_delay_ack(tcb, part.len) {
+                self.owed_ack.delayed = true;
             } else {
-                self.delack.now = true;
+                self.owed_ack.now = true;
             }
-            self.bsd_append(part.len);
+            append_in_order(tcb, part.len);
         } else {
-            let most = self.rcv_window.buffer / u64::from(self.window.mss) + 1;
+            let limit = self.receive_buffer.segments(tcb.window.mss);
             let segment = (part.seq, part.seq + part.len, part.fin);
-            let got = self.freebsd.queue.insert(self.rcv.nxt, segment, most);
-            (fin, kept) = (got.fin, got.kept);
-            self.bsd_append(got.nxt - self.rcv.nxt);
-            self.delack.now = true;
+            let presented = self.reassembly.insert(tcb.rcv.nxt, segment, limit);
+            (fin, kept) = (presented.fin, presented.kept);
+            append_in_order(tcb, presented.nxt - tcb.rcv.nxt);
+            self.owed_ack.now = true;
         }
-        if kept > 0 && self.options.sack {
-            let news = (part.seq, part.seq + kept);
-            let (blocks, count) = reass::report(self.rcv.blocks(), self.rcv.nxt, news);
-            self.rcv.set_blocks(&blocks[..count]);
+        if kept > 0 && tcb.options.sack {
+            let arrived = (part.seq, part.seq + kept);
+            let (blocks, count) =
+                reass::update_sack_list(tcb.rcv.sack.blocks(), tcb.rcv.nxt, arrived);
+            tcb.rcv.sack.set_blocks(&blocks[..count]);
         }
         if fin {
-            self.delack.now = true;
-            self.freebsd.queue.clear();
-            self.rcv.fin = Some(self.rcv.nxt);
-            self.rcv.nxt += 1;
-            self.bsd_finish();
+            self.owed_ack.now = true;
+            self.reassembly.clear();
+            tcb.rcv.fin = Some(tcb.rcv.nxt);
+            tcb.rcv.nxt += 1;
+            self.process_fin(tcb);
         }
     }
 
-    /// The peer's FIN is in order. What was not read yet still takes room in the answer.
-    fn bsd_finish(&mut self) {
-        match self.state {
-            State::Established => self.state = State::CloseWait,
-            State::FinWait1 => self.state = State::Closing,
+    /// The peer's FIN is in order. The answer's window leaves out the space of unread data.
+    fn process_fin(&mut self, tcb: &mut Tcb) {
+        match tcb.state {
+            State::Established => tcb.state = State::CloseWait,
+            State::FinWait1 => tcb.state = State::Closing,
             State::FinWait2 => {
-                self.bsd_answer_last();
-                self.hand_over();
-                self.events.push_back(Event::PeerFinished);
-                self.start_time_wait();
+                self.send_last_ack(tcb);
+                announce_end(tcb);
+                self.receive_buffer.freeze(tcb.rcv.open());
+                tcb.enter_time_wait();
                 return;
             }
             _ => {}
         }
-        self.freebsd.finished = true;
+        self.peer_finished = true;
     }
 
-    /// The acknowledgement with which `TIME_WAIT` begins: it offers what was offered before
+    /// Sends the acknowledgement with which TIME-WAIT begins, at the window last offered
     /// (`tcp_twstart`).
-    pub(crate) fn bsd_answer_last(&mut self) {
-        self.rcv_window.buffer = self.rcv_window.open(self.rcv.nxt);
-        self.emit(self.snd.nxt, 0, TcpFlags::default(), false);
+    pub(super) fn send_last_ack(&mut self, tcb: &mut Tcb) {
+        self.receive_buffer.freeze(tcb.rcv.open());
+        let seq = tcb.snd.nxt;
+        self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
     }
+}
 
-    /// Whether the retransmission timer runs.
-    pub(crate) fn bsd_awaits_ack(&self) -> bool {
-        self.timers.xmit == XmitTimer::Retransmit
+/// Passes `bytes` in order to the application.
+fn append_in_order(tcb: &mut Tcb, bytes: u64) {
+    let start = tcb.rcv.nxt;
+    tcb.rcv.nxt += bytes;
+    if bytes > 0 {
+        tcb.wakeup.unread.add(Buffer::of(start, start + bytes), bytes);
     }
+}
+
+/// Tells the application of the end of the peer's half.
+fn announce_end(tcb: &mut Tcb) {
+    tcb.announce_open();
+    tcb.deliver_unread();
+    tcb.events.push_back(Event::PeerFinished);
+}
+
+fn process_reset(tcb: &mut Tcb, header: &TcpHeader, window: u64) {
+    let near = |to: u64| header.seq + 1 >= to && header.seq <= to + 1;
+    let wup = tcb.rcv.wup;
+    let inside = header.seq + 1 >= wup && header.seq <= wup + window;
+    if inside && (tcb.state != State::Established || near(tcb.rcv.nxt) || near(wup)) {
+        tcb.die();
+    }
+}
+
+fn update_timestamp(tcb: &mut Tcb, header: &TcpHeader, part: Part) {
+    let wup = tcb.rcv.wup;
+    let end = part.seq + part.len + u64::from(part.fin);
+    if header.timestamps && part.seq <= wup && wup <= end {
+        tcb.rcv.ts_recent = header.ts_val;
+    }
+}
+
+/// The window that the peer offers. That of a repeated SYN is scaled although the peer did not scale
+/// it.
+pub(super) fn peer_window(tcb: &Tcb, header: &TcpHeader) -> u64 {
+    let shift = if header.flags.has(TcpFlags::SYN) { tcb.options.snd_shift } else { 0 };
+    u64::from(header.window) << shift
 }

@@ -1,89 +1,191 @@
-//! FreeBSD 10's TCP: counting in bytes, SACK recovery by holes, go-back-N after a timeout, and a
+//! FreeBSD 10's TCP: a window in bytes, SACK recovery by holes, go-back-N after a timeout, and a
 //! receiver that queues segment by segment.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `tcp_reass.c`,
-//! `tcp_timer.c`; when the receive buffer grows is that of 9.3 to 10.3, and what counts as a
-//! duplicate acknowledgement that of 10.2 or of 10.3 (`Profile::sack_news`).
+//! `tcp_timer.c`. The receive buffer grows as in 9.3 to 10.3, and a duplicate acknowledgement is
+//! recognised as in 10.2 or in 10.3 (`Profile::sack_news`).
 //!
 //! Difference: the host cache is empty.
 
 mod ack;
+mod handshake;
 mod input;
 mod output;
 mod rcvbuf;
 mod reass;
+mod recovery;
+mod rtt;
 mod sackholes;
 mod sockbuf;
 mod timer;
 
-pub(crate) use rcvbuf::scale_of;
-pub(crate) use reass::MAX_SACK_BLOCKS;
+use aqmlab_core::{Bytes, Instant, TcpFlags, TcpHeader};
 
-/// The state of loss recovery.
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+use crate::{Config, Event};
+use rcvbuf::ReceiveBuffer;
+use reass::ReassemblyQueue;
+use recovery::{BeforeTimeout, Recovery};
+use rtt::RttEstimator;
+use sackholes::SackHoles;
+use sockbuf::SendBuffer;
+
+/// The acknowledgements that the receiver owes.
 #[derive(Debug, Default)]
-pub(crate) struct FreeBsd {
-    /// Duplicate acknowledgements in a row.
-    pub(crate) dup_acks: u32,
-    /// Losses are being repaired by fast retransmission (`TF_FASTRECOVERY`).
-    pub(crate) recovering: bool,
-    /// The window has been reduced in this round trip (`TF_CONGRECOVERY`).
-    pub(crate) congested: bool,
-    /// Recovery ends when this is acknowledged.
-    pub(crate) recover: u64,
-    /// Segments sent by limited transmit for the duplicates seen so far.
-    pub(crate) limited: u32,
-    /// What selective acknowledgements have left out.
-    pub(crate) holes: sackholes::SackHoles,
-    /// What was sent when recovery began (`sack_newdata`).
-    pub(crate) new_data_from: u64,
-    /// Timeouts, or probes of a closed window, in a row (`t_rxtshift`).
-    pub(crate) shift: u32,
-    /// The state before a timeout, to return to if it was spurious.
-    pub(crate) before_timeout: Option<BeforeTimeout>,
-    /// When a segment last arrived, in ticks (`t_rcvtime`).
-    pub(crate) last_heard: u64,
-    /// The segment being timed where there are no timestamps: when it was sent, in ticks, and
-    /// where it begins.
-    pub(crate) timed: Option<(u64, u64)>,
-    /// The acknowledgement of the segment that last updated the window (`snd_wl2`).
-    pub(crate) wl2: u64,
-    /// Whether the send buffer may still grow.
-    pub(crate) send_tuning: bool,
-    /// Whether the peer was last told that there is no window (`TF_RXWIN0SENT`).
-    pub(crate) told_closed: bool,
-    /// The peer's FIN is in order, which the application is still to learn.
-    pub(crate) finished: bool,
-    /// The memory of the send buffer.
-    pub(crate) mbufs: sockbuf::Mbufs,
-    /// What waits out of order.
-    pub(crate) queue: reass::Queue,
-    /// What the receive buffer grows by.
-    steps: rcvbuf::Steps,
+struct OwedAck {
+    /// One is due at once (`TF_ACKNOW`).
+    now: bool,
+    /// One is to be delayed (`TF_DELACK`).
+    delayed: bool,
 }
 
-/// What a spurious timeout would be undone to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BeforeTimeout {
-    pub(crate) cwnd: u64,
-    pub(crate) ssthresh: u64,
-    pub(crate) recover: u64,
-    pub(crate) recovering: bool,
-    pub(crate) congested: bool,
-    /// An acknowledgement before this tick answers the original.
-    pub(crate) until: u64,
+/// The state of FreeBSD's stack.
+#[derive(Debug)]
+pub(crate) struct FreeBsd {
+    recovery: Recovery,
+    holes: SackHoles,
+    rtt: RttEstimator,
+    send_buffer: SendBuffer,
+    receive_buffer: ReceiveBuffer,
+    reassembly: ReassemblyQueue,
+    owed_ack: OwedAck,
+    /// Every segment is acknowledged at once.
+    quickack: bool,
+    /// Timeouts, or probes of a closed window, in a row (`t_rxtshift`).
+    shift: u32,
+    /// The state before a timeout that may be spurious.
+    before_timeout: Option<BeforeTimeout>,
+    /// The tick of the last segment received (`t_rcvtime`).
+    last_received: u64,
+    /// Without timestamps, the segment being timed: the tick of its transmission, and its first byte
+    /// (`t_rtttime`, `t_rtseq`).
+    timed: Option<(u64, u64)>,
+    /// The acknowledgement of the segment that last updated the window (`snd_wl2`).
+    wl2: u64,
+    /// The peer's FIN is in order, and the application does not know yet.
+    peer_finished: bool,
 }
 
 impl FreeBsd {
-    /// The name that metrics show.
-    pub(crate) const fn name(&self) -> &'static str {
-        if self.recovering {
+    pub(crate) fn new(config: &Config) -> Self {
+        let profile = &config.profile;
+        Self {
+            recovery: Recovery::default(),
+            holes: SackHoles::default(),
+            rtt: RttEstimator::new(profile),
+            send_buffer: SendBuffer::new(profile, config.send_buffer),
+            receive_buffer: ReceiveBuffer::new(profile, config.receive_buffer),
+            reassembly: ReassemblyQueue::default(),
+            owed_ack: OwedAck::default(),
+            quickack: config.quickack,
+            shift: 0,
+            before_timeout: None,
+            last_received: 0,
+            timed: None,
+            wl2: 0,
+            peer_finished: false,
+        }
+    }
+
+    /// Answers a segment to a closed port with a reset.
+    pub(crate) fn process_closed(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        if !header.flags.has(TcpFlags::RST) {
+            tcb.emit_reset(header.ack, None);
+        }
+    }
+
+    /// Sends an acknowledgement at once.
+    pub(crate) fn send_ack(&mut self, tcb: &mut Tcb) {
+        if tcb.state.is_synchronized() {
+            self.ack_now(tcb);
+        } else {
+            let seq = tcb.snd.max.max(tcb.snd.nxt);
+            self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+        }
+    }
+
+    /// Owes an acknowledgement at once, and sends it by way of `tcp_output`.
+    fn ack_now(&mut self, tcb: &mut Tcb) {
+        self.owed_ack.now = true;
+        self.output(tcb);
+    }
+
+    /// Sends a segment, which settles every acknowledgement owed.
+    fn emit(
+        &mut self,
+        tcb: &mut Tcb,
+        bytes: (u64, u32),
+        flags: TcpFlags,
+        transmission: Transmission,
+    ) {
+        self.receive_buffer.start_counting(tcb.clock.timestamp());
+        let window = self.select_window(tcb);
+        tcb.emit(bytes, flags, transmission, window);
+        self.owed_ack = OwedAck::default();
+        tcb.timers.delayed_ack = Instant::NEVER;
+    }
+
+    /// The driver reports the queue of the host, which FreeBSD does not bound.
+    pub(crate) fn note_waiting(&mut self, _tcb: &mut Tcb, _memory: Bytes) -> bool {
+        false
+    }
+
+    pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
+        self.output(tcb);
+        self.check_space(tcb);
+    }
+
+    /// The application has closed its half (`tcp_usrclosed`).
+    pub(crate) fn on_close(&mut self, tcb: &mut Tcb) {
+        tcb.close_half();
+    }
+
+    /// Starts to wake the application.
+    pub(crate) fn wake(&mut self, tcb: &mut Tcb) {
+        if tcb.start_wakeup() {
+            self.on_awake(tcb);
+        }
+    }
+
+    /// The application is awake: it reads, and writes if there is space.
+    pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
+        tcb.timers.wakeup = Instant::NEVER;
+        let reads = !tcb.wakeup.unread.is_empty();
+        tcb.announce_open();
+        tcb.deliver_unread();
+        if reads {
+            self.output(tcb);
+        }
+        if std::mem::take(&mut tcb.wakeup.has_space) {
+            tcb.writer.waits_for_space = false;
+            if !tcb.writer.is_unlimited && !tcb.snd.fin_wanted {
+                tcb.events.push_back(Event::Writable);
+            }
+        }
+    }
+
+    /// The payload that is outstanding.
+    pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
+        tcb.snd.max.saturating_sub(tcb.snd.una)
+    }
+
+    /// The name of the state of loss recovery.
+    pub(crate) const fn recovery_name(&self) -> &'static str {
+        if self.recovery.is_active() {
             "recovery"
-        } else if self.congested {
+        } else if self.recovery.is_reduced() {
             "cwr"
         } else if self.shift > 0 {
             "loss"
         } else {
             "open"
         }
+    }
+
+    /// Whether the retransmission timer runs.
+    fn awaits_ack(tcb: &Tcb) -> bool {
+        tcb.timers.xmit == XmitTimer::Retransmit
     }
 }

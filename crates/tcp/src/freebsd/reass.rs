@@ -1,12 +1,11 @@
-//! FreeBSD's receiver: the queue of segments that wait for one before them, and what it reports.
+//! The reassembly queue, and the SACK blocks that report it.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_reass.c` (`tcp_reass`) and `tcp_sack.c`
 //! (`tcp_update_sack_list`).
 
-/// The blocks that are remembered (`MAX_SACK_BLKS`).
-pub(crate) const MAX_SACK_BLOCKS: usize = 6;
+use crate::common::sack_report::MAX_BLOCKS;
 
-/// A segment that waits.
+/// A segment that waits for an earlier one (`tseg_qent`).
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     start: u64,
@@ -14,37 +13,37 @@ struct Waiting {
     fin: bool,
 }
 
-/// What waits out of order, segment by segment.
+/// The segments that arrived out of order.
 #[derive(Debug, Default)]
-pub(crate) struct Queue {
+pub(super) struct ReassemblyQueue {
     list: Vec<Waiting>,
 }
 
-/// What a segment brought into order.
+/// The data that a segment brings into order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Presented {
+pub(super) struct Presented {
     /// The next byte expected.
-    pub(crate) nxt: u64,
-    /// The FIN is what comes next.
-    pub(crate) fin: bool,
-    /// The bytes of the segment that are taken to be new, counted from its start.
-    pub(crate) kept: u64,
+    pub(super) nxt: u64,
+    /// The FIN is next.
+    pub(super) fin: bool,
+    /// The bytes of the segment that count as new, from its start.
+    pub(super) kept: u64,
 }
 
-impl Queue {
-    pub(crate) fn is_empty(&self) -> bool {
+impl ReassemblyQueue {
+    pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Takes in `[start, end)`; there is room for `most` segments besides the one expected.
-    pub(crate) fn insert(
+    /// Inserts `[start, end)`. The queue holds up to `limit` segments beside the one expected.
+    pub(super) fn insert(
         &mut self,
         nxt: u64,
         (start, end, fin): (u64, u64, bool),
-        most: u64,
+        limit: u64,
     ) -> Presented {
         let nothing = Presented { nxt, fin: false, kept: 0 };
-        if start != nxt && self.list.len() as u64 >= most {
+        if start != nxt && self.list.len() as u64 >= limit {
             return nothing;
         }
         let place = self.list.partition_point(|one| one.start <= start);
@@ -63,7 +62,7 @@ impl Queue {
         Presented { kept: end - from, ..self.present(nxt) }
     }
 
-    /// Takes out of what begins after a segment what that brings up to `end`.
+    /// Removes the bytes below `end` from the segments from `place` on.
     fn trim_after(&mut self, place: usize, end: u64) {
         let covers = |one: &&Waiting| one.start < end && one.end <= end;
         let covered = self.list[place..].iter().take_while(covers).count();
@@ -87,19 +86,19 @@ impl Queue {
         Presented { nxt, fin, kept: 0 }
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.list.clear();
     }
 }
 
-/// The blocks to report, latest first, after `[start, end)` has arrived: `nxt` is expected.
-pub(crate) fn report(
+/// The blocks to report, the latest first, after `[start, end)` has arrived and `nxt` is expected.
+pub(super) fn update_sack_list(
     blocks: &[(u64, u64)],
     nxt: u64,
     (start, end): (u64, u64),
-) -> ([(u64, u64); MAX_SACK_BLOCKS], usize) {
+) -> ([(u64, u64); MAX_BLOCKS], usize) {
     let mut head = (start, end);
-    let (mut saved, mut count) = ([(0, 0); MAX_SACK_BLOCKS + 1], 1);
+    let (mut saved, mut count) = ([(0, 0); MAX_BLOCKS + 1], 1);
     for &(from, to) in blocks {
         if from >= to || from <= nxt {
             continue;
@@ -113,8 +112,8 @@ pub(crate) fn report(
     }
     saved[0] = head;
     let first = usize::from(head.0 <= nxt);
-    let mut all = [(0, 0); MAX_SACK_BLOCKS];
-    let kept = (count - first).min(MAX_SACK_BLOCKS);
+    let mut all = [(0, 0); MAX_BLOCKS];
+    let kept = (count - first).min(MAX_BLOCKS);
     all[..kept].copy_from_slice(&saved[first..first + kept]);
     (all, kept)
 }

@@ -1,18 +1,18 @@
-//! What FreeBSD's sender knows of selective acknowledgements: the holes that they leave.
+//! The holes that selective acknowledgements leave.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_sack.c` (`tcp_sack_doack`, `tcp_sack_output`,
-//! `tcp_sack_adjust`), which is that of 10.0 but for what it reports of news.
+//! `tcp_sack_adjust`). That of 10.0 differs only in the news that it reports.
 
 /// The most holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
 const MAX_HOLES: usize = 128;
 
-/// What has not arrived although something after it has: `[start, end)`.
+/// A range that has not arrived although later data has: `[start, end)` (`struct sackhole`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hole {
+pub(super) struct Hole {
     start: u64,
-    pub(crate) end: u64,
-    /// Up to where it has been sent again (`rxmit`).
-    pub(crate) next: u64,
+    pub(super) end: u64,
+    /// The end of its retransmission so far (`rxmit`).
+    pub(super) next: u64,
 }
 
 impl Hole {
@@ -20,30 +20,31 @@ impl Hole {
         Self { start, end, next: start }
     }
 
-    const fn repeated(&self) -> u64 {
+    const fn retransmitted(&self) -> u64 {
         self.next - self.start
     }
 }
 
 /// The holes in order of sequence.
 #[derive(Debug, Default)]
-pub(crate) struct SackHoles {
+pub(super) struct SackHoles {
     list: Vec<Hole>,
-    /// The one to be sent again next (`nexthole`).
+    /// The hole to retransmit next (`nexthole`).
     hint: Option<usize>,
-    /// The end of the highest block that is on record (`snd_fack`); it stays when holes go.
-    pub(crate) highest: u64,
-    /// Bytes sent again and not acknowledged (`sack_bytes_rexmit`).
-    pub(crate) repeated: u64,
+    /// The end of the highest block on record (`snd_fack`). It stays when holes go.
+    pub(super) highest: u64,
+    /// Bytes retransmitted and not acknowledged (`sack_bytes_rexmit`).
+    pub(super) retransmitted: u64,
 }
 
 impl SackHoles {
-    /// Takes in an acknowledgement up to `ack`, where `una` was the first byte not acknowledged,
-    /// and its `blocks`, which are valid and in any order.
+    /// Processes an acknowledgement up to `ack`, where `una` was the first byte not acknowledged,
+    /// and its `blocks`, which are valid and in any order. Returns whether it brings news
+    /// (`sack_changed`).
     ///
-    /// Once there are 128 holes a block beyond the highest is not recorded, and one within a hole
-    /// does not split it. Returns whether something is news (`sack_changed`).
-    pub(crate) fn update(&mut self, una: u64, ack: u64, blocks: &[(u64, u64)]) -> bool {
+    /// Once there are 128 holes, a block beyond the highest is not recorded, and one within a hole
+    /// does not split it.
+    pub(super) fn update(&mut self, una: u64, ack: u64, blocks: &[(u64, u64)]) -> bool {
         let mut sorted = [(0, 0); 5];
         let mut count = 0;
         let cumulative = (una < ack && !self.list.is_empty()).then_some((una, ack));
@@ -63,8 +64,8 @@ impl SackHoles {
         self.cut(&sorted[..rest]) || beyond
     }
 
-    /// Moves the highest end on; returns how many of the blocks, the lowest, are left to cut out,
-    /// and whether the highest is news.
+    /// Advances the highest end. Returns the number of blocks, from the lowest, that remain to be cut
+    /// out, and whether the highest end is news.
     fn extend(&mut self, sorted: &[(u64, u64)]) -> (usize, bool) {
         let (start, end) = sorted[sorted.len() - 1];
         if self.highest >= start {
@@ -83,8 +84,8 @@ impl SackHoles {
         (rest, false)
     }
 
-    /// Takes out of the holes what the blocks cover, both from the highest down; returns whether
-    /// they cover any.
+    /// Removes the blocks' ranges from the holes, both from the highest down. Returns whether they
+    /// overlap.
     fn cut(&mut self, sorted: &[(u64, u64)]) -> bool {
         let (mut block, mut hole, mut news) = (sorted.len(), self.list.len(), false);
         while block > 0 && hole > 0 {
@@ -103,11 +104,11 @@ impl SackHoles {
         news
     }
 
-    /// Takes `[start, end)`, which overlaps hole `at`, out of it; returns whether that leaves
-    /// nothing of the hole that lies above `start`.
+    /// Removes `[start, end)` from hole `at`, which it overlaps. Returns whether nothing of the hole
+    /// is left below `start`.
     fn shrink(&mut self, at: usize, start: u64, end: u64) -> bool {
         let mut hole = self.list[at];
-        self.repeated -= hole.repeated();
+        self.retransmitted -= hole.retransmitted();
         if start <= hole.start && end >= hole.end {
             self.remove(at);
             return true;
@@ -119,19 +120,19 @@ impl SackHoles {
             hole.end = start;
             hole.next = hole.next.min(start);
         }
-        self.repeated += hole.repeated();
+        self.retransmitted += hole.retransmitted();
         self.list[at] = hole;
         start <= hole.start
     }
 
-    /// Makes what lies above `end` in hole `at` one of its own, if there may be another.
+    /// Makes the part of hole `at` above `end` a hole of its own, if the limit allows one more.
     fn split(&mut self, at: usize, end: u64) -> bool {
         let hole = self.list[at];
         let upper = Hole { start: end, end: hole.end, next: hole.next.max(end) };
         if !self.insert(at + 1, upper) {
             return false;
         }
-        self.repeated += upper.repeated();
+        self.retransmitted += upper.retransmitted();
         true
     }
 
@@ -152,13 +153,13 @@ impl SackHoles {
             .filter(|hint| *hint < self.list.len());
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The first hole of which something has not been sent again. What was is not sent a third
-    /// time before a timeout, whatever becomes of it.
-    pub(crate) fn next(&mut self) -> Option<Hole> {
+    /// The first hole with bytes that were not retransmitted. Bytes are not sent a third time before
+    /// a timeout.
+    pub(super) fn next(&mut self) -> Option<Hole> {
         let mut at = self.hint?;
         while at < self.list.len() {
             let hole = self.list[at];
@@ -171,33 +172,33 @@ impl SackHoles {
         None
     }
 
-    /// Notes that the hole to be sent next has been sent again up to `end`.
-    pub(crate) fn repeat(&mut self, end: u64) {
+    /// Records the retransmission of the next hole up to `end`.
+    pub(super) fn on_retransmitted(&mut self, end: u64) {
         if let Some(hole) = self.hint.and_then(|at| self.list.get_mut(at)) {
             let end = end.min(hole.end);
-            self.repeated += end - hole.next;
+            self.retransmitted += end - hole.next;
             hole.next = end;
         }
     }
 
-    /// Where going back over everything from `nxt` goes on: past what lies between the holes.
-    pub(crate) fn skip(&self, nxt: u64) -> u64 {
+    /// Where go-back-N from `nxt` continues: past the ranges between holes.
+    pub(super) fn skip(&self, nxt: u64) -> u64 {
         if self.list.is_empty() || nxt >= self.highest {
             return nxt;
         }
         match self.list.iter().position(|hole| nxt < hole.end) {
-            // What lies before the first is left to the acknowledgement.
+            // The range below the first hole is left to the acknowledgement.
             Some(0) => nxt,
             Some(at) => nxt.max(self.list[at].start),
             None => self.highest,
         }
     }
 
-    /// Forgets all holes, after a timeout.
-    pub(crate) fn clear(&mut self) {
+    /// Discards all holes, after a timeout.
+    pub(super) fn clear(&mut self) {
         self.list.clear();
         self.hint = None;
-        self.repeated = 0;
+        self.retransmitted = 0;
     }
 }
 
@@ -223,23 +224,23 @@ mod tests {
             holes.update(una, ack, blocks);
             assert_eq!(ranges(&holes), want, "after {ack} {blocks:?}");
         }
-        assert_eq!((holes.highest, holes.repeated), (51, 0));
+        assert_eq!((holes.highest, holes.retransmitted), (51, 0));
     }
 
     #[test]
-    fn what_was_sent_again_is_counted_until_it_is_acknowledged() {
+    fn retransmitted_bytes_count_until_they_are_acknowledged() {
         let mut holes = SackHoles::default();
         holes.update(1, 1, &[(31, 41), (51, 61)]);
         for (end, next) in [(11, Some(11)), (21, Some(21)), (31, Some(41)), (51, None)] {
-            holes.repeat(end);
+            holes.on_retransmitted(end);
             assert_eq!(holes.next().map(|hole| hole.next), next, "after {end}");
         }
-        assert_eq!(holes.repeated, 40);
+        assert_eq!(holes.retransmitted, 40);
         holes.update(1, 1, &[(11, 21)]);
-        assert_eq!((ranges(&holes), holes.repeated), (vec![(1, 11), (21, 31), (41, 51)], 30));
+        assert_eq!((ranges(&holes), holes.retransmitted), (vec![(1, 11), (21, 31), (41, 51)], 30));
         assert_eq!(holes.next(), None, "a third time is left to the timer");
         holes.update(1, 41, &[]);
-        assert_eq!((ranges(&holes), holes.repeated), (vec![(41, 51)], 10));
+        assert_eq!((ranges(&holes), holes.retransmitted), (vec![(41, 51)], 10));
     }
 
     #[test]

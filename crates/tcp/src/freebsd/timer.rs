@@ -1,100 +1,115 @@
-//! Timeouts: `tcp_timer_rexmt` and `tcp_timer_persist`.
+//! The timers: `tcp_timer_rexmt`, `tcp_timer_persist` and `tcp_timer_delack`.
 
-use aqmlab_core::{Duration, TcpFlags};
+use aqmlab_core::{Duration, Instant, TcpFlags};
 
-use super::BeforeTimeout;
+use super::FreeBsd;
 use crate::cc::{CcEvent, Signal};
-use crate::common::scoreboard::RETRANS;
-use crate::connection::Connection;
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The most that counts of timeouts in a row (`TCP_MAXRXTSHIFT`).
-const MOST_SHIFT: u32 = 12;
-/// How long a closed connection waits for a window (`TCPTV_PERSMAX`).
-const MOST_SILENCE: Duration = Duration::from_secs(60);
-/// From here on what was measured is not believed any more.
-const DOUBTFUL_SHIFT: u32 = MOST_SHIFT / 4;
+/// The highest count of timeouts in a row (`TCP_MAXRXTSHIFT`).
+const MAX_SHIFT: u32 = 12;
+/// The longest silence of a peer with a closed window after this end has closed (`TCPTV_PERSMAX`).
+const MAX_SILENCE: Duration = Duration::from_secs(60);
+/// Beyond this count, the estimates of the round-trip time are not trusted.
+const DOUBTFUL_SHIFT: u32 = MAX_SHIFT / 4;
 
-impl Connection {
-    /// The retransmission timer went off: forget SACK, go back to the first byte not
-    /// acknowledged, with a window of one segment.
-    pub(crate) fn bsd_timeout(&mut self) {
-        self.timers.stop_transmit();
-        self.bsd_forget_sacks();
-        self.freebsd.shift += 1;
-        if u64::from(self.freebsd.shift) > self.profile.retries {
-            self.emit(self.snd.max, 0, TcpFlags::RST, false);
-            self.give_up();
+impl FreeBsd {
+    /// The transmission timer expired.
+    pub(crate) fn on_xmit_timer(&mut self, tcb: &mut Tcb, purpose: XmitTimer) {
+        if purpose == XmitTimer::Persist {
+            self.on_persist_timer(tcb);
+        } else {
+            self.on_retransmission_timer(tcb);
+        }
+    }
+
+    /// A delayed acknowledgement is due.
+    pub(crate) fn on_delayed_ack_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.delayed_ack = Instant::NEVER;
+        self.ack_now(tcb);
+    }
+
+    /// FreeBSD compresses no acknowledgements.
+    pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.compressed_ack = Instant::NEVER;
+    }
+
+    /// The next departure is due.
+    pub(crate) fn on_pacing_timer(&mut self, tcb: &mut Tcb) {
+        self.output(tcb);
+    }
+
+    /// Discards the selective acknowledgements, and goes back to the first byte not acknowledged
+    /// with a window of one segment.
+    fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.stop_xmit();
+        self.holes.clear();
+        tcb.board.clear_retransmitted();
+        self.shift += 1;
+        if u64::from(self.shift) > tcb.profile.retries {
+            self.give_up(tcb);
             return;
         }
-        self.stats.rtos += 1;
-        self.bsd_remember();
-        self.rtt.back_off_to(self.freebsd.shift, &self.clock);
-        if self.freebsd.shift > DOUBTFUL_SHIFT {
-            self.rtt.doubt(&self.clock);
+        tcb.stats.rtos += 1;
+        self.save_before_timeout(tcb);
+        self.rtt.back_off(&mut tcb.rtt, self.shift, &tcb.clock);
+        if self.shift > DOUBTFUL_SHIFT {
+            self.rtt.distrust(&mut tcb.rtt, &tcb.clock);
         }
-        self.snd.nxt = self.snd.una;
-        self.freebsd.recover = self.snd.max;
-        self.delack.now = true;
-        self.freebsd.timed = None;
-        self.freebsd.dup_acks = 0;
-        self.freebsd.recovering = false;
-        self.freebsd.congested = false;
-        // The reduction is from what could really be used.
-        let cwnd = self.window.cwnd;
-        self.window.cwnd = cwnd.min(self.snd.wnd);
-        self.window.ssthresh = self.reduced_ssthresh(Signal::Rto);
-        self.window.cwnd = u64::from(self.window.mss);
-        self.ecn.cwr |= self.options.ecn;
-        self.notify(CcEvent::RtoEntered);
-        self.bsd_output();
+        tcb.snd.nxt = tcb.snd.una;
+        self.owed_ack.now = true;
+        self.timed = None;
+        self.recovery.on_timeout(tcb.snd.max);
+        // The reduction starts from the window that was usable.
+        tcb.window.cwnd = tcb.window.cwnd.min(tcb.snd.wnd);
+        tcb.window.ssthresh = tcb.reduced_ssthresh(Signal::Rto);
+        tcb.window.cwnd = u64::from(tcb.window.mss);
+        tcb.ecn.cwr |= tcb.options.ecn;
+        tcb.notify(CcEvent::RtoEntered);
+        self.output(tcb);
     }
 
-    /// Remembers the state before the first timeout, in case it was spurious.
-    fn bsd_remember(&mut self) {
-        let half = self.clock.within(self.rtt.srtt().unwrap_or_default() / 2);
-        self.freebsd.before_timeout = (self.freebsd.shift == 1).then(|| BeforeTimeout {
-            cwnd: self.window.cwnd,
-            ssthresh: self.window.ssthresh,
-            recover: self.freebsd.recover,
-            recovering: self.freebsd.recovering,
-            congested: self.freebsd.congested,
-            until: self.clock.jiffies() + half,
-        });
+    /// Resets the connection (`tcp_drop`).
+    fn give_up(&mut self, tcb: &mut Tcb) {
+        let max = tcb.snd.max;
+        self.emit(tcb, (max, 0), TcpFlags::RST, Transmission::Original);
+        tcb.die();
     }
 
-    fn bsd_forget_sacks(&mut self) {
-        self.freebsd.holes.clear();
-        for id in self.board.ids() {
-            self.board.get_mut(id).flags &= !RETRANS;
-        }
-        self.board.retrans_out = 0;
+    /// Saves the state before the first timeout, which may be spurious.
+    fn save_before_timeout(&mut self, tcb: &Tcb) {
+        let half = tcb.clock.within(tcb.rtt.srtt().unwrap_or_default() / 2);
+        let until = tcb.clock.jiffies() + half;
+        let (cwnd, ssthresh) = (tcb.window.cwnd, tcb.window.ssthresh);
+        self.before_timeout = (self.shift == 1).then(|| self.recovery.save(cwnd, ssthresh, until));
     }
 
-    /// An application that has closed does not wait long for a peer that keeps its window closed
-    /// and says nothing.
-    fn is_long_silent(&self) -> bool {
-        let idle = self.clock.span(self.clock.jiffies() - self.freebsd.last_heard);
-        self.snd.fin_wanted && idle >= MOST_SILENCE
+    /// Whether the application has closed, and the peer has been silent for so long that waiting for
+    /// its window ends.
+    fn is_long_silent(&self, tcb: &Tcb) -> bool {
+        let idle = tcb.clock.span(tcb.clock.jiffies() - self.last_received);
+        tcb.snd.fin_wanted && idle >= MAX_SILENCE
     }
 
-    pub(crate) fn bsd_set_persist(&mut self) {
-        self.freebsd.before_timeout = None;
-        let span = self.rtt.persist(self.freebsd.shift, &self.clock);
-        self.arm(XmitTimer::Persist, span, span);
-        self.freebsd.shift = (self.freebsd.shift + 1).min(MOST_SHIFT);
+    /// Sets the timer for a probe of a closed window (`tcp_setpersist`).
+    pub(super) fn arm_persist(&mut self, tcb: &mut Tcb) {
+        self.before_timeout = None;
+        let span = self.rtt.persist(self.shift, &tcb.clock);
+        tcb.arm(XmitTimer::Persist, span, span);
+        self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// The persist timer went off: send what the window allows, or a byte beyond it.
-    pub(crate) fn bsd_persist_due(&mut self) {
-        self.timers.stop_transmit();
-        if self.is_long_silent() {
-            self.emit(self.snd.max, 0, TcpFlags::RST, false);
-            self.give_up();
+    /// Sends what the window allows, or a byte beyond it.
+    fn on_persist_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.stop_xmit();
+        if self.is_long_silent(tcb) {
+            self.give_up(tcb);
             return;
         }
-        self.stats.window_probes += 1;
-        self.bsd_set_persist();
-        self.bsd_output_forced(true);
+        tcb.stats.window_probes += 1;
+        self.arm_persist(tcb);
+        self.output_forced(tcb);
     }
 }

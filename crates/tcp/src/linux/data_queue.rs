@@ -1,136 +1,174 @@
-//! The data that a segment carries.
+//! The data and the FIN of a segment.
 //!
-//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_data_queue_ofo`,
+//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_data_queue`, `tcp_data_queue_ofo`, `tcp_fin`,
 //! `tcp_ecn_check_ce`); RFC 3168 §6.1.3.
 
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
-use crate::common::ooo_queue::Kept;
+use super::Linux;
+use super::ooo_queue::Inserted;
+use crate::Event;
 use crate::common::receive_queue::Buffer;
-use crate::connection::Connection;
-use crate::profile::DelayedAckRule;
+use crate::state::State;
+use crate::tcb::Tcb;
 
-impl Connection {
-    /// Takes in the data and the FIN of an acceptable segment.
+/// Segments with less payload do not grow the window (`tcp_event_data_recv`).
+const MIN_GROWTH_PAYLOAD: u32 = 128;
+
+impl Linux {
+    /// Processes the data and the FIN of an acceptable segment.
     #[inline]
-    pub(crate) fn process_data(&mut self, header: &TcpHeader, ecn: Ecn) {
-        if !self.state.may_receive() {
-            self.after_the_end(header);
+    pub(super) fn process_data(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if !tcb.state.may_receive() {
+            self.process_data_after_fin(tcb, header);
             return;
         }
-        self.rcv.clear_duplicate();
-        let (start, end) = (header.seq, header.end());
-        let open = self.rcv_window.open(self.rcv.nxt);
-        if start == self.rcv.nxt {
+        tcb.rcv.sack.clear_duplicate();
+        let (start, end, nxt) = (header.seq, header.end(), tcb.rcv.nxt);
+        let open = tcb.rcv.open();
+        if start == nxt {
             if open == 0 && header.payload > 0 {
-                self.refuse();
-                return;
-            }
-            self.queue_in_order(header, ecn);
-        } else if end <= self.rcv.nxt {
-            // A retransmission of what has been received.
-            self.rcv.note_duplicate(start, end);
-            self.refuse();
-        } else if start >= self.rcv.nxt + open {
-            self.refuse();
-        } else if start < self.rcv.nxt {
-            self.rcv.note_duplicate(start, self.rcv.nxt);
-            if open == 0 {
-                self.refuse();
+                self.refuse(tcb);
             } else {
-                self.queue_in_order(header, ecn);
+                self.queue_in_order(tcb, header, ecn);
+            }
+        } else if end <= nxt {
+            // A retransmission of data that was received.
+            tcb.rcv.sack.set_duplicate(start, end);
+            self.refuse(tcb);
+        } else if start >= nxt + open {
+            self.refuse(tcb);
+        } else if start < nxt {
+            tcb.rcv.sack.set_duplicate(start, nxt);
+            if open == 0 {
+                self.refuse(tcb);
+            } else {
+                self.queue_in_order(tcb, header, ecn);
             }
         } else {
-            self.queue_out_of_order(header, ecn);
+            self.queue_out_of_order(tcb, header, ecn);
         }
     }
 
-    /// Data that is not wanted is answered by an acknowledgement at once.
-    fn refuse(&mut self) {
-        self.enter_quick_ack(self.profile.quick_acks);
-        self.delack.scheduled = true;
-        self.delack.now |= !self.is_adaptive();
-    }
-
-    fn is_adaptive(&self) -> bool {
-        self.profile.delayed_ack_rule == DelayedAckRule::Adaptive
+    /// Drops data, which an acknowledgement answers at once.
+    fn refuse(&mut self, tcb: &Tcb) {
+        self.enter_quick_ack(tcb, tcb.profile.quick_acks);
+        self.delack.on_refused();
     }
 
     #[inline]
-    fn queue_in_order(&mut self, header: &TcpHeader, ecn: Ecn) {
-        let before = self.rcv.nxt;
+    fn queue_in_order(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        let before = tcb.rcv.nxt;
         let data_end = header.seq + u64::from(header.payload);
-        let had_hole = !self.rcv.waiting().is_empty();
+        let had_hole = !self.ooo.is_empty();
         if header.flags.has(TcpFlags::FIN) {
-            self.rcv.fin = Some(data_end);
+            tcb.rcv.fin = Some(data_end);
         }
-        let unread = &mut self.wakeup.unread;
+        let unread = &mut tcb.wakeup.unread;
         if data_end > before {
             unread.add(Buffer::of(header.seq, data_end), data_end - before);
         }
-        self.rcv.advance(data_end.max(before), |buffer, bytes| unread.add(buffer, bytes));
+        let range = (before, data_end.max(before));
+        let deliver = |buffer, bytes| unread.add(buffer, bytes);
+        tcb.rcv.nxt = self.ooo.advance(range, &mut tcb.rcv.sack, deliver);
         if header.payload > 0 {
-            self.on_data_received(header);
-            self.check_ce(ecn);
-            if header.payload >= 128 {
-                self.grow_receive_window(header.payload, 0);
+            self.on_data_received(tcb, header);
+            self.check_ce(tcb, ecn);
+            if header.payload >= MIN_GROWTH_PAYLOAD {
+                self.grow_window(tcb, header.payload, 0);
             }
         }
         // RFC 5681 §4.2: at once when a gap is filled.
-        if had_hole && self.rcv.waiting().is_empty() {
-            self.delack.now = true;
+        if had_hole && self.ooo.is_empty() {
+            self.delack.require_now();
         }
-        if self.rcv.fin == Some(self.rcv.nxt) {
-            self.rcv.purge();
-            self.rcv.nxt += 1;
-            self.on_fin_received();
+        if tcb.rcv.fin == Some(tcb.rcv.nxt) {
+            self.ooo.purge(&mut tcb.rcv.sack);
+            tcb.rcv.nxt += 1;
+            self.process_fin(tcb);
         }
     }
 
-    fn queue_out_of_order(&mut self, header: &TcpHeader, ecn: Ecn) {
-        self.check_ce(ecn);
+    fn queue_out_of_order(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        self.check_ce(tcb, ecn);
         let data_end = header.seq + u64::from(header.payload);
         if header.flags.has(TcpFlags::FIN) {
-            self.rcv.fin = Some(data_end);
+            tcb.rcv.fin = Some(data_end);
         }
         if header.payload == 0 {
-            self.delack.scheduled = true;
+            self.delack.schedule();
             return;
         }
-        if self.rcv.is_far(header.seq, data_end) {
-            self.flush_compressed_ack();
+        // Blocks far back must be reported before they drop out of the option.
+        if tcb.rcv.sack.displaces_several(header.seq, data_end) {
+            self.flush_compressed_ack(tcb);
         }
-        let kept = self.rcv.insert(header.seq, data_end);
-        self.delack.scheduled = true;
-        // Without SACK the window stays, so that duplicates look like duplicates. What joins a
-        // buffer is charged before the window grows, a buffer of its own after (`skb_set_owner_r`).
-        if self.options.sack && kept != Kept::Nothing {
-            let memory = u64::from(header.payload) + self.profile.segment_overhead;
-            self.grow_receive_window(header.payload, if kept == Kept::Own { memory } else { 0 });
+        let inserted = self.ooo.insert(header.seq, data_end, &mut tcb.rcv.sack);
+        self.delack.schedule();
+        // Without SACK the window stays, so that duplicates look like duplicates. A segment that
+        // joins a buffer is charged before the window grows, another one after (`skb_set_owner_r`).
+        if tcb.options.sack && inserted != Inserted::Duplicate {
+            let memory = u64::from(header.payload) + tcb.profile.segment_overhead;
+            let uncharged = if inserted == Inserted::Own { memory } else { 0 };
+            self.grow_window(tcb, header.payload, uncharged);
         }
     }
 
-    /// Remembers a mark until the peer has reduced its window, and acknowledges it soon.
+    /// Remembers a CE mark until the peer has reduced its window, and acknowledges it soon
+    /// (`tcp_ecn_check_ce`).
     #[inline]
-    fn check_ce(&mut self, ecn: Ecn) {
-        if !self.options.ecn {
+    fn check_ce(&mut self, tcb: &mut Tcb, ecn: Ecn) {
+        if !tcb.options.ecn {
             return;
         }
         match ecn {
             Ecn::NotEct => {
                 // Probably a retransmission.
-                if self.ecn.seen {
-                    self.enter_quick_ack(2);
+                if tcb.ecn.seen {
+                    self.enter_quick_ack(tcb, 2);
                 }
             }
             Ecn::Ce => {
-                if !self.ecn.echo {
-                    self.enter_quick_ack(2);
-                    self.ecn.echo = true;
+                if !tcb.ecn.echo {
+                    self.enter_quick_ack(tcb, 2);
+                    tcb.ecn.echo = true;
                 }
-                self.ecn.seen = true;
+                tcb.ecn.seen = true;
             }
-            Ecn::Ect0 | Ecn::Ect1 => self.ecn.seen = true,
+            Ecn::Ect0 | Ecn::Ect1 => tcb.ecn.seen = true,
+        }
+    }
+
+    /// The peer's FIN is in order, and the application has read all data before it (`tcp_fin`).
+    fn process_fin(&mut self, tcb: &mut Tcb) {
+        self.delack.schedule();
+        self.deliver(tcb);
+        tcb.events.push_back(Event::PeerFinished);
+        match tcb.state {
+            State::Established => {
+                tcb.state = State::CloseWait;
+                self.delack.on_fin();
+            }
+            State::FinWait1 => {
+                self.send_ack(tcb);
+                tcb.state = State::Closing;
+            }
+            State::FinWait2 => {
+                self.send_ack(tcb);
+                tcb.enter_time_wait();
+            }
+            _ => {}
+        }
+    }
+
+    /// Data or a FIN after the peer's FIN can only be a retransmission.
+    fn process_data_after_fin(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        if header.seq < tcb.rcv.nxt {
+            let end = header.end().min(tcb.rcv.nxt);
+            tcb.rcv.sack.set_duplicate(header.seq, end);
+            self.enter_quick_ack(tcb, tcb.profile.quick_acks);
+            self.delack.schedule();
+            self.delack.require_now();
         }
     }
 }

@@ -1,193 +1,143 @@
-//! Taking in a segment: is it acceptable, and whose business is it?
+//! The processing of a segment: its acceptance, its acknowledgement, its data, and the answer.
 //!
 //! Sources: RFC 9293 §3.10.7, RFC 5961, RFC 7323 §5; Linux 6.1 `tcp_rcv_established`,
 //! `tcp_validate_incoming`, `tcp_rcv_state_process`.
 
-use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
+use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
+use super::Linux;
 use crate::common::clock::later_by;
-use crate::connection::Connection;
 use crate::state::State;
+use crate::tcb::Tcb;
 
-/// Numbers beyond cannot be ours; whoever made them up shall not make us overflow.
-const FARTHEST: u64 = 1 << 60;
-
-impl Connection {
-    /// Takes in a segment that has arrived with the ECN field `ecn`.
-    pub fn handle_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Instant) {
-        self.clock.set(now);
-        self.stats.segments_received += 1;
-        self.stats.ce_received += u64::from(ecn == Ecn::Ce);
-        if header.seq > FARTHEST || header.ack > FARTHEST {
-            return;
-        }
-        if self.state == State::Established && !self.is_bsd() {
-            self.established(header, ecn);
-            return;
-        }
-        if !self.is_beyond_handshake(header) {
-            return;
-        }
-        if self.is_bsd() {
-            self.bsd_segment(header, ecn);
-        } else if self.accept(header) {
-            self.process_payload(header, ecn);
-        }
-    }
-
-    /// Deals with a segment in the states in which data does not flow; returns whether it
-    /// remains to be processed as one of an open connection.
-    #[inline(never)]
-    fn is_beyond_handshake(&mut self, header: &TcpHeader) -> bool {
-        match self.state {
-            State::Closed => {
-                if self.is_bsd() && !header.flags.has(TcpFlags::RST) {
-                    self.emit_reset(header.ack, None);
-                }
-            }
-            State::Listen => self.listen(header),
-            State::SynSent => self.syn_sent(header),
-            State::SynReceived => return self.syn_received(header),
-            State::TimeWait => self.time_wait(header),
-            _ => return true,
-        }
-        false
-    }
-
-    /// Linux `tcp_rcv_established`; in other states, the segment that completes the handshake
-    /// among them, `tcp_rcv_state_process` takes no echo for a measurement, nor for seen.
+impl Linux {
+    /// Processes a segment that arrives in ESTABLISHED (`tcp_rcv_established`).
     #[inline]
-    fn established(&mut self, header: &TcpHeader, ecn: Ecn) {
-        if self.accept(header) {
-            self.measure_receiver_rtt_by_echo(header);
-            self.process_payload(header, ecn);
+    pub(crate) fn process_established(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if self.accept(tcb, header) {
+            self.autotune.measure_by_echo(tcb, header, self.delack.rcv_mss());
+            self.process_payload(tcb, header, ecn);
         }
     }
 
-    /// Checks a segment of a connection whose handshake is complete, and takes in what it
-    /// acknowledges. Returns whether its data is to be taken in, too.
+    /// Processes a segment that arrives in another state, such as the one that completes the
+    /// handshake (`tcp_rcv_state_process`). It measures no echo, nor records it.
+    pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if self.accept(tcb, header) {
+            self.process_payload(tcb, header, ecn);
+        }
+    }
+
+    /// Validates a segment of an open connection and processes its acknowledgement. Returns whether
+    /// its data is to be processed, too.
     #[inline]
-    fn accept(&mut self, header: &TcpHeader) -> bool {
-        let plain = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ECE.0 | TcpFlags::CWR.0);
-        let expected = plain == TcpFlags::ACK.0 && header.seq == self.rcv.nxt;
-        let timely = !header.timestamps || later_by(header.ts_val, self.rcv.ts_recent) >= 0;
-        let predicted = expected && timely;
-        if !predicted && !self.validate(header) {
+    fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
+        let control = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ECE.0 | TcpFlags::CWR.0);
+        let is_next = control == TcpFlags::ACK.0 && header.seq == tcb.rcv.nxt;
+        let is_timely = !header.timestamps || later_by(header.ts_val, tcb.rcv.ts_recent) >= 0;
+        let is_predicted = is_next && is_timely;
+        if !is_predicted && !self.validate(tcb, header) {
             return false;
         }
-        if header.timestamps && header.seq <= self.rcv_window.advertised_at {
-            self.store_timestamp(header);
+        if header.timestamps && header.seq <= tcb.rcv.wup {
+            store_timestamp(tcb, header);
         }
-        self.process_ack(header)
+        self.process_ack(tcb, header)
     }
 
-    /// Takes in the data of a segment, and sends what follows from all of it.
+    /// Processes the data of a segment, and sends what the whole segment calls for.
     #[inline]
-    fn process_payload(&mut self, header: &TcpHeader, ecn: Ecn) {
+    fn process_payload(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if header.payload > 0 || header.flags.has(TcpFlags::FIN) {
-            self.process_data(header, ecn);
+            self.process_data(tcb, header, ecn);
         }
-        if self.state == State::Closed {
+        if tcb.state == State::Closed {
             return;
         }
-        self.send_what_follows();
-        self.check_ack();
-        if !self.wakeup.unread.is_empty() {
-            self.wake();
+        self.push_pending(tcb);
+        self.check_space(tcb);
+        tcb.app_acted = false;
+        self.check_ack(tcb);
+        if !tcb.wakeup.unread.is_empty() {
+            self.wake(tcb);
         }
     }
 
-    /// New data that the acknowledgement has made room for.
-    #[inline]
-    fn send_what_follows(&mut self) {
-        self.push_pending();
-        self.check_room();
-        self.app_acted = false;
-    }
-
-    fn store_timestamp(&mut self, header: &TcpHeader) {
-        if later_by(header.ts_val, self.rcv.ts_recent) >= 0 {
-            self.rcv.ts_recent = header.ts_val;
+    /// Sends a challenge acknowledgement, unless one was sent just before.
+    fn challenge(&mut self, tcb: &mut Tcb) {
+        if tcb.may_challenge() {
+            self.send_ack(tcb);
         }
     }
 
-    /// Whether an acknowledgement or other answer to something unacceptable may be sent again
-    /// already (RFC 5961 §10; Linux `tcp_oow_rate_limited`).
-    pub(crate) fn may_challenge(&mut self) -> bool {
-        let (now, interval) = (self.clock.now, self.profile.challenge_interval);
-        if self.ack_challenged.is_some_and(|at| now.since(at) < interval) {
-            return false;
-        }
-        self.ack_challenged = Some(now);
-        true
-    }
-
-    fn challenge(&mut self) {
-        if self.may_challenge() {
-            self.send_ack();
-        }
-    }
-
-    /// Linux `tcp_validate_incoming`: old timestamps, numbers outside the window, resets and
-    /// stray SYNs end here. Returns whether the segment is to be processed.
-    fn validate(&mut self, header: &TcpHeader) -> bool {
+    /// Rejects old timestamps, numbers outside the window, resets and stray SYNs. Returns whether the
+    /// segment is to be processed (`tcp_validate_incoming`).
+    fn validate(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let flags = header.flags;
-        let reset = flags.has(TcpFlags::RST);
-        if !reset && self.is_outdated(header) {
-            self.answer_unacceptable(header);
+        let is_reset = flags.has(TcpFlags::RST);
+        if !is_reset && is_outdated(tcb, header) {
+            self.send_dupack(tcb, header);
             return false;
         }
-        let limit = self.rcv.nxt + self.rcv_window.open(self.rcv.nxt);
-        if header.end() < self.rcv_window.advertised_at || header.seq > limit {
-            if flags.has(TcpFlags::SYN) && !reset {
-                self.challenge();
-            } else if !reset {
-                self.answer_unacceptable(header);
+        let limit = tcb.rcv.nxt + tcb.rcv.open();
+        if header.end() < tcb.rcv.wup || header.seq > limit {
+            if flags.has(TcpFlags::SYN) && !is_reset {
+                self.challenge(tcb);
+            } else if !is_reset {
+                self.send_dupack(tcb, header);
             }
             return false;
         }
-        if reset {
-            if header.seq == self.rcv.nxt || Some(header.seq) == self.rcv.highest_block() {
-                self.die();
+        if is_reset {
+            let highest = tcb.rcv.sack.highest_end();
+            if header.seq == tcb.rcv.nxt || Some(header.seq) == highest {
+                tcb.die();
             } else {
-                self.challenge();
+                self.challenge(tcb);
             }
             return false;
         }
         if flags.has(TcpFlags::SYN) {
-            self.challenge();
+            self.challenge(tcb);
             return false;
         }
         flags.has(TcpFlags::ACK)
     }
 
-    /// PAWS (RFC 7323 §5.3), but for a duplicate acknowledgement that was overtaken.
-    fn is_outdated(&self, header: &TcpHeader) -> bool {
-        let age = later_by(self.rcv.ts_recent, header.ts_val);
-        if !header.timestamps || !self.options.timestamps || age <= 1 {
-            return false;
-        }
-        let window = u64::from(header.window);
-        let disordered = header.flags.has(TcpFlags::ACK)
-            && header.end() == header.seq
-            && header.seq == self.rcv.nxt
-            && header.ack == self.snd.una
-            && header.seq <= self.snd.wl1
-            && window <= self.snd.wnd
-            && age.unsigned_abs() <= self.rtt.rto.as_millis() as u32;
-        !disordered
-    }
-
-    /// Linux `tcp_send_dupack`: an acknowledgement, with the duplicate reported.
-    fn answer_unacceptable(&mut self, header: &TcpHeader) {
-        let carries = header.end() != header.seq;
-        if !carries && !self.may_challenge() {
+    /// Answers an unacceptable segment, with the duplicate reported (`tcp_send_dupack`).
+    fn send_dupack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        let is_empty = header.end() == header.seq;
+        if is_empty && !tcb.may_challenge() {
             return;
         }
-        if carries && header.seq < self.rcv.nxt {
-            self.enter_quick_ack(self.profile.quick_acks);
-            self.rcv.note_duplicate(header.seq, header.end().min(self.rcv.nxt));
+        if !is_empty && header.seq < tcb.rcv.nxt {
+            self.enter_quick_ack(tcb, tcb.profile.quick_acks);
+            let end = header.end().min(tcb.rcv.nxt);
+            tcb.rcv.sack.set_duplicate(header.seq, end);
         }
-        self.send_ack();
+        self.send_ack(tcb);
     }
+}
+
+fn store_timestamp(tcb: &mut Tcb, header: &TcpHeader) {
+    if later_by(header.ts_val, tcb.rcv.ts_recent) >= 0 {
+        tcb.rcv.ts_recent = header.ts_val;
+    }
+}
+
+/// PAWS (RFC 7323 §5.3), except for a duplicate acknowledgement that was overtaken
+/// (`tcp_disordered_ack`).
+fn is_outdated(tcb: &Tcb, header: &TcpHeader) -> bool {
+    let age = later_by(tcb.rcv.ts_recent, header.ts_val);
+    if !header.timestamps || !tcb.options.timestamps || age <= 1 {
+        return false;
+    }
+    let is_disordered_ack = header.flags.has(TcpFlags::ACK)
+        && header.end() == header.seq
+        && header.seq == tcb.rcv.nxt
+        && header.ack == tcb.snd.una
+        && header.seq <= tcb.snd.wl1
+        && u64::from(header.window) <= tcb.snd.wnd
+        && age.unsigned_abs() <= tcb.rtt.rto.as_millis() as u32;
+    !is_disordered_ack
 }

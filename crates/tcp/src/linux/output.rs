@@ -1,173 +1,203 @@
-//! Sending new data: how much may go, in which segments, and whether small ones wait.
+//! Sending new data: how much may leave, in which segments, and whether small ones wait.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
 //!
-//! What is handed down at once, and when Linux waits for more of it, is `tso.rs`' business.
+//! `tso.rs` decides on the bursts.
 
-use aqmlab_core::TcpFlags;
+use aqmlab_core::{Instant, TcpFlags};
 
+use super::Linux;
+use super::tlp::TimeoutFrom;
+use super::tso::Burst;
 use crate::common::scoreboard::{FIN, PUSH, Sent};
-use crate::connection::Connection;
-use crate::linux::tso::Burst;
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// How much to send.
+/// The amount to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Push {
-    /// All that may go.
+pub(super) enum Push {
+    /// All that may leave. Small segments wait by Nagle's rule, unless the application turned it
+    /// off.
+    Pending,
+    /// All that may leave, without Nagle's rule.
     All,
-    /// One burst, if it may go.
+    /// One burst, if it may leave.
     One,
-    /// One segment, whatever the congestion window says.
+    /// One segment, whatever the congestion window is.
     Probe,
 }
 
-impl Connection {
-    /// Whether data or the FIN waits to be sent for the first time.
-    #[inline]
-    pub(crate) fn has_unsent(&self) -> bool {
-        self.snd.unsent() > 0 || self.snd.fin_pending()
+impl Push {
+    pub(super) const fn is_all(self) -> bool {
+        matches!(self, Self::Pending | Self::All)
     }
 
+    /// Whether small segments wait by Nagle's rule.
+    pub(super) fn obeys_nagle(self, tcb: &Tcb) -> bool {
+        self == Self::Pending && !tcb.nodelay
+    }
+}
+
+impl Tcb {
     /// Whether the next segment fits the peer's window whole.
     #[inline]
-    pub(crate) fn next_fits_window(&self) -> bool {
+    pub(super) fn next_fits_window(&self) -> bool {
         self.fits_window(self.snd.unsent())
     }
 
+    /// Whether a segment of `unsent` bytes, or the first of several, fits the peer's window whole.
     #[inline]
-    pub(crate) fn fits_window(&self, unsent: u64) -> bool {
+    pub(super) fn fits_window(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
         let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
     }
 
-    /// Acts on what the application did since the connection last had the time.
-    pub(crate) fn serve_application(&mut self) {
-        self.app_acted = false;
-        if !self.state.is_synchronized() {
-            return;
-        }
-        if self.is_bsd() {
-            self.bsd_output();
-        } else {
-            self.fill();
-            if self.tsq.take_release() && self.board.lost_out > self.board.retrans_out {
-                self.retransmit_lost();
-            }
-            self.push_pending();
-        }
-        self.check_room();
-    }
-
-    /// Sends what may be sent.
-    #[inline]
-    pub(crate) fn push_pending(&mut self) {
-        if self.has_unsent() && self.state.is_synchronized() && !self.wakeup.opened {
-            let stuck = self.write_transmit(self.nodelay, Push::All);
-            if stuck {
-                self.check_persist();
-            }
-        }
-    }
-
-    /// Linux `tcp_write_xmit`. Returns whether something waits although nothing is out.
-    pub(crate) fn write_transmit(&mut self, nagle_off: bool, push: Push) -> bool {
-        let mss = self.current_mss();
-        let most = self.burst_goal(mss);
-        let (mut sent, mut limited) = (0, false);
-        while !self.must_wait() {
-            let Some(burst) = self.next_burst((mss, most), nagle_off, push, &mut limited) else {
-                break;
-            };
-            sent += self.transmit_burst(burst, mss);
-            if push != Push::All {
-                break;
-            }
-        }
-        limited |= u64::from(self.board.in_flight()) >= self.cwnd_segments();
-        if sent > 0 || limited {
-            self.validate_cwnd(limited);
-        }
-        if sent == 0 {
-            return self.board.is_empty() && self.has_unsent();
-        }
-        self.recovery.prr_out += if self.recovery.ca.is_reducing() { sent } else { 0 };
-        if push != Push::Probe {
-            self.schedule_probe(false);
-        }
-        false
-    }
-
-    /// Sends what `burst` says in segments of up to `mss` bytes; returns how many.
-    fn transmit_burst(&mut self, burst: Burst, mss: u32) -> u64 {
-        let mut left = burst.bytes;
-        let mut sent = 0;
-        self.pace(burst.bytes);
-        let tags = if self.sndbuf.asks_for_push(self.snd.nxt + left) { PUSH } else { 0 };
-        loop {
-            let payload = left.min(u64::from(mss)) as u32;
-            left -= u64::from(payload);
-            let last = left == 0;
-            // What is handed down as one asks for a push at its end; sent again it does not.
-            let asks = if last { tags } else { 0 };
-            self.transmit(payload, burst.fin && last, asks, last && sent > 0);
-            sent += 1;
-            if last {
-                break;
-            }
-        }
-        self.sndbuf.hand_down(self.snd.nxt);
-        if burst.bytes < sent * u64::from(mss) {
-            self.snd.small_end = self.snd.nxt;
-        }
-        // Linux 6.1 looks after each burst (`tcp_event_new_data_sent`): as long as another is to go
-        // the window is not full, so the buffer grows. That of 3.17 looks when all have gone, and so
-        // does a host whose application never sleeps, lest it write in the middle of a burst.
-        if self.profile.bursts && !self.never_sleeps() {
-            self.check_room();
-        }
-        sent
-    }
-
     /// Minshall's rule: a small segment waits while another small one is unacknowledged.
-    pub(crate) fn nagle_holds(&self) -> bool {
+    pub(super) fn nagle_holds(&self) -> bool {
         !self.board.is_empty()
             && self.snd.small_end > self.snd.una
             && self.snd.small_end <= self.snd.nxt
     }
+}
 
-    /// Sends the next `payload` bytes for the first time, and the FIN with them if `fin`. The end of
-    /// what was written asks for a push, and so does what probes a window on Linux.
-    pub(crate) fn transmit_new(&mut self, payload: u32, fin: bool) {
-        self.pace(u64::from(payload));
-        self.transmit(payload, fin, if payload > 0 { PUSH } else { 0 }, false);
+impl Linux {
+    /// Sends pending data, or starts to probe a window that is closed
+    /// (`__tcp_push_pending_frames`).
+    #[inline]
+    pub(super) fn push_pending(&mut self, tcb: &mut Tcb) {
+        if tcb.snd.has_unsent() && tcb.state.is_synchronized() && !tcb.wakeup.opened {
+            let is_stuck = self.write_xmit(tcb, Push::Pending);
+            if is_stuck {
+                tcb.check_probe_timer();
+            }
+        }
     }
 
-    /// Sends `payload` bytes; `push` asks for a push this once, [`PUSH`] among `tags` whenever it is
-    /// sent.
-    fn transmit(&mut self, payload: u32, fin: bool, tags: u8, push: bool) {
-        let nothing_out = self.board.is_empty();
-        let seq = self.snd.nxt;
-        let tags = if fin { tags | FIN } else { tags };
-        self.snd.fin_sent |= fin;
-        self.on_data_sent();
-        self.tsq.add();
+    /// Sends data. Returns whether data waits although nothing is outstanding (`tcp_write_xmit`).
+    pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
+        let mss = tcb.current_mss();
+        let max_segments = tcb.tso_segments(mss);
+        let (mut sent, mut limited) = (0, false);
+        while !self.must_wait(tcb) {
+            let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
+                break;
+            };
+            sent += self.send_burst(tcb, burst, mss);
+            if !push.is_all() {
+                break;
+            }
+        }
+        limited |= !tcb.has_cwnd_space();
+        if sent > 0 || limited {
+            self.validate_cwnd(tcb, limited);
+        }
+        if sent == 0 {
+            return tcb.board.is_empty() && tcb.snd.has_unsent();
+        }
+        if self.recovery.ca().is_reducing() {
+            self.prr.on_sent(sent);
+        }
+        if push != Push::Probe {
+            self.schedule_loss_probe(tcb, TimeoutFrom::Head);
+        }
+        false
+    }
+
+    /// Sends a burst in segments of up to `mss` bytes. Returns their number.
+    fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
+        let mut left = burst.bytes;
+        let mut sent = 0;
+        tcb.pace(burst.bytes);
+        let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + left) { PUSH } else { 0 };
+        loop {
+            let payload = left.min(u64::from(mss)) as u32;
+            left -= u64::from(payload);
+            let is_last = left == 0;
+            let fin = if burst.fin && is_last { FIN } else { 0 };
+            let tags = if is_last { tags | fin } else { 0 };
+            // The end of a burst carries PSH in its first transmission only.
+            let control = if is_last && sent > 0 { TcpFlags::PSH } else { TcpFlags::default() };
+            self.send_new(tcb, payload, tags, control);
+            sent += 1;
+            if is_last {
+                break;
+            }
+        }
+        self.sndbuf.on_sent(tcb.snd.nxt);
+        if burst.bytes < sent * u64::from(mss) {
+            tcb.snd.small_end = tcb.snd.nxt;
+        }
+        // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`): the window is not
+        // full while another burst follows, so the buffer grows. Linux 3.17 checks it when all have
+        // left, and so does a host whose application never sleeps, lest it write within a burst.
+        if tcb.profile.bursts && !tcb.never_sleeps() {
+            self.check_space(tcb);
+        }
+        sent
+    }
+
+    /// Sends `payload` new bytes into a small window. They carry PSH, as every probe of a window
+    /// does.
+    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb, payload: u32) {
+        tcb.pace(u64::from(payload));
+        let tags = if payload > 0 { PUSH } else { 0 };
+        self.send_new(tcb, payload, tags, TcpFlags::default());
+    }
+
+    /// Sends `payload` bytes for the first time. `tags` are kept for retransmissions, `control` is not.
+    fn send_new(&mut self, tcb: &mut Tcb, payload: u32, tags: u8, control: TcpFlags) {
+        let nothing_out = tcb.board.is_empty();
+        let seq = tcb.snd.nxt;
+        let fin = tags & FIN != 0;
+        tcb.snd.fin_sent |= fin;
+        self.on_data_sent(tcb);
+        self.tsq.on_sent();
         let mut sent = Sent::new(seq, payload, tags);
-        let control = sent.control();
-        let control = if push { control.with(TcpFlags::PSH) } else { control };
-        self.emit(seq, payload, control, false);
-        sent.sent = self.clock.now;
-        self.rate.on_sent(&mut sent, nothing_out);
-        self.board.push(sent);
-        self.snd.nxt = sent.end();
-        self.snd.max = self.snd.max.max(self.snd.nxt);
-        if nothing_out || self.timers.xmit == XmitTimer::LossProbe {
-            self.rearm_timeout();
+        let control = sent.control().with(control);
+        self.emit(tcb, (seq, payload), control, Transmission::Original);
+        sent.sent = tcb.clock.now;
+        tcb.rate.on_sent(&mut sent, nothing_out);
+        tcb.board.push(sent);
+        tcb.snd.nxt = sent.end();
+        tcb.snd.max = tcb.snd.max.max(tcb.snd.nxt);
+        if nothing_out || tcb.timers.xmit == XmitTimer::LossProbe {
+            tcb.rearm_rto();
         }
         if fin {
-            self.close_half();
+            tcb.close_half();
         }
+    }
+
+    /// A data segment is about to be sent.
+    #[inline]
+    pub(super) fn on_data_sent(&mut self, tcb: &mut Tcb) {
+        tcb.on_data_sent();
+        self.delack.on_data_sent(&tcb.clock);
+    }
+
+    /// Sends an acknowledgement at once.
+    pub(crate) fn send_ack(&mut self, tcb: &mut Tcb) {
+        let seq = tcb.snd.max.max(tcb.snd.nxt);
+        self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+    }
+
+    /// Sends a segment, which acknowledges all data received.
+    #[inline]
+    pub(super) fn emit(
+        &mut self,
+        tcb: &mut Tcb,
+        bytes: (u64, u32),
+        flags: TcpFlags,
+        transmission: Transmission,
+    ) {
+        let window = self.select_window(tcb);
+        tcb.emit(bytes, flags, transmission, window);
+        if self.delack.on_ack_sent() {
+            tcb.timers.compressed_ack = Instant::NEVER;
+        }
+        tcb.timers.delayed_ack = Instant::NEVER;
     }
 }

@@ -1,24 +1,32 @@
-//! The transmission timer: `tcp_set_xmit_timer`, `tcp_rearm_rto`, `tcp_retransmit_timer`.
+//! The retransmission timer: `tcp_set_xmit_timer`, `tcp_rearm_rto`, `tcp_retransmit_timer`.
 
 use aqmlab_core::Duration;
 
-use crate::connection::Connection;
+use super::Linux;
+use super::tlp::TimeoutFrom;
+use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-impl Connection {
-    /// Sets the timer for a tail loss probe or, if none is due, for the timeout.
+impl Tcb {
+    /// The time until the timeout of the head; zero if it has passed.
     #[inline]
-    pub(crate) fn set_transmit_timer(&mut self) {
-        if !self.schedule_probe(true) {
-            self.rearm_timeout();
-        }
+    pub(super) fn until_timeout(&self) -> Duration {
+        let sent = self.board.front().map_or(self.now(), |front| front.sent);
+        (sent + self.rtt.rto).since(self.now())
     }
 
-    /// Restarts the retransmission timer (RFC 6298 §5.3); counted from the last transmission
-    /// of the head if the timer was running for something else.
-    pub(crate) fn rearm_timeout(&mut self) {
+    /// Sets the transmission timer, later by the wait until the next departure.
+    #[inline]
+    pub(super) fn arm_paced(&mut self, purpose: XmitTimer, span: Duration) {
+        let wait = self.pacer.wait(self.clock.now);
+        self.arm(purpose, span + wait, self.profile.rto_max);
+    }
+
+    /// Restarts the retransmission timer (RFC 6298 §5.3). If the timer ran for another purpose, the
+    /// timeout counts from the last transmission of the head.
+    pub(super) fn rearm_rto(&mut self) {
         if self.board.is_empty() {
-            self.timers.stop_transmit();
+            self.timers.stop_xmit();
             return;
         }
         let mut span = self.rtt.rto;
@@ -27,57 +35,53 @@ impl Connection {
         }
         self.arm_paced(XmitTimer::Retransmit, span);
     }
+}
 
-    /// How far off the timeout of the head is; zero if it has passed.
+impl Linux {
+    /// Sets the timer for a tail loss probe or, if none is due, for the timeout.
     #[inline]
-    pub(crate) fn until_timeout(&self) -> Duration {
-        let sent = self.board.front().map_or(self.now(), |front| front.sent);
-        (sent + self.rtt.rto).since(self.now())
+    pub(super) fn set_xmit_timer(&mut self, tcb: &mut Tcb) {
+        if !self.schedule_loss_probe(tcb, TimeoutFrom::Now) {
+            tcb.rearm_rto();
+        }
     }
 
-    /// Arms the transmission timer, later by what pacing delays the next segment.
-    #[inline]
-    pub(crate) fn arm_paced(&mut self, alarm: XmitTimer, span: Duration) {
-        let wait = self.usage.departure.since(self.clock.now);
-        self.arm(alarm, span + wait, self.profile.rto_max);
-    }
-
-    /// The retransmission timer went off.
-    pub(crate) fn linux_timeout(&mut self) {
-        self.timers.stop_transmit();
-        let Some(head) = self.board.front_id() else { return };
-        self.recovery.tlp_high_seq = 0;
-        if self.snd.wnd == 0 {
-            // The peer took its window back: retransmissions are probes, and never give up.
-            self.enter_loss();
-            self.retransmit(head);
-        } else {
-            self.stats.rtos += 1;
-            if self.has_given_up() {
-                self.give_up();
+    /// The retransmission timer expired.
+    pub(super) fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.stop_xmit();
+        let Some(head) = tcb.board.front_id() else { return };
+        self.tlp.end();
+        // A peer that took its window back is probed by retransmissions, which never give up.
+        let probes = tcb.snd.wnd == 0;
+        if !probes {
+            tcb.stats.rtos += 1;
+            if self.has_given_up(tcb) {
+                tcb.die();
                 return;
             }
-            self.enter_loss();
-            self.recovery.retransmits += 1;
-            self.retransmit(head);
         }
-        self.rtt.back_off();
-        self.arm(XmitTimer::Retransmit, self.rtt.rto, self.profile.rto_max);
+        self.enter_loss(tcb);
+        if !probes {
+            self.recovery.count_retransmit();
+        }
+        self.retransmit(tcb, head);
+        self.rtt.back_off(&mut tcb.rtt);
+        tcb.arm_rto();
     }
 
-    /// Linux `retransmits_timed_out`: after as long as the allowed number of doublings of the
-    /// least timeout take.
-    fn has_given_up(&self) -> bool {
-        let (Some(stamp), true) = (self.recovery.retrans_stamp, self.recovery.retransmits > 0)
+    /// Whether the allowed retransmissions have taken their time: doublings of the minimum timeout
+    /// (`retransmits_timed_out`).
+    fn has_given_up(&self, tcb: &Tcb) -> bool {
+        let (Some(stamp), true) = (self.undo.retrans_stamp(), self.recovery.retransmits() > 0)
         else {
             return false;
         };
-        let (base, most) = (self.profile.rto_min.as_millis().max(1), self.profile.rto_max);
+        let (base, most) = (tcb.profile.rto_min.as_millis().max(1), tcb.profile.rto_max);
         let doublings = u64::from((most.as_millis() / base).max(1).ilog2());
-        let retries = self.profile.retries;
+        let retries = tcb.profile.retries;
         let exponential = ((2_u64 << retries.min(doublings).min(60)) - 1).saturating_mul(base);
         let linear = retries.saturating_sub(doublings).saturating_mul(most.as_millis());
-        let waited = self.clock.timestamp().wrapping_sub(stamp);
+        let waited = tcb.clock.timestamp().wrapping_sub(stamp);
         u64::from(waited) >= exponential.saturating_add(linear)
     }
 }

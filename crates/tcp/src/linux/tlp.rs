@@ -1,145 +1,139 @@
-//! Probes: of the tail of a flight (TLP) and of a closed window.
+//! Tail loss probes.
 //!
 //! Sources: RFC 8985 §7; Linux 6.1 `tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
-//! `tcp_process_tlp_ack`, `tcp_probe_timer`, `tcp_write_wakeup`.
+//! `tcp_process_tlp_ack`.
 
-use aqmlab_core::{Duration, TcpFlags};
+use aqmlab_core::Duration;
 
-use super::{TIMEOUT_MIN, flag};
+use super::ack::{AckState, flag};
+use super::output::Push;
+use super::{Linux, TIMEOUT_MIN};
 use crate::cc::Signal;
-use crate::connection::Connection;
-use crate::linux::output::Push;
 use crate::state::CaState;
+use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-impl Connection {
-    /// Sets the timer for a tail loss probe, two round trips from now; returns whether it did.
-    /// `advancing`: the timeout counts from now rather than from the head's transmission.
+/// The probe in flight.
+#[derive(Debug, Default)]
+pub(super) struct Tlp {
+    /// `snd_nxt` when the probe was sent; zero if none is in flight (`tlp_high_seq`).
+    high_seq: u64,
+    /// The probe repeated old data (`tlp_retrans`).
+    repeats: bool,
+}
+
+impl Tlp {
+    /// Whether a probe is in flight.
     #[inline]
-    pub(crate) fn schedule_probe(&mut self, advancing: bool) -> bool {
-        let packets = self.board.packets_out();
-        if !self.profile.tlp
+    pub(super) const fn is_in_flight(&self) -> bool {
+        self.high_seq != 0
+    }
+
+    /// Whether the probe in flight repeated old data.
+    pub(super) const fn has_retransmitted(&self) -> bool {
+        self.is_in_flight() && self.repeats
+    }
+
+    /// Whether the probe in flight ends at `end`.
+    pub(super) const fn ends_at(&self, end: u64) -> bool {
+        self.is_in_flight() && self.high_seq == end
+    }
+
+    /// A probe was sent, after which `nxt` is the next byte.
+    pub(super) fn begin(&mut self, nxt: u64, repeats: bool) {
+        (self.high_seq, self.repeats) = (nxt, repeats);
+    }
+
+    /// The probe is answered or has lost its meaning.
+    pub(super) fn end(&mut self) {
+        self.high_seq = 0;
+    }
+}
+
+/// The time from which the retransmission timeout counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeoutFrom {
+    Now,
+    /// The last transmission of the head.
+    Head,
+}
+
+impl Linux {
+    /// Sets the timer for a probe, two round trips from now, but not after the timeout. Returns
+    /// whether it did.
+    #[inline]
+    pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
+        let packets = tcb.board.packets_out();
+        if !tcb.profile.tlp
             || packets == 0
-            || !self.options.sack
-            || !matches!(self.recovery.ca, CaState::Open | CaState::Cwr)
+            || !tcb.options.sack
+            || !matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
         {
             return false;
         }
-        let mut span = if self.rtt.srtt().is_some() {
-            // A lone segment's acknowledgement may be delayed.
-            let extra = if packets == 1 { self.profile.rto_min } else { TIMEOUT_MIN };
-            self.rtt.two_srtt() + extra
+        let mut span = if tcb.rtt.srtt().is_some() {
+            // The acknowledgement of a lone segment may be delayed.
+            let extra = if packets == 1 { tcb.profile.rto_min } else { TIMEOUT_MIN };
+            Duration::from_nanos(tcb.rtt.srtt8 / 4) + extra
         } else {
-            self.profile.rto_initial
+            tcb.profile.rto_initial
         };
-        let timeout = if advancing { self.rtt.rto } else { self.until_timeout() };
+        let timeout = match timeout {
+            TimeoutFrom::Now => tcb.rtt.rto,
+            TimeoutFrom::Head => tcb.until_timeout(),
+        };
         if timeout > Duration::ZERO {
             span = span.min(timeout);
         }
-        self.arm_paced(XmitTimer::LossProbe, span);
+        tcb.arm_paced(XmitTimer::LossProbe, span);
         true
     }
 
-    /// The probe is due: a new segment if there is one, else the last one again.
-    pub(crate) fn send_probe(&mut self) {
-        if self.recovery.tlp_high_seq == 0 && self.probe_tail() {
-            self.recovery.tlp_high_seq = self.snd.nxt;
-            self.stats.tlps += 1;
+    /// Sends a probe: a new segment if there is one, else the last one again.
+    pub(super) fn send_loss_probe(&mut self, tcb: &mut Tcb) {
+        if !self.tlp.is_in_flight() && self.probe_tail(tcb) {
+            tcb.stats.tlps += 1;
             // The timeout counts from now.
-            self.timers.xmit = XmitTimer::Off;
+            tcb.timers.xmit = XmitTimer::Off;
         }
-        self.rearm_timeout();
+        tcb.rearm_rto();
     }
 
-    fn probe_tail(&mut self) -> bool {
-        self.recovery.tlp_retrans = false;
-        if self.has_unsent() && self.next_fits_window() {
-            let before = self.board.packets_out();
-            self.write_transmit(true, Push::Probe);
-            return self.board.packets_out() > before;
-        }
-        let Some(id) = self.board.back_id() else { return false };
-        if self.repeat(id) {
-            self.recovery.tlp_retrans = true;
-            return true;
-        }
-        false
-    }
-
-    /// What an acknowledgement says of the probe.
-    pub(crate) fn process_probe_ack(&mut self, ack: u64, flags: u32) {
-        let high = self.recovery.tlp_high_seq;
-        if ack < high {
-            return;
-        }
-        let nothing_new = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED;
-        if !self.recovery.tlp_retrans || flags & flag::DSACK_TLP != 0 {
-            self.recovery.tlp_high_seq = 0;
-        } else if ack > high {
-            // Both the original and the probe would have been reported: one was lost.
-            self.init_reduction(Signal::Loss);
-            self.set_ca(CaState::Cwr);
-            self.end_reduction();
-            self.try_keep_open();
-        } else if flags & nothing_new == 0 {
-            self.recovery.tlp_high_seq = 0;
-        }
-    }
-
-    /// Probes of a closed window start when nothing else will make the peer speak.
-    pub(crate) fn check_persist(&mut self) {
-        if self.board.is_empty() && self.timers.xmit == XmitTimer::Off && self.has_unsent() {
-            self.arm_paced(XmitTimer::Persist, self.persist_base());
-        }
-    }
-
-    fn persist_base(&self) -> Duration {
-        self.rtt.rto.max(self.profile.rto_min)
-    }
-
-    fn persist_span(&self) -> Duration {
-        let shift = self.recovery.backoff.min(10);
-        (self.persist_base() * (1 << shift)).min(self.profile.rto_max)
-    }
-
-    /// An acknowledgement while nothing is out: either the window is open, or probing goes on.
-    pub(crate) fn acknowledge_probe(&mut self) {
-        if !self.has_unsent() {
-            return;
-        }
-        if self.next_fits_window() {
-            self.recovery.backoff = 0;
-            if self.timers.xmit == XmitTimer::Persist {
-                self.timers.stop_transmit();
+    fn probe_tail(&mut self, tcb: &mut Tcb) -> bool {
+        if tcb.snd.has_unsent() && tcb.next_fits_window() {
+            let before = tcb.board.packets_out();
+            self.write_xmit(tcb, Push::Probe);
+            let sent = tcb.board.packets_out() > before;
+            if sent {
+                self.tlp.begin(tcb.snd.nxt, false);
             }
-        } else {
-            self.arm_paced(XmitTimer::Persist, self.persist_span());
+            return sent;
         }
+        let Some(id) = tcb.board.back_id() else { return false };
+        let sent = self.resend(tcb, id);
+        if sent {
+            self.tlp.begin(tcb.snd.nxt, true);
+        }
+        sent
     }
 
-    /// The persist timer went off.
-    pub(crate) fn persist_due(&mut self) {
-        self.timers.stop_transmit();
-        if !self.board.is_empty() || !self.has_unsent() {
+    /// Processes the acknowledgement of a probe.
+    pub(super) fn process_tlp_ack(&mut self, tcb: &mut Tcb, number: u64, ack: &AckState) {
+        let high = self.tlp.high_seq;
+        if number < high {
             return;
         }
-        self.stats.window_probes += 1;
-        if self.snd.nxt < self.snd.window_end() {
-            // The window is open, but so little that avoiding silly windows held data back.
-            let room = self.snd.window_end() - self.snd.nxt;
-            let payload = self.snd.unsent().min(room).min(u64::from(self.current_mss()));
-            self.transmit_new(payload as u32, false);
-        } else {
-            // An old number makes the peer acknowledge.
-            self.emit(self.snd.una - 1, 0, TcpFlags::default(), false);
-        }
-        if self.board.is_empty() {
-            if u64::from(self.recovery.backoff) < self.profile.retries {
-                self.recovery.backoff += 1;
-            }
-            self.arm_paced(XmitTimer::Persist, self.persist_span());
-        } else {
-            self.recovery.backoff = 0;
+        let news = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED;
+        if !self.tlp.repeats || ack.has(flag::DSACK_TLP) {
+            self.tlp.end();
+        } else if number > high {
+            // A duplicate would have been reported, so the original or the probe was lost.
+            self.init_reduction(tcb, Signal::Loss);
+            self.recovery.set_ca(CaState::Cwr);
+            self.end_reduction(tcb);
+            self.try_keep_open(tcb);
+        } else if !ack.has(news) {
+            self.tlp.end();
         }
     }
 }

@@ -1,42 +1,42 @@
-//! A segment that is outstanding, and the tags that tell what is known of it.
+//! An outstanding segment, and its tags.
 
 use aqmlab_core::{Instant, TcpFlags};
 
-/// Selectively acknowledged.
+/// Tag S: selectively acknowledged.
 pub(crate) const SACKED: u8 = 0x01;
-/// Retransmitted, and the retransmission is believed to be in flight.
+/// Tag R: the retransmission is estimated to be in flight.
 pub(crate) const RETRANS: u8 = 0x02;
-/// Believed lost.
+/// Tag L: estimated to be lost.
 pub(crate) const LOST: u8 = 0x04;
 /// Sent while the application had nothing more to send.
 pub(crate) const APP_LIMITED: u8 = 0x08;
 /// Carries the FIN.
 pub(crate) const FIN: u8 = 0x10;
-/// Asks the receiver to push.
+/// Carries PSH.
 pub(crate) const PUSH: u8 = 0x40;
 /// Is in the list in order of transmission.
 pub(super) const LISTED: u8 = 0x20;
-/// Was retransmitted at some time.
+/// Was retransmitted at some time (`TCPCB_EVER_RETRANS`).
 pub(crate) const EVER_RETRANS: u8 = 0x80;
-/// Retransmitted, now or before.
+/// Retransmitted at some time, in flight or not.
 pub(crate) const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
 
 /// The end of the list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A segment that was sent and not yet acknowledged.
-#[expect(clippy::struct_field_names, reason = "`sent` is when")]
+/// A segment that is outstanding.
+#[expect(clippy::struct_field_names, reason = "`sent` is a time")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     /// Number of its first byte.
     pub(crate) seq: u64,
-    /// When it was last transmitted.
+    /// The time of its last transmission.
     pub(crate) sent: Instant,
-    /// The start of the sending phase that it ends, for delivery rates.
+    /// The start of the sending interval that it ends, for delivery rates.
     pub(crate) first_tx: Instant,
-    /// When the last delivery before its transmission happened; never, once it was used.
+    /// The time of the last delivery before its transmission; never, once it was used.
     pub(crate) delivered_at: Instant,
-    /// What had been delivered when it was transmitted.
+    /// The segments delivered before its transmission.
     pub(crate) delivered: u64,
     /// Bytes of payload.
     pub(crate) len: u32,
@@ -67,7 +67,7 @@ impl Sent {
         self.seq + self.len as u64 + (self.flags & FIN != 0) as u64
     }
 
-    /// The control bits that it is sent with, each time.
+    /// The control bits of every transmission.
     pub(crate) const fn control(&self) -> TcpFlags {
         let mut control = TcpFlags(0);
         if self.is(FIN) {
@@ -77,6 +77,12 @@ impl Sent {
             control = control.with(TcpFlags::PSH);
         }
         control
+    }
+
+    /// Whether it is selectively acknowledged.
+    #[inline]
+    pub(crate) const fn is_sacked(&self) -> bool {
+        self.is(SACKED)
     }
 
     #[inline]
