@@ -101,20 +101,20 @@ impl Connection {
         if tcb.timers.delayed_ack <= now {
             stack.on_delayed_ack_timer(tcb);
         }
-        if tcb.timers.compressed_ack <= now {
+        if tcb.timers.compressed_ack() <= now {
             stack.on_compressed_ack_timer(tcb);
         }
         if tcb.timers.wakeup <= now {
             stack.on_awake(tcb);
         }
-        if tcb.timers.pacing <= now {
-            tcb.timers.pacing = Instant::NEVER;
+        if tcb.timers.pacing() <= now {
+            tcb.timers.set_pacing(Instant::NEVER);
             stack.on_pacing_timer(tcb);
         }
         if tcb.timers.xmit_at <= now {
             self.on_xmit_timer();
         }
-        if self.tcb.timers.time_wait <= now {
+        if self.tcb.timers.time_wait() <= now {
             self.tcb.end_time_wait();
         }
     }

@@ -216,7 +216,7 @@ impl Tcb {
         if departure <= self.clock.now {
             return false;
         }
-        self.timers.pacing = departure;
+        self.timers.set_pacing(departure);
         true
     }
 

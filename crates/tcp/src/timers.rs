@@ -24,12 +24,14 @@ pub(crate) struct Timers {
     pub(crate) xmit: XmitTimer,
     pub(crate) xmit_at: Instant,
     pub(crate) delayed_ack: Instant,
-    pub(crate) compressed_ack: Instant,
-    pub(crate) pacing: Instant,
     /// The application will be awake.
     pub(crate) wakeup: Instant,
+    compressed_ack: Instant,
+    pacing: Instant,
     /// The end of TIME-WAIT.
-    pub(crate) time_wait: Instant,
+    time_wait: Instant,
+    /// The earliest of the last three, which most connections rarely set.
+    rare: Instant,
 }
 
 impl Timers {
@@ -38,19 +40,55 @@ impl Timers {
             xmit: XmitTimer::Off,
             xmit_at: Instant::NEVER,
             delayed_ack: Instant::NEVER,
+            wakeup: Instant::NEVER,
             compressed_ack: Instant::NEVER,
             pacing: Instant::NEVER,
-            wakeup: Instant::NEVER,
             time_wait: Instant::NEVER,
+            rare: Instant::NEVER,
         }
     }
 
     /// The earliest expiry.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        let acks = self.delayed_ack.min(self.compressed_ack);
-        let others = self.pacing.min(self.wakeup).min(self.time_wait);
-        self.xmit_at.min(acks).min(others)
+        self.xmit_at.min(self.delayed_ack).min(self.wakeup.min(self.rare))
+    }
+
+    #[inline]
+    pub(crate) const fn compressed_ack(&self) -> Instant {
+        self.compressed_ack
+    }
+
+    #[inline]
+    pub(crate) fn set_compressed_ack(&mut self, at: Instant) {
+        self.compressed_ack = at;
+        self.update_rare();
+    }
+
+    #[inline]
+    pub(crate) const fn pacing(&self) -> Instant {
+        self.pacing
+    }
+
+    #[inline]
+    pub(crate) fn set_pacing(&mut self, at: Instant) {
+        self.pacing = at;
+        self.update_rare();
+    }
+
+    #[inline]
+    pub(crate) const fn time_wait(&self) -> Instant {
+        self.time_wait
+    }
+
+    pub(crate) fn set_time_wait(&mut self, at: Instant) {
+        self.time_wait = at;
+        self.update_rare();
+    }
+
+    #[inline]
+    fn update_rare(&mut self) {
+        self.rare = self.compressed_ack.min(self.pacing).min(self.time_wait);
     }
 
     /// Stops the transmission timer.

@@ -45,7 +45,7 @@ impl Connection {
         let repeats = header.payload > 0 || header.flags.has(TcpFlags::FIN);
         if repeats || header.seq != tcb.rcv.nxt {
             if header.flags.has(TcpFlags::FIN) {
-                tcb.timers.time_wait = tcb.clock.now + tcb.profile.time_wait;
+                tcb.timers.set_time_wait(tcb.clock.now + tcb.profile.time_wait);
             } else if !tcb.may_challenge() {
                 return;
             }
@@ -114,13 +114,13 @@ impl Tcb {
     pub(crate) fn enter_time_wait(&mut self) {
         self.enter_closed();
         self.state = State::TimeWait;
-        self.timers.time_wait = self.clock.now + self.profile.time_wait;
+        self.timers.set_time_wait(self.clock.now + self.profile.time_wait);
         self.events.push_back(Event::Closed);
     }
 
     /// TIME-WAIT is over.
     pub(crate) fn end_time_wait(&mut self) {
-        self.timers.time_wait = Instant::NEVER;
+        self.timers.set_time_wait(Instant::NEVER);
         self.state = State::Closed;
     }
 }

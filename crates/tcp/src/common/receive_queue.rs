@@ -70,8 +70,10 @@ impl ReceiveQueue {
         self.buffers == 0
     }
 
-    pub(crate) const fn bytes(&self) -> u64 {
-        self.bytes
+    /// Takes all data, and returns its bytes.
+    pub(crate) fn take(&mut self) -> u64 {
+        self.buffers = 0;
+        std::mem::take(&mut self.bytes)
     }
 
     /// The memory that it takes, of which `overhead` a buffer.
@@ -97,7 +99,7 @@ mod tests {
             unread.add(Buffer::of(100 * i, 100 * (i + 1)), 100);
         }
         assert_eq!(unread.first_end(), Some(1_700));
-        assert_eq!((unread.bytes(), unread.memory(10)), (2_000, 2_020));
+        assert_eq!((unread.bytes, unread.memory(10)), (2_000, 2_020));
     }
 
     #[test]

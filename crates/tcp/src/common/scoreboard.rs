@@ -194,14 +194,10 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn pop(&mut self) {
         let Some(&Sent { flags, before, after, .. }) = self.queue.front() else { return };
-        if flags & SACKED != 0 {
-            self.sacked_out -= 1;
-        }
-        if flags & RETRANS != 0 {
-            self.retrans_out -= 1;
-        }
-        if flags & LOST != 0 {
-            self.lost_out -= 1;
+        if flags & (SACKED | RETRANS | LOST) != 0 {
+            self.sacked_out -= u32::from(flags & SACKED != 0);
+            self.retrans_out -= u32::from(flags & RETRANS != 0);
+            self.lost_out -= u32::from(flags & LOST != 0);
         }
         if flags & LISTED != 0 {
             self.unlink(before, after);

@@ -54,9 +54,9 @@ impl Tcb {
 
     /// Passes all unread data to the application.
     pub(crate) fn deliver_unread(&mut self) {
-        let unread = std::mem::take(&mut self.wakeup.unread);
-        if unread.bytes() > 0 {
-            self.readable(unread.bytes());
+        let bytes = self.wakeup.unread.take();
+        if bytes > 0 {
+            self.readable(bytes);
         }
     }
 

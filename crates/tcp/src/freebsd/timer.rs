@@ -33,7 +33,7 @@ impl FreeBsd {
 
     /// FreeBSD compresses no acknowledgements.
     pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
-        tcb.timers.compressed_ack = Instant::NEVER;
+        tcb.timers.set_compressed_ack(Instant::NEVER);
     }
 
     /// The next departure is due.

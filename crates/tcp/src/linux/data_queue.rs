@@ -60,7 +60,6 @@ impl Linux {
     fn queue_in_order(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         let before = tcb.rcv.nxt;
         let data_end = header.seq + u64::from(header.payload);
-        let had_hole = !self.ooo.is_empty();
         if header.flags.has(TcpFlags::FIN) {
             tcb.rcv.fin = Some(data_end);
         }
@@ -68,19 +67,22 @@ impl Linux {
         if data_end > before {
             unread.add(Buffer::of(header.seq, data_end), data_end - before);
         }
-        let range = (before, data_end.max(before));
-        let deliver = |buffer, bytes| unread.add(buffer, bytes);
-        tcb.rcv.nxt = self.ooo.advance(range, &mut tcb.rcv.sack, deliver);
+        tcb.rcv.nxt = data_end.max(before);
+        if !self.ooo.is_empty() {
+            let range = (before, tcb.rcv.nxt);
+            let deliver = |buffer, bytes| unread.add(buffer, bytes);
+            tcb.rcv.nxt = self.ooo.advance(range, &mut tcb.rcv.sack, deliver);
+            // RFC 5681 §4.2: at once when a gap is filled.
+            if self.ooo.is_empty() {
+                self.delack.require_now();
+            }
+        }
         if header.payload > 0 {
             self.on_data_received(tcb, header);
             self.check_ce(tcb, ecn);
             if header.payload >= MIN_GROWTH_PAYLOAD {
                 self.grow_window(tcb, header.payload, 0);
             }
-        }
-        // RFC 5681 §4.2: at once when a gap is filled.
-        if had_hole && self.ooo.is_empty() {
-            self.delack.require_now();
         }
         if tcb.rcv.fin == Some(tcb.rcv.nxt) {
             self.ooo.purge(&mut tcb.rcv.sack);

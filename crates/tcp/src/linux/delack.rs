@@ -76,13 +76,13 @@ impl Linux {
             self.send_ack(tcb);
             return;
         }
-        if tcb.timers.compressed_ack != Instant::NEVER {
+        if tcb.timers.compressed_ack() != Instant::NEVER {
             return;
         }
         let known = self.autotune.rtt().unwrap_or(Duration::ZERO);
         let rtt = tcb.rtt.srtt().map_or(known, |srtt| srtt.min(known));
         let delay = tcb.profile.ack_compression_delay.min(rtt / 20);
-        tcb.timers.compressed_ack = tcb.clock.now + delay + tcb.profile.ack_compression_slack;
+        tcb.timers.set_compressed_ack(tcb.clock.now + delay + tcb.profile.ack_compression_slack);
     }
 
     /// Sends a compressed acknowledgement before its time.
@@ -138,7 +138,7 @@ impl Linux {
 
     /// A compressed acknowledgement is due (`tcp_compressed_ack_kick`).
     pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
-        tcb.timers.compressed_ack = Instant::NEVER;
+        tcb.timers.set_compressed_ack(Instant::NEVER);
         self.flush_compressed_ack(tcb);
     }
 }

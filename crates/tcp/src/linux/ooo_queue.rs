@@ -39,18 +39,13 @@ impl OooQueue {
     /// Removes the buffers that follow without a gap when `[.., end)` has arrived and `before` was
     /// the next byte expected. Passes each buffer, with its new bytes, to `deliver`. Returns the next
     /// byte expected.
-    #[inline]
     pub(super) fn advance(
         &mut self,
         (before, end): (u64, u64),
         sack: &mut SackReport,
         mut deliver: impl FnMut(Buffer, u64),
     ) -> u64 {
-        let mut nxt = end;
-        if self.buffers.is_empty() {
-            return nxt;
-        }
-        let mut reached = 0;
+        let (mut nxt, mut reached) = (end, 0);
         while let Some(&buffer) = self.buffers.get(reached)
             && buffer.start <= nxt
         {

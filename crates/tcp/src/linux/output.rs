@@ -185,7 +185,6 @@ impl Linux {
     }
 
     /// Sends a segment, which acknowledges all data received.
-    #[inline]
     pub(super) fn emit(
         &mut self,
         tcb: &mut Tcb,
@@ -196,7 +195,7 @@ impl Linux {
         let window = self.select_window(tcb);
         tcb.emit(bytes, flags, transmission, window);
         if self.delack.on_ack_sent() {
-            tcb.timers.compressed_ack = Instant::NEVER;
+            tcb.timers.set_compressed_ack(Instant::NEVER);
         }
         tcb.timers.delayed_ack = Instant::NEVER;
     }

@@ -157,6 +157,7 @@ impl Linux {
         self.possible_window_beside_held(tcb)
     }
 
+    #[inline(never)]
     fn possible_window_beside_held(&mut self, tcb: &Tcb) -> u64 {
         let held = self.held_memory(tcb);
         let window = &self.rcv_window;
