@@ -52,7 +52,7 @@ impl<O: Observer> Io for AppIo<'_, O> {
     }
 
     fn pour(&mut self, conn: ConnId, at: Side) {
-        self.with_end(conn, at, aqmlab_tcp::Connection::pour);
+        self.with_end(conn, at, aqmlab_tcp::Connection::send_unlimited);
     }
 
     fn close(&mut self, conn: ConnId, at: Side) {

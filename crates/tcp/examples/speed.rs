@@ -51,7 +51,7 @@ struct Pair {
 impl Pair {
     fn new(profile: &Profile, cc: &str) -> Self {
         let mut sender = Connection::active(config(profile, cc), Instant::ZERO);
-        sender.pour();
+        sender.send_unlimited();
         let receiver = Connection::passive(config(profile, cc));
         Self { ends: [sender, receiver], wires: [Wire::new(), Wire::new()], now: Instant::ZERO }
     }

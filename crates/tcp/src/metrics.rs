@@ -1,4 +1,4 @@
-//! What a connection tells about itself.
+//! The metrics of a connection.
 
 use aqmlab_core::Duration;
 
@@ -15,11 +15,11 @@ pub struct Metrics {
     pub srtt: Option<Duration>,
     /// Its variation, as RFC 6298 scales it.
     pub rttvar: Option<Duration>,
-    /// The least round-trip time of the profile's window.
+    /// The minimum round-trip time of the profile's window.
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, with backoff.
     pub rto: Duration,
-    /// What is believed to be in the network, in full-sized segments' payload.
+    /// The payload estimated to be in the network, in full-sized segments.
     pub in_flight_bytes: u64,
     /// The window that the peer offers.
     pub rwnd_bytes: u64,
@@ -73,37 +73,27 @@ pub struct Stats {
 impl Connection {
     /// The state worth plotting.
     pub fn metrics(&self) -> Metrics {
-        let scale = u64::from(self.window.mss) / self.window.segment.max(1);
-        let ssthresh = self.window.ssthresh;
+        let tcb = &self.tcb;
+        let scale = u64::from(tcb.window.mss) / tcb.window.segment.max(1);
+        let ssthresh = tcb.window.ssthresh;
         Metrics {
-            cwnd_bytes: self.window.cwnd.min(self.window.clamp).saturating_mul(scale.max(1)),
+            cwnd_bytes: tcb.window.cwnd.min(tcb.window.clamp).saturating_mul(scale.max(1)),
             ssthresh_bytes: (ssthresh != u64::MAX).then(|| ssthresh.saturating_mul(scale.max(1))),
-            srtt: self.rtt.srtt(),
-            rttvar: self.rtt.rttvar(),
-            min_rtt: self.rtt.min(),
-            rto: self.rtt.rto,
-            in_flight_bytes: self.flight_bytes(),
-            rwnd_bytes: self.snd.wnd,
-            state: self.state.name(),
-            recovery: self.recovery_name(),
-            gauges: self.cc.gauges(),
+            srtt: tcb.rtt.srtt(),
+            rttvar: tcb.rtt.rttvar(),
+            min_rtt: tcb.rtt.min(),
+            rto: tcb.rtt.rto,
+            in_flight_bytes: self.stack.flight_bytes(tcb),
+            rwnd_bytes: tcb.snd.wnd,
+            state: tcb.state.name(),
+            recovery: self.stack.recovery_name(),
+            gauges: tcb.cc.gauges(),
         }
     }
 
     /// Counters since the start.
     #[inline]
     pub fn stats(&self) -> &Stats {
-        &self.stats
-    }
-
-    fn flight_bytes(&self) -> u64 {
-        if self.is_bsd() {
-            return self.snd.max.saturating_sub(self.snd.una);
-        }
-        u64::from(self.board.in_flight()) * u64::from(self.window.mss)
-    }
-
-    fn recovery_name(&self) -> &'static str {
-        if self.is_bsd() { self.bsd.name() } else { self.rec.ca.name() }
+        &self.tcb.stats
     }
 }

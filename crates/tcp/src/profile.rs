@@ -5,9 +5,15 @@
 //! for Windows, whose source is not public, the values that `Get-NetTCPSetting` of Windows
 //! Server 2012 documents for the template *Internet*.
 
+mod hosts;
+mod settings;
+
 use std::sync::LazyLock;
 
 use aqmlab_core::{BadArgument, Bounds, Bytes, Duration, Param, Value};
+
+pub use settings::{DelayedAckRule, RtoRule};
+use settings::{bounds, field, from_value, profile, reader, to_value};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -22,9 +28,6 @@ pub enum Stack {
     FreeBsd,
 }
 
-const RTO_RULES: &[&str] = &["linux", "rfc6298"];
-const DELAYED_ACK_RULES: &[&str] = &["adaptive", "fixed"];
-
 /// The most memory of a FreeBSD buffer (`sb_max`), and what is left of it when the share of mbufs,
 /// of 256 bytes beside a cluster of 2048, is taken off.
 pub(crate) const SB_MAX: u64 = 2 << 20;
@@ -36,149 +39,6 @@ const TIMEOUT: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_se
 const RETRIES: Bounds = Bounds::Whole(0, 255);
 /// A socket buffer that holds something; signed and of 32 bits in every kernel.
 const BUFFER: Bounds = Bounds::Whole(1, i32::MAX as u64);
-
-macro_rules! field {
-    (duration) => { Duration };
-    (count) => { u64 };
-    (bytes) => { u64 };
-    (flag) => { bool };
-    (word $list:expr) => { &'static str };
-}
-
-macro_rules! to_value {
-    ($value:expr, duration) => {
-        Value::Duration($value)
-    };
-    ($value:expr, count) => {
-        Value::Count($value)
-    };
-    ($value:expr, bytes) => {
-        Value::Bytes(Bytes($value))
-    };
-    ($value:expr, flag) => {
-        Value::Flag($value)
-    };
-    ($value:expr, word $list:expr) => {
-        Value::Word($value, $list)
-    };
-}
-
-macro_rules! from_value {
-    ($value:expr, duration) => {
-        if let Value::Duration(span) = $value { Some(span) } else { None }
-    };
-    ($value:expr, count) => {
-        if let Value::Count(count) = $value { Some(count) } else { None }
-    };
-    ($value:expr, bytes) => {
-        if let Value::Bytes(size) = $value { Some(size.0) } else { None }
-    };
-    ($value:expr, flag) => {
-        if let Value::Flag(flag) = $value { Some(flag) } else { None }
-    };
-    ($value:expr, word $list:expr) => {
-        if let Value::Word(word, _) = $value {
-            $list.iter().copied().find(|w| *w == word)
-        } else {
-            None
-        }
-    };
-}
-
-/// What a setting may be unless its declaration says more.
-macro_rules! bounds {
-    ($kind:ident: $bounds:expr) => {
-        $bounds
-    };
-    (duration:) => {
-        Bounds::span(Duration::ZERO, Duration::from_secs(86_400))
-    };
-    (count:) => {
-        Bounds::Whole(0, u32::MAX as u64)
-    };
-    // Socket buffers and windows are signed and of 32 bits in every kernel.
-    (bytes:) => {
-        Bounds::Whole(0, i32::MAX as u64)
-    };
-    ($kind:ident:) => {
-        Bounds::Any
-    };
-}
-
-/// Whose TCP reads a setting: one that is named, or every one.
-macro_rules! reader {
-    () => {
-        None
-    };
-    ($stack:ident) => {
-        Some(Stack::$stack)
-    };
-}
-
-macro_rules! profile {
-    ($($(#[doc = $doc:literal])+ $(@$stack:ident)? $name:ident
-       ($kind:ident $($list:ident)?) = $linux:expr $(, $bounds:expr)?;)+) => {
-        /// The constants and habits of a host.
-        #[derive(Clone, Debug, PartialEq)]
-        pub struct Profile {
-            /// The name users write.
-            pub name: &'static str,
-            /// The congestion control that such a host uses unless told otherwise.
-            pub default_cc: &'static str,
-            /// Whose TCP it runs.
-            pub stack: Stack,
-            $($(#[doc = $doc])+ pub $name: field!($kind $($list)?),)+
-        }
-
-        impl Profile {
-            /// Linux 6.1 as Debian configures it.
-            pub const fn linux() -> Self {
-                Self {
-                    name: "linux",
-                    default_cc: "cubic",
-                    stack: Stack::Linux,
-                    $($name: $linux,)+
-                }
-            }
-
-            /// The value of the setting called `name`.
-            pub fn get(&self, name: &str) -> Option<Value> {
-                match name {
-                    $(stringify!($name) => Some(to_value!(self.$name, $kind $($list)?)),)+
-                    _ => None,
-                }
-            }
-
-            /// Changes one setting.
-            ///
-            /// # Errors
-            ///
-            /// If there is no such setting, or it is of another type, or the word is not one of
-            /// its list.
-            pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
-                let type_name = match name {
-                    $(stringify!($name) => {
-                        if let Some(value) = from_value!(value, $kind $($list)?) {
-                            self.$name = value;
-                            return Ok(());
-                        }
-                        to_value!(self.$name, $kind $($list)?).type_name()
-                    })+
-                    _ => return Err(BadArgument::Unknown(name.to_owned())),
-                };
-                Err(BadArgument::Type(name.to_owned(), type_name))
-            }
-        }
-
-        /// Every setting, and whose TCP alone reads it, if not every one does.
-        const SETTINGS: &[(Option<Stack>, Param)] = &[$((reader!($($stack)?), Param {
-            name: stringify!($name),
-            default: to_value!($linux, $kind $($list)?),
-            bounds: bounds!($kind: $($bounds)?),
-            doc: concat!($($doc),+).trim_ascii(),
-        }),)+];
-    };
-}
 
 profile! {
     /// Whether losses are detected by time (RFC 8985) rather than by counting.
@@ -223,7 +83,7 @@ profile! {
     /// Whether the congestion window is counted in bytes.
     count_bytes (flag) = false;
     /// How the retransmission timeout is computed.
-    @Linux rto_rule (word RTO_RULES) = "linux";
+    @Linux rto_rule (word RtoRule) = RtoRule::Linux;
     /// The timeout before anything is measured.
     rto_initial (duration) = ms(1_000), TIMEOUT;
     /// The timeout after a handshake in which nothing could be measured.
@@ -245,7 +105,7 @@ profile! {
     /// Whether timers far in the future are coarser, as in Linux's timer wheel.
     timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
-    @Linux delayed_ack_rule (word DELAYED_ACK_RULES) = "adaptive";
+    @Linux delayed_ack_rule (word DelayedAckRule) = DelayedAckRule::Adaptive;
     /// How long an acknowledgement is delayed, at least if it adapts.
     delayed_ack (duration) = ms(40);
     /// How long an acknowledgement is delayed at most.
@@ -309,102 +169,6 @@ impl Profile {
             })
         });
         &READ[stack as usize]
-    }
-
-    /// Linux 3.17: no RACK, larger initial buffer share, as the papers of 2014 to 2016 used.
-    ///
-    /// Linux hands down bursts since 4.17 even where the interface's offloads are off, as they
-    /// were in those testbeds; before, it then sent segment by segment.
-    ///
-    /// Of its forward acknowledgement (FACK) only the counting rule of RFC 6675 is modelled.
-    pub fn linux_3_17() -> Self {
-        Self {
-            name: "linux-3.17",
-            rack: false,
-            ack_compression: 0,
-            push_acks: false,
-            bursts: false,
-            receive_buffer: 87_380,
-            small_queue_least: 131_072,
-            ..Self::linux()
-        }
-    }
-
-    /// FreeBSD 10.0 to 10.2.
-    pub fn freebsd() -> Self {
-        Self {
-            name: "freebsd",
-            wakeup: Duration::ZERO,
-            small_queue: 0,
-            default_cc: "newreno",
-            stack: Stack::FreeBsd,
-            initial_window_bytes: 14_600,
-            restart_window: 4,
-            restart_window_bytes: 4_380,
-            count_bytes: true,
-            rto_initial: ms(3_000),
-            rto_min: ms(30),
-            rto_max: ms(64_000),
-            rto_slop: ms(200),
-            syn_retries: 12,
-            synack_retries: 3,
-            retries: 12,
-            tick: ms(1),
-            timer_wheel: false,
-            delayed_ack: ms(100),
-            receive_buffer: 65_536,
-            receive_buffer_max: SB_MAX_ADJUSTED,
-            send_buffer: 32_768,
-            send_buffer_max: SB_MAX_ADJUSTED,
-            ..Self::linux()
-        }
-    }
-
-    /// FreeBSD 10.3, which counts as RFC 6675 has it.
-    pub fn freebsd_10_3() -> Self {
-        Self { name: "freebsd-10.3", sack_news: true, ..Self::freebsd() }
-    }
-
-    /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, delayed
-    /// acknowledgements of 50 ms, initial window of four segments.
-    ///
-    /// Its loss recovery is taken to be that of RFC 6675 with limited transmit, run by the
-    /// Linux machine with time-based detection off; nobody outside can check that.
-    pub fn windows() -> Self {
-        Self {
-            name: "windows",
-            wakeup: Duration::ZERO,
-            small_queue: 0,
-            push_acks: false,
-            bursts: false,
-            default_cc: "compound",
-            rack: false,
-            tlp: false,
-            frto: false,
-            prr: false,
-            undo: false,
-            timestamps: false,
-            initial_window: 4,
-            restart_window: 4,
-            slow_start_after_idle: false,
-            count_bytes: true,
-            rto_rule: "rfc6298",
-            rto_initial: ms(3_000),
-            rto_min: ms(300),
-            syn_retries: 2,
-            synack_retries: 2,
-            retries: 5,
-            tick: ms(10),
-            timer_wheel: false,
-            delayed_ack_rule: "fixed",
-            delayed_ack: ms(50),
-            quick_acks: 0,
-            ack_compression: 0,
-            receive_buffer_max: 16_777_215,
-            send_buffer: 65_536,
-            send_buffer_max: 16_777_216,
-            ..Self::linux()
-        }
     }
 
     /// One line for lists.

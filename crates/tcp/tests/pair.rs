@@ -6,7 +6,8 @@ mod support;
 use aqmlab_core::{Duration, Instant};
 use aqmlab_tcp::Profile;
 use proptest::prelude::*;
-use support::{Pair, Wire, config};
+use proptest::sample::select;
+use support::{Pair, Wire, config, controllers};
 
 const HOUR: Instant = Instant::from_millis(3_600_000);
 
@@ -82,8 +83,6 @@ fn wire() -> impl Strategy<Value = Wire> {
     )
 }
 
-const CONTROLLERS: [&str; 5] = ["reno", "newreno", "cubic", "compound", "bbr"];
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
@@ -91,15 +90,15 @@ proptest! {
     fn every_byte_arrives_once_and_both_sides_close(
         client in hosts(),
         server in hosts(),
-        cc in (0..CONTROLLERS.len(), 0..CONTROLLERS.len()),
+        cc in (select(controllers()), select(controllers())),
         wire in wire(),
         bytes in [0..200_000_u64, 0..200_000_u64],
         switches in any::<[bool; 6]>(),
         seed in any::<u64>(),
     ) {
         let mut ends = [
-            config(host(client), CONTROLLERS[cc.0]),
-            config(host(server), CONTROLLERS[cc.1]),
+            config(host(client), cc.0),
+            config(host(server), cc.1),
         ];
         for (i, end) in ends.iter_mut().enumerate() {
             end.ecn = switches[0];

@@ -6,7 +6,8 @@ mod support;
 use aqmlab_core::{Ecn, Instant, SackBlocks, TcpFlags, TcpHeader};
 use aqmlab_tcp::{Connection, Event, Profile};
 use proptest::prelude::*;
-use support::{config, controller};
+use proptest::sample::select;
+use support::{config, controller, controllers};
 
 /// Numbers near those in use, and far from them.
 fn number() -> impl Strategy<Value = u64> {
@@ -122,7 +123,7 @@ impl Driver {
                 }
             }
             Operation::Write(bytes) => assert!(connection.write(self.now, *bytes) <= *bytes),
-            Operation::Pour => connection.pour(),
+            Operation::Pour => connection.send_unlimited(),
             Operation::Close => connection.close(),
             Operation::Abort => connection.abort(),
         }
@@ -151,21 +152,19 @@ impl Driver {
     }
 }
 
-const CONTROLLERS: [&str; 6] = ["reno", "newreno", "cubic", "cubic_freebsd", "compound", "bbr"];
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn any_header_at_any_time_is_survived(
         which in 0..Profile::all().len(),
-        cc in 0..CONTROLLERS.len(),
+        cc in select(controllers()),
         active in any::<bool>(),
         ecn in any::<bool>(),
         handshake in any::<bool>(),
         operations in prop::collection::vec(operation(), 1..120),
     ) {
-        let mut config = config(Profile::all().swap_remove(which), CONTROLLERS[cc]);
+        let mut config = config(Profile::all().swap_remove(which), cc);
         config.ecn = ecn;
         let connection = if active {
             Connection::active(config, Instant::ZERO)
@@ -198,7 +197,7 @@ proptest! {
 
 #[test]
 fn every_controller_is_found_by_name() {
-    for name in CONTROLLERS {
+    for name in controllers() {
         assert!(
             controller(name).ssthresh(
                 &aqmlab_tcp::cc::Window {

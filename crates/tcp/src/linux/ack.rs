@@ -1,33 +1,76 @@
-//! Processing an acknowledgement: `tcp_ack` and what hangs on it.
+//! The processing of an acknowledgement: `tcp_ack`.
 
 use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
 
-use super::{Rexmit, flag};
+use super::Linux;
 use crate::cc::{Ack, RateSample};
-use crate::connection::Connection;
-use crate::rate;
+use crate::common::delivery_rate::PendingSample;
 use crate::state::CaState;
+use crate::tcb::Tcb;
 
-/// What is learnt from one acknowledgement while it is processed.
+/// The effects and contents of an acknowledgement (Linux's `FLAG_*`).
+pub(super) mod flag {
+    /// It came with data.
+    pub(in crate::linux) const DATA: u32 = 1 << 0;
+    /// It changed the window.
+    pub(in crate::linux) const WIN_UPDATE: u32 = 1 << 1;
+    /// It acknowledged data cumulatively.
+    pub(in crate::linux) const DATA_ACKED: u32 = 1 << 2;
+    /// Some of that data had been retransmitted.
+    pub(in crate::linux) const RETRANS_DATA_ACKED: u32 = 1 << 3;
+    /// It acknowledged the SYN.
+    pub(in crate::linux) const SYN_ACKED: u32 = 1 << 4;
+    /// It acknowledged data selectively for the first time.
+    pub(in crate::linux) const DATA_SACKED: u32 = 1 << 5;
+    /// It carries ECE.
+    pub(in crate::linux) const ECE: u32 = 1 << 6;
+    /// It showed that a retransmission was lost.
+    pub(in crate::linux) const LOST_RETRANS: u32 = 1 << 7;
+    /// It acknowledged, of either kind, an original sent before recovery.
+    pub(in crate::linux) const ORIG_SACK_ACKED: u32 = 1 << 8;
+    /// It advanced `snd_una`.
+    pub(in crate::linux) const SND_UNA_ADVANCED: u32 = 1 << 9;
+    /// It reports a duplicate.
+    pub(in crate::linux) const DSACKING_ACK: u32 = 1 << 10;
+    /// The duplicate is the tail loss probe.
+    pub(in crate::linux) const DSACK_TLP: u32 = 1 << 11;
+    /// It stops where selectively acknowledged data begins.
+    pub(in crate::linux) const SACK_RENEGING: u32 = 1 << 12;
+    /// The transmission timer must be set again.
+    pub(in crate::linux) const SET_XMIT_TIMER: u32 = 1 << 13;
+    /// The receiver probably delayed it.
+    pub(in crate::linux) const MAYBE_DELAYED: u32 = 1 << 14;
+
+    /// It acknowledged data or the SYN cumulatively.
+    pub(in crate::linux) const ACKED: u32 = DATA_ACKED | SYN_ACKED;
+    /// It is no duplicate.
+    pub(in crate::linux) const NOT_DUP: u32 = DATA | WIN_UPDATE | ACKED;
+    /// It is dubious.
+    pub(in crate::linux) const CA_ALERT: u32 = DATA_SACKED | ECE | DSACKING_ACK;
+    /// It delivered data.
+    pub(in crate::linux) const FORWARD_PROGRESS: u32 = ACKED | DATA_SACKED;
+}
+
+/// The findings of one acknowledgement (Linux's `tcp_sacktag_state`, and the locals of `tcp_ack`).
 #[derive(Debug)]
-pub(crate) struct Draft {
-    pub(crate) flags: u32,
+pub(super) struct AckState {
+    flags: u32,
     /// `snd_una` before it.
-    pub(crate) prior_una: u64,
-    /// The earliest and latest transmission of originals that it acknowledges selectively.
-    pub(crate) first_sacked: Option<Instant>,
-    pub(crate) last_sacked: Option<Instant>,
+    pub(super) prior_una: u64,
+    /// The first and the last transmission time of the originals that it acknowledges selectively.
+    pub(super) first_sacked: Option<Instant>,
+    pub(super) last_sacked: Option<Instant>,
     /// The lowest segment that it shows to have been overtaken.
-    pub(crate) reordered: u64,
+    pub(super) reordered: u64,
     /// Segments that it delivers selectively.
-    pub(crate) sack_delivered: u64,
-    pub(crate) rate: rate::Draft,
+    pub(super) sack_delivered: u64,
+    pub(super) rate: PendingSample,
     /// The round-trip time of the newest segment acknowledged.
     pub(super) cc_rtt: Option<Duration>,
     pub(super) acked_bytes: u64,
 }
 
-impl Draft {
+impl AckState {
     pub(super) const fn new(prior_una: u64, flags: u32) -> Self {
         Self {
             flags,
@@ -36,208 +79,229 @@ impl Draft {
             last_sacked: None,
             reordered: u64::MAX,
             sack_delivered: 0,
-            rate: rate::Draft::new(),
+            rate: PendingSample::new(),
             cc_rtt: None,
             acked_bytes: 0,
         }
     }
 
+    /// Whether one of `flags` is set.
     #[inline]
-    pub(crate) const fn has(&self, flags: u32) -> bool {
+    pub(super) const fn has(&self, flags: u32) -> bool {
         self.flags & flags != 0
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, flags: u32) {
+        self.flags |= flags;
+    }
+
+    #[inline]
+    pub(super) fn clear(&mut self, flags: u32) {
+        self.flags &= !flags;
     }
 }
 
-impl Connection {
-    /// Processes the acknowledgement in `header`, which is neither older than `snd_una` nor
-    /// beyond what was sent.
-    pub(crate) fn linux_ack(&mut self, header: &TcpHeader) {
-        if self.has_no_news(header) {
-            self.update_send_window(header);
-            self.acknowledge_probe();
-        } else {
-            self.linux_ack_in_full(header);
+/// The segments to send once the window is up to date (`REXMIT_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rexmit {
+    /// None beyond the usual.
+    None,
+    /// Lost segments.
+    Lost,
+    /// New data, to check whether a timeout was spurious.
+    New,
+}
+
+impl Linux {
+    /// Processes the acknowledgement of a segment. Returns whether the rest of the segment is to be
+    /// processed.
+    #[inline]
+    pub(super) fn process_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
+        // The peer has reduced its window, so its next data is acknowledged at once.
+        if header.flags.has(TcpFlags::CWR) {
+            tcb.ecn.echo = false;
+            if header.payload > 0 {
+                self.delack.require_now();
+            }
         }
+        if header.ack > tcb.snd.max {
+            return false;
+        }
+        if header.ack < tcb.snd.una {
+            // RFC 5961 §5.2: older than any segment that can be on its way.
+            if header.ack + tcb.snd.max_window < tcb.snd.una {
+                if tcb.may_challenge() {
+                    self.send_ack(tcb);
+                }
+                return false;
+            }
+            self.process_old_ack(tcb, header);
+            return true;
+        }
+        if is_without_news(tcb, header) && !self.tlp.is_in_flight() {
+            self.update_send_window(tcb, header);
+            self.process_probe_ack(tcb);
+        } else {
+            self.process_current_ack(tcb, header);
+        }
+        tcb.on_fin_acknowledged();
+        true
     }
 
+    /// Processes an acknowledgement from `snd_una` on.
     #[inline]
-    fn linux_ack_in_full(&mut self, header: &TcpHeader) {
-        let mut draft = Draft::new(self.snd.una, 0);
-        let prior_packets = self.board.packets_out();
-        let (prior_delivered, prior_lost) = (self.rate.delivered, self.rate.lost);
-        let prior_fack = self.board.highest_sack(self.snd.una);
-        let reneging = self.rec.reneging;
-        if header.ack > self.snd.una {
-            draft.flags |= flag::SND_UNA_ADVANCED;
-            self.rec.retransmits = 0;
+    fn process_current_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        let mut ack = AckState::new(tcb.snd.una, 0);
+        let prior_packets = tcb.board.packets_out();
+        let prior = (tcb.rate.delivered, tcb.rate.lost);
+        let prior_fack = tcb.board.highest_sack(tcb.snd.una);
+        let is_reneging = self.recovery.is_reneging();
+        if header.ack > tcb.snd.una {
+            ack.set(flag::SND_UNA_ADVANCED);
+            self.recovery.clear_retransmits();
         }
         if header.payload > 0 {
-            draft.flags |= flag::DATA;
+            ack.set(flag::DATA);
         }
-        if self.update_send_window(header) {
-            draft.flags |= flag::WIN_UPDATE;
+        if self.update_send_window(tcb, header) {
+            ack.set(flag::WIN_UPDATE);
         }
-        self.stats.bytes_acked += header.ack - self.snd.una;
-        self.snd.una = header.ack;
-        self.room.acknowledge(header.ack);
-        self.take_in_sacks(header, &mut draft);
-        if header.flags.has(TcpFlags::ECE) && self.wire.ecn {
-            draft.flags |= flag::ECE;
+        tcb.stats.bytes_acked += header.ack - tcb.snd.una;
+        tcb.snd.una = header.ack;
+        self.sndbuf.free(header.ack);
+        self.process_sacks(tcb, header, &mut ack);
+        if header.flags.has(TcpFlags::ECE) && tcb.options.ecn {
+            ack.set(flag::ECE);
         }
-        self.rate.delivered += draft.sack_delivered;
+        tcb.rate.delivered += ack.sack_delivered;
         if prior_packets == 0 {
-            self.ack_without_queue(&mut draft);
+            self.process_ack_without_queue(tcb, &mut ack);
             return;
         }
-        let sample = self.clean_queue(header, prior_fack, &mut draft);
-        self.rack_update_window(draft.rate.prior_delivered);
-        if self.rec.tlp_high_seq != 0 {
-            self.process_probe_ack(header.ack, draft.flags);
+        let sample = self.clean_rtx_queue(tcb, header, prior_fack, &mut ack);
+        self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
+        if self.tlp.is_in_flight() {
+            self.process_tlp_ack(tcb, header.ack, &ack);
         }
         let mut rexmit = Rexmit::None;
-        if self.is_dubious(draft.flags) {
-            let fresh = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK;
-            let duplicate = !draft.has(fresh);
-            self.stats.dup_acks += u64::from(duplicate);
-            rexmit = self.alert(header, &mut draft, duplicate);
+        if self.is_dubious(&ack) {
+            let is_duplicate =
+                !ack.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
+            tcb.stats.dup_acks += u64::from(is_duplicate);
+            rexmit = self.fastretrans_alert(tcb, header, &mut ack, is_duplicate);
         }
-        if draft.has(flag::SET_XMIT_TIMER) {
-            self.set_transmit_timer();
+        if ack.has(flag::SET_XMIT_TIMER) {
+            self.set_xmit_timer(tcb);
         }
-        let delivered = self.rate.delivered - prior_delivered;
-        let lost = self.rate.lost - prior_lost;
-        self.control_congestion(&draft, sample, (delivered, lost), !reneging);
-        self.transmit_recovery(rexmit);
+        let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
+        self.control_congestion(tcb, &ack, sample, counts, !is_reneging);
+        self.xmit_recovery(tcb, rexmit);
     }
 
-    /// Whether nothing is outstanding and the segment says so once more, as all do that a
-    /// receiver of bulk data gets. For such a segment, what [`Self::linux_ack_in_full`]
-    /// does comes down to its window.
-    #[inline]
-    fn has_no_news(&self, header: &TcpHeader) -> bool {
-        header.ack == self.snd.una
-            && self.board.is_empty()
-            && header.sack.is_empty()
-            && self.rec.tlp_high_seq == 0
-    }
-
-    /// A segment older than `snd_una` may still carry news in its SACK blocks.
-    pub(crate) fn linux_old_ack(&mut self, header: &TcpHeader) {
-        if header.sack.is_empty() || !self.wire.sack {
+    /// Processes a segment older than `snd_una`, whose SACK blocks may still be news.
+    fn process_old_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        if header.sack.is_empty() || !tcb.options.sack {
             return;
         }
-        let mut draft = Draft::new(self.snd.una, 0);
-        self.take_in_sacks(header, &mut draft);
-        self.rate.delivered += draft.sack_delivered;
-        let rexmit = self.alert(header, &mut draft, false);
-        self.transmit_recovery(rexmit);
+        let mut ack = AckState::new(tcb.snd.una, 0);
+        self.process_sacks(tcb, header, &mut ack);
+        tcb.rate.delivered += ack.sack_delivered;
+        let rexmit = self.fastretrans_alert(tcb, header, &mut ack, false);
+        self.xmit_recovery(tcb, rexmit);
     }
 
     #[inline]
-    fn take_in_sacks(&mut self, header: &TcpHeader, draft: &mut Draft) {
-        if !header.sack.is_empty() && self.wire.sack {
-            self.tag_sacked(header, draft);
+    fn process_sacks(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
+        if !header.sack.is_empty() && tcb.options.sack {
+            self.tag_sacked(tcb, header, ack);
         }
     }
 
+    /// `tcp_ack_is_dubious`.
     #[inline]
-    fn is_dubious(&self, flags: u32) -> bool {
-        flags & flag::NOT_DUP == 0 || flags & flag::CA_ALERT != 0 || self.rec.ca != CaState::Open
+    fn is_dubious(&self, ack: &AckState) -> bool {
+        !ack.has(flag::NOT_DUP) || ack.has(flag::CA_ALERT) || self.recovery.ca() != CaState::Open
     }
 
     /// Nothing was outstanding: the acknowledgement can only open the window, or show that
-    /// what was retransmitted had not been lost.
-    fn ack_without_queue(&mut self, draft: &mut Draft) {
-        if draft.has(flag::DSACKING_ACK) {
-            let header = TcpHeader::default();
-            self.alert(&header, draft, false);
+    /// retransmissions were unnecessary.
+    fn process_ack_without_queue(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
+        if ack.has(flag::DSACKING_ACK) {
+            self.fastretrans_alert(tcb, &TcpHeader::default(), ack, false);
         }
-        self.acknowledge_probe();
-        if self.rec.tlp_high_seq != 0 {
-            self.process_probe_ack(self.snd.una, draft.flags);
+        self.process_probe_ack(tcb);
+        if self.tlp.is_in_flight() {
+            self.process_tlp_ack(tcb, tcb.snd.una, ack);
         }
     }
 
-    /// Grows, reduces or lets alone the window.
+    /// Sets the window after an acknowledgement (`tcp_cong_control`).
     #[inline]
     fn control_congestion(
         &mut self,
-        draft: &Draft,
+        tcb: &mut Tcb,
+        ack: &AckState,
         mut sample: Ack,
         (delivered, lost): (u64, u64),
-        valid: bool,
+        is_valid: bool,
     ) {
-        let (now, min_rtt) = (self.clock.now, self.rtt.min());
-        let counts = (delivered, lost);
-        sample.rate = self.rate.finish(&draft.rate, counts, now, valid, min_rtt);
-        if self.window.segment != 1 {
-            self.scale_rate(&mut sample.rate);
+        let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());
+        sample.rate = tcb.rate.finish(&ack.rate, (delivered, lost), now, is_valid, min_rtt);
+        if tcb.window.segment != 1 {
+            scale_rate(&mut sample.rate, tcb.window.segment);
         }
-        sample.acked = self.units(delivered);
-        sample.in_flight = self.units(u64::from(self.board.in_flight()));
-        sample.cwnd_limited = self.is_cwnd_limited();
-        if self.cc.controls_cwnd() {
-            let recovering = self.rec.ca >= CaState::Recovery;
-            self.cc.control(&mut self.window, &sample, recovering);
-        } else if self.rec.ca.is_reducing() {
-            self.reduce_cwnd(delivered, lost, draft.has(flag::SND_UNA_ADVANCED));
-        } else if self.may_raise_cwnd(draft) {
-            self.cc.on_ack(&mut self.window, &sample);
-            self.usage.stamp = self.clock.now;
+        sample.acked = tcb.units(delivered);
+        sample.in_flight = tcb.units(u64::from(tcb.board.in_flight()));
+        sample.cwnd_limited = self.usage.is_limited(tcb);
+        if tcb.cc.controls_cwnd() {
+            let in_recovery = self.recovery.ca() >= CaState::Recovery;
+            tcb.cc.control(&mut tcb.window, &sample, in_recovery);
+        } else if self.recovery.ca().is_reducing() {
+            self.reduce_cwnd(tcb, delivered, lost, ack.has(flag::SND_UNA_ADVANCED));
+        } else if self.may_raise_cwnd(ack) {
+            tcb.cc.on_ack(&mut tcb.window, &sample);
+            self.usage.on_change(tcb.clock.now);
         }
     }
 
-    /// Growth needs data delivered in order, unless the path is known to reorder.
+    /// Growth needs data delivered in order, unless the path is known to reorder
+    /// (`tcp_may_raise_cwnd`).
     #[inline]
-    fn may_raise_cwnd(&self, draft: &Draft) -> bool {
-        if u64::from(self.rec.reordering) > self.profile.reordering {
-            draft.has(flag::FORWARD_PROGRESS)
-        } else {
-            draft.has(flag::DATA_ACKED)
-        }
+    fn may_raise_cwnd(&self, ack: &AckState) -> bool {
+        let needed =
+            if self.reordering.has_grown() { flag::FORWARD_PROGRESS } else { flag::DATA_ACKED };
+        ack.has(needed)
     }
 
-    fn scale_rate(&self, rate: &mut RateSample) {
-        for count in [
-            &mut rate.delivered,
-            &mut rate.prior_delivered,
-            &mut rate.total_delivered,
-            &mut rate.losses,
-            &mut rate.total_lost,
-            &mut rate.acked_sacked,
-        ] {
-            *count *= self.window.segment;
-        }
-    }
-
-    /// What the controller is told, but for what loss detection has yet to find out.
+    /// The controller's sample, before loss detection.
     #[inline]
-    pub(super) fn ack_sample(&self, draft: &Draft) -> Ack {
-        let since_sent = self.rate.delivered.saturating_sub(draft.rate.prior_delivered);
-        let sampled = draft.rate.prior_delivered != 0;
+    pub(super) fn ack_sample(&self, tcb: &Tcb, ack: &AckState) -> Ack {
+        let since_sent = tcb.rate.delivered.saturating_sub(ack.rate.prior_delivered);
+        let sampled = ack.rate.prior_delivered != 0;
         Ack {
-            now: self.clock.now,
+            now: tcb.clock.now,
             acked: 0,
-            bytes: draft.acked_bytes,
-            in_flight: self.units(u64::from(self.board.in_flight())),
-            prior_in_flight: if sampled { self.units(since_sent) } else { 0 },
-            until_departure: self.usage.departure.since(self.clock.now),
-            rtt: draft.cc_rtt,
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            cwnd_limited: self.is_cwnd_limited(),
-            snd_una: self.snd.una,
-            snd_nxt: self.snd.nxt,
+            bytes: ack.acked_bytes,
+            in_flight: tcb.units(u64::from(tcb.board.in_flight())),
+            prior_in_flight: if sampled { tcb.units(since_sent) } else { 0 },
+            until_departure: tcb.pacer.wait(tcb.clock.now),
+            rtt: ack.cc_rtt,
+            srtt: tcb.rtt.srtt(),
+            min_rtt: tcb.rtt.min(),
+            cwnd_limited: self.usage.is_limited(tcb),
+            snd_una: tcb.snd.una,
+            snd_nxt: tcb.snd.nxt,
             rate: RateSample::default(),
         }
     }
 
-    /// RFC 9293 §3.10.7.4: takes over the window unless the segment is older than the one that
-    /// last set it. Returns whether the acknowledgement counts as a window update.
+    /// Takes the window of a segment unless the segment is older than the one that last set it (RFC
+    /// 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it did.
     #[inline]
-    pub(crate) fn update_send_window(&mut self, header: &TcpHeader) -> bool {
+    fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let window = u64::from(header.window);
-        let snd = &mut self.snd;
+        let snd = &mut tcb.snd;
         let newer = header.ack > snd.una
             || header.seq > snd.wl1
             || (header.seq == snd.wl1 && window > snd.wnd);
@@ -248,67 +312,81 @@ impl Connection {
         if snd.wnd != window {
             snd.wnd = window;
             if window > snd.max_window {
-                let bounded = snd.max_window / 2 <= u64::from(self.window.mss);
+                let was_bound = snd.max_window / 2 <= u64::from(tcb.window.mss);
                 snd.max_window = window;
-                if bounded {
-                    self.size_segments();
+                if was_bound {
+                    tcb.size_segments_within_half_window();
                 }
             }
-            if self.snd.unsent() > 0 {
-                self.restart_after_idle();
+            if tcb.snd.unsent() > 0 {
+                self.restart_after_idle(tcb);
             }
         }
         true
     }
 }
 
+/// Whether nothing is outstanding and the segment acknowledges no more, as all segments do that a
+/// receiver of bulk data gets. For such a segment [`Linux::process_current_ack`] reduces to the window.
+#[inline]
+fn is_without_news(tcb: &Tcb, header: &TcpHeader) -> bool {
+    header.ack == tcb.snd.una && tcb.board.is_empty() && header.sack.is_empty()
+}
+
+/// Converts segments to the unit of the window.
+fn scale_rate(rate: &mut RateSample, segment: u64) {
+    for count in [
+        &mut rate.delivered,
+        &mut rate.prior_delivered,
+        &mut rate.total_delivered,
+        &mut rate.losses,
+        &mut rate.total_lost,
+        &mut rate.acked_sacked,
+    ] {
+        *count *= segment;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{Args, Rng};
+    use aqmlab_core::Rng;
 
     use super::*;
-    use crate::{Config, Profile};
+    use crate::linux::testing;
 
-    fn idle() -> Connection {
-        let kind = crate::cc::kinds::find("reno").unwrap();
-        let config = Config::new(Profile::linux(), (kind.build)(&Args::defaults(kind.params)));
-        let mut connection = Connection::passive(config);
-        connection.state = crate::state::State::Established;
-        connection.wire.sack = true;
-        connection
-    }
-
-    fn state(of: &Connection) -> String {
-        let Connection { snd, board, rtt, rate, rack, rec, usage, timers, stats, window, .. } = of;
+    fn state(linux: &Linux, tcb: &Tcb) -> String {
+        let Tcb { snd, board, rtt, rate, pacer, timers, stats, window, out, .. } = tcb;
         format!(
-            "{snd:?} {board:?} {rtt:?} {rate:?} {rack:?} {rec:?} {usage:?} {timers:?} {stats:?} \
-             {window:?} {:?} {:?}",
-            of.delack, of.out
+            "{linux:?} {snd:?} {board:?} {rtt:?} {rate:?} {pacer:?} {timers:?} {stats:?} \
+                 {window:?} {out:?}"
         )
     }
 
     #[test]
-    fn an_acknowledgement_without_news_does_the_same_the_short_way() {
+    fn an_acknowledgement_without_news_does_the_same_on_both_paths() {
         let mut rng = Rng::stream(1, "short way");
         for _ in 0..2_000 {
-            let mut ends = [idle(), idle()];
+            let mut ends = [testing::open("reno"), testing::open("reno")];
             let mut header = TcpHeader::default();
             let (una, wl1, window) = (1 + rng.below(3), rng.below(3), rng.below(3));
             (header.ack, header.seq, header.payload) = (una, rng.below(3), rng.below(2) as u32);
             header.window = rng.below(3) as u32 * 1_000;
             let ece = if rng.below(2) == 0 { TcpFlags::ECE } else { TcpFlags::default() };
             header.flags = TcpFlags::ACK.with(ece);
-            let (pours, ecn) = (rng.below(2) == 0, rng.below(2) == 0);
-            for end in &mut ends {
-                end.wire.ecn = ecn;
-                (end.snd.una, end.snd.nxt, end.snd.max) = (una, una, una);
-                (end.snd.wl1, end.snd.wnd, end.snd.pouring) = (wl1, window * 1_000, pours);
-                end.clock.set(Instant::from_millis(5));
+            let (unlimited, ecn) = (rng.below(2) == 0, rng.below(2) == 0);
+            for (_, tcb) in &mut ends {
+                tcb.options.ecn = ecn;
+                (tcb.snd.una, tcb.snd.nxt, tcb.snd.max) = (una, una, una);
+                (tcb.snd.wl1, tcb.snd.wnd) = (wl1, window * 1_000);
+                tcb.writer.is_unlimited = unlimited;
+                tcb.clock.set(Instant::from_millis(5));
             }
-            assert!(ends[0].has_no_news(&header));
-            ends[0].linux_ack(&header);
-            ends[1].linux_ack_in_full(&header);
-            assert_eq!(state(&ends[0]), state(&ends[1]), "{header:?}");
+            let [(short, one), (long, other)] = &mut ends;
+            assert!(is_without_news(one, &header));
+            short.process_ack(one, &header);
+            long.process_current_ack(other, &header);
+            other.on_fin_acknowledged();
+            assert_eq!(state(short, one), state(long, other), "{header:?}");
         }
     }
 }

@@ -1,187 +1,188 @@
-//! The window beyond the controller: reduction by PRR, validation, restart after idle periods.
+//! The congestion window beyond the controller: validation, and the restart after idle periods.
 //!
-//! Sources: RFC 6937; RFC 2861; Linux 6.1 `tcp_cwnd_reduction`, `tcp_cwnd_validate`,
-//! `tcp_cwnd_restart`.
+//! Sources: RFC 2861; Linux 6.1 `tcp_cwnd_validate`, `tcp_cwnd_application_limited`,
+//! `tcp_cwnd_restart`, `tcp_is_cwnd_limited`, `tcp_end_cwnd_reduction`.
 
-use crate::cc::CcEvent;
-use crate::connection::Connection;
+use aqmlab_core::Instant;
+
+use super::Linux;
+use super::prr::Reduction;
+use crate::cc::{CcEvent, Signal};
 use crate::state::CaState;
+use crate::tcb::Tcb;
 
-impl Connection {
-    /// Proportional rate reduction, with slow start below the threshold while nothing more is
-    /// lost (PRR-SSRB).
-    pub(crate) fn reduce_cwnd(&mut self, delivered: u64, lost: u64, advanced: bool) {
-        if !self.profile.prr || delivered == 0 || self.rec.prior_cwnd == 0 {
-            return;
-        }
-        let segment = self.window.segment;
-        let ssthresh = self.window.ssthresh / segment;
-        let prior_cwnd = (self.rec.prior_cwnd / segment).max(1);
-        let in_flight = u64::from(self.board.in_flight());
-        let rec = &mut self.rec;
-        rec.prr_delivered += delivered;
-        let mut quota;
-        if in_flight > ssthresh {
-            let target = ssthresh.saturating_mul(rec.prr_delivered).div_ceil(prior_cwnd);
-            quota = target.saturating_sub(rec.prr_out);
-        } else {
-            quota = rec.prr_delivered.saturating_sub(rec.prr_out).max(delivered);
-            if advanced && lost == 0 {
-                quota += 1;
-            }
-            quota = quota.min(ssthresh - in_flight);
-        }
-        // The first retransmission goes out in any case.
-        if rec.prr_out == 0 {
-            quota = quota.max(1);
-        }
-        self.window.cwnd = self.units((in_flight + quota).max(1));
+/// The use of the congestion window, in segments.
+#[derive(Debug)]
+pub(super) struct CwndUsage {
+    /// The window, not the application, limited the sender in the last round trip.
+    is_limited: bool,
+    /// The most segments that were out in it.
+    max_packets_out: u32,
+    /// It ends when this is acknowledged.
+    round_end: u64,
+    /// The most segments that were out since the window was last found too large (`snd_cwnd_used`).
+    used: u32,
+    /// The time when the window was last used in full or changed (`snd_cwnd_stamp`).
+    stamp: Instant,
+}
+
+impl Default for CwndUsage {
+    fn default() -> Self {
+        Self { is_limited: false, max_packets_out: 0, round_end: 0, used: 0, stamp: Instant::ZERO }
+    }
+}
+
+impl CwndUsage {
+    /// The window changes.
+    #[inline]
+    pub(super) fn on_change(&mut self, now: Instant) {
+        self.stamp = now;
     }
 
-    /// Whether the window has been used enough to grow (Linux `tcp_is_cwnd_limited`): in slow
-    /// start half of it is enough.
+    /// Whether the window limits the sender, so that it may grow (`tcp_is_cwnd_limited`). In slow
+    /// start half of the window is enough.
     #[inline]
-    pub(crate) fn is_cwnd_limited(&self) -> bool {
-        if self.usage.cwnd_limited {
-            return true;
-        }
-        self.window.in_slow_start()
-            && self.cwnd_segments() < 2 * u64::from(self.usage.max_packets_out)
+    pub(super) fn is_limited(&self, tcb: &Tcb) -> bool {
+        self.is_limited
+            || (tcb.window.in_slow_start()
+                && tcb.cwnd_segments() < 2 * u64::from(self.max_packets_out))
     }
 
-    /// Notes after sending how much of the window is used.
+    /// Records the use of the window after sending, and whether the window `limited` that. Returns
+    /// whether the window may grow.
     #[inline]
-    pub(crate) fn validate_cwnd(&mut self, limited: bool) {
-        let out = self.board.packets_out();
-        let usage = &mut self.usage;
-        if self.snd.una >= usage.round_end
+    fn record(&mut self, tcb: &Tcb, limited: bool) -> bool {
+        let out = tcb.board.packets_out();
+        if tcb.snd.una >= self.round_end
             || limited
-            || (!usage.cwnd_limited && out > usage.max_packets_out)
+            || (!self.is_limited && out > self.max_packets_out)
         {
-            usage.cwnd_limited = limited;
-            usage.max_packets_out = out;
-            usage.round_end = self.snd.nxt;
+            self.is_limited = limited;
+            self.max_packets_out = out;
+            self.round_end = tcb.snd.nxt;
         }
-        if self.is_cwnd_limited() {
-            self.usage.used = 0;
-            self.usage.stamp = self.clock.now;
+        let may_grow = self.is_limited(tcb);
+        if may_grow {
+            self.used = 0;
+            self.stamp = tcb.clock.now;
+        } else {
+            self.used = self.used.max(out);
+        }
+        may_grow
+    }
+}
+
+impl Tcb {
+    /// Whether the congestion window allows another segment.
+    #[inline]
+    pub(super) fn has_cwnd_space(&self) -> bool {
+        u64::from(self.board.in_flight()) < self.cwnd_segments()
+    }
+}
+
+impl Linux {
+    /// Reduces the window by PRR.
+    pub(super) fn reduce_cwnd(&mut self, tcb: &mut Tcb, delivered: u64, lost: u64, advanced: bool) {
+        if !tcb.profile.prr || delivered == 0 || self.prr.prior_cwnd() == 0 {
             return;
         }
-        self.usage.used = self.usage.used.max(out);
-        let starved = self.now().since(self.usage.stamp) >= self.rtt.rto;
-        if self.profile.slow_start_after_idle && starved && !self.cc.controls_cwnd() {
-            self.shrink_unused_cwnd();
+        let segment = tcb.window.segment;
+        let reduction = Reduction {
+            ssthresh: tcb.window.ssthresh / segment,
+            in_flight: u64::from(tcb.board.in_flight()),
+            delivered,
+            is_safe: advanced && lost == 0,
+        };
+        tcb.window.cwnd = tcb.units(self.prr.cwnd(reduction, segment));
+    }
+
+    /// A reduction begins (`tcp_init_cwnd_reduction`).
+    pub(super) fn init_reduction(&mut self, tcb: &mut Tcb, signal: Signal) {
+        self.recovery.set_high_seq(tcb.snd.nxt);
+        self.tlp.end();
+        self.prr.begin(tcb.window.cwnd);
+        tcb.window.ssthresh = tcb.reduced_ssthresh(signal);
+        tcb.ecn.cwr |= tcb.options.ecn;
+        if !tcb.profile.prr && !tcb.cc.controls_cwnd() {
+            tcb.window.cwnd = tcb.window.ssthresh.max(tcb.window.segment);
         }
     }
 
-    /// The window was not used in full for a timeout's length: half of what is unused goes.
-    fn shrink_unused_cwnd(&mut self) {
-        // An application that waits for room is not what holds the sender back.
-        let waiting = self.snd.short_of_room || self.snd.pouring;
-        if self.rec.ca == CaState::Open && !waiting {
-            let used = u64::from(self.usage.used).max(self.profile.initial_window);
-            let used = self.units(used);
-            if used < self.window.cwnd {
-                self.window.ssthresh = self.current_ssthresh();
-                let half = u64::midpoint(self.window.cwnd, used);
-                self.window.cwnd = half.max(self.window.segment);
+    /// A reduction is complete (`tcp_end_cwnd_reduction`).
+    pub(super) fn end_reduction(&mut self, tcb: &mut Tcb) {
+        if tcb.cc.controls_cwnd() {
+            return;
+        }
+        let stays = self.recovery.ca() == CaState::Cwr || self.undo.is_possible();
+        if tcb.window.ssthresh != u64::MAX && stays {
+            tcb.window.cwnd = tcb.window.ssthresh.max(tcb.window.segment);
+            self.usage.on_change(tcb.now());
+        }
+        tcb.notify(CcEvent::RecoveryLeft);
+    }
+
+    /// The threshold to which a reduction would be undone (`tcp_current_ssthresh`).
+    pub(super) fn current_ssthresh(&self, tcb: &Tcb) -> u64 {
+        let window = &tcb.window;
+        if self.recovery.ca().is_reducing() {
+            window.ssthresh
+        } else {
+            window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4)
+        }
+    }
+
+    /// Validates the window after sending (`tcp_cwnd_validate`).
+    #[inline]
+    pub(super) fn validate_cwnd(&mut self, tcb: &mut Tcb, limited: bool) {
+        if self.usage.record(tcb, limited) {
+            return;
+        }
+        let unused = tcb.now().since(self.usage.stamp) >= tcb.rtt.rto;
+        if tcb.profile.slow_start_after_idle && unused && !tcb.cc.controls_cwnd() {
+            self.shrink_unused_cwnd(tcb);
+        }
+    }
+
+    /// The window was not used in full for a timeout's length: gives up half of the unused part.
+    fn shrink_unused_cwnd(&mut self, tcb: &mut Tcb) {
+        // An application that waits for space does not limit the sender.
+        if self.recovery.ca() == CaState::Open && !tcb.writer.has_more() {
+            let used = u64::from(self.usage.used).max(tcb.profile.initial_window);
+            let used = tcb.units(used);
+            if used < tcb.window.cwnd {
+                tcb.window.ssthresh = self.current_ssthresh(tcb);
+                let half = u64::midpoint(tcb.window.cwnd, used);
+                tcb.window.cwnd = half.max(tcb.window.segment);
             }
             self.usage.used = 0;
         }
-        self.usage.stamp = self.now();
+        self.usage.on_change(tcb.now());
     }
 
-    /// Nothing is outstanding and data is to be sent: after an idle period the window is
-    /// halved for every timeout that has passed, down to the restart window.
-    pub(crate) fn restart_after_idle(&mut self) {
-        if !self.profile.slow_start_after_idle
-            || !self.board.is_empty()
-            || self.cc.controls_cwnd()
-            || !self.state.is_synchronized()
+    /// Data is to be sent and nothing is outstanding: after an idle period, halves the window for
+    /// each timeout that has passed, down to the restart window (`tcp_cwnd_restart`).
+    pub(super) fn restart_after_idle(&mut self, tcb: &mut Tcb) {
+        if !tcb.profile.slow_start_after_idle
+            || !tcb.board.is_empty()
+            || tcb.cc.controls_cwnd()
+            || !tcb.state.is_synchronized()
         {
             return;
         }
-        let mut idle = self.now().since(self.usage.last_sent);
-        if idle <= self.rtt.rto {
+        let mut idle = tcb.now().since(tcb.snd.last_sent);
+        if idle <= tcb.rtt.rto {
             return;
         }
-        self.notify(CcEvent::IdleRestart);
-        self.window.ssthresh = self.current_ssthresh();
-        let mut cwnd = self.window.cwnd;
-        let floor = self.units(self.profile.restart_window).min(cwnd);
-        while idle > self.rtt.rto && cwnd > floor {
-            idle = idle.saturating_sub(self.rtt.rto);
+        tcb.notify(CcEvent::IdleRestart);
+        tcb.window.ssthresh = self.current_ssthresh(tcb);
+        let mut cwnd = tcb.window.cwnd;
+        let floor = tcb.units(tcb.profile.restart_window).min(cwnd);
+        while idle > tcb.rtt.rto && cwnd > floor {
+            idle = idle.saturating_sub(tcb.rtt.rto);
             cwnd /= 2;
         }
-        self.window.cwnd = cwnd.max(floor).max(self.window.segment);
-        self.usage.stamp = self.now();
+        tcb.window.cwnd = cwnd.max(floor).max(tcb.window.segment);
+        self.usage.on_change(tcb.now());
         self.usage.used = 0;
-    }
-
-    /// A data segment is about to be sent.
-    #[inline]
-    pub(crate) fn on_data_sent(&mut self) {
-        if self.board.in_flight() == 0 {
-            let idle = self.now().since(self.usage.last_sent);
-            self.notify(CcEvent::TransmitStart(idle));
-        }
-        self.usage.last_sent = self.clock.now;
-        self.usage.data_segments += 1;
-        if self.delack.pingpong {
-            return;
-        }
-        self.on_reply_sent();
-    }
-
-    /// Spreads segments over time for a controller that paces: the next may go when this one
-    /// has had its time, less half of what it came too late.
-    #[inline]
-    pub(crate) fn pace(&mut self, bytes: u64) {
-        let Some(rate) = self.cc.pacing_rate() else { return };
-        let now = self.clock.now;
-        let late = now.since(self.usage.departure);
-        self.usage.departure = self.usage.departure.max(now);
-        // The first ten segments are not paced.
-        if self.usage.data_segments + bytes.div_ceil(u64::from(self.window.mss.max(1))) >= 10 {
-            let span = rate.transmit_time(aqmlab_core::Bytes(bytes));
-            let credit = late.min(span / 2);
-            self.usage.departure += span.saturating_sub(credit);
-        }
-    }
-
-    /// Whether pacing forbids sending now; if so, the timer is set.
-    #[inline]
-    pub(crate) fn is_paced(&mut self) -> bool {
-        if self.usage.departure <= self.clock.now {
-            return false;
-        }
-        self.timers.pacing = self.usage.departure;
-        true
-    }
-
-    /// The pacing timer went off.
-    pub(crate) fn pacing_due(&mut self) {
-        self.timers.pacing = aqmlab_core::Instant::NEVER;
-        if self.is_bsd() {
-            self.bsd_output();
-            return;
-        }
-        if self.board.lost_out > self.board.retrans_out
-            && self.cwnd_segments() > u64::from(self.board.in_flight())
-        {
-            self.retransmit_lost();
-        }
-        self.push_pending();
-    }
-
-    /// Marks the connection as short of data (Linux `tcp_rate_check_app_limited`).
-    pub(crate) fn check_app_limited(&mut self) {
-        if self.snd.unsent() < u64::from(self.window.mss)
-            && u64::from(self.board.in_flight()) < self.cwnd_segments()
-            && self.board.lost_out <= self.board.retrans_out
-        {
-            let until = self.rate.delivered + u64::from(self.board.in_flight());
-            self.rate.app_limited = until.max(1);
-        }
     }
 }

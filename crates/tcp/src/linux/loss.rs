@@ -1,110 +1,207 @@
-//! Finding out what is lost: by time, by counting, by duplicates, or by a timeout.
+//! Loss: its detection by time, by counting and by duplicates, and the state after a timeout.
+//!
+//! Sources: RFC 5682, RFC 6582, RFC 6675; Linux 6.1 `tcp_identify_packet_loss`,
+//! `tcp_mark_head_lost`, `tcp_timeout_mark_lost`, `tcp_enter_loss`, `tcp_process_loss`.
 
-use super::{AckDraft, flag};
-use crate::connection::Connection;
-use crate::scoreboard::{LOST, SACKED};
+use aqmlab_core::TcpHeader;
+
+use super::Linux;
+use super::ack::{AckState, Rexmit, flag};
+use super::undo::Frto;
+use crate::cc::{CcEvent, Signal};
+use crate::common::scoreboard::{LOST, SACKED};
 use crate::state::CaState;
+use crate::tcb::Tcb;
 
-impl Connection {
-    /// Finds out what is lost.
-    pub(crate) fn identify_losses(&mut self, draft: &mut AckDraft) {
-        if self.board.is_empty() {
+impl Tcb {
+    /// Marks a segment as lost and counts it.
+    pub(super) fn mark_lost(&mut self, id: u32) {
+        if self.board.mark_lost(id) {
+            self.rate.lost += 1;
+        }
+    }
+}
+
+impl Linux {
+    /// Marks the segments that an acknowledgement shows to be lost.
+    pub(super) fn identify_losses(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
+        if tcb.board.is_empty() {
             return;
         }
-        if !self.wire.sack {
-            self.mark_head_without_sack(draft.has(flag::SND_UNA_ADVANCED));
-        } else if self.profile.rack {
-            let before = self.board.retrans_out;
-            if self.rack_mark_lost() {
-                draft.flags &= !flag::SET_XMIT_TIMER;
+        if !tcb.options.sack {
+            self.mark_head_without_sack(tcb, ack.has(flag::SND_UNA_ADVANCED));
+        } else if tcb.profile.rack {
+            let before = tcb.board.retrans_out();
+            if self.rack_mark_lost(tcb) {
+                ack.clear(flag::SET_XMIT_TIMER);
             }
-            if before > self.board.retrans_out {
-                draft.flags |= flag::LOST_RETRANS;
+            if before > tcb.board.retrans_out() {
+                ack.set(flag::LOST_RETRANS);
             }
         }
     }
 
     /// NewReno (RFC 6582): the head is lost at the third duplicate, and at each partial
     /// acknowledgement.
-    fn mark_head_without_sack(&mut self, advanced: bool) {
-        let ca = self.rec.ca;
-        let third = ca < CaState::Recovery && self.board.sacked_out >= self.rec.reordering;
+    fn mark_head_without_sack(&self, tcb: &mut Tcb, advanced: bool) {
+        let ca = self.recovery.ca();
+        let third = ca < CaState::Recovery && tcb.board.sacked_out() >= self.reordering.degree();
         if (third || (ca == CaState::Recovery && advanced))
-            && let Some(id) = self.board.front_id()
-            && !self.board.get(id).is(LOST)
+            && let Some(id) = tcb.board.front_id()
+            && !tcb.board.get(id).is(LOST)
         {
-            self.mark_lost(id);
+            tcb.mark_lost(id);
         }
     }
 
-    pub(crate) fn is_time_to_recover(&self) -> bool {
-        let counted = !self.profile.rack && self.board.sacked_out + 1 > self.rec.reordering;
-        self.board.lost_out > 0 || counted
+    pub(super) fn is_time_to_recover(&self, tcb: &Tcb) -> bool {
+        let counted = !tcb.profile.rack && tcb.board.sacked_out() + 1 > self.reordering.degree();
+        tcb.board.lost_out() > 0 || counted
     }
 
-    /// Whether something is selectively acknowledged beyond what reordering explains.
-    pub(crate) fn has_far_sacks(&self) -> bool {
-        let reach = u64::from(self.rec.reordering) * u64::from(self.window.mss);
-        self.board.highest_sack(self.snd.una) > self.snd.una + reach
+    /// Whether data is selectively acknowledged beyond the degree of reordering.
+    pub(super) fn has_far_sacks(&self, tcb: &Tcb) -> bool {
+        let reach = u64::from(self.reordering.degree()) * u64::from(tcb.window.mss);
+        tcb.board.highest_sack(tcb.snd.una) > tcb.snd.una + reach
     }
 
-    /// RFC 6675: a segment is lost when enough above it is selectively acknowledged.
-    pub(crate) fn update_scoreboard(&mut self, fast: bool) {
-        if !self.wire.sack {
+    /// RFC 6675: a segment is lost when enough segments above it are selectively acknowledged
+    /// (`tcp_update_scoreboard`).
+    pub(super) fn update_scoreboard(&self, tcb: &mut Tcb, fast: bool) {
+        if !tcb.options.sack {
             return;
         }
-        match self.board.sacked_out.checked_sub(self.rec.reordering) {
-            Some(spare) => self.mark_head_lost(spare, false),
-            None if fast => self.mark_head_lost(1, true),
+        match tcb.board.sacked_out().checked_sub(self.reordering.degree()) {
+            Some(limit) => mark_head_lost(tcb, limit, Extent::All),
+            None if fast => mark_head_lost(tcb, 1, Extent::Head),
             None => {}
         }
     }
 
-    /// Marks from the head on until more than `spare` selectively acknowledged segments have
-    /// been passed; only the head if `one`.
-    fn mark_head_lost(&mut self, spare: u32, one: bool) {
-        let Some(front) = self.board.front_id() else { return };
-        let hint = self.board.lost_hint.filter(|(id, _)| self.board.holds(*id));
-        let (start, mut count) = hint.unwrap_or((front, 0));
-        if one && hint.is_some() && start != front {
-            return;
+    /// A timeout: marks every segment as lost that was not sent quite recently.
+    fn mark_lost_by_timeout(&mut self, tcb: &mut Tcb) {
+        let Some(head) = tcb.board.front_id() else { return };
+        let reneging = tcb.board.get(head).is(SACKED);
+        if reneging {
+            tcb.board.clear_sacked();
+            self.recovery.set_reneging();
+        } else if !tcb.options.sack {
+            tcb.board.set_emulated_sacks(0);
         }
-        for id in start..self.board.end_id() {
-            self.board.lost_hint = Some((id, count));
-            let flags = self.board.get(id).flags;
-            if flags & SACKED != 0 {
-                count += 1;
-            }
-            if count > spare {
-                break;
-            }
-            if flags & LOST == 0 {
-                self.mark_lost(id);
-            }
-            if one {
-                break;
+        let now = tcb.now();
+        for id in tcb.board.ids() {
+            let sent = tcb.board.get(id).sent;
+            let may_spare = !reneging && tcb.profile.rack && id != head;
+            if !(may_spare && self.rack.is_recent(now, sent)) {
+                tcb.mark_lost(id);
             }
         }
+        tcb.board.clear_hints();
     }
 
-    /// A timeout: everything counts as lost that was not sent quite recently.
-    pub(crate) fn mark_lost_by_timeout(&mut self) {
-        let Some(head) = self.board.front_id() else { return };
-        let reneging = self.board.get(head).is(SACKED);
-        if reneging {
-            self.board.unmark_sacked();
-            self.rec.reneging = true;
-        } else if !self.wire.sack {
-            self.board.sacked_out = 0;
+    /// Enters the state after a timeout (`tcp_enter_loss`).
+    pub(super) fn enter_loss(&mut self, tcb: &mut Tcb) {
+        let is_fresh = self.recovery.ca() < CaState::Recovery;
+        self.mark_lost_by_timeout(tcb);
+        let ca = self.recovery.ca();
+        let is_first = ca == CaState::Loss && self.recovery.retransmits() == 0;
+        if ca <= CaState::Disorder || self.recovery.high_seq() <= tcb.snd.una || is_first {
+            self.undo.set_prior_ssthresh(self.current_ssthresh(tcb));
+            self.prr.on_timeout(tcb.window.cwnd);
+            tcb.window.ssthresh = tcb.reduced_ssthresh(Signal::Rto);
+            self.init_undo(tcb);
         }
-        for id in self.board.ids() {
-            let sent = self.board.get(id).sent;
-            let spared = !reneging && self.profile.rack && id != head;
-            if spared && self.rack_is_recent(sent) {
-                continue;
+        tcb.window.cwnd = tcb.units(u64::from(tcb.board.in_flight()) + 1);
+        self.usage.on_change(tcb.now());
+        if ca <= CaState::Disorder {
+            self.reordering.on_timeout_after(tcb.board.sacked_out());
+        }
+        self.recovery.set_ca(CaState::Loss);
+        self.recovery.set_high_seq(tcb.snd.nxt);
+        tcb.ecn.cwr |= tcb.options.ecn;
+        let repeats = self.recovery.retransmits() > 0;
+        self.recovery.set_frto(tcb.profile.frto && (is_fresh || repeats));
+        tcb.notify(CcEvent::RtoEntered);
+    }
+
+    /// Processes an acknowledgement after a timeout, with F-RTO (RFC 5682 §3.1, the version with
+    /// SACK).
+    pub(super) fn process_loss(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        ack: &AckState,
+        is_duplicate: bool,
+    ) -> Rexmit {
+        let is_recovered = tcb.snd.una >= self.recovery.high_seq();
+        let advanced = ack.has(flag::SND_UNA_ADVANCED);
+        if advanced && self.try_undo_loss(tcb, header, Frto::Unproven) {
+            return Rexmit::None;
+        }
+        if self.recovery.is_frto() {
+            // Step 3b: data that was never retransmitted has been delivered.
+            let original = ack.has(flag::ORIG_SACK_ACKED);
+            if original && self.try_undo_loss(tcb, header, Frto::Proven) {
+                return Rexmit::None;
             }
-            self.mark_lost(id);
+            if tcb.snd.nxt > self.recovery.high_seq() {
+                if ack.has(flag::DATA_SACKED) || is_duplicate {
+                    self.recovery.set_frto(false);
+                }
+            } else if advanced && !is_recovered {
+                self.recovery.set_high_seq(tcb.snd.nxt);
+                // Step 2b: sends new data once the window is up to date.
+                if tcb.snd.has_unsent() && tcb.snd.window_end() > tcb.snd.nxt {
+                    return Rexmit::New;
+                }
+                self.recovery.set_frto(false);
+            }
         }
-        self.board.clear_hints();
+        if is_recovered {
+            self.try_undo_recovery(tcb, header);
+            return Rexmit::None;
+        }
+        if !tcb.options.sack {
+            if tcb.snd.nxt > self.recovery.high_seq() && is_duplicate {
+                self.add_emulated_sack(tcb);
+            } else if advanced {
+                tcb.board.set_emulated_sacks(0);
+            }
+        }
+        Rexmit::Lost
+    }
+}
+
+/// The segments that [`mark_head_lost`] may mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    Head,
+    All,
+}
+
+/// Marks segments as lost, from the head on, until more than `limit` selectively acknowledged
+/// segments have been passed.
+fn mark_head_lost(tcb: &mut Tcb, limit: u32, extent: Extent) {
+    let Some(front) = tcb.board.front_id() else { return };
+    let hint = tcb.board.lost_hint();
+    let (start, mut count) = hint.unwrap_or((front, 0));
+    if extent == Extent::Head && hint.is_some() && start != front {
+        return;
+    }
+    for id in start..tcb.board.end_id() {
+        tcb.board.set_lost_hint(id, count);
+        let flags = tcb.board.get(id).flags;
+        if flags & SACKED != 0 {
+            count += 1;
+        }
+        if count > limit {
+            break;
+        }
+        if flags & LOST == 0 {
+            tcb.mark_lost(id);
+        }
+        if extent == Extent::Head {
+            break;
+        }
     }
 }

@@ -1,183 +1,176 @@
-//! Linux's sender: what an acknowledgement means, when something is lost, and what then.
+//! Linux's TCP.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c`, `tcp_recovery.c`, `tcp_output.c`, `tcp_timer.c`, with
 //! the corrections of the stable series up to 6.1.192.
-//! Windows is run by the same machine with its newer parts switched off.
+//! The same stack runs Windows with its newer parts switched off.
 
 mod ack;
-mod clean;
 mod cwnd;
+mod data_queue;
+mod delack;
+mod handshake;
+mod input;
 mod loss;
-mod probe;
+mod ooo_queue;
+mod output;
+mod prr;
 mod rack;
+mod rcv_autotune;
+mod rcv_window;
 mod recovery;
+mod reordering;
 mod retransmit;
+mod rto;
+mod rtt;
+mod rtx_queue;
 mod sack;
-mod timer;
+mod sndbuf;
+#[cfg(test)]
+mod testing;
+mod tlp;
+mod tso;
+mod tsq;
 mod undo;
+mod zero_window;
 
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::{Duration, Instant, TcpHeader};
 
-use crate::state::CaState;
+use crate::Config;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+use cwnd::CwndUsage;
+use delack::DelayedAck;
+use ooo_queue::OooQueue;
+use prr::Prr;
+use rack::Rack;
+use rcv_autotune::RcvAutotune;
+use rcv_window::RcvWindow;
+use recovery::Recovery;
+use reordering::Reordering;
+use rtt::RttEstimator;
+use sndbuf::SendBuffer;
+use tlp::Tlp;
+use tsq::Tsq;
+use undo::Undo;
+use zero_window::ZeroWindow;
 
-pub(crate) use ack::Draft as AckDraft;
-pub(crate) use rack::Rack;
+/// The least span of the loss probe's and the reordering timer (`TCP_TIMEOUT_MIN_US`).
+const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
-/// What is added to the timers of probes and of reordering (`TCP_TIMEOUT_MIN_US`).
-pub(crate) const TIMEOUT_MIN: Duration = Duration::from_millis(2);
-
-/// What an acknowledgement did or carried (Linux's `FLAG_*`).
-pub(crate) mod flag {
-    /// It came with data.
-    pub(crate) const DATA: u32 = 1 << 0;
-    /// It changed the window.
-    pub(crate) const WIN_UPDATE: u32 = 1 << 1;
-    /// It acknowledged data cumulatively.
-    pub(crate) const DATA_ACKED: u32 = 1 << 2;
-    /// Some of that had been retransmitted.
-    pub(crate) const RETRANS_DATA_ACKED: u32 = 1 << 3;
-    /// It acknowledged the SYN.
-    pub(crate) const SYN_ACKED: u32 = 1 << 4;
-    /// It acknowledged data selectively for the first time.
-    pub(crate) const DATA_SACKED: u32 = 1 << 5;
-    /// It carries ECE.
-    pub(crate) const ECE: u32 = 1 << 6;
-    /// It showed that a retransmission was lost.
-    pub(crate) const LOST_RETRANS: u32 = 1 << 7;
-    /// It acknowledged, of either kind, an original sent before recovery.
-    pub(crate) const ORIG_SACK_ACKED: u32 = 1 << 8;
-    /// It advanced `snd_una`.
-    pub(crate) const SND_UNA_ADVANCED: u32 = 1 << 9;
-    /// It reports a duplicate.
-    pub(crate) const DSACKING_ACK: u32 = 1 << 10;
-    /// The duplicate is the tail loss probe.
-    pub(crate) const DSACK_TLP: u32 = 1 << 11;
-    /// It stops where something selectively acknowledged begins.
-    pub(crate) const SACK_RENEGING: u32 = 1 << 12;
-    /// The transmission timer must be set again.
-    pub(crate) const SET_XMIT_TIMER: u32 = 1 << 13;
-    /// It was probably delayed by the receiver.
-    pub(crate) const MAYBE_DELAYED: u32 = 1 << 14;
-
-    /// Something was acknowledged cumulatively.
-    pub(crate) const ACKED: u32 = DATA_ACKED | SYN_ACKED;
-    /// It is no duplicate.
-    pub(crate) const NOT_DUP: u32 = DATA | WIN_UPDATE | ACKED;
-    /// It calls for a closer look.
-    pub(crate) const CA_ALERT: u32 = DATA_SACKED | ECE | DSACKING_ACK;
-    /// Something was delivered.
-    pub(crate) const FORWARD_PROGRESS: u32 = ACKED | DATA_SACKED;
-}
-
-/// What to transmit once the window is up to date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rexmit {
-    /// Nothing out of the ordinary.
-    None,
-    /// What is lost.
-    Lost,
-    /// New data, to find out whether a timeout was spurious.
-    New,
-}
-
-/// The state of loss recovery.
+/// The state of Linux's stack.
 #[derive(Debug)]
-pub(crate) struct Recovery {
-    pub(crate) ca: CaState,
-    /// Recovery ends when everything sent before it began is acknowledged: up to here.
-    pub(crate) high_seq: u64,
-    /// `snd_una` at the beginning; zero when a reduction cannot be undone.
-    pub(crate) undo_marker: u64,
-    /// Retransmissions not yet reported as duplicates; `None` before the first.
-    pub(crate) undo_retrans: Option<u32>,
-    /// The threshold to return to; zero if the congestion is beyond doubt.
-    pub(crate) prior_ssthresh: u64,
-    /// The window at the beginning.
-    pub(crate) prior_cwnd: u64,
-    /// Delivered and sent during the reduction (RFC 6937), in segments.
-    pub(crate) prr_delivered: u64,
-    pub(crate) prr_out: u64,
-    /// The timestamp of the first retransmission.
-    pub(crate) retrans_stamp: Option<u32>,
-    /// A timeout is being checked for being spurious.
-    pub(crate) frto: bool,
-    /// What was sent when the tail loss probe went out; zero if none is.
-    pub(crate) tlp_high_seq: u64,
-    /// The probe repeated old data.
-    pub(crate) tlp_retrans: bool,
-    /// How many segments may overtake one another.
-    pub(crate) reordering: u32,
-    /// How often reordering was seen.
-    pub(crate) reordering_seen: u32,
-    /// The receiver has thrown away what it had acknowledged selectively.
-    pub(crate) reneging: bool,
-    /// Timeouts since the last progress.
-    pub(crate) retransmits: u32,
-    /// Doublings of the timer for probes of a closed window.
-    pub(crate) backoff: u32,
-    /// Duplicates reported so far, and segments retransmitted so far.
-    pub(crate) dsack_dups: u64,
-    pub(crate) total_retrans: u64,
+pub(crate) struct Linux {
+    recovery: Recovery,
+    undo: Undo,
+    reordering: Reordering,
+    prr: Prr,
+    rack: Rack,
+    tlp: Tlp,
+    zero_window: ZeroWindow,
+    rtt: RttEstimator,
+    usage: CwndUsage,
+    tsq: Tsq,
+    sndbuf: SendBuffer,
+    delack: DelayedAck,
+    rcv_window: RcvWindow,
+    autotune: RcvAutotune,
+    ooo: OooQueue,
 }
 
-impl Recovery {
-    pub(crate) fn new(reordering: u64) -> Self {
+impl Linux {
+    pub(crate) fn new(config: &Config) -> Self {
+        let profile = &config.profile;
         Self {
-            ca: CaState::Open,
-            high_seq: 0,
-            undo_marker: 0,
-            undo_retrans: None,
-            prior_ssthresh: 0,
-            prior_cwnd: 0,
-            prr_delivered: 0,
-            prr_out: 0,
-            retrans_stamp: None,
-            frto: false,
-            tlp_high_seq: 0,
-            tlp_retrans: false,
-            reordering: reordering.min(u64::from(u32::MAX)) as u32,
-            reordering_seen: 0,
-            reneging: false,
-            retransmits: 0,
-            backoff: 0,
-            dsack_dups: 0,
-            total_retrans: 0,
+            recovery: Recovery::default(),
+            undo: Undo::default(),
+            reordering: Reordering::new(profile),
+            prr: Prr::default(),
+            rack: Rack::default(),
+            tlp: Tlp::default(),
+            zero_window: ZeroWindow::default(),
+            rtt: RttEstimator::new(profile),
+            usage: CwndUsage::default(),
+            tsq: Tsq::default(),
+            sndbuf: SendBuffer::new(profile, config.send_buffer),
+            delack: DelayedAck::new(profile, config.quickack),
+            rcv_window: RcvWindow::new(profile, config.receive_buffer),
+            autotune: RcvAutotune::new(profile, config.receive_buffer),
+            ooo: OooQueue::default(),
         }
     }
-}
 
-/// How much of the window is used (RFC 2861 as Linux has it), in segments.
-#[derive(Debug)]
-pub(crate) struct Usage {
-    /// The window, not the application, held the sender back in the last round trip.
-    pub(crate) cwnd_limited: bool,
-    /// The most that was out in it.
-    pub(crate) max_packets_out: u32,
-    /// It ends when this is acknowledged.
-    pub(crate) round_end: u64,
-    /// The most that was out since the window was last found too large.
-    pub(crate) used: u32,
-    /// When the window was last used in full or changed.
-    pub(crate) stamp: Instant,
-    /// When data was last sent.
-    pub(crate) last_sent: Instant,
-    /// Pacing: when the next segment may go.
-    pub(crate) departure: Instant,
-    /// Data segments sent, retransmissions included.
-    pub(crate) data_segments: u64,
-}
+    /// A closed connection answers nothing.
+    pub(crate) fn process_closed(&mut self, _tcb: &mut Tcb, _header: &TcpHeader) {}
 
-impl Default for Usage {
-    fn default() -> Self {
-        Self {
-            cwnd_limited: false,
-            max_packets_out: 0,
-            round_end: 0,
-            used: 0,
-            stamp: Instant::ZERO,
-            last_sent: Instant::ZERO,
-            departure: Instant::ZERO,
-            data_segments: 0,
+    /// Sends what the application has written since the connection last ran.
+    pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
+        self.fill(tcb);
+        if self.tsq.take_release() && tcb.board.has_lost_to_send() {
+            self.retransmit_lost(tcb);
         }
+        self.push_pending(tcb);
+        self.check_space(tcb);
+    }
+
+    /// The application has closed its half, which ends when the FIN is sent.
+    pub(crate) fn on_close(&mut self, _tcb: &mut Tcb) {}
+
+    /// The transmission timer expired.
+    pub(crate) fn on_xmit_timer(&mut self, tcb: &mut Tcb, purpose: XmitTimer) {
+        match purpose {
+            XmitTimer::Off => {}
+            XmitTimer::Retransmit => self.on_retransmission_timer(tcb),
+            XmitTimer::Reorder => self.on_reorder_timer(tcb),
+            XmitTimer::LossProbe => self.send_loss_probe(tcb),
+            XmitTimer::Persist => self.on_persist_timer(tcb),
+        }
+    }
+
+    /// The next departure is due.
+    pub(crate) fn on_pacing_timer(&mut self, tcb: &mut Tcb) {
+        if tcb.board.has_lost_to_send() && tcb.has_cwnd_space() {
+            self.retransmit_lost(tcb);
+        }
+        self.push_pending(tcb);
+    }
+
+    /// Starts to wake the application.
+    #[inline]
+    pub(crate) fn wake(&mut self, tcb: &mut Tcb) {
+        if tcb.start_wakeup() {
+            self.on_awake(tcb);
+        }
+    }
+
+    /// The application is awake: it reads, and writes if there is space.
+    pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
+        tcb.timers.wakeup = Instant::NEVER;
+        let end = tcb.wakeup.unread.first_end();
+        self.deliver(tcb);
+        if let Some(end) = end {
+            self.adjust_rcv_space(tcb, end);
+            self.on_application_read(tcb);
+        }
+        if std::mem::take(&mut tcb.wakeup.has_space) {
+            self.use_space(tcb);
+        }
+    }
+
+    /// Tells the application that the connection is open, and passes it all unread data.
+    fn deliver(&mut self, tcb: &mut Tcb) {
+        if tcb.announce_open() {
+            self.write_early(tcb);
+        }
+        tcb.deliver_unread();
+    }
+
+    /// The payload estimated to be in the network.
+    pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
+        u64::from(tcb.board.in_flight()) * u64::from(tcb.window.mss)
+    }
+
+    /// The name of the state of loss recovery.
+    pub(crate) const fn recovery_name(&self) -> &'static str {
+        self.recovery.ca().name()
     }
 }

@@ -4,32 +4,33 @@
 
 use aqmlab_core::{Duration, Instant};
 
-use super::TIMEOUT_MIN;
-use crate::connection::{Alarm, Connection};
-use crate::rate::sent_after;
-use crate::scoreboard::{ANY_RETRANS, LOST, RETRANS};
+use super::{Linux, TIMEOUT_MIN};
+use crate::common::delivery_rate::sent_after;
+use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, Sent};
 use crate::state::CaState;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
 
-/// Recoveries for which an enlarged window persists.
-pub(crate) const PERSISTENCE: u8 = 16;
+/// Recoveries for which an enlarged reordering window persists (`TCP_RACK_RECOVERY_THRESH`).
+const PERSISTENCE: u8 = 16;
 
-/// What RACK remembers.
+/// The state of RACK.
 #[derive(Debug)]
-pub(crate) struct Rack {
-    /// The latest transmission that was delivered: when, and its end.
+pub(super) struct Rack {
+    /// The latest transmission that was delivered: its time and its end (`mstamp`, `end_seq`).
     sent: Instant,
     end: u64,
     /// Its round-trip time.
     rtt: Duration,
-    /// A delivery has happened since losses were last looked for.
-    pub(crate) advanced: bool,
+    /// A delivery has happened since the last detection.
+    advanced: bool,
     /// A duplicate was reported since the reordering window last changed.
-    pub(crate) dsack_seen: bool,
-    /// The reordering window in quarters of the least round-trip time.
+    dsack_seen: bool,
+    /// The reordering window in quarters of the minimum round-trip time (`reo_wnd_steps`).
     steps: u64,
-    /// Recoveries until it shrinks again.
-    pub(crate) persist: u8,
-    /// What had been delivered when it last changed.
+    /// Recoveries until the window shrinks again (`reo_wnd_persist`).
+    persist: u8,
+    /// The segments delivered when the window last changed (`last_delivered`).
     changed_at: u64,
 }
 
@@ -48,126 +49,155 @@ impl Default for Rack {
     }
 }
 
-impl Connection {
-    /// Takes in a delivery of a transmission at `sent`.
+impl Rack {
+    /// A transmission at `sent` of a segment with `flags` and `end` was delivered
+    /// (`tcp_rack_advance`).
     #[inline]
-    pub(crate) fn rack_advance(&mut self, flags: u8, end: u64, sent: Instant) {
-        let rtt = self.clock.now.since(sent);
+    pub(super) fn advance(&mut self, tcb: &Tcb, flags: u8, end: u64, sent: Instant) {
+        let rtt = tcb.clock.now.since(sent);
         let ambiguous = flags & ANY_RETRANS != 0;
-        if ambiguous && self.rtt.min().is_none_or(|min| rtt < min) {
-            // Too soon: it is the original, or an earlier retransmission, that was delivered.
+        if ambiguous && tcb.rtt.min().is_none_or(|min| rtt < min) {
+            // Too soon: the original, or an earlier retransmission, was delivered.
             return;
         }
-        let rack = &mut self.rack;
-        rack.advanced = true;
-        rack.rtt = rtt;
-        if sent_after(sent, end, rack.sent, rack.end) {
-            rack.sent = sent;
-            rack.end = end;
+        self.advanced = true;
+        self.rtt = rtt;
+        if sent_after(sent, end, self.sent, self.end) {
+            self.sent = sent;
+            self.end = end;
         }
     }
 
-    /// How long a segment may be overtaken (RFC 8985 §6.2 step 4).
-    fn rack_window(&self) -> Duration {
-        let rec = &self.rec;
-        if rec.reordering_seen == 0
-            && (rec.ca >= CaState::Recovery || self.board.sacked_out >= rec.reordering)
-        {
+    /// The SYN was delivered, which calls for no detection.
+    pub(super) fn on_syn_delivered(&mut self, tcb: &Tcb, sent: Instant) {
+        self.advance(tcb, 0, 1, sent);
+        self.advanced = false;
+    }
+
+    /// The next acknowledgement runs a detection.
+    pub(super) fn force_detection(&mut self) {
+        self.advanced = true;
+    }
+
+    /// The peer reports a duplicate.
+    pub(super) fn on_dsack(&mut self) {
+        self.dsack_seen = true;
+    }
+
+    /// A reduction was undone by the duplicates reported.
+    pub(super) fn on_dsack_undo(&mut self) {
+        self.persist = (self.persist + 1).min(PERSISTENCE);
+    }
+
+    /// A recovery ends that was not undone.
+    pub(super) fn on_recovery_kept(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// Whether the segment was sent after the latest one delivered.
+    fn is_later(&self, sent: &Sent) -> bool {
+        !sent_after(self.sent, self.end, sent.sent, sent.end())
+    }
+
+    /// The remaining time of a segment sent at `sent`; `None` if it is lost
+    /// (`tcp_rack_skb_timeout`).
+    fn remaining(&self, now: Instant, sent: Instant, window: Duration) -> Option<Duration> {
+        let due = sent + self.rtt + window;
+        (due > now).then(|| due.since(now))
+    }
+
+    /// Whether a timeout spares a segment sent at `sent`, because that was recent.
+    pub(super) fn is_recent(&self, now: Instant, sent: Instant) -> bool {
+        self.remaining(now, sent, Duration::ZERO).is_some()
+    }
+
+    /// Adapts the reordering window once a round trip: up by a quarter of the minimum round-trip time
+    /// when duplicates are reported, back after sixteen recoveries without
+    /// (`tcp_rack_update_reo_wnd`).
+    #[inline]
+    pub(super) fn update_window(&mut self, prior_delivered: u64, delivered: u64) {
+        if prior_delivered == 0 {
+            return;
+        }
+        if prior_delivered < self.changed_at {
+            self.dsack_seen = false;
+        }
+        if self.dsack_seen {
+            self.steps = (self.steps + 1).min(255);
+            self.dsack_seen = false;
+            self.changed_at = delivered;
+            self.persist = PERSISTENCE;
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+}
+
+impl Linux {
+    /// The time by which a segment may be overtaken (RFC 8985 §6.2 step 4).
+    fn reordering_window(&self, tcb: &Tcb) -> Duration {
+        let is_certain = self.recovery.ca() >= CaState::Recovery
+            || tcb.board.sacked_out() >= self.reordering.degree();
+        if !self.reordering.is_seen() && is_certain {
             return Duration::ZERO;
         }
-        let Some(min) = self.rtt.min() else { return Duration::ZERO };
-        let most = self.rtt.srtt().unwrap_or(Duration::ZERO);
+        let Some(min) = tcb.rtt.min() else { return Duration::ZERO };
+        let most = tcb.rtt.srtt().unwrap_or(Duration::ZERO);
         ((min / 4) * self.rack.steps).min(most)
     }
 
-    /// How much longer a segment sent at `sent` may stay out; `None` if no longer.
-    fn rack_patience(&self, sent: Instant, window: Duration) -> Option<Duration> {
-        let due = sent + self.rack.rtt + window;
-        (due > self.now()).then(|| due.since(self.now()))
-    }
-
-    /// Whether a timeout leaves the segment alone, because it was sent only recently.
-    pub(crate) fn rack_is_recent(&self, sent: Instant) -> bool {
-        self.rack_patience(sent, Duration::ZERO).is_some()
-    }
-
-    /// Marks what is lost; returns how long until more may be.
-    fn rack_detect(&mut self) -> Option<Duration> {
-        let window = self.rack_window();
+    /// Marks lost segments. Returns the time until more may be lost (`tcp_rack_detect_loss`).
+    fn detect_losses(&mut self, tcb: &mut Tcb) -> Option<Duration> {
+        let window = self.reordering_window(tcb);
+        let now = tcb.now();
         let mut wait: Option<Duration> = None;
-        let mut next = self.board.oldest();
+        let mut next = tcb.board.oldest();
         while let Some(id) = next {
-            next = self.board.next_oldest(id);
-            let sent = *self.board.get(id);
+            next = tcb.board.next_oldest(id);
+            let sent = *tcb.board.get(id);
             if sent.is(LOST) && !sent.is(RETRANS) {
                 continue;
             }
-            if !sent_after(self.rack.sent, self.rack.end, sent.sent, sent.end()) {
+            if self.rack.is_later(&sent) {
                 break;
             }
-            let patience = self.rack_patience(sent.sent, window);
-            wait = wait.max(patience);
-            if patience.is_none() {
-                self.mark_lost(id);
-                self.board.delist(id);
+            let remaining = self.rack.remaining(now, sent.sent, window);
+            wait = wait.max(remaining);
+            if remaining.is_none() {
+                tcb.mark_lost(id);
+                tcb.board.delist(id);
             }
         }
         wait
     }
 
-    /// Looks for losses after a delivery; returns whether the reordering timer was set.
-    pub(crate) fn rack_mark_lost(&mut self) -> bool {
+    /// Detects losses after a delivery. Returns whether it set the reordering timer
+    /// (`tcp_rack_mark_lost`).
+    pub(super) fn rack_mark_lost(&mut self, tcb: &mut Tcb) -> bool {
         if !std::mem::take(&mut self.rack.advanced) {
             return false;
         }
-        let Some(wait) = self.rack_detect() else { return false };
-        self.arm(Alarm::Reorder, wait + TIMEOUT_MIN, self.rtt.rto);
+        let Some(wait) = self.detect_losses(tcb) else { return false };
+        tcb.arm(XmitTimer::Reorder, wait + TIMEOUT_MIN, tcb.rtt.rto);
         true
     }
 
-    /// The reordering timer went off.
-    pub(crate) fn rack_timeout(&mut self) {
-        let (in_flight, lost) = (self.board.in_flight(), self.rate.lost);
-        self.rack_detect();
-        if in_flight != self.board.in_flight() {
-            if self.rec.ca != CaState::Recovery {
-                self.enter_recovery(false);
-                if !self.cc.controls_cwnd() {
-                    self.reduce_cwnd(1, self.rate.lost - lost, false);
+    /// The reordering timer expired (`tcp_rack_reo_timeout`).
+    pub(super) fn on_reorder_timer(&mut self, tcb: &mut Tcb) {
+        let (in_flight, lost) = (tcb.board.in_flight(), tcb.rate.lost);
+        self.detect_losses(tcb);
+        if in_flight != tcb.board.in_flight() {
+            if self.recovery.ca() != CaState::Recovery {
+                self.enter_recovery(tcb, false);
+                if !tcb.cc.controls_cwnd() {
+                    let lost = tcb.rate.lost - lost;
+                    self.reduce_cwnd(tcb, 1, lost, false);
                 }
             }
-            self.retransmit_lost();
+            self.retransmit_lost(tcb);
         }
-        if self.timers.alarm != Alarm::Retransmit {
-            self.rearm_timeout();
-        }
-    }
-
-    /// Adapts the reordering window once a round trip: up by a quarter of the least
-    /// round-trip time when duplicates are reported, back after sixteen recoveries without.
-    #[inline]
-    pub(crate) fn rack_update_window(&mut self, prior_delivered: u64) {
-        if prior_delivered == 0 {
-            return;
-        }
-        let rack = &mut self.rack;
-        if prior_delivered < rack.changed_at {
-            rack.dsack_seen = false;
-        }
-        if rack.dsack_seen {
-            rack.steps = (rack.steps + 1).min(255);
-            rack.dsack_seen = false;
-            rack.changed_at = self.rate.delivered;
-            rack.persist = PERSISTENCE;
-        } else if rack.persist == 0 {
-            rack.steps = 1;
-        }
-    }
-
-    /// Marks a segment as lost and counts it.
-    pub(crate) fn mark_lost(&mut self, id: u32) {
-        if self.board.mark_lost(id) {
-            self.rate.lost += 1;
+        if tcb.timers.xmit != XmitTimer::Retransmit {
+            tcb.rearm_rto();
         }
     }
 }

@@ -1,89 +1,167 @@
-//! The congestion machine: `tcp_fastretrans_alert` and the transitions it makes.
+//! The congestion state machine: `tcp_fastretrans_alert`, and its transitions.
 
 use aqmlab_core::{Duration, TcpHeader};
 
-use super::{AckDraft, Rexmit, flag};
-use crate::cc::{CcEvent, Congestion, Signal};
-use crate::connection::{Alarm, Connection};
-use crate::scoreboard::EVER_RETRANS;
+use super::Linux;
+use super::ack::{AckState, Rexmit, flag};
+use super::undo::{PartialUndo, has_retransmitted};
+use crate::cc::{CcEvent, Signal};
 use crate::state::CaState;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
 
-impl Connection {
-    /// Looks closely at an acknowledgement that is out of the ordinary, or at any while
-    /// something is wrong. The window is not reduced here, but later.
-    pub(crate) fn alert(
+/// The least wait for a receiver that seems to renege.
+const RENEGING_WAIT: Duration = Duration::from_millis(10);
+
+/// The congestion state.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    ca: CaState,
+    /// `snd_nxt` when the state began. The state ends when this is acknowledged.
+    high_seq: u64,
+    /// The receiver discarded data that it had acknowledged selectively (`is_sack_reneg`).
+    is_reneging: bool,
+    /// F-RTO checks whether a timeout was spurious (`frto`).
+    frto: bool,
+    /// Timeouts since the last progress (`icsk_retransmits`).
+    retransmits: u32,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Self { ca: CaState::Open, high_seq: 0, is_reneging: false, frto: false, retransmits: 0 }
+    }
+}
+
+impl Recovery {
+    #[inline]
+    pub(super) const fn ca(&self) -> CaState {
+        self.ca
+    }
+
+    pub(super) fn set_ca(&mut self, ca: CaState) {
+        self.ca = ca;
+    }
+
+    /// Recovery is complete.
+    pub(super) fn open(&mut self) {
+        self.ca = CaState::Open;
+        self.is_reneging = false;
+    }
+
+    /// `snd_nxt` when the state began.
+    #[inline]
+    pub(super) const fn high_seq(&self) -> u64 {
+        self.high_seq
+    }
+
+    pub(super) fn set_high_seq(&mut self, high_seq: u64) {
+        self.high_seq = high_seq;
+    }
+
+    #[inline]
+    pub(super) const fn is_reneging(&self) -> bool {
+        self.is_reneging
+    }
+
+    pub(super) fn set_reneging(&mut self) {
+        self.is_reneging = true;
+    }
+
+    pub(super) const fn is_frto(&self) -> bool {
+        self.frto
+    }
+
+    pub(super) fn set_frto(&mut self, frto: bool) {
+        self.frto = frto;
+    }
+
+    /// Timeouts since the last progress.
+    pub(super) const fn retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
+    pub(super) fn count_retransmit(&mut self) {
+        self.retransmits += 1;
+    }
+
+    #[inline]
+    pub(super) fn clear_retransmits(&mut self) {
+        self.retransmits = 0;
+    }
+}
+
+impl Linux {
+    /// Processes an acknowledgement that is dubious, or that arrives in any state but open. Reduces
+    /// no window; that follows later (`tcp_fastretrans_alert`).
+    pub(super) fn fastretrans_alert(
         &mut self,
+        tcb: &mut Tcb,
         header: &TcpHeader,
-        draft: &mut AckDraft,
-        duplicate: bool,
+        ack: &mut AckState,
+        is_duplicate: bool,
     ) -> Rexmit {
-        if self.board.is_empty() && self.board.sacked_out > 0 {
-            self.board.sacked_out = 0;
+        if tcb.board.is_empty() && tcb.board.sacked_out() > 0 {
+            tcb.board.set_emulated_sacks(0);
         }
-        let ece = draft.has(flag::ECE);
-        let far = draft.has(flag::DATA_SACKED) && self.has_far_sacks();
-        let mut do_lost = duplicate || far;
-        if ece {
-            self.rec.prior_ssthresh = 0;
+        let far = ack.has(flag::DATA_SACKED) && self.has_far_sacks(tcb);
+        let mut do_lost = is_duplicate || far;
+        if ack.has(flag::ECE) {
+            self.undo.set_prior_ssthresh(0);
         }
-        if self.check_reneging(draft) {
+        if Self::check_reneging(tcb, ack) || self.leave_finished_state(tcb, header) {
             return Rexmit::None;
         }
-        if self.leave_finished_state(header) {
-            return Rexmit::None;
-        }
-        let fast = match self.rec.ca {
+        let fast = match self.recovery.ca {
             CaState::Recovery => {
-                let stay = self.alert_in_recovery(header, draft, duplicate, &mut do_lost);
-                if !stay {
+                if !self.alert_in_recovery(tcb, header, ack, is_duplicate, &mut do_lost) {
                     return Rexmit::None;
                 }
                 false
             }
             CaState::Loss => {
-                let rexmit = self.process_loss(header, draft, duplicate);
-                self.identify_losses(draft);
-                if self.rec.ca != CaState::Open && !draft.has(flag::LOST_RETRANS) {
+                let rexmit = self.process_loss(tcb, header, ack, is_duplicate);
+                self.identify_losses(tcb, ack);
+                if self.recovery.ca != CaState::Open && !ack.has(flag::LOST_RETRANS) {
                     return rexmit;
                 }
-                if !self.alert_otherwise(draft, duplicate) {
+                if !self.alert_otherwise(tcb, ack, is_duplicate) {
                     return rexmit;
                 }
                 true
             }
             _ => {
-                if !self.alert_otherwise(draft, duplicate) {
+                if !self.alert_otherwise(tcb, ack, is_duplicate) {
                     return Rexmit::None;
                 }
                 true
             }
         };
-        if !self.profile.rack && do_lost {
-            self.update_scoreboard(fast);
+        if !tcb.profile.rack && do_lost {
+            self.update_scoreboard(tcb, fast);
         }
         Rexmit::Lost
     }
 
-    /// Recovery and the reduction after a mark end when what was out at their beginning is
-    /// acknowledged. Returns whether nothing more is to be done.
-    fn leave_finished_state(&mut self, header: &TcpHeader) -> bool {
-        if self.rec.ca == CaState::Open {
-            self.rec.retrans_stamp = None;
-        } else if self.snd.una >= self.rec.high_seq {
-            match self.rec.ca {
-                // The CWR bit must reach the receiver before: something above is needed.
-                CaState::Cwr if self.snd.una != self.rec.high_seq => {
-                    self.end_reduction();
-                    self.set_ca(CaState::Open);
+    /// Ends a state whose flight is acknowledged. Returns whether processing ends, too.
+    fn leave_finished_state(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
+        if self.recovery.ca == CaState::Open {
+            self.undo.clear_retrans_stamp();
+        } else if tcb.snd.una >= self.recovery.high_seq {
+            match self.recovery.ca {
+                // The CWR bit must reach the receiver first, so data above `high_seq` is needed.
+                CaState::Cwr if tcb.snd.una != self.recovery.high_seq => {
+                    self.end_reduction(tcb);
+                    self.recovery.set_ca(CaState::Open);
                 }
                 CaState::Recovery => {
-                    if !self.wire.sack {
-                        self.board.sacked_out = 0;
+                    if !tcb.options.sack {
+                        tcb.board.set_emulated_sacks(0);
                     }
-                    if self.try_undo_recovery(header) {
+                    if self.try_undo_recovery(tcb, header) {
                         return true;
                     }
-                    self.end_reduction();
+                    self.end_reduction(tcb);
                 }
                 _ => {}
             }
@@ -91,236 +169,117 @@ impl Connection {
         false
     }
 
-    /// Returns whether retransmissions are to follow.
+    /// The state is recovery. Returns whether retransmissions are to follow.
     fn alert_in_recovery(
         &mut self,
+        tcb: &mut Tcb,
         header: &TcpHeader,
-        draft: &mut AckDraft,
-        duplicate: bool,
+        ack: &mut AckState,
+        is_duplicate: bool,
         do_lost: &mut bool,
     ) -> bool {
-        if !draft.has(flag::SND_UNA_ADVANCED) {
-            if !self.wire.sack && duplicate {
-                self.add_emulated_sack();
+        if ack.has(flag::SND_UNA_ADVANCED) {
+            match self.try_undo_partial(tcb, header, ack.prior_una) {
+                PartialUndo::No => *do_lost = self.has_far_sacks(tcb),
+                PartialUndo::Done => {}
+                PartialUndo::Wait => return false,
             }
-        } else if self.try_undo_partial(header, draft.prior_una, do_lost) {
-            return false;
+        } else if !tcb.options.sack && is_duplicate {
+            self.add_emulated_sack(tcb);
         }
-        if self.try_undo_by_dsack() {
-            self.try_keep_open();
+        if self.try_undo_by_dsack(tcb) {
+            self.try_keep_open(tcb);
         }
-        self.identify_losses(draft);
-        if self.rec.ca != CaState::Recovery {
-            if !self.is_time_to_recover() {
+        self.identify_losses(tcb, ack);
+        if self.recovery.ca != CaState::Recovery {
+            if !self.is_time_to_recover(tcb) {
                 return false;
             }
-            self.enter_recovery(draft.has(flag::ECE));
+            self.enter_recovery(tcb, ack.has(flag::ECE));
         }
         true
     }
 
-    /// Open, disordered or reducing after a mark; returns whether recovery was entered.
-    fn alert_otherwise(&mut self, draft: &mut AckDraft, duplicate: bool) -> bool {
-        if !self.wire.sack {
-            if draft.has(flag::SND_UNA_ADVANCED) {
-                self.board.sacked_out = 0;
+    /// The state is open, disorder or CWR. Returns whether recovery begins.
+    fn alert_otherwise(&mut self, tcb: &mut Tcb, ack: &mut AckState, is_duplicate: bool) -> bool {
+        if !tcb.options.sack {
+            if ack.has(flag::SND_UNA_ADVANCED) {
+                tcb.board.set_emulated_sacks(0);
             }
-            if duplicate {
-                self.add_emulated_sack();
+            if is_duplicate {
+                self.add_emulated_sack(tcb);
             }
         }
-        if self.rec.ca <= CaState::Disorder {
-            self.try_undo_by_dsack();
+        if self.recovery.ca <= CaState::Disorder {
+            self.try_undo_by_dsack(tcb);
         }
-        self.identify_losses(draft);
-        if !self.is_time_to_recover() {
-            self.try_to_open(draft.has(flag::ECE));
+        self.identify_losses(tcb, ack);
+        let ece = ack.has(flag::ECE);
+        if !self.is_time_to_recover(tcb) {
+            self.try_to_open(tcb, ece);
             return false;
         }
-        self.enter_recovery(draft.has(flag::ECE));
+        self.enter_recovery(tcb, ece);
         true
     }
 
-    /// The acknowledgement stops where something begins that was acknowledged selectively: the
-    /// receiver may have thrown it away. It gets a little time to explain itself.
-    fn check_reneging(&mut self, draft: &mut AckDraft) -> bool {
-        if !draft.has(flag::SACK_RENEGING) || !draft.has(flag::SND_UNA_ADVANCED) {
+    /// The acknowledgement stops where selectively acknowledged data begins: the receiver may have
+    /// discarded that data. Waits a little for another acknowledgement (`tcp_check_sack_reneging`).
+    fn check_reneging(tcb: &mut Tcb, ack: &mut AckState) -> bool {
+        if !ack.has(flag::SACK_RENEGING) || !ack.has(flag::SND_UNA_ADVANCED) {
             return false;
         }
-        let half = self.rtt.srtt().unwrap_or(Duration::ZERO) / 2;
-        let wait = half.max(Duration::from_millis(10));
-        self.arm(Alarm::Retransmit, wait, self.profile.rto_max);
-        draft.flags &= !flag::SET_XMIT_TIMER;
+        let half = tcb.rtt.srtt().unwrap_or(Duration::ZERO) / 2;
+        let limit = tcb.profile.rto_max;
+        tcb.arm(XmitTimer::Retransmit, half.max(RENEGING_WAIT), limit);
+        ack.clear(flag::SET_XMIT_TIMER);
         true
     }
 
-    pub(crate) fn set_ca(&mut self, ca: CaState) {
-        self.rec.ca = ca;
-    }
-
-    /// The threshold that a reduction would be undone to.
-    pub(crate) fn current_ssthresh(&self) -> u64 {
-        let window = &self.window;
-        if self.rec.ca.is_reducing() {
-            window.ssthresh
-        } else {
-            window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4)
+    /// An ECN echo: reduces the window once a round trip, for good (`tcp_enter_cwr`).
+    fn enter_cwr(&mut self, tcb: &mut Tcb) {
+        self.undo.set_prior_ssthresh(0);
+        if self.recovery.ca < CaState::Cwr {
+            self.undo.rule_out();
+            self.init_reduction(tcb, Signal::EcnEcho);
+            tcb.stats.ece_reductions += 1;
+            self.recovery.set_ca(CaState::Cwr);
         }
     }
 
-    /// Asks the controller how far to reduce.
-    pub(crate) fn reduced_ssthresh(&mut self, signal: Signal) -> u64 {
-        let congestion = Congestion {
-            now: self.clock.now,
-            in_flight: self.units(u64::from(self.board.in_flight())),
-            signal,
-            srtt: self.rtt.srtt(),
-        };
-        self.cc.ssthresh(&self.window, &congestion)
-    }
-
-    pub(crate) fn init_reduction(&mut self, signal: Signal) {
-        self.rec.high_seq = self.snd.nxt;
-        self.rec.tlp_high_seq = 0;
-        self.rec.prior_cwnd = self.window.cwnd;
-        self.rec.prr_delivered = 0;
-        self.rec.prr_out = 0;
-        self.window.ssthresh = self.reduced_ssthresh(signal);
-        self.ecn.cwr |= self.wire.ecn;
-        if !self.profile.prr && !self.cc.controls_cwnd() {
-            self.window.cwnd = self.window.ssthresh.max(self.window.segment);
-        }
-    }
-
-    /// The reduction is complete.
-    pub(crate) fn end_reduction(&mut self) {
-        if self.cc.controls_cwnd() {
-            return;
-        }
-        let kept = self.rec.ca == CaState::Cwr || self.rec.undo_marker != 0;
-        if self.window.ssthresh != u64::MAX && kept {
-            self.window.cwnd = self.window.ssthresh.max(self.window.segment);
-            self.usage.stamp = self.now();
-        }
-        self.notify(CcEvent::RecoveryLeft);
-    }
-
-    pub(crate) fn notify(&mut self, event: CcEvent) {
-        self.cc.on_event(&mut self.window, event, self.clock.now);
-    }
-
-    /// A queue has marked a packet: reduce, once a round trip, for good.
-    fn enter_cwr(&mut self) {
-        self.rec.prior_ssthresh = 0;
-        if self.rec.ca < CaState::Cwr {
-            self.rec.undo_marker = 0;
-            self.init_reduction(Signal::EcnEcho);
-            self.stats.ece_reductions += 1;
-            self.set_ca(CaState::Cwr);
-        }
-    }
-
-    pub(crate) fn enter_recovery(&mut self, ece: bool) {
-        self.stats.fast_recoveries += 1;
-        self.forget_retrans_stamp();
-        self.rec.prior_ssthresh = 0;
-        self.init_undo();
-        if !self.rec.ca.is_reducing() {
+    /// Fast recovery begins, perhaps with an ECN echo (`tcp_enter_recovery`).
+    pub(super) fn enter_recovery(&mut self, tcb: &mut Tcb, ece: bool) {
+        tcb.stats.fast_recoveries += 1;
+        self.renew_retrans_stamp(tcb);
+        self.undo.set_prior_ssthresh(0);
+        self.init_undo(tcb);
+        if !self.recovery.ca.is_reducing() {
             if !ece {
-                self.rec.prior_ssthresh = self.current_ssthresh();
+                self.undo.set_prior_ssthresh(self.current_ssthresh(tcb));
             }
-            self.init_reduction(Signal::Loss);
+            self.init_reduction(tcb, Signal::Loss);
         }
-        self.set_ca(CaState::Recovery);
-        self.notify(CcEvent::RecoveryEntered);
+        self.recovery.set_ca(CaState::Recovery);
+        tcb.notify(CcEvent::RecoveryEntered);
     }
 
-    /// Back to open, or to disorder while anything is unclear.
-    pub(crate) fn try_keep_open(&mut self) {
-        let unclear = self.board.left_out() > 0 || self.has_retransmitted();
-        let ca = if unclear { CaState::Disorder } else { CaState::Open };
-        if self.rec.ca != ca {
-            self.set_ca(ca);
-            self.rec.high_seq = self.snd.nxt;
+    /// Returns to open, or to disorder while losses are possible (`tcp_try_keep_open`).
+    pub(super) fn try_keep_open(&mut self, tcb: &Tcb) {
+        let is_unclear = tcb.board.left_out() > 0 || has_retransmitted(tcb);
+        let ca = if is_unclear { CaState::Disorder } else { CaState::Open };
+        if self.recovery.ca != ca {
+            self.recovery.set_ca(ca);
+            self.recovery.high_seq = tcb.snd.nxt;
         }
     }
 
-    fn try_to_open(&mut self, ece: bool) {
-        self.forget_retrans_stamp();
+    fn try_to_open(&mut self, tcb: &mut Tcb, ece: bool) {
+        self.renew_retrans_stamp(tcb);
         if ece {
-            self.enter_cwr();
+            self.enter_cwr(tcb);
         }
-        if self.rec.ca != CaState::Cwr {
-            self.try_keep_open();
+        if self.recovery.ca != CaState::Cwr {
+            self.try_keep_open(tcb);
         }
-    }
-
-    /// Whether a retransmission, or something retransmitted before, is outstanding.
-    pub(crate) fn has_retransmitted(&self) -> bool {
-        self.board.retrans_out > 0 || self.board.front().is_some_and(|front| front.is(EVER_RETRANS))
-    }
-
-    /// Enters the state after a timeout: all that was not sent quite recently is lost.
-    pub(crate) fn enter_loss(&mut self) {
-        let fresh = self.rec.ca < CaState::Recovery;
-        self.mark_lost_by_timeout();
-        let first = self.rec.ca == CaState::Loss && self.rec.retransmits == 0;
-        if self.rec.ca <= CaState::Disorder || self.rec.high_seq <= self.snd.una || first {
-            self.rec.prior_ssthresh = self.current_ssthresh();
-            self.rec.prior_cwnd = self.window.cwnd;
-            self.window.ssthresh = self.reduced_ssthresh(Signal::Rto);
-            self.init_undo();
-        }
-        self.window.cwnd = self.units(u64::from(self.board.in_flight()) + 1);
-        self.usage.stamp = self.now();
-        // Many duplicates and still a timeout: reordering was overestimated.
-        let floor = self.profile.reordering.min(u64::from(u32::MAX)) as u32;
-        if self.rec.ca <= CaState::Disorder && self.board.sacked_out >= floor {
-            self.rec.reordering = self.rec.reordering.min(floor);
-        }
-        self.set_ca(CaState::Loss);
-        self.rec.high_seq = self.snd.nxt;
-        self.ecn.cwr |= self.wire.ecn;
-        self.rec.frto = self.profile.frto && (fresh || self.rec.retransmits > 0);
-        self.notify(CcEvent::RtoEntered);
-    }
-
-    /// An acknowledgement after a timeout (RFC 5682 §3.1, the version with SACK).
-    fn process_loss(&mut self, header: &TcpHeader, draft: &AckDraft, duplicate: bool) -> Rexmit {
-        let recovered = self.snd.una >= self.rec.high_seq;
-        let advanced = draft.has(flag::SND_UNA_ADVANCED);
-        if advanced && self.try_undo_loss(header, false) {
-            return Rexmit::None;
-        }
-        if self.rec.frto {
-            // Step 3b: something never retransmitted has been delivered.
-            if draft.has(flag::ORIG_SACK_ACKED) && self.try_undo_loss(header, true) {
-                return Rexmit::None;
-            }
-            if self.snd.nxt > self.rec.high_seq {
-                if draft.has(flag::DATA_SACKED) || duplicate {
-                    self.rec.frto = false;
-                }
-            } else if advanced && !recovered {
-                self.rec.high_seq = self.snd.nxt;
-                // Step 2b: try new data, once the window is up to date.
-                if self.has_unsent() && self.snd.window_end() > self.snd.nxt {
-                    return Rexmit::New;
-                }
-                self.rec.frto = false;
-            }
-        }
-        if recovered {
-            self.try_undo_recovery(header);
-            return Rexmit::None;
-        }
-        if !self.wire.sack {
-            if self.snd.nxt > self.rec.high_seq && duplicate {
-                self.add_emulated_sack();
-            } else if advanced {
-                self.board.sacked_out = 0;
-            }
-        }
-        Rexmit::Lost
     }
 }

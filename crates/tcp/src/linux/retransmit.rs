@@ -1,101 +1,95 @@
-//! Retransmitting: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`.
+//! Retransmission: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`.
 
-use super::Rexmit;
-use crate::clock::Clock;
-use crate::connection::{Alarm, Connection};
-use crate::output::Push;
-use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED};
+use super::Linux;
+use super::ack::Rexmit;
+use super::output::Push;
+use crate::common::clock::Clock;
+use crate::common::scoreboard::{LOST, RETRANS, SACKED};
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
 
-impl Connection {
-    /// Sends what loss recovery asks for, now that the window is up to date.
+impl Linux {
+    /// Sends the segments of loss recovery, now that the window is up to date
+    /// (`tcp_xmit_recovery`).
     #[inline]
-    pub(crate) fn transmit_recovery(&mut self, rexmit: Rexmit) {
+    pub(super) fn xmit_recovery(&mut self, tcb: &mut Tcb, rexmit: Rexmit) {
         match rexmit {
             Rexmit::None => return,
             Rexmit::New => {
-                self.write_transmit(true, Push::All);
-                if self.snd.nxt > self.rec.high_seq {
+                self.write_xmit(tcb, Push::All);
+                if tcb.snd.nxt > self.recovery.high_seq() {
                     return;
                 }
-                self.rec.frto = false;
+                self.recovery.set_frto(false);
             }
             Rexmit::Lost => {}
         }
-        self.retransmit_lost();
+        self.retransmit_lost(tcb);
     }
 
-    /// Retransmits what is lost, as far as the window allows.
-    pub(crate) fn retransmit_lost(&mut self) {
-        let Some(head) = self.board.front_id() else { return };
-        let mut id = self.board.hint.unwrap_or(head);
-        let mut hole = false;
-        let mut rearm = false;
-        while self.board.holds(id) {
-            if self.must_wait() {
+    /// Retransmits lost segments as far as the window allows.
+    pub(super) fn retransmit_lost(&mut self, tcb: &mut Tcb) {
+        let Some(head) = tcb.board.front_id() else { return };
+        let mut id = tcb.board.hint().unwrap_or(head);
+        let mut past_hole = false;
+        let mut rearms = false;
+        while tcb.board.holds(id) {
+            if self.must_wait(tcb) {
                 break;
             }
-            if !hole {
-                self.board.hint = Some(id);
+            if !past_hole {
+                tcb.board.set_hint(id);
             }
-            if self.cwnd_segments() <= u64::from(self.board.in_flight())
-                || self.board.retrans_out >= self.board.lost_out
-            {
+            if !tcb.has_cwnd_space() || !tcb.board.has_lost_to_send() {
                 break;
             }
-            let flags = self.board.get(id).flags;
+            let flags = tcb.board.get(id).flags;
             if flags & LOST == 0 {
-                hole |= flags & (RETRANS | SACKED) == 0;
+                past_hole |= flags & (RETRANS | SACKED) == 0;
             } else if flags & (RETRANS | SACKED) == 0 {
-                if !self.retransmit(id) {
+                if !self.retransmit(tcb, id) {
                     break;
                 }
-                self.rec.prr_out += u64::from(self.rec.ca.is_reducing());
-                rearm |= id == head && self.timers.alarm != Alarm::Reorder;
+                if self.recovery.ca().is_reducing() {
+                    self.prr.on_sent(1);
+                }
+                rearms |= id == head && tcb.timers.xmit != XmitTimer::Reorder;
             }
             id += 1;
         }
-        if rearm {
-            self.arm_paced(Alarm::Retransmit, self.rtt.rto);
+        if rearms {
+            tcb.arm_paced(XmitTimer::Retransmit, tcb.rtt.rto);
         }
     }
 
-    /// Retransmits a segment and tags it; returns whether the peer's window allowed it.
-    pub(crate) fn retransmit(&mut self, id: u32) -> bool {
-        if !self.repeat(id) {
+    /// Retransmits a segment and tags it. Returns whether the peer's window allowed it.
+    pub(super) fn retransmit(&mut self, tcb: &mut Tcb, id: u32) -> bool {
+        if !self.resend(tcb, id) {
             return false;
         }
-        let sent = self.board.get_mut(id);
-        if sent.flags & RETRANS == 0 {
-            sent.flags |= RETRANS;
-            self.board.retrans_out += 1;
-        }
-        let stamp = Clock::timestamp_of(self.now());
-        self.rec.retrans_stamp.get_or_insert(stamp);
-        *self.rec.undo_retrans.get_or_insert(0) += 1;
+        tcb.board.mark_retransmitted(id);
+        self.undo.on_retransmit(Clock::timestamp_of(tcb.now()));
         true
     }
 
-    /// Sends a segment again; returns whether the peer's window allowed it. A window that was
-    /// taken back still lets the head through, as a probe.
+    /// Sends a segment again. Returns whether the peer's window allowed it. A window that was taken
+    /// back still allows the head, as a probe.
     ///
     /// Difference from Linux: a segment that fits a shrunken window in part is sent whole.
-    pub(crate) fn repeat(&mut self, id: u32) -> bool {
-        let sent = *self.board.get(id);
-        if sent.seq >= self.snd.window_end() && sent.seq != self.snd.una {
+    pub(super) fn resend(&mut self, tcb: &mut Tcb, id: u32) -> bool {
+        let sent = *tcb.board.get(id);
+        if sent.seq >= tcb.snd.window_end() && sent.seq != tcb.snd.una {
             return false;
         }
-        let nothing_out = self.board.is_empty();
-        let now = self.now();
-        self.rec.total_retrans += 1;
-        self.on_data_sent();
-        self.pace(u64::from(sent.len));
-        self.below.add();
-        self.emit(sent.seq, sent.len, sent.control(), true);
-        let entry = self.board.get_mut(id);
-        entry.sent = now;
-        entry.flags |= EVER_RETRANS;
-        self.rate.on_sent(entry, nothing_out);
-        self.board.enlist(id);
+        let nothing_out = tcb.board.is_empty();
+        self.undo.on_resend();
+        self.on_data_sent(tcb);
+        tcb.pace(u64::from(sent.len));
+        self.tsq.on_sent();
+        self.emit(tcb, (sent.seq, sent.len), sent.control(), Transmission::Retransmission);
+        let now = tcb.now();
+        tcb.rate.on_sent(tcb.board.resend(id, now), nothing_out);
         true
     }
 }

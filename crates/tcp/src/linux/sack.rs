@@ -1,50 +1,61 @@
-//! Tagging what is selectively acknowledged: `tcp_sacktag_write_queue`.
+//! The tagging of selectively acknowledged segments: `tcp_sacktag_write_queue`.
 //!
-//! As in Linux, the blocks of the last acknowledgement are remembered, so that a block that
-//! has grown is walked only where it grew; places are found by binary search.
+//! As in Linux, the blocks of the last acknowledgement are remembered, so that only the growth of a
+//! block is walked. A binary search finds the place.
 
 use aqmlab_core::TcpHeader;
 
-use super::{AckDraft, flag};
-use crate::connection::Connection;
-use crate::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, fresh_parts};
+use super::Linux;
+use super::ack::{AckState, flag};
+use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, fresh_parts};
 use crate::state::CaState;
+use crate::tcb::Tcb;
 
-/// The blocks of one acknowledgement, checked and in order.
+/// The blocks of one acknowledgement, valid and in order.
 struct Blocks {
     list: [(u64, u64); 4],
     count: usize,
-    /// Which of them is the duplicate.
+    /// The index of the duplicate.
     duplicate: Option<usize>,
 }
 
-impl Connection {
-    /// Takes in the SACK blocks of `header`.
-    pub(crate) fn tag_sacked(&mut self, header: &TcpHeader, draft: &mut AckDraft) {
-        draft.reordered = self.snd.nxt;
-        let duplicate = self.check_duplicate(header, draft);
-        if self.board.is_empty() {
+/// Whether a block reports a duplicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Report {
+    Arrival,
+    Duplicate,
+}
+
+impl Linux {
+    /// Processes the SACK blocks of `header`.
+    pub(super) fn tag_sacked(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
+        ack.reordered = tcb.snd.nxt;
+        let has_duplicate = self.check_dsack(tcb, header, ack);
+        if tcb.board.is_empty() {
             return;
         }
-        let blocks = self.read_blocks(header, duplicate, draft.prior_una);
-        let cached = if self.board.sacked_out == 0 { [(0, 0); 4] } else { self.board.cache };
+        let blocks = self.read_blocks(tcb, header, has_duplicate, ack.prior_una);
+        let cached =
+            if tcb.board.sacked_out() == 0 { [(0, 0); 4] } else { tcb.board.cached_blocks() };
         for i in 0..blocks.count {
             let (start, end) = blocks.list[i];
             if blocks.duplicate == Some(i) {
-                self.walk(start, end, true, draft);
+                self.walk(tcb, (start, end), Report::Duplicate, ack);
             } else {
-                fresh_parts(&cached, start, end, |from, to| self.walk(from, to, false, draft));
+                fresh_parts(&cached, start, end, |from, to| {
+                    self.walk(tcb, (from, to), Report::Arrival, ack);
+                });
             }
         }
-        self.board.cache = [(0, 0); 4];
-        self.board.cache[..blocks.count].copy_from_slice(&blocks.list[..blocks.count]);
-        if self.rec.ca != CaState::Loss || self.rec.undo_marker != 0 {
-            self.check_reordering(draft.reordered);
+        tcb.board.cache_blocks(blocks.list);
+        if self.recovery.ca() != CaState::Loss || self.undo.is_possible() {
+            self.reordering.on_overtaken(tcb, ack.reordered);
         }
     }
 
-    /// Whether the first block reports a duplicate (RFC 2883 §4), and what follows.
-    fn check_duplicate(&mut self, header: &TcpHeader, draft: &mut AckDraft) -> bool {
+    /// Processes the first block if it reports a duplicate (RFC 2883 §4; `tcp_check_dsack`). Returns
+    /// whether it does.
+    fn check_dsack(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) -> bool {
         let mut blocks = header.sack.iter(header.ack);
         let Some((start, end)) = blocks.next() else { return false };
         if start >= header.ack {
@@ -53,50 +64,48 @@ impl Connection {
                 _ => return false,
             }
         }
-        let Some(segments) = self.count_duplicate(start, end, draft) else { return false };
-        self.stats.dsacks += 1;
-        // Of data already forgotten: it can only be counted.
-        if self.rec.undo_marker != 0 && end <= draft.prior_una && end > self.rec.undo_marker {
-            self.undo_retransmission(segments);
+        let Some(segments) = self.count_dsack(tcb, start, end, ack) else { return false };
+        tcb.stats.dsacks += 1;
+        // Data that was acknowledged long ago can only be counted.
+        if self.undo.is_possible() && end <= ack.prior_una && end > self.undo.marker() {
+            self.undo.discount(segments);
         }
         true
     }
 
-    /// Counts a duplicate in segments, unless it cannot be our doing.
-    fn count_duplicate(&mut self, start: u64, end: u64, draft: &mut AckDraft) -> Option<u32> {
-        if start >= end || end - start > self.snd.max_window {
+    /// Counts a duplicate in segments, unless this end cannot have caused it (`tcp_dsack_seen`).
+    fn count_dsack(&mut self, tcb: &Tcb, start: u64, end: u64, ack: &mut AckState) -> Option<u32> {
+        if start >= end || end - start > tcb.snd.max_window {
             return None;
         }
-        let mss = u64::from(self.window.mss.max(1));
+        let mss = u64::from(tcb.window.mss.max(1));
         let segments = (end - start).div_ceil(mss);
-        if segments == 1 && self.rec.tlp_high_seq != 0 && self.rec.tlp_high_seq == end {
-            draft.flags |= flag::DSACK_TLP;
+        if segments == 1 && self.tlp.ends_at(end) {
+            ack.set(flag::DSACK_TLP);
         }
-        self.rec.dsack_dups += segments;
-        if self.rec.dsack_dups > self.rec.total_retrans {
+        if !self.undo.count_dsack(segments) {
             return None;
         }
-        if self.rec.reordering_seen > 0 && !draft.has(flag::DSACK_TLP) {
-            self.rack.dsack_seen = true;
+        if self.reordering.is_seen() && !ack.has(flag::DSACK_TLP) {
+            self.rack.on_dsack();
         }
-        draft.flags |= flag::DSACKING_ACK;
-        draft.sack_delivered += segments;
+        ack.set(flag::DSACKING_ACK);
+        ack.sack_delivered += segments;
         Some(segments as u32)
     }
 
-    /// Discounts retransmissions that turned out not to have been needed.
-    fn undo_retransmission(&mut self, segments: u32) {
-        if let Some(outstanding) = &mut self.rec.undo_retrans {
-            *outstanding = outstanding.saturating_sub(segments);
-        }
-    }
-
-    /// The blocks that can be believed, in order of sequence.
-    fn read_blocks(&self, header: &TcpHeader, duplicate: bool, prior_una: u64) -> Blocks {
+    /// The valid blocks, in order of sequence.
+    fn read_blocks(
+        &self,
+        tcb: &Tcb,
+        header: &TcpHeader,
+        has_duplicate: bool,
+        prior_una: u64,
+    ) -> Blocks {
         let mut blocks = Blocks { list: [(0, 0); 4], count: 0, duplicate: None };
         for (i, (start, end)) in header.sack.iter(header.ack).enumerate() {
-            let is_duplicate = duplicate && i == 0;
-            if !self.is_valid_block(start, end, is_duplicate) || end <= prior_una {
+            let is_duplicate = has_duplicate && i == 0;
+            if !self.is_valid_block(tcb, start, end, is_duplicate) || end <= prior_una {
                 continue;
             }
             let mut place = blocks.count;
@@ -117,144 +126,123 @@ impl Connection {
         blocks
     }
 
-    /// Linux `tcp_is_sackblock_valid`.
-    fn is_valid_block(&self, start: u64, end: u64, duplicate: bool) -> bool {
-        let snd = &self.snd;
+    /// `tcp_is_sackblock_valid`.
+    fn is_valid_block(&self, tcb: &Tcb, start: u64, end: u64, is_duplicate: bool) -> bool {
+        let snd = &tcb.snd;
         if end > snd.nxt || start >= end {
             return false;
         }
         if start > snd.una {
             return true;
         }
-        let marker = self.rec.undo_marker;
-        if !duplicate || marker == 0 || end > snd.una {
+        let marker = self.undo.marker();
+        if !is_duplicate || marker == 0 || end > snd.una {
             return false;
         }
         start >= marker || (end > marker && start >= end.saturating_sub(snd.max_window))
     }
 
-    /// Tags every segment that lies wholly in `[start, end)`.
-    fn walk(&mut self, start: u64, end: u64, duplicate: bool, draft: &mut AckDraft) {
-        let mut id = self.board.id_at(start);
-        while self.board.holds(id) {
-            let sent = self.board.get(id);
+    /// Tags every segment that lies wholly in `[start, end)` (`tcp_sacktag_walk`).
+    fn walk(
+        &mut self,
+        tcb: &mut Tcb,
+        (start, end): (u64, u64),
+        report: Report,
+        ack: &mut AckState,
+    ) {
+        let mut id = tcb.board.id_at(start);
+        while tcb.board.holds(id) {
+            let sent = tcb.board.get(id);
             if sent.seq >= end {
                 break;
             }
             if sent.seq >= start && sent.end() <= end {
-                self.tag(id, duplicate, draft);
+                self.tag(tcb, id, report, ack);
             }
             id += 1;
         }
     }
 
-    /// Linux `tcp_sacktag_one`.
-    fn tag(&mut self, id: u32, duplicate: bool, draft: &mut AckDraft) {
-        let sent = *self.board.get(id);
+    /// `tcp_sacktag_one`.
+    fn tag(&mut self, tcb: &mut Tcb, id: u32, report: Report, ack: &mut AckState) {
+        let sent = *tcb.board.get(id);
         let (flags, end) = (sent.flags, sent.end());
-        if duplicate && flags & ANY_RETRANS != 0 {
-            if self.rec.undo_marker != 0 && end > self.rec.undo_marker {
-                self.undo_retransmission(1);
+        if report == Report::Duplicate && flags & ANY_RETRANS != 0 {
+            if self.undo.is_possible() && end > self.undo.marker() {
+                self.undo.discount(1);
             }
             if flags & SACKED != 0 {
-                draft.reordered = draft.reordered.min(sent.seq);
+                ack.reordered = ack.reordered.min(sent.seq);
             }
         }
-        if end <= self.snd.una {
+        if end <= tcb.snd.una {
             return;
         }
         if flags & SACKED == 0 {
-            self.rack_advance(flags, end, sent.sent);
-            self.tag_news(id, draft);
+            self.rack.advance(tcb, flags, end, sent.sent);
+            self.tag_first(tcb, id, ack);
         }
-        let sent = self.board.get_mut(id);
-        if duplicate && sent.is(RETRANS) {
-            sent.flags &= !RETRANS;
-            self.board.retrans_out -= 1;
+        if report == Report::Duplicate {
+            tcb.board.unmark_retransmitted(id);
         }
-        self.rate.on_delivered(self.board.get_mut(id), &mut draft.rate);
+        tcb.rate.on_delivered(tcb.board.get_mut(id), &mut ack.rate);
     }
 
     /// Tags a segment that is selectively acknowledged for the first time.
-    fn tag_news(&mut self, id: u32, draft: &mut AckDraft) {
-        let fack = self.board.highest_sack(self.snd.una);
-        let sent = *self.board.get(id);
+    fn tag_first(&mut self, tcb: &mut Tcb, id: u32, ack: &mut AckState) {
+        let fack = tcb.board.highest_sack(tcb.snd.una);
+        let sent = *tcb.board.get(id);
         if sent.is(RETRANS) {
-            // Unless it is lost, the retransmission is believed to be still in flight.
+            // Unless the segment is lost, its retransmission counts as in flight.
             if sent.is(LOST) {
-                self.board.get_mut(id).flags &= !(LOST | RETRANS);
-                self.board.lost_out -= 1;
-                self.board.retrans_out -= 1;
+                tcb.board.unmark_lost(id);
+                tcb.board.unmark_retransmitted(id);
             }
         } else {
             if !sent.is(ANY_RETRANS) {
                 if sent.seq < fack {
-                    draft.reordered = draft.reordered.min(sent.seq);
+                    ack.reordered = ack.reordered.min(sent.seq);
                 }
-                if sent.end() <= self.rec.high_seq {
-                    draft.flags |= flag::ORIG_SACK_ACKED;
+                if sent.end() <= self.recovery.high_seq() {
+                    ack.set(flag::ORIG_SACK_ACKED);
                 }
-                draft.first_sacked = draft.first_sacked.or(Some(sent.sent));
-                draft.last_sacked = Some(sent.sent);
+                ack.first_sacked = ack.first_sacked.or(Some(sent.sent));
+                ack.last_sacked = Some(sent.sent);
             }
-            if sent.is(LOST) {
-                self.board.get_mut(id).flags &= !LOST;
-                self.board.lost_out -= 1;
-            }
+            tcb.board.unmark_lost(id);
         }
-        draft.flags |= flag::DATA_SACKED;
-        draft.sack_delivered += 1;
-        self.board.set_sacked(id);
-        if let Some((hint, count)) = &mut self.board.lost_hint
-            && id < *hint
-        {
-            *count += 1;
-        }
+        ack.set(flag::DATA_SACKED);
+        ack.sack_delivered += 1;
+        tcb.board.set_sacked(id);
     }
 
-    /// Linux `tcp_check_sack_reordering`: `low` was overtaken by what is selectively
-    /// acknowledged above it.
-    pub(crate) fn check_reordering(&mut self, low: u64) {
-        let fack = self.board.highest_sack(self.snd.una);
-        if low >= fack {
-            return;
-        }
-        let mss = u64::from(self.window.mss.max(1));
-        let distance = fack - low;
-        if distance > u64::from(self.rec.reordering) * mss {
-            let most = self.profile.reordering_max;
-            self.rec.reordering = distance.div_ceil(mss).min(most) as u32;
-        }
-        self.rec.reordering_seen += 1;
+    /// Without SACK, a duplicate acknowledgement stands for a segment that has arrived
+    /// (`tcp_add_reno_sack`).
+    pub(super) fn add_emulated_sack(&mut self, tcb: &mut Tcb) {
+        let before = tcb.board.sacked_out();
+        tcb.board.set_emulated_sacks(before + 1);
+        self.limit_emulated_sacks(tcb, 0);
+        tcb.rate.delivered += u64::from(tcb.board.sacked_out().saturating_sub(before));
     }
 
-    /// Without SACK, a duplicate acknowledgement stands for a segment that has arrived.
-    pub(crate) fn add_emulated_sack(&mut self) {
-        let before = self.board.sacked_out;
-        self.board.sacked_out += 1;
-        self.limit_emulated_sacks(0);
-        self.rate.delivered += u64::from(self.board.sacked_out.saturating_sub(before));
-    }
-
-    /// Without SACK: one acknowledged segment filled the hole, the others had been counted.
-    pub(crate) fn remove_emulated_sacks(&mut self, acked: u64) {
+    /// Without SACK, one acknowledged segment filled the hole; the others were counted already
+    /// (`tcp_remove_reno_sacks`).
+    pub(super) fn remove_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
         if acked > 0 {
-            let sacked = u64::from(self.board.sacked_out);
-            self.rate.delivered += acked.saturating_sub(sacked).max(1);
-            self.board.sacked_out = sacked.saturating_sub(acked - 1) as u32;
+            let sacked = u64::from(tcb.board.sacked_out());
+            tcb.rate.delivered += acked.saturating_sub(sacked).max(1);
+            tcb.board.set_emulated_sacks(sacked.saturating_sub(acked - 1) as u32);
         }
-        self.limit_emulated_sacks(acked);
+        self.limit_emulated_sacks(tcb, acked);
     }
 
-    /// More duplicates than segments in flight are a case of reordering.
-    fn limit_emulated_sacks(&mut self, acked: u64) {
-        let out = self.board.packets_out();
-        let holes = self.board.lost_out.max(1).min(out);
-        if self.board.sacked_out + holes > out {
-            self.board.sacked_out = out - holes;
-            let most = self.profile.reordering_max;
-            self.rec.reordering = (u64::from(out) + acked).min(most) as u32;
-            self.rec.reordering_seen += 1;
+    /// More duplicates than segments in flight show reordering (`tcp_limit_reno_sacked`).
+    fn limit_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
+        let out = tcb.board.packets_out();
+        let holes = tcb.board.lost_out().max(1).min(out);
+        if tcb.board.sacked_out() + holes > out {
+            tcb.board.set_emulated_sacks(out - holes);
+            self.reordering.on_excess_duplicates(u64::from(out) + acked);
         }
     }
 }

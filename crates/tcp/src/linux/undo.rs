@@ -1,180 +1,283 @@
-//! Undoing reductions that turn out to have been spurious.
+//! The undoing of spurious reductions.
 //!
-//! Two witnesses are heard: timestamps that echo an original where a retransmission had been
-//! sent (Eifel, RFC 3522), and duplicates reported for every retransmission (RFC 3708).
+//! Sources: RFC 3522 (Eifel: a timestamp echoes an original that was retransmitted), RFC 3708 (a
+//! duplicate is reported for every retransmission); Linux 6.1 `tcp_init_undo`, `tcp_may_undo`,
+//! `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`, `tcp_try_undo_*`.
 
 use aqmlab_core::TcpHeader;
 
+use super::Linux;
+use super::rtx_queue::echoes_before;
 use crate::cc::CcEvent;
-use crate::connection::Connection;
-use crate::linux::rack::PERSISTENCE;
-use crate::state::CaState;
+use crate::tcb::Tcb;
 
-impl Connection {
-    pub(crate) fn init_undo(&mut self) {
-        self.rec.undo_marker = self.snd.una;
-        // A probe in flight may be reported as a duplicate, too.
-        let probe = self.rec.tlp_high_seq != 0 && self.rec.tlp_retrans;
-        let out = self.board.retrans_out + u32::from(probe);
-        self.rec.undo_retrans = (out > 0).then_some(out);
+/// The state to which a reduction is undone, and the evidence.
+#[derive(Debug, Default)]
+pub(super) struct Undo {
+    /// `snd_una` when the reduction began; zero if it cannot be undone (`undo_marker`).
+    marker: u64,
+    /// Retransmissions that were not reported as duplicates; `None` before the first
+    /// (`undo_retrans`).
+    retrans: Option<u32>,
+    /// The timestamp of the first retransmission (`retrans_stamp`).
+    retrans_stamp: Option<u32>,
+    /// The threshold to return to; zero if the congestion is certain (`prior_ssthresh`).
+    prior_ssthresh: u64,
+    /// Duplicates reported since the start (`dsack_dups`).
+    dsack_dups: u64,
+    /// Segments retransmitted since the start (`total_retrans`).
+    total_retrans: u64,
+}
+
+impl Undo {
+    /// Whether the present reduction can be undone.
+    #[inline]
+    pub(super) const fn is_possible(&self) -> bool {
+        self.marker != 0
     }
 
-    /// Whether what is acknowledged now had been sent before the first retransmission, as it has
-    /// if there was none. Without SACK the state is kept after the end of recovery, when there is
-    /// no first retransmission any more.
-    fn is_packet_delayed(&self, header: &TcpHeader) -> bool {
-        let delayed = match self.rec.retrans_stamp {
-            Some(stamp) => Self::echo_before(header, stamp),
-            None => self.wire.sack || self.snd.una < self.rec.high_seq,
+    /// `snd_una` when the reduction began; zero if it cannot be undone.
+    #[inline]
+    pub(super) const fn marker(&self) -> u64 {
+        self.marker
+    }
+
+    /// The timestamp of the first retransmission.
+    pub(super) const fn retrans_stamp(&self) -> Option<u32> {
+        self.retrans_stamp
+    }
+
+    /// The congestion is certain: the reduction stays.
+    pub(super) fn rule_out(&mut self) {
+        self.marker = 0;
+    }
+
+    /// Sets the threshold to return to; zero if the congestion is certain.
+    pub(super) fn set_prior_ssthresh(&mut self, ssthresh: u64) {
+        self.prior_ssthresh = ssthresh;
+    }
+
+    /// A reduction begins at `una` with `out` retransmissions in flight.
+    fn begin(&mut self, una: u64, out: u32) {
+        self.marker = una;
+        self.retrans = (out > 0).then_some(out);
+    }
+
+    /// A segment is sent again, as a retransmission or a probe.
+    pub(super) fn on_resend(&mut self) {
+        self.total_retrans += 1;
+    }
+
+    /// A segment is retransmitted with `timestamp`.
+    pub(super) fn on_retransmit(&mut self, timestamp: u32) {
+        self.retrans_stamp.get_or_insert(timestamp);
+        *self.retrans.get_or_insert(0) += 1;
+    }
+
+    /// Forgets the time of the first retransmission.
+    pub(super) fn clear_retrans_stamp(&mut self) {
+        self.retrans_stamp = None;
+    }
+
+    /// Counts `segments` reported as duplicates. Returns whether that many were retransmitted.
+    pub(super) fn count_dsack(&mut self, segments: u64) -> bool {
+        self.dsack_dups += segments;
+        self.dsack_dups <= self.total_retrans
+    }
+
+    /// The peer had `segments` before they were retransmitted.
+    pub(super) fn discount(&mut self, segments: u32) {
+        if let Some(retrans) = &mut self.retrans {
+            *retrans = retrans.saturating_sub(segments);
+        }
+    }
+
+    /// Whether the peer reported a duplicate for every retransmission.
+    fn all_duplicates(&self) -> bool {
+        self.retrans == Some(0)
+    }
+}
+
+impl Linux {
+    /// A reduction begins that may be undone.
+    pub(super) fn init_undo(&mut self, tcb: &Tcb) {
+        // A probe in flight may be reported as a duplicate, too.
+        let probes = u32::from(self.tlp.has_retransmitted());
+        self.undo.begin(tcb.snd.una, tcb.board.retrans_out() + probes);
+    }
+
+    /// Whether the data acknowledged now was sent before the first retransmission. That is so if there
+    /// was none. Without SACK, the state outlasts recovery, when the first retransmission is
+    /// forgotten.
+    fn is_packet_delayed(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
+        let delayed = match self.undo.retrans_stamp {
+            Some(stamp) => echoes_before(header, stamp),
+            None => tcb.options.sack || tcb.snd.una < self.recovery.high_seq(),
         };
-        self.profile.undo && delayed
+        tcb.profile.undo && delayed
     }
 
     /// A new recovery measures from its own first retransmission.
-    pub(crate) fn forget_retrans_stamp(&mut self) {
-        if !self.has_retransmitted() {
-            self.rec.retrans_stamp = None;
+    pub(super) fn renew_retrans_stamp(&mut self, tcb: &Tcb) {
+        if !has_retransmitted(tcb) {
+            self.undo.clear_retrans_stamp();
         }
     }
 
-    fn may_undo(&self, header: &TcpHeader) -> bool {
-        let duplicated = self.profile.undo && self.rec.undo_retrans == Some(0);
-        self.rec.undo_marker != 0 && (duplicated || self.is_packet_delayed(header))
+    fn may_undo(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
+        let duplicated = tcb.profile.undo && self.undo.all_duplicates();
+        self.undo.is_possible() && (duplicated || self.is_packet_delayed(tcb, header))
     }
 
-    fn undo_reduction(&mut self, unmark: bool) {
-        if unmark {
-            self.board.unmark_lost();
-        }
-        if self.rec.prior_ssthresh != 0 {
-            self.window.cwnd = self.cc.undo_cwnd(&self.window, self.rec.prior_cwnd);
-            if self.rec.prior_ssthresh > self.window.ssthresh {
-                self.window.ssthresh = self.rec.prior_ssthresh;
-                self.ecn.cwr = false;
+    /// Undoes the reduction (`tcp_undo_cwnd_reduction`).
+    fn undo_reduction(&mut self, tcb: &mut Tcb) {
+        if self.undo.prior_ssthresh != 0 {
+            tcb.window.cwnd = tcb.cc.undo_cwnd(&tcb.window, self.prr.prior_cwnd());
+            if self.undo.prior_ssthresh > tcb.window.ssthresh {
+                tcb.window.ssthresh = self.undo.prior_ssthresh;
+                tcb.ecn.cwr = false;
             }
         }
-        self.usage.stamp = self.now();
-        self.rec.undo_marker = 0;
-        self.rack.advanced = true;
-        self.stats.spurious_undos += 1;
-        self.notify(CcEvent::Undone);
+        self.usage.on_change(tcb.now());
+        self.undo.rule_out();
+        self.rack.force_detection();
+        tcb.stats.spurious_undos += 1;
+        tcb.notify(CcEvent::Undone);
     }
 
-    /// At the end of recovery. Returns whether the old state must be kept for now.
-    pub(crate) fn try_undo_recovery(&mut self, header: &TcpHeader) -> bool {
-        if self.may_undo(header) {
-            self.undo_reduction(false);
+    /// Undoes the reduction, and the losses that caused it.
+    fn undo_losses(&mut self, tcb: &mut Tcb) {
+        tcb.board.clear_lost();
+        self.undo_reduction(tcb);
+    }
+
+    /// The end of recovery. Returns whether the old state must stay for now.
+    pub(super) fn try_undo_recovery(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
+        if self.may_undo(tcb, header) {
+            self.undo_reduction(tcb);
         } else {
-            self.rack.persist = self.rack.persist.saturating_sub(1);
+            self.rack.on_recovery_kept();
         }
-        if self.must_stay_without_sack() {
+        if self.must_stay_without_sack(tcb) {
             return true;
         }
-        self.set_ca(CaState::Open);
-        self.rec.reneging = false;
+        self.recovery.open();
         false
     }
 
-    /// When duplicates account for all that was retransmitted.
-    pub(crate) fn try_undo_by_dsack(&mut self) -> bool {
-        let duplicated = self.profile.undo && self.rec.undo_retrans == Some(0);
-        if self.rec.undo_marker == 0 || !duplicated {
+    /// Undoes the reduction if the peer reported a duplicate for every retransmission.
+    pub(super) fn try_undo_by_dsack(&mut self, tcb: &mut Tcb) -> bool {
+        let duplicated = tcb.profile.undo && self.undo.all_duplicates();
+        if !self.undo.is_possible() || !duplicated {
             return false;
         }
-        self.rack.persist = (self.rack.persist + 1).min(PERSISTENCE);
-        self.undo_reduction(false);
+        self.rack.on_dsack_undo();
+        self.undo_reduction(tcb);
         true
     }
 
-    /// During loss recovery, after a partial acknowledgement or by F-RTO.
-    pub(crate) fn try_undo_loss(&mut self, header: &TcpHeader, frto: bool) -> bool {
-        if !frto && !self.may_undo(header) {
+    /// During loss recovery: after a partial acknowledgement, or because F-RTO has `proof`.
+    pub(super) fn try_undo_loss(&mut self, tcb: &mut Tcb, header: &TcpHeader, proof: Frto) -> bool {
+        let proven = proof == Frto::Proven;
+        if !proven && !self.may_undo(tcb, header) {
             return false;
         }
-        self.undo_reduction(true);
-        self.rec.retransmits = 0;
-        if self.must_stay_without_sack() {
+        self.undo_losses(tcb);
+        self.recovery.clear_retransmits();
+        if self.must_stay_without_sack(tcb) {
             return true;
         }
-        if frto || self.wire.sack {
-            self.set_ca(CaState::Open);
-            self.rec.reneging = false;
+        if proven || tcb.options.sack {
+            self.recovery.open();
         }
         true
     }
 
-    /// During fast recovery, after a partial acknowledgement. Returns whether to do nothing
-    /// more: more reordering than thought, and retransmissions are still out.
-    pub(crate) fn try_undo_partial(
+    /// During fast recovery, after a partial acknowledgement.
+    pub(super) fn try_undo_partial(
         &mut self,
+        tcb: &mut Tcb,
         header: &TcpHeader,
         prior_una: u64,
-        do_lost: &mut bool,
-    ) -> bool {
-        if self.rec.undo_marker == 0 || !self.is_packet_delayed(header) {
-            *do_lost = self.has_far_sacks();
-            return false;
+    ) -> PartialUndo {
+        if !self.undo.is_possible() || !self.is_packet_delayed(tcb, header) {
+            return PartialUndo::No;
         }
-        self.check_reordering(prior_una);
-        if self.board.retrans_out > 0 {
-            return true;
+        self.reordering.on_overtaken(tcb, prior_una);
+        if tcb.board.retrans_out() > 0 {
+            return PartialUndo::Wait;
         }
-        self.forget_retrans_stamp();
-        self.undo_reduction(true);
-        self.try_keep_open();
-        false
+        self.renew_retrans_stamp(tcb);
+        self.undo_losses(tcb);
+        self.try_keep_open(tcb);
+        PartialUndo::Done
     }
 
-    /// Without SACK the state is kept until something above is acknowledged, lest duplicates
-    /// of the old flight start another recovery (RFC 6582 §3.2).
-    fn must_stay_without_sack(&mut self) -> bool {
-        let stay = self.snd.una == self.rec.high_seq && !self.wire.sack;
-        if stay && !self.has_retransmitted() {
-            self.rec.retrans_stamp = None;
+    /// Without SACK the state stays until data above `high_seq` is acknowledged, so that duplicates
+    /// of the old flight do not start another recovery (RFC 6582 §3.2).
+    fn must_stay_without_sack(&mut self, tcb: &Tcb) -> bool {
+        let stays = tcb.snd.una == self.recovery.high_seq() && !tcb.options.sack;
+        if stays {
+            self.renew_retrans_stamp(tcb);
         }
-        stay
+        stays
     }
+}
+
+/// Whether F-RTO has proved that a timeout was spurious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frto {
+    Proven,
+    Unproven,
+}
+
+/// The result of [`Linux::try_undo_partial`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartialUndo {
+    No,
+    /// The reduction is undone.
+    Done,
+    /// There is more reordering than was known. Retransmissions are still out.
+    Wait,
+}
+
+/// Whether the head, or any segment in flight, has been retransmitted (`tcp_any_retrans_done`).
+pub(super) fn has_retransmitted(tcb: &Tcb) -> bool {
+    use crate::common::scoreboard::EVER_RETRANS;
+    tcb.board.retrans_out() > 0 || tcb.board.front().is_some_and(|front| front.is(EVER_RETRANS))
 }
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Args;
-
     use super::*;
-    use crate::{Config, Profile};
-
-    fn connection() -> Connection {
-        let kind = crate::cc::kinds::find("reno").unwrap();
-        let config = Config::new(Profile::linux(), (kind.build)(&Args::defaults(kind.params)));
-        let mut connection = Connection::passive(config);
-        connection.wire.sack = true;
-        connection
-    }
+    use crate::linux::testing;
 
     /// Linux 6.1.100 `tcp_init_undo`: the duplicate that a probe causes says nothing about the
     /// retransmissions of a recovery that begins while it is out.
     #[test]
     fn a_probe_in_flight_counts_among_the_retransmissions() {
-        for (high, repeats, out, want) in [
-            (0, false, 0, None),
-            (0, false, 2, Some(2)),
-            (5_000, false, 0, None),
-            (5_000, true, 0, Some(1)),
-            (5_000, true, 2, Some(3)),
+        for (probe, out, want) in [
+            (None, 0, None),
+            (None, 2, Some(2)),
+            (Some(false), 0, None),
+            (Some(true), 0, Some(1)),
+            (Some(true), 2, Some(3)),
         ] {
-            let mut connection = connection();
-            connection.rec.tlp_high_seq = high;
-            connection.rec.tlp_retrans = repeats;
-            connection.board.retrans_out = out;
-            connection.init_undo();
-            assert_eq!(connection.rec.undo_retrans, want, "{high} {repeats} {out}");
+            let (mut linux, mut tcb) = testing::open("reno");
+            testing::send(&mut tcb, 2);
+            (0..out).for_each(|id| tcb.board.mark_retransmitted(id));
+            if let Some(repeats) = probe {
+                linux.tlp.begin(5_000, repeats);
+            }
+            linux.init_undo(&tcb);
+            assert_eq!(linux.undo.retrans, want, "{probe:?} {out}");
         }
     }
 
-    /// Linux 6.1.113 `tcp_packet_delayed`: without any retransmission there is nothing that
-    /// could have repaired a loss. Without SACK, `retrans_stamp` is forgotten early.
+    /// Linux 6.1.113 `tcp_packet_delayed`: without any retransmission, nothing else could have
+    /// repaired a loss. Without SACK, `retrans_stamp` is forgotten early.
     #[test]
-    fn where_nothing_was_retransmitted_all_that_arrives_is_an_original() {
+    fn without_a_retransmission_every_arrival_is_an_original() {
         let header = TcpHeader { timestamps: true, ts_ecr: 50, ..TcpHeader::default() };
         for (stamp, sack, una, want) in [
             (None, true, 10, true),
@@ -183,12 +286,12 @@ mod tests {
             (Some(51), true, 10, true),
             (Some(50), true, 10, false),
         ] {
-            let mut connection = connection();
-            connection.rec.retrans_stamp = stamp;
-            connection.rec.high_seq = 10;
-            connection.wire.sack = sack;
-            connection.snd.una = una;
-            assert_eq!(connection.is_packet_delayed(&header), want, "{stamp:?} {sack} {una}");
+            let (mut linux, mut tcb) = testing::open("reno");
+            linux.undo.retrans_stamp = stamp;
+            linux.recovery.set_high_seq(10);
+            tcb.options.sack = sack;
+            tcb.snd.una = una;
+            assert_eq!(linux.is_packet_delayed(&tcb, &header), want, "{stamp:?} {sack} {una}");
         }
     }
 }

@@ -30,7 +30,7 @@ fn bad_settings_are_refused() {
     assert_eq!(mistyped, Err(BadArgument::Type("rto_min".into(), "duration")));
     assert!(profile.set("rto_rule", Value::Word("vms", &[])).is_err());
     assert_eq!(profile.set("rto_rule", Value::Word("rfc6298", &[])), Ok(()));
-    assert_eq!(profile.rto_rule, "rfc6298");
+    assert_eq!(profile.rto_rule, RtoRule::Rfc6298);
 }
 
 #[test]

@@ -16,6 +16,11 @@ pub(crate) fn controller(name: &str) -> Box<dyn CongestionControl> {
     (kind.build)(&Args::defaults(kind.params))
 }
 
+/// The name of every registered controller.
+pub(crate) fn controllers() -> Vec<&'static str> {
+    kinds::all().map(|kind| kind.name).collect()
+}
+
 /// A configuration of a host with its own controller, or `reno` where that is not needed.
 pub(crate) fn config(profile: Profile, cc: &str) -> Config {
     Config::new(profile, controller(cc))

@@ -257,7 +257,7 @@ impl Script {
                 let now = self.now;
                 self.connection().write(now, bytes);
             }
-            ["pour"] => self.connection().pour(),
+            ["pour"] => self.connection().send_unlimited(),
             ["close"] => self.connection().close(),
             ["abort"] => self.connection().abort(),
             ["event", rest @ ..] => return self.event(rest),

@@ -237,7 +237,7 @@ impl Run {
             }
             if end.established && std::mem::take(&mut end.pour) {
                 acted = true;
-                end.tcp.pour();
+                end.tcp.send_unlimited();
             }
             // What was written before leaves without the FIN.
             if end.established && !acted && end.close && end.pending == 0 {

@@ -1,0 +1,186 @@
+//! The host's clock, which ticks, and the expiry of timers that are armed in ticks.
+//!
+//! Sources: Linux 6.1 `kernel/time/timer.c`; FreeBSD 10.4 `sys/kern/kern_timeout.c`.
+
+use aqmlab_core::{Duration, Instant};
+
+/// The uptime of a host at the start. Linux takes an echo of timestamp zero for none.
+const UPTIME_MS: u64 = 1_000;
+
+/// When a timer that is armed for `n` ticks expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// Linux's timer wheel: at a tick that is a multiple of the granularity of the timer's level (1
+    /// tick below 63, 8 below 504, ...). The timer is never early, and up to one granule late.
+    Wheel,
+    /// At the first tick that is not early.
+    Tick,
+    /// FreeBSD (`callout_when` with `C_HARDCLOCK`): `n` ticks after the present one began, which is
+    /// up to a tick early.
+    Callout,
+}
+
+/// Time as a host counts it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// The time of the event being handled.
+    pub(crate) now: Instant,
+    tick: u64,
+    /// 2^64 over the tick, rounded up: multiplying is faster than dividing.
+    reciprocal: u64,
+    expiry: Expiry,
+    jiffies: u64,
+    from: u64,
+    until: u64,
+}
+
+impl Clock {
+    pub(crate) fn new(tick: Duration, expiry: Expiry) -> Self {
+        // Two nanoseconds at least, so that the reciprocal fits; a second at most.
+        let tick = tick.as_nanos().clamp(2, 1_000_000_000);
+        let reciprocal = u64::MAX / tick + 1;
+        Self { now: Instant::ZERO, tick, reciprocal, expiry, jiffies: 0, from: 0, until: tick }
+    }
+
+    /// Moves to `now`. The division is done once a tick.
+    #[inline]
+    pub(crate) fn set(&mut self, now: Instant) {
+        self.now = now;
+        let ns = now.as_nanos();
+        if ns >= self.until || ns < self.from {
+            self.jiffies = ns / self.tick;
+            self.from = self.jiffies * self.tick;
+            self.until = self.from.saturating_add(self.tick);
+        }
+    }
+
+    /// Ticks since the start.
+    #[inline]
+    pub(crate) const fn jiffies(&self) -> u64 {
+        self.jiffies
+    }
+
+    /// The length of a tick.
+    #[inline]
+    pub(crate) const fn tick(&self) -> Duration {
+        Duration::from_nanos(self.tick)
+    }
+
+    /// `span` in whole ticks, rounded up.
+    #[inline]
+    pub(crate) const fn ticks(&self, span: Duration) -> u64 {
+        let ns = span.as_nanos();
+        // The relative error of the reciprocal is below tick / 2^64, so the result is exact for any
+        // span below 2^33 ns.
+        if ns < 1 << 33 {
+            let ns = ns + self.tick - 1;
+            return ((ns as u128 * self.reciprocal as u128) >> 64) as u64;
+        }
+        ns.div_ceil(self.tick)
+    }
+
+    /// `span` rounded up to whole ticks.
+    #[inline]
+    pub(crate) const fn round(&self, span: Duration) -> Duration {
+        Duration::from_nanos(self.ticks(span).saturating_mul(self.tick))
+    }
+
+    /// `n` ticks as a span.
+    #[inline]
+    pub(crate) const fn span(&self, n: u64) -> Duration {
+        Duration::from_nanos(n.saturating_mul(self.tick))
+    }
+
+    /// Whole ticks in `span`.
+    #[inline]
+    pub(crate) const fn within(&self, span: Duration) -> u64 {
+        span.as_nanos() / self.tick
+    }
+
+    /// The expiry of a timer that is armed now for `n` ticks.
+    #[inline]
+    pub(crate) const fn expiry(&self, n: u64) -> Instant {
+        let at = match self.expiry {
+            Expiry::Wheel => self.wheel_expiry(n),
+            Expiry::Tick => {
+                let begun = (self.now.as_nanos() > self.from) as u64;
+                self.jiffies.saturating_add(n + begun)
+            }
+            Expiry::Callout => self.jiffies.saturating_add(if n == 0 { 1 } else { n }),
+        };
+        Instant::from_nanos(at.saturating_mul(self.tick))
+    }
+
+    /// The tick at which Linux's wheel expires a timer.
+    #[inline]
+    const fn wheel_expiry(&self, n: u64) -> u64 {
+        let expires = self.jiffies.saturating_add(n);
+        let (mut shift, mut start) = (0, 63);
+        while n >= start && shift < 24 {
+            shift += 3;
+            start <<= 3;
+        }
+        // Rounds up by a whole granule even if the division is exact: the present tick is not whole.
+        ((expires >> shift) + 1) << shift
+    }
+
+    /// The clock of the timestamp option: milliseconds (Linux `TCP_TS_HZ`, FreeBSD `hz`).
+    #[inline]
+    pub(crate) const fn timestamp(&self) -> u32 {
+        Self::timestamp_of(self.now)
+    }
+
+    /// The timestamp that a segment sent at `at` carries.
+    #[inline]
+    pub(crate) const fn timestamp_of(at: Instant) -> u32 {
+        (at.as_nanos() / 1_000_000 + UPTIME_MS) as u32
+    }
+}
+
+/// How much later the timestamp `a` is than `b`, which may be earlier (RFC 7323 §5.2).
+#[inline]
+#[expect(clippy::cast_possible_wrap, reason = "timestamps are compared modulo 2^32")]
+pub(crate) const fn later_by(a: u32, b: u32) -> i32 {
+    a.wrapping_sub(b) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiplying_by_the_reciprocal_is_dividing() {
+        for tick in [2, 3, 7, 1_000_000, 4_000_000, 10_000_000, 999_999_937, 1_000_000_000] {
+            let clock = Clock::new(Duration::from_nanos(tick), Expiry::Wheel);
+            for near in [0, 1, 5, 1_000, 123_456_789, (1 << 33) / tick - 1] {
+                for ns in [near * tick, near * tick + 1, (near * tick).saturating_sub(1)] {
+                    let ticks = clock.ticks(Duration::from_nanos(ns));
+                    assert_eq!(ticks, ns.div_ceil(tick), "{ns} in ticks of {tick}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn timers_are_late_by_up_to_a_granule_and_never_early() {
+        let mut clock = Clock::new(Duration::from_millis(4), Expiry::Wheel);
+        for (now_ms, ticks, want_ms) in [
+            (0, 10, 44),     // 40 ms and the tick under way
+            (3, 10, 44),     // still within tick 0
+            (4, 10, 48),     // the next tick
+            (0, 75, 320),    // 300 ms is tick 75; level 1 rounds up to tick 80
+            (8, 62, 260),    // level 0 reaches 62 ticks
+            (0, 504, 2_048), // level 2: granules of 64 ticks
+        ] {
+            clock.set(Instant::from_millis(now_ms));
+            assert_eq!(clock.expiry(ticks), Instant::from_millis(want_ms), "{ticks} at {now_ms}");
+        }
+    }
+
+    #[test]
+    fn spans_round_up_to_ticks() {
+        let clock = Clock::new(Duration::from_millis(4), Expiry::Wheel);
+        assert_eq!(clock.round(Duration::from_micros(4_001)), Duration::from_millis(8));
+        assert_eq!(clock.ticks(Duration::from_millis(300)), 75);
+    }
+}

@@ -1,0 +1,126 @@
+//! The end of a connection.
+//!
+//! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_rcv_state_process`, `tcp_timewait_state_process`.
+//! Difference: the application learns of the end of the peer's half as soon as the FIN is in order,
+//! and of [`crate::Event::Closed`] when TIME-WAIT begins, not when it ends.
+
+use aqmlab_core::{Instant, TcpFlags, TcpHeader};
+
+use crate::connection::{Connection, Event};
+use crate::state::State;
+use crate::tcb::Tcb;
+
+impl Connection {
+    /// Closes this half once the buffered data has been sent. An application that writes without
+    /// end stops with the data in the buffer.
+    pub fn close(&mut self) {
+        let tcb = &mut self.tcb;
+        match tcb.state {
+            State::Listen => {
+                tcb.state = State::Closed;
+                tcb.events.push_back(Event::Closed);
+            }
+            state if state.may_write() && !tcb.snd.fin_wanted => {
+                tcb.writer.is_unlimited = false;
+                tcb.snd.fin_wanted = true;
+                tcb.app_acted = true;
+                self.stack.on_close(tcb);
+            }
+            _ => {}
+        }
+    }
+
+    /// Resets the connection at once and discards unsent data.
+    pub fn abort(&mut self) {
+        self.tcb.abort();
+    }
+
+    /// A segment in TIME-WAIT: acknowledges retransmissions of the peer.
+    pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        if header.flags.has(TcpFlags::RST) {
+            tcb.enter_closed();
+            return;
+        }
+        let repeats = header.payload > 0 || header.flags.has(TcpFlags::FIN);
+        if repeats || header.seq != tcb.rcv.nxt {
+            if header.flags.has(TcpFlags::FIN) {
+                tcb.timers.set_time_wait(tcb.clock.now + tcb.profile.time_wait);
+            } else if !tcb.may_challenge() {
+                return;
+            }
+            self.stack.send_ack(tcb);
+        }
+    }
+}
+
+impl Tcb {
+    /// Moves on after this half was closed: on Linux when the FIN is sent, on FreeBSD when the
+    /// application closes (`tcp_usrclosed`) or, if later, when the handshake completes.
+    pub(crate) fn close_half(&mut self) {
+        self.state = match self.state {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            state => state,
+        };
+    }
+
+    /// Resets the connection and ends it.
+    pub(crate) fn abort(&mut self) {
+        if self.state.is_synchronized() || self.state == State::SynReceived {
+            self.emit_reset(self.snd.max, Some(self.rcv.nxt));
+        }
+        if self.state != State::Closed {
+            self.die();
+        }
+    }
+
+    /// Ends the connection without the closing handshake: after a reset, or when the peer stays
+    /// silent for too long.
+    pub(crate) fn die(&mut self) {
+        let was_over = matches!(self.state, State::Closed | State::TimeWait);
+        self.enter_closed();
+        if !was_over {
+            self.announce_open();
+            self.deliver_unread();
+            self.app_acted = false;
+            self.events.push_back(Event::Aborted);
+        }
+    }
+
+    fn enter_closed(&mut self) {
+        self.state = State::Closed;
+        self.timers = crate::timers::Timers::new();
+        self.writer.is_unlimited = false;
+        self.app_acted = false;
+    }
+
+    /// Moves on if the peer has acknowledged the FIN of this half.
+    pub(crate) fn on_fin_acknowledged(&mut self) {
+        if !self.snd.fin_sent || !self.snd.all_acknowledged() {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(),
+            State::LastAck => {
+                self.enter_closed();
+                self.events.push_back(Event::Closed);
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn enter_time_wait(&mut self) {
+        self.enter_closed();
+        self.state = State::TimeWait;
+        self.timers.set_time_wait(self.clock.now + self.profile.time_wait);
+        self.events.push_back(Event::Closed);
+    }
+
+    /// TIME-WAIT is over.
+    pub(crate) fn end_time_wait(&mut self) {
+        self.timers.set_time_wait(Instant::NEVER);
+        self.state = State::Closed;
+    }
+}

@@ -1,0 +1,186 @@
+//! Delivery-rate samples: how fast the network really delivers.
+//!
+//! Source: pending-cheng-iccrg-delivery-rate-estimation-02; Linux 6.1 `net/ipv4/tcp_rate.c`.
+//! A sample is the data delivered between the sending of a segment and its acknowledgement,
+//! over the longer of the time it took to send that data and the time it took to get it
+//! acknowledged.
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::cc::RateSample;
+use crate::common::scoreboard::{ANY_RETRANS, APP_LIMITED, SACKED, Sent};
+
+/// What a connection has delivered so far, in segments.
+#[derive(Debug)]
+pub(crate) struct DeliveryRate {
+    /// Acknowledged cumulatively or selectively. The SYN counts, so zero means "no sample".
+    pub(crate) delivered: u64,
+    /// When that last grew.
+    pub(crate) delivered_at: Instant,
+    /// When the segment most recently acknowledged was sent.
+    pub(crate) first_tx: Instant,
+    /// Marked lost, retransmissions included.
+    pub(crate) lost: u64,
+    /// The sender was short of data until this much is delivered; zero if it is not.
+    pub(crate) app_limited: u64,
+}
+
+impl Default for DeliveryRate {
+    fn default() -> Self {
+        Self {
+            delivered: 1,
+            delivered_at: Instant::ZERO,
+            first_tx: Instant::ZERO,
+            lost: 0,
+            app_limited: 0,
+        }
+    }
+}
+
+/// A sample in the making, over one acknowledgement.
+#[derive(Debug)]
+pub(crate) struct PendingSample {
+    /// What had been delivered when the newest acknowledged segment was sent; zero if none.
+    pub(crate) prior_delivered: u64,
+    prior_at: Option<Instant>,
+    send_span: Duration,
+    last_end: u64,
+    app_limited: bool,
+    retransmitted: bool,
+}
+
+impl PendingSample {
+    pub(crate) const fn new() -> Self {
+        Self {
+            prior_delivered: 0,
+            prior_at: None,
+            send_span: Duration::ZERO,
+            last_end: 0,
+            app_limited: false,
+            retransmitted: false,
+        }
+    }
+}
+
+/// Whether a transmission at `at` ending at `end` is later than another.
+#[inline]
+pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {
+    at > other_at || (at == other_at && end > other_end)
+}
+
+impl DeliveryRate {
+    /// Stamps a segment that is being transmitted.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
+        if nothing_out {
+            self.first_tx = sent.sent;
+            self.delivered_at = sent.sent;
+        }
+        sent.first_tx = self.first_tx;
+        sent.delivered_at = self.delivered_at;
+        sent.delivered = self.delivered;
+        if self.app_limited == 0 {
+            sent.flags &= !APP_LIMITED;
+        } else {
+            sent.flags |= APP_LIMITED;
+        }
+    }
+
+    /// Takes in a segment that is acknowledged, of either kind.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
+        if sent.delivered_at == Instant::NEVER {
+            return;
+        }
+        let newer = sent_after(sent.sent, sent.end(), self.first_tx, pending.last_end);
+        if pending.prior_delivered == 0 || newer {
+            pending.prior_delivered = sent.delivered;
+            pending.prior_at = Some(sent.delivered_at);
+            pending.app_limited = sent.is(APP_LIMITED);
+            pending.retransmitted = sent.is(ANY_RETRANS);
+            pending.last_end = sent.end();
+            self.first_tx = sent.sent;
+            pending.send_span = sent.sent.since(sent.first_tx);
+        }
+        if sent.is(SACKED) {
+            sent.delivered_at = Instant::NEVER;
+        }
+    }
+
+    /// Completes the sample once `delivered` and `lost` are up to date; in segments.
+    #[inline]
+    pub(crate) fn finish(
+        &mut self,
+        pending: &PendingSample,
+        (acked_sacked, losses): (u64, u64),
+        now: Instant,
+        valid: bool,
+        min_rtt: Option<Duration>,
+    ) -> RateSample {
+        if self.app_limited != 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        if acked_sacked > 0 {
+            self.delivered_at = now;
+        }
+        let mut sample = RateSample {
+            prior_delivered: pending.prior_delivered,
+            total_delivered: self.delivered,
+            losses,
+            total_lost: self.lost,
+            acked_sacked,
+            app_limited: pending.app_limited,
+            retransmitted: pending.retransmitted,
+            ..RateSample::default()
+        };
+        if let (Some(prior_at), true) = (pending.prior_at, valid) {
+            let interval = pending.send_span.max(now.since(prior_at));
+            // Shorter than the path allows: the acknowledgement was of the original of a
+            // segment retransmitted in error.
+            if min_rtt.is_none_or(|min_rtt| interval >= min_rtt) {
+                sample.delivered = self.delivered - pending.prior_delivered;
+                sample.interval = interval;
+            }
+        }
+        sample
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_steady_stream_gives_its_rate() {
+        let mut rate = DeliveryRate::default();
+        let at = |ms| Instant::from_millis(ms);
+        let mut sent: Vec<Sent> = Vec::new();
+        for i in 0..10 {
+            let mut segment = Sent::new(1 + i * 100, 100, 0);
+            segment.sent = at(i * 10);
+            rate.on_sent(&mut segment, i == 0);
+            sent.push(segment);
+        }
+        // Each is acknowledged 100 ms after it was sent.
+        let mut last = RateSample::default();
+        for segment in &mut sent {
+            let mut pending = PendingSample::new();
+            rate.on_delivered(segment, &mut pending);
+            rate.delivered += 1;
+            let now = segment.sent + Duration::from_millis(100);
+            last = rate.finish(&pending, (1, 0), now, true, None);
+        }
+        // The last was sent at 90 ms, before anything was delivered: ten segments in 190 ms.
+        assert_eq!((last.delivered, last.interval), (10, Duration::from_millis(190)));
+    }
+
+    #[test]
+    fn the_mark_of_an_idle_application_goes_when_its_bubble_is_delivered() {
+        let mut rate = DeliveryRate { app_limited: 2, ..DeliveryRate::default() };
+        for (delivered, marked) in [(2, true), (3, false)] {
+            rate.delivered = delivered;
+            rate.finish(&PendingSample::new(), (1, 0), Instant::ZERO, true, None);
+            assert_eq!(rate.app_limited != 0, marked);
+        }
+    }
+}

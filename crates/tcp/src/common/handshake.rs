@@ -1,0 +1,278 @@
+//! The handshake.
+//!
+//! Sources: RFC 9293 §3.5, RFC 7323 §2 and §3, RFC 3168 §6.1.1; Linux 6.1
+//! `tcp_rcv_synsent_state_process`, `tcp_check_req`; FreeBSD 10.4 `tcp_syncache.c`.
+
+use aqmlab_core::{Duration, Instant, TcpFlags, TcpHeader};
+
+use super::clock::Clock;
+use crate::connection::Connection;
+use crate::segment::{SynKind, Transmission};
+use crate::state::State;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+/// The state of a handshake.
+#[derive(Debug, Default)]
+pub(crate) struct Handshake {
+    /// The time of the first SYN or SYN-ACK.
+    first_syn: Option<Instant>,
+    /// Retransmissions of the SYN or SYN-ACK.
+    retransmits: u32,
+}
+
+impl Handshake {
+    pub(crate) const fn retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
+    /// The time of the first SYN or SYN-ACK.
+    pub(crate) const fn first_syn(&self) -> Option<Instant> {
+        self.first_syn
+    }
+
+    /// The time since the SYN, which is a sample by Karn's rule only if the SYN was sent once.
+    pub(crate) fn sample(&self, now: Instant) -> Option<Duration> {
+        self.first_syn.filter(|_| self.retransmits == 0).map(|at| now.since(at))
+    }
+
+    /// Whether `header` echoes the timestamp of the first SYN after a retransmission.
+    pub(crate) fn is_first_echoed(&self, header: &TcpHeader) -> bool {
+        let first = self.first_syn.filter(|_| self.retransmits > 0).map(Clock::timestamp_of);
+        header.timestamps && Some(header.ts_ecr) == first
+    }
+}
+
+/// The answer to a SYN that the peer repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RepeatedSyn {
+    Ignore,
+    Answer,
+    /// Answers, and counts retransmissions of the SYN-ACK from there.
+    AnswerAndRestart,
+}
+
+impl Connection {
+    /// Sends the first SYN.
+    pub(crate) fn start_handshake(&mut self) {
+        self.stack.init_receive_window(&mut self.tcb);
+        self.tcb.state = State::SynSent;
+        self.send_first_syn(SynKind::Syn);
+    }
+
+    fn send_first_syn(&mut self, kind: SynKind) {
+        let tcb = &mut self.tcb;
+        tcb.snd.nxt = 1;
+        tcb.snd.max = 1;
+        self.handshake.first_syn = Some(tcb.now());
+        self.stack.on_first_syn(tcb, kind);
+        self.send_syn(kind, Transmission::Original);
+        self.tcb.arm_rto();
+    }
+
+    fn send_syn(&mut self, kind: SynKind, transmission: Transmission) {
+        let now = self.tcb.now();
+        let at = match kind {
+            SynKind::Syn => now,
+            SynKind::SynAck => self.stack.syn_ack_time(&self.handshake, now),
+        };
+        self.tcb.emit_syn(kind, transmission, Clock::timestamp_of(at));
+    }
+
+    /// A segment in LISTEN.
+    pub(crate) fn process_listen(&mut self, header: &TcpHeader) {
+        let (flags, tcb) = (header.flags, &mut self.tcb);
+        if flags.has(TcpFlags::RST) {
+            return;
+        }
+        if flags.has(TcpFlags::ACK) {
+            tcb.emit_reset(header.ack, None);
+            return;
+        }
+        if !flags.has(TcpFlags::SYN) || flags.has(TcpFlags::FIN) {
+            return;
+        }
+        tcb.accept_offer(header);
+        tcb.options.ecn = tcb.is_ecn_requested(header);
+        self.stack.init_receive_window(tcb);
+        self.agree_scaling(header);
+        self.tcb.state = State::SynReceived;
+        self.send_first_syn(SynKind::SynAck);
+    }
+
+    /// A segment in SYN-SENT.
+    pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader) {
+        let flags = header.flags;
+        if flags.has(TcpFlags::ACK) {
+            if header.ack != 1 {
+                if !flags.has(TcpFlags::RST) {
+                    self.tcb.emit_reset(header.ack, None);
+                }
+                return;
+            }
+            if flags.has(TcpFlags::RST) {
+                self.tcb.die();
+                return;
+            }
+            if flags.has(TcpFlags::SYN) {
+                self.complete_active(header);
+            }
+        } else if flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::RST) {
+            self.process_crossing_syn(header);
+        }
+    }
+
+    fn complete_active(&mut self, header: &TcpHeader) {
+        self.tcb.accept_offer(header);
+        self.agree_scaling(header);
+        let (flags, tcb) = (header.flags, &mut self.tcb);
+        tcb.options.ecn = tcb.want_ecn && flags.has(TcpFlags::ECE) && !flags.has(TcpFlags::CWR);
+        tcb.snd.una = 1;
+        self.stack.on_syn_ack(tcb, header);
+        self.establish(header);
+        self.stack.on_active_open(&mut self.tcb, &self.handshake);
+        self.stack.send_ack(&mut self.tcb);
+        self.serve_application();
+    }
+
+    /// Both sides opened at the same time (RFC 9293 §3.5, figure 7).
+    fn process_crossing_syn(&mut self, header: &TcpHeader) {
+        self.tcb.accept_offer(header);
+        self.agree_scaling(header);
+        let tcb = &mut self.tcb;
+        tcb.options.ecn = tcb.is_ecn_requested(header);
+        tcb.state = State::SynReceived;
+        self.send_syn(SynKind::SynAck, Transmission::Original);
+    }
+
+    /// A segment in SYN-RECEIVED. Returns whether it completes the handshake and is to be processed
+    /// further.
+    pub(crate) fn process_syn_received(&mut self, header: &TcpHeader) -> bool {
+        let (flags, tcb) = (header.flags, &mut self.tcb);
+        if flags.has(TcpFlags::RST) {
+            if header.seq == tcb.rcv.nxt {
+                tcb.die();
+            }
+            return false;
+        }
+        if flags.has(TcpFlags::SYN) {
+            self.process_syn_again(header);
+            return false;
+        }
+        if !flags.has(TcpFlags::ACK) {
+            return false;
+        }
+        if header.ack != 1 {
+            tcb.emit_reset(header.ack, None);
+            return false;
+        }
+        let limit = tcb.rcv.nxt + tcb.rcv.open();
+        if header.end() < tcb.rcv.nxt || header.seq > limit {
+            self.stack.send_ack(tcb);
+            return false;
+        }
+        tcb.snd.una = 1;
+        tcb.snd.wnd = u64::from(header.window);
+        tcb.snd.max_window = tcb.snd.max_window.max(tcb.snd.wnd);
+        self.stack.on_handshake_ack(tcb, header);
+        self.establish(header);
+        self.stack.on_passive_open(&mut self.tcb);
+        true
+    }
+
+    /// A SYN in SYN-RECEIVED: the answer to this end's SYN after SYNs crossed, or a repeated one.
+    fn process_syn_again(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        if header.flags.has(TcpFlags::ACK) && header.ack == 1 {
+            tcb.snd.una = 1;
+            self.establish(header);
+            self.stack.send_ack(&mut self.tcb);
+            self.serve_application();
+        } else if header.seq + 1 == tcb.rcv.nxt {
+            let answer = self.stack.on_repeated_syn(tcb, header);
+            if answer != RepeatedSyn::Ignore {
+                self.send_syn(SynKind::SynAck, Transmission::Retransmission);
+            }
+            if answer == RepeatedSyn::AnswerAndRestart {
+                self.handshake.retransmits = 0;
+                let (span, limit) = (self.tcb.profile.rto_initial, self.tcb.profile.rto_max);
+                self.tcb.arm(XmitTimer::Retransmit, span, limit);
+            }
+        }
+    }
+
+    /// Scales windows only if both sides offer it.
+    fn agree_scaling(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        tcb.options.scaling = tcb.profile.window_scale && header.window_scale <= 14;
+        tcb.options.snd_shift = header.window_scale.min(14);
+        if !tcb.options.scaling {
+            tcb.options.unscale();
+            self.stack.limit_window(65_535);
+        }
+    }
+
+    /// The handshake is complete on this side.
+    fn establish(&mut self, header: &TcpHeader) {
+        let tcb = &mut self.tcb;
+        tcb.timers.stop_xmit();
+        tcb.state = State::Established;
+        tcb.snd.last_sent = tcb.clock.now;
+        tcb.snd.small_end = 1;
+        self.stack.init_transfer(tcb, header, &self.handshake);
+        tcb.wakeup.opened = true;
+        self.stack.wake(tcb);
+    }
+
+    /// The timer of a SYN or SYN-ACK expired.
+    pub(crate) fn on_handshake_timer(&mut self) {
+        let (tcb, handshake) = (&mut self.tcb, &mut self.handshake);
+        let (kind, limit) = match tcb.state {
+            State::SynSent => (SynKind::Syn, tcb.profile.syn_retries),
+            _ => (SynKind::SynAck, tcb.profile.synack_retries),
+        };
+        if u64::from(handshake.retransmits) >= limit {
+            tcb.die();
+            return;
+        }
+        handshake.retransmits += 1;
+        tcb.stats.rtos += 1;
+        self.send_syn(kind, Transmission::Retransmission);
+        self.stack.on_syn_timeout(&mut self.tcb, kind, self.handshake.retransmits);
+        self.tcb.arm_rto();
+    }
+}
+
+impl Tcb {
+    /// Takes the options that the peer's SYN offers and this end offers, too.
+    fn accept_offer(&mut self, header: &TcpHeader) {
+        self.rcv.nxt = header.seq + 1;
+        self.rcv.wup = self.rcv.nxt;
+        self.rcv.ts_recent = header.ts_val;
+        self.options.timestamps = header.timestamps && self.profile.timestamps;
+        self.options.sack = header.sack_permitted && self.profile.sack;
+        self.options.mss_clamp = u32::from(if header.mss == 0 { 536 } else { header.mss }).max(48);
+        self.rcv.sack.enabled = self.options.sack;
+        self.rcv.sack.dsack = self.profile.dsack;
+        self.snd.wnd = u64::from(header.window);
+        self.snd.max_window = self.snd.wnd;
+        self.snd.wl1 = header.seq;
+    }
+
+    /// Whether a SYN requests ECN, and this end wants it.
+    fn is_ecn_requested(&self, header: &TcpHeader) -> bool {
+        self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR)
+    }
+
+    /// Sets the initial window of `segments`.
+    pub(crate) fn init_cwnd(&mut self, segments: u64) {
+        let cwnd = self.capped(segments, self.profile.initial_window_bytes);
+        self.window.cwnd = cwnd.max(self.window.segment);
+    }
+
+    /// Starts the congestion control.
+    pub(crate) fn start_controller(&mut self) {
+        let (now, srtt) = (self.clock.now, self.rtt.srtt());
+        self.cc.on_established(&mut self.window, now, srtt);
+    }
+}

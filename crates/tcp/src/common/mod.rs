@@ -1,0 +1,16 @@
+//! The parts that both stacks are made of.
+
+pub(crate) mod challenge;
+pub(crate) mod clock;
+mod close;
+pub(crate) mod delivery_rate;
+pub(crate) mod handshake;
+pub(crate) mod pacer;
+pub(crate) mod receive_queue;
+pub(crate) mod receive_sequence;
+pub(crate) mod rtt;
+pub(crate) mod sack_report;
+pub(crate) mod scoreboard;
+pub(crate) mod send_sequence;
+pub(crate) mod wakeup;
+pub(crate) mod writer;

@@ -1,0 +1,56 @@
+//! Pacing: spreads segments over time for a congestion control that asks for a rate.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_update_skb_after_send`, `tcp_pacing_check`).
+
+use aqmlab_core::{BitRate, Bytes, Duration, Instant};
+
+/// The first segments of a connection are not paced.
+const UNPACED_SEGMENTS: u64 = 10;
+
+/// The departure times of a sender.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    /// The earliest departure of the next segment (`tcp_wstamp_ns`).
+    departure: Instant,
+    /// Data segments sent, retransmissions included.
+    segments: u64,
+}
+
+impl Default for Pacer {
+    fn default() -> Self {
+        Self { departure: Instant::ZERO, segments: 0 }
+    }
+}
+
+impl Pacer {
+    /// The earliest departure of the next segment.
+    #[inline]
+    pub(crate) const fn departure(&self) -> Instant {
+        self.departure
+    }
+
+    /// The wait until the next departure.
+    #[inline]
+    pub(crate) fn wait(&self, now: Instant) -> Duration {
+        self.departure.since(now)
+    }
+
+    /// A data segment leaves.
+    #[inline]
+    pub(crate) fn on_segment_sent(&mut self) {
+        self.segments += 1;
+    }
+
+    /// Reserves the time that `bytes` in segments of `mss` take at `rate`. A burst that leaves late
+    /// gets credit for the delay, up to half of its time.
+    #[inline]
+    pub(crate) fn on_burst(&mut self, now: Instant, rate: BitRate, bytes: u64, mss: u32) {
+        let late = now.since(self.departure);
+        self.departure = self.departure.max(now);
+        if self.segments + bytes.div_ceil(u64::from(mss.max(1))) >= UNPACED_SEGMENTS {
+            let span = rate.transmit_time(Bytes(bytes));
+            let credit = late.min(span / 2);
+            self.departure += span.saturating_sub(credit);
+        }
+    }
+}

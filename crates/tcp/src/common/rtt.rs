@@ -1,0 +1,123 @@
+//! The round-trip time: its estimates, its minimum, and the retransmission timeout.
+//!
+//! The stacks' estimators set the estimates: `linux/rtt.rs` and `freebsd/rtt.rs`.
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::Profile;
+
+/// The estimates of one connection.
+#[derive(Debug)]
+pub(crate) struct Rtt {
+    /// Eight times the smoothed round-trip time in nanoseconds; zero before the first sample.
+    pub(crate) srtt8: u64,
+    /// Four times the variation from which the timeout is computed.
+    pub(crate) rttvar4: u64,
+    /// The retransmission timeout, with backoff.
+    pub(crate) rto: Duration,
+    min: WindowedMin,
+}
+
+impl Rtt {
+    pub(crate) fn new(profile: &Profile) -> Self {
+        Self {
+            srtt8: 0,
+            rttvar4: 0,
+            rto: profile.rto_initial,
+            min: WindowedMin::new(profile.min_rtt_window),
+        }
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    #[inline]
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        (self.srtt8 != 0).then(|| Duration::from_nanos(self.srtt8 / 8))
+    }
+
+    /// The variation of RFC 6298, once there is a sample.
+    pub(crate) fn rttvar(&self) -> Option<Duration> {
+        (self.srtt8 != 0).then(|| Duration::from_nanos(self.rttvar4 / 4))
+    }
+
+    /// The minimum of the profile's window, once there is a sample.
+    #[inline]
+    pub(crate) fn min(&self) -> Option<Duration> {
+        self.min.get()
+    }
+
+    /// Adds a sample to the minimum.
+    #[inline]
+    pub(crate) fn sample_min(&mut self, rtt: Duration, now: Instant) {
+        self.min.sample(rtt, now);
+    }
+}
+
+/// The minimum of a sliding window of time in constant space (Linux `lib/win_minmax.c`, after
+/// Kathleen Nichols): the three best samples, each later than the one before.
+#[derive(Debug)]
+struct WindowedMin {
+    window: Duration,
+    best: [(Instant, Duration); 3],
+    empty: bool,
+}
+
+impl WindowedMin {
+    const fn new(window: Duration) -> Self {
+        Self { window, best: [(Instant::ZERO, Duration::MAX); 3], empty: true }
+    }
+
+    #[inline]
+    fn get(&self) -> Option<Duration> {
+        if self.empty { None } else { Some(self.best[0].1) }
+    }
+
+    #[inline]
+    fn sample(&mut self, value: Duration, now: Instant) {
+        let sample = (now, value);
+        if self.empty || value <= self.best[0].1 || now.since(self.best[2].0) > self.window {
+            self.best = [sample; 3];
+            self.empty = false;
+            return;
+        }
+        if value <= self.best[1].1 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if value <= self.best[2].1 {
+            self.best[2] = sample;
+        }
+        self.age(sample);
+    }
+
+    /// Expires the best, and takes the second and third from later parts of the window.
+    fn age(&mut self, sample: (Instant, Duration)) {
+        let since = sample.0.since(self.best[0].0);
+        if since > self.window {
+            self.best = [self.best[1], self.best[2], sample];
+            if sample.0.since(self.best[0].0) > self.window {
+                self.best = [self.best[1], sample, sample];
+            }
+        } else if self.best[1].0 == self.best[0].0 && since > self.window / 4 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if self.best[2].0 == self.best[1].0 && since > self.window / 2 {
+            self.best[2] = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_minimum_forgets_after_its_window() {
+        let ms = Duration::from_millis;
+        let mut min = WindowedMin::new(ms(100));
+        for (at, value, want) in
+            [(0, 10, 10), (20, 15, 10), (50, 12, 10), (90, 20, 10), (101, 20, 12), (160, 30, 20)]
+        {
+            min.sample(ms(value), Instant::from_millis(at));
+            assert_eq!(min.get(), Some(ms(want)), "at {at}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The selective acknowledgements that a receiver reports.
+//!
+//! Sources: RFC 2018 §4, RFC 2883 §4; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_sack_new_ofo_skb`,
+//! `tcp_sack_maybe_coalesce`, `tcp_sack_remove`, `tcp_dsack_set`, `tcp_dsack_extend`).
+
+/// The most blocks that a stack remembers (FreeBSD `MAX_SACK_BLKS`).
+pub(crate) const MAX_BLOCKS: usize = 6;
+/// The most blocks that Linux remembers (`TCP_NUM_SACKS`).
+const LINUX_BLOCKS: usize = 4;
+
+/// The blocks that acknowledgements carry.
+#[derive(Debug, Default)]
+pub(crate) struct SackReport {
+    /// Whether the handshake negotiated SACK.
+    pub(crate) enabled: bool,
+    /// Whether duplicates are reported (RFC 2883).
+    pub(crate) dsack: bool,
+    /// The ranges that arrived out of order, the latest first.
+    blocks: [(u64, u64); MAX_BLOCKS],
+    count: usize,
+    /// The duplicate that the next acknowledgement reports.
+    duplicate: Option<(u64, u64)>,
+}
+
+impl SackReport {
+    /// Whether the next acknowledgement carries blocks.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.enabled && (self.count > 0 || self.duplicate.is_some())
+    }
+
+    /// The number of blocks to report.
+    pub(crate) fn len(&self) -> u32 {
+        if self.enabled { self.count as u32 + u32::from(self.duplicate.is_some()) } else { 0 }
+    }
+
+    /// The blocks, the latest first.
+    pub(crate) fn blocks(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count]
+    }
+
+    /// Replaces the blocks.
+    pub(crate) fn set_blocks(&mut self, blocks: &[(u64, u64)]) {
+        self.count = blocks.len();
+        self.blocks[..blocks.len()].copy_from_slice(blocks);
+    }
+
+    /// The end of the highest block.
+    pub(crate) fn highest_end(&self) -> Option<u64> {
+        self.blocks().iter().map(|block| block.1).max()
+    }
+
+    /// Passes up to `limit` blocks to `push`, the duplicate first. The duplicate is reported once.
+    pub(crate) fn report(&mut self, limit: usize, mut push: impl FnMut(u64, u64)) {
+        let mut left = limit;
+        if left > 0
+            && let Some((start, end)) = self.duplicate.take()
+        {
+            push(start, end);
+            left -= 1;
+        }
+        for (start, end) in self.blocks().iter().take(left) {
+            push(*start, *end);
+        }
+    }
+
+    /// Reports `[start, end)` as a duplicate.
+    pub(crate) fn set_duplicate(&mut self, start: u64, end: u64) {
+        if self.enabled && self.dsack && start < end {
+            self.duplicate = Some((start, end));
+        }
+    }
+
+    /// Adds `[start, end)` to the duplicate if they touch, or makes it the duplicate.
+    pub(crate) fn extend_duplicate(&mut self, start: u64, end: u64) {
+        match &mut self.duplicate {
+            Some(block) if start <= block.1 && block.0 <= end => {
+                *block = (block.0.min(start), block.1.max(end));
+            }
+            Some(_) => {}
+            None => self.set_duplicate(start, end),
+        }
+    }
+
+    /// Removes a duplicate that was not reported.
+    #[inline]
+    pub(crate) fn clear_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
+    /// Removes all blocks.
+    pub(crate) fn clear_blocks(&mut self) {
+        self.count = 0;
+    }
+
+    /// Removes the blocks that start at or below `nxt`.
+    pub(crate) fn remove_below(&mut self, nxt: u64) {
+        let mut kept = 0;
+        for i in 0..self.count {
+            if self.blocks[i].0 > nxt {
+                self.blocks[kept] = self.blocks[i];
+                kept += 1;
+            }
+        }
+        self.count = kept;
+    }
+
+    /// Whether reporting `[start, end)` moves more than one other block back (Linux
+    /// `TCP_SACK_BLOCKS_EXPECTED`). Those blocks may drop out of the option.
+    pub(crate) fn displaces_several(&self, start: u64, end: u64) -> bool {
+        self.position(start, end).unwrap_or(self.count) >= 2
+    }
+
+    /// Adds `[start, end)` to the block that it touches, or as a block of its own, and puts that
+    /// block first.
+    pub(crate) fn add(&mut self, start: u64, end: u64) {
+        let found = self.position(start, end);
+        let place = found.unwrap_or(self.count);
+        let mut block = (start, end);
+        if let Some(found) = found {
+            let old = self.blocks[found];
+            block = (old.0.min(start), old.1.max(end));
+        } else if self.count < LINUX_BLOCKS {
+            self.count += 1;
+        }
+        let last = place.min(LINUX_BLOCKS - 1);
+        self.blocks.copy_within(0..last, 1);
+        self.blocks[0] = block;
+        if found.is_some() {
+            self.merge_into_first();
+        }
+    }
+
+    /// The position of the block that `[start, end)` touches.
+    fn position(&self, start: u64, end: u64) -> Option<usize> {
+        self.blocks().iter().position(|block| start <= block.1 && block.0 <= end)
+    }
+
+    /// Merges the blocks that touch the first one into it.
+    fn merge_into_first(&mut self) {
+        let mut kept = 1;
+        for i in 1..self.count {
+            let (first, other) = (self.blocks[0], self.blocks[i]);
+            if other.0 <= first.1 && first.0 <= other.1 {
+                self.blocks[0] = (first.0.min(other.0), first.1.max(other.1));
+            } else {
+                self.blocks[kept] = other;
+                kept += 1;
+            }
+        }
+        self.count = kept;
+    }
+}

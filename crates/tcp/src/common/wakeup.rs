@@ -1,0 +1,73 @@
+//! The wakeup of the application's process, which sleeps until something happens.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
+//!
+//! The application reads all segments that arrive before it runs in one go. The receive buffer is
+//! then sized by more than one segment, and one acknowledgement may cover two. Segments that follow
+//! each other within [`crate::Profile::wakeup`] are common wherever a queue sends them at line
+//! rate, such as behind a token bucket.
+
+use aqmlab_core::{Duration, Instant};
+
+use super::receive_queue::ReceiveQueue;
+use crate::Event;
+use crate::tcb::Tcb;
+
+/// The reasons to wake the application.
+#[derive(Debug, Default)]
+pub(crate) struct Wakeup {
+    /// The handshake is complete. Until the application knows, it writes nothing.
+    pub(crate) opened: bool,
+    /// The send buffer has space again.
+    pub(crate) has_space: bool,
+    /// The data to read.
+    pub(crate) unread: ReceiveQueue,
+}
+
+impl Tcb {
+    /// Whether the application acts as soon as there is something to do.
+    pub(crate) fn never_sleeps(&self) -> bool {
+        self.profile.wakeup == Duration::ZERO
+    }
+
+    /// Starts to wake the application, unless that has begun. Returns whether it is awake at once.
+    #[inline]
+    pub(crate) fn start_wakeup(&mut self) -> bool {
+        if self.never_sleeps() {
+            return true;
+        }
+        if self.timers.wakeup == Instant::NEVER {
+            self.timers.wakeup = self.clock.now + self.profile.wakeup;
+        }
+        false
+    }
+
+    /// Tells the application that the connection is open, once. Returns whether that is news.
+    pub(crate) fn announce_open(&mut self) -> bool {
+        let opened = std::mem::take(&mut self.wakeup.opened);
+        if opened {
+            self.events.push_back(Event::Established);
+            self.app_acted = true;
+        }
+        opened
+    }
+
+    /// Passes all unread data to the application.
+    pub(crate) fn deliver_unread(&mut self) {
+        let bytes = self.wakeup.unread.take();
+        if bytes > 0 {
+            self.readable(bytes);
+        }
+    }
+
+    /// Tells the application of readable bytes, in one event if the last event was such.
+    #[inline]
+    fn readable(&mut self, bytes: u64) {
+        self.stats.bytes_delivered += bytes;
+        if let Some(Event::Readable(more)) = self.events.back_mut() {
+            *more += bytes;
+        } else {
+            self.events.push_back(Event::Readable(bytes));
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`.
+
+use aqmlab_core::{Duration, TcpFlags, TcpHeader};
+
+use super::FreeBsd;
+use super::input::peer_window;
+use super::recovery::DUPLICATE_THRESHOLD;
+use crate::cc::{Ack, CcEvent, RateSample, Signal};
+use crate::common::delivery_rate::PendingSample;
+use crate::common::scoreboard::fresh_parts;
+use crate::state::State;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+impl FreeBsd {
+    /// Processes the acknowledgement in `header`, which is not beyond `snd_max`. The segment carries
+    /// `len` bytes of new data. Returns whether output is due, or `None` if the segment is done.
+    pub(super) fn process_ack(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        len: u64,
+    ) -> Option<bool> {
+        let prior = tcb.rate.delivered;
+        let mut sample = PendingSample::new();
+        let has_sacks = !(header.sack.is_empty() && self.holes.is_empty());
+        let news = tcb.options.sack && has_sacks && self.process_sacks(tcb, header, &mut sample);
+        if header.ack > tcb.snd.una {
+            self.recovery.dup_acks = u32::from(news && tcb.profile.sack_news);
+            return self.process_new_ack(tcb, header, &mut sample, prior);
+        }
+        let first_fin = header.flags.has(TcpFlags::FIN) && tcb.state.may_receive();
+        let same = len == 0 && peer_window(tcb, header) == tcb.snd.wnd;
+        if tcb.profile.sack_news {
+            let is_duplicate = if tcb.options.sack { len == 0 && news } else { same };
+            let counts = is_duplicate && header.ack == tcb.snd.una;
+            let goes_on = !counts || self.process_duplicate(tcb, header.ack, first_fin);
+            return goes_on.then_some(false);
+        }
+        if !same || first_fin {
+            self.recovery.dup_acks = 0;
+            return Some(false);
+        }
+        self.process_duplicate(tcb, header.ack, false).then_some(false)
+    }
+
+    /// Processes a segment that only acknowledges, outside recovery.
+    pub(super) fn process_plain_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        let prior = tcb.rate.delivered;
+        let mut sample = PendingSample::new();
+        let acked = header.ack - tcb.snd.una;
+        self.check_spurious_timeout(tcb);
+        let rtt = self.measure_rtt(tcb, header);
+        remove_acknowledged(tcb, header.ack, &mut sample);
+        self.control_congestion(tcb, header.ack, prior, rtt, &sample);
+        tcb.stats.bytes_acked += acked;
+        tcb.snd.una = header.ack;
+        self.send_buffer.free(header.ack);
+        self.wl2 = header.ack;
+        self.recovery.dup_acks = 0;
+        restart_timer(tcb, header.ack);
+    }
+
+    /// An ECN echo: reduces the window once a round trip.
+    pub(super) fn on_ecn_echo(&mut self, tcb: &mut Tcb) {
+        if self.recovery.is_reduced() {
+            return;
+        }
+        self.recovery.reduce(tcb.snd.max);
+        tcb.ecn.cwr = true;
+        tcb.stats.ece_reductions += 1;
+        let ssthresh = tcb.reduced_ssthresh(Signal::EcnEcho);
+        tcb.window.ssthresh = ssthresh;
+        tcb.window.cwnd = ssthresh.max(tcb.window.segment);
+    }
+
+    /// Processes the selective acknowledgements: into holes, from which losses are repaired, and into
+    /// the scoreboard, from which delivery rates are sampled. Returns whether a hole or the highest
+    /// end has changed.
+    fn process_sacks(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        sample: &mut PendingSample,
+    ) -> bool {
+        let cached = tcb.board.cached_blocks();
+        let (mut valid, mut count) = ([(0, 0); 4], 0);
+        for (start, end) in header.sack.iter(header.ack) {
+            let above = start > tcb.snd.una && start > header.ack && start < end;
+            if above && end <= tcb.snd.max && count < valid.len() {
+                valid[count] = (start, end);
+                count += 1;
+                fresh_parts(&cached, start, end, |from, to| mark_sacked(tcb, from, to, sample));
+            }
+        }
+        let news = self.holes.update(tcb.snd.una, header.ack, &valid[..count]);
+        if count > 0 {
+            valid.sort_unstable();
+            tcb.board.cache_blocks(valid);
+        }
+        news
+    }
+
+    /// Processes a duplicate acknowledgement, perhaps with the peer's first `fin`, before which
+    /// nothing is sent. Returns whether the rest of the segment is to be processed.
+    fn process_duplicate(&mut self, tcb: &mut Tcb, ack: u64, fin: bool) -> bool {
+        if !Self::awaits_ack(tcb) || ack != tcb.snd.una {
+            self.recovery.dup_acks = 0;
+            return true;
+        }
+        tcb.stats.dup_acks += 1;
+        self.recovery.dup_acks += 1;
+        let count = self.recovery.dup_acks;
+        if count > DUPLICATE_THRESHOLD || self.recovery.is_active() {
+            tcb.notify(CcEvent::DuplicateAck(tcb.rtt.srtt()));
+            self.inflate_window(tcb);
+            if !fin {
+                self.output(tcb);
+            }
+            return fin;
+        }
+        if count == DUPLICATE_THRESHOLD {
+            return self.fast_retransmit(tcb, fin);
+        }
+        if tcb.profile.limited_transmit {
+            tcb.notify(CcEvent::DuplicateAck(tcb.rtt.srtt()));
+            return self.limited_transmit(tcb, fin);
+        }
+        true
+    }
+
+    /// A segment has left the network: grows the window by another, up to the threshold.
+    fn inflate_window(&self, tcb: &mut Tcb) {
+        let mss = u64::from(tcb.window.mss);
+        let window = &mut tcb.window;
+        if !tcb.options.sack || !self.recovery.is_active() {
+            window.cwnd = window.cwnd.saturating_add(mss);
+            return;
+        }
+        // A negative `awnd`, where go-back-N is below the highest block, compares as large: `awnd` is
+        // signed, and `snd_ssthresh` is not.
+        let holes = &self.holes;
+        let flight = (tcb.snd.nxt + holes.retransmitted).checked_sub(holes.highest);
+        if flight.is_some_and(|flight| flight < window.ssthresh) {
+            window.cwnd = window.cwnd.saturating_add(mss).min(window.ssthresh);
+        }
+    }
+
+    /// The third duplicate. Returns whether the rest of the segment is to be processed; that is so if
+    /// it does not count after a recovery (RFC 6582).
+    fn fast_retransmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
+        if !tcb.options.sack && tcb.snd.una <= self.recovery.end {
+            self.recovery.dup_acks = 0;
+            return true;
+        }
+        let mss = u64::from(tcb.window.mss);
+        tcb.stats.fast_recoveries += 1;
+        tcb.ecn.cwr |= tcb.options.ecn;
+        if !self.recovery.is_reduced() {
+            tcb.window.ssthresh = tcb.reduced_ssthresh(Signal::Loss);
+        }
+        self.recovery.enter(tcb.snd.max);
+        tcb.notify(CcEvent::RecoveryEntered);
+        tcb.notify(CcEvent::DuplicateAck(tcb.rtt.srtt()));
+        tcb.timers.stop_xmit();
+        self.timed = None;
+        tcb.window.cwnd = mss;
+        if tcb.options.sack {
+            self.recovery.new_data_from = tcb.snd.nxt;
+            self.output(tcb);
+            return false;
+        }
+        let nxt = tcb.snd.nxt;
+        tcb.snd.nxt = tcb.snd.una;
+        if fin {
+            return true;
+        }
+        self.output(tcb);
+        tcb.window.cwnd = tcb.window.ssthresh.saturating_add(mss * self.recovery.inflation());
+        tcb.snd.nxt = tcb.snd.nxt.max(nxt);
+        false
+    }
+
+    /// RFC 3042: each of the first two duplicates sends a new segment, if there is one. With a `fin`
+    /// the window stays enlarged. Returns whether the rest of the segment is to be processed.
+    fn limited_transmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
+        let mss = u64::from(tcb.window.mss);
+        let quota = self.recovery.limited_quota();
+        let (cwnd, max) = (tcb.window.cwnd, tcb.snd.max);
+        let offset = tcb.snd.nxt.saturating_sub(tcb.snd.una);
+        tcb.window.cwnd = offset + quota * mss;
+        if fin {
+            return true;
+        }
+        if tcb.snd.buffered() > offset {
+            self.output(tcb);
+        }
+        self.recovery.on_limited_transmit(tcb.snd.max - max, mss);
+        tcb.window.cwnd = cwnd;
+        false
+    }
+
+    /// Processes an acknowledgement of new data.
+    fn process_new_ack(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        sample: &mut PendingSample,
+        prior: u64,
+    ) -> Option<bool> {
+        let acked = header.ack - tcb.snd.una;
+        if self.recovery.is_active() && header.ack < self.recovery.end {
+            self.process_partial_ack(tcb, header.ack);
+        } else if self.recovery.is_active() {
+            self.leave_recovery(tcb, header.ack);
+        }
+        self.check_spurious_timeout(tcb);
+        let rtt = self.measure_rtt(tcb, header);
+        let all = header.ack == tcb.snd.max;
+        restart_timer(tcb, header.ack);
+        remove_acknowledged(tcb, header.ack, sample);
+        self.control_congestion(tcb, header.ack, prior, rtt, sample);
+        tcb.stats.bytes_acked += acked;
+        let buffered = tcb.snd.buffered();
+        tcb.snd.wnd = tcb.snd.wnd.saturating_sub(acked.min(buffered));
+        let is_reduced = self.recovery.is_active() || self.recovery.is_reduced();
+        if is_reduced && header.ack >= self.recovery.end && self.recovery.leave() {
+            tcb.notify(CcEvent::RecoveryLeft);
+        }
+        tcb.snd.una = header.ack;
+        self.send_buffer.free(header.ack);
+        if tcb.options.sack {
+            self.recovery.end = self.recovery.end.max(tcb.snd.una);
+        }
+        tcb.snd.nxt = tcb.snd.nxt.max(tcb.snd.una);
+        if acked > buffered {
+            self.on_fin_acknowledged(tcb);
+        }
+        let is_over = matches!(tcb.state, State::TimeWait | State::Closed);
+        (!is_over).then_some(all)
+    }
+
+    /// The peer has acknowledged this end's FIN.
+    fn on_fin_acknowledged(&mut self, tcb: &mut Tcb) {
+        if tcb.snd.fin_sent && tcb.snd.unsent() == 0 {
+            if tcb.state == State::Closing && self.owed_ack.now {
+                self.send_last_ack(tcb);
+            }
+            tcb.on_fin_acknowledged();
+            if tcb.state == State::TimeWait {
+                self.receive_buffer.freeze(tcb.rcv.open());
+            }
+        }
+    }
+
+    /// Lets the congestion control grow the window, outside recovery.
+    pub(super) fn control_congestion(
+        &mut self,
+        tcb: &mut Tcb,
+        ack: u64,
+        prior: u64,
+        rtt: Option<Duration>,
+        sample: &PendingSample,
+    ) {
+        let is_reducing = self.recovery.is_active() || self.recovery.is_reduced();
+        // Before the handshake's acknowledgement there is no byte.
+        let bytes = (ack - tcb.snd.una).max(1);
+        let delivered = tcb.rate.delivered - prior;
+        let (now, min_rtt) = (tcb.clock.now, tcb.rtt.min());
+        let mss = tcb.window.segment;
+        let rate = tcb.rate.finish(sample, (delivered, 0), now, true, min_rtt);
+        let flight = tcb.snd.max.saturating_sub(ack);
+        let ack = Ack {
+            now,
+            acked: delivered * mss,
+            bytes,
+            in_flight: flight,
+            prior_in_flight: flight + bytes,
+            until_departure: tcb.pacer.wait(now),
+            rtt,
+            srtt: tcb.rtt.srtt(),
+            min_rtt,
+            cwnd_limited: tcb.window.cwnd <= tcb.snd.wnd,
+            snd_una: ack,
+            snd_nxt: tcb.snd.nxt,
+            rate: RateSample {
+                delivered: rate.delivered * mss,
+                prior_delivered: rate.prior_delivered * mss,
+                total_delivered: rate.total_delivered * mss,
+                acked_sacked: delivered * mss,
+                ..rate
+            },
+        };
+        tcb.cc.on_sample(&mut tcb.window, &ack);
+        if tcb.cc.controls_cwnd() {
+            tcb.cc.control(&mut tcb.window, &ack, is_reducing);
+        } else if !is_reducing {
+            tcb.cc.on_ack(&mut tcb.window, &ack);
+        }
+    }
+
+    /// A partial acknowledgement repairs one more hole, or two. The window counts only the data that
+    /// this recovery sent.
+    fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
+        let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);
+        if Self::awaits_ack(tcb) {
+            tcb.timers.stop_xmit();
+        }
+        self.timed = None;
+        self.owed_ack.now = true;
+        if tcb.options.sack {
+            let segments = if acked / mss >= 2 { 2 } else { 1 };
+            let new_data = tcb.snd.nxt.saturating_sub(self.recovery.new_data_from);
+            let cwnd = self.holes.retransmitted + new_data + segments * mss;
+            tcb.window.cwnd = cwnd.min(tcb.window.ssthresh);
+            self.output(tcb);
+            return;
+        }
+        let (nxt, cwnd) = (tcb.snd.nxt, tcb.window.cwnd);
+        tcb.snd.nxt = ack;
+        tcb.window.cwnd = mss + acked;
+        self.output(tcb);
+        tcb.snd.nxt = tcb.snd.nxt.max(nxt);
+        tcb.window.cwnd = cwnd.saturating_sub(acked).saturating_add(mss);
+    }
+
+    /// Recovery is over. A small flight must not grow by a burst.
+    fn leave_recovery(&mut self, tcb: &mut Tcb, ack: u64) {
+        let flight = tcb.snd.max - ack;
+        tcb.notify(CcEvent::RecoveryLeft);
+        tcb.window.cwnd = if flight < tcb.window.ssthresh {
+            flight + u64::from(tcb.window.mss)
+        } else {
+            tcb.cc.recovered_cwnd(&tcb.window)
+        };
+    }
+
+    /// Undoes a timeout that was spurious: an acknowledgement within half a round trip answers the
+    /// original.
+    fn check_spurious_timeout(&mut self, tcb: &mut Tcb) {
+        let Some(before) = self.before_timeout else { return };
+        if self.shift == 1 && tcb.clock.jiffies() < before.until {
+            self.before_timeout = None;
+            tcb.window.cwnd = before.cwnd;
+            tcb.window.ssthresh = before.ssthresh;
+            self.recovery.restore(&before);
+            tcb.snd.nxt = tcb.snd.max;
+            tcb.stats.spurious_undos += 1;
+            tcb.notify(CcEvent::Undone);
+        }
+    }
+
+    /// The round trip of an echoed timestamp, in ticks. An echo from the future gives none.
+    pub(super) fn echoed_ticks(tcb: &Tcb, header: &TcpHeader) -> Option<u64> {
+        let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
+        let echoes = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;
+        echoes.then(|| tcb.clock.within(Duration::from_millis(u64::from(millis))))
+    }
+
+    /// Measures by timestamp or, without, by the segment that is timed.
+    fn measure_rtt(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> Option<Duration> {
+        let (ticks, more) = if let Some(ticks) = Self::echoed_ticks(tcb, header) {
+            (ticks, 1)
+        } else {
+            let (sent, _) = self.timed.filter(|(_, start)| header.ack > *start)?;
+            (tcb.clock.jiffies() - sent, 0)
+        };
+        self.timed = None;
+        self.add_sample(tcb, ticks, more);
+        Some(tcb.clock.span(ticks.max(1)))
+    }
+
+    /// Adds a sample of `ticks`; the estimator gets `more` than that.
+    pub(super) fn add_sample(&mut self, tcb: &mut Tcb, ticks: u64, more: u64) {
+        let span = tcb.clock.span(ticks);
+        tcb.rtt.sample_min(span.max(tcb.clock.tick()), tcb.clock.now);
+        self.rtt.sample(&mut tcb.rtt, ticks + more, &tcb.clock);
+        self.shift = 0;
+    }
+}
+
+/// Restarts the retransmission timer for the data beyond `ack`.
+fn restart_timer(tcb: &mut Tcb, ack: u64) {
+    if ack == tcb.snd.max {
+        if tcb.timers.xmit == XmitTimer::Retransmit {
+            tcb.timers.stop_xmit();
+        }
+    } else if tcb.timers.xmit != XmitTimer::Persist {
+        tcb.arm_rto();
+    }
+}
+
+/// Marks the segments that lie wholly in `[start, end)` as selectively acknowledged.
+fn mark_sacked(tcb: &mut Tcb, start: u64, end: u64, sample: &mut PendingSample) {
+    let mut id = tcb.board.id_at(start);
+    while tcb.board.holds(id) {
+        let sent = *tcb.board.get(id);
+        if sent.seq >= end {
+            break;
+        }
+        if sent.end() <= end && sent.seq >= start && !sent.is_sacked() {
+            tcb.board.unmark_retransmitted(id);
+            tcb.board.set_sacked(id);
+            tcb.rate.delivered += 1;
+            tcb.rate.on_delivered(tcb.board.get_mut(id), sample);
+        }
+        id += 1;
+    }
+}
+
+/// Removes the segments below `ack` from the scoreboard.
+fn remove_acknowledged(tcb: &mut Tcb, ack: u64, sample: &mut PendingSample) {
+    while let Some(front) = tcb.board.front() {
+        if front.end() > ack {
+            break;
+        }
+        let mut sent = *front;
+        tcb.rate.delivered += u64::from(!sent.is_sacked());
+        tcb.rate.on_delivered(&mut sent, sample);
+        tcb.board.pop();
+    }
+}

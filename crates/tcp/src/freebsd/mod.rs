@@ -1,0 +1,191 @@
+//! FreeBSD 10's TCP: a window in bytes, SACK recovery by holes, go-back-N after a timeout, and a
+//! receiver that queues segment by segment.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `tcp_reass.c`,
+//! `tcp_timer.c`. The receive buffer grows as in 9.3 to 10.3, and a duplicate acknowledgement is
+//! recognised as in 10.2 or in 10.3 (`Profile::sack_news`).
+//!
+//! Difference: the host cache is empty.
+
+mod ack;
+mod handshake;
+mod input;
+mod output;
+mod rcvbuf;
+mod reass;
+mod recovery;
+mod rtt;
+mod sackholes;
+mod sockbuf;
+mod timer;
+
+use aqmlab_core::{Bytes, Instant, TcpFlags, TcpHeader};
+
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+use crate::{Config, Event};
+use rcvbuf::ReceiveBuffer;
+use reass::ReassemblyQueue;
+use recovery::{BeforeTimeout, Recovery};
+use rtt::RttEstimator;
+use sackholes::SackHoles;
+use sockbuf::SendBuffer;
+
+/// The acknowledgements that the receiver owes.
+#[derive(Debug, Default)]
+struct OwedAck {
+    /// One is due at once (`TF_ACKNOW`).
+    now: bool,
+    /// One is to be delayed (`TF_DELACK`).
+    delayed: bool,
+}
+
+/// The state of FreeBSD's stack.
+#[derive(Debug)]
+pub(crate) struct FreeBsd {
+    recovery: Recovery,
+    holes: SackHoles,
+    rtt: RttEstimator,
+    send_buffer: SendBuffer,
+    receive_buffer: ReceiveBuffer,
+    reassembly: ReassemblyQueue,
+    owed_ack: OwedAck,
+    /// Every segment is acknowledged at once.
+    quickack: bool,
+    /// Timeouts, or probes of a closed window, in a row (`t_rxtshift`).
+    shift: u32,
+    /// The state before a timeout that may be spurious.
+    before_timeout: Option<BeforeTimeout>,
+    /// The tick of the last segment received (`t_rcvtime`).
+    last_received: u64,
+    /// Without timestamps, the segment being timed: the tick of its transmission, and its first byte
+    /// (`t_rtttime`, `t_rtseq`).
+    timed: Option<(u64, u64)>,
+    /// The acknowledgement of the segment that last updated the window (`snd_wl2`).
+    wl2: u64,
+    /// The peer's FIN is in order, and the application does not know yet.
+    peer_finished: bool,
+}
+
+impl FreeBsd {
+    pub(crate) fn new(config: &Config) -> Self {
+        let profile = &config.profile;
+        Self {
+            recovery: Recovery::default(),
+            holes: SackHoles::default(),
+            rtt: RttEstimator::new(profile),
+            send_buffer: SendBuffer::new(profile, config.send_buffer),
+            receive_buffer: ReceiveBuffer::new(profile, config.receive_buffer),
+            reassembly: ReassemblyQueue::default(),
+            owed_ack: OwedAck::default(),
+            quickack: config.quickack,
+            shift: 0,
+            before_timeout: None,
+            last_received: 0,
+            timed: None,
+            wl2: 0,
+            peer_finished: false,
+        }
+    }
+
+    /// Answers a segment to a closed port with a reset.
+    pub(crate) fn process_closed(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        if !header.flags.has(TcpFlags::RST) {
+            tcb.emit_reset(header.ack, None);
+        }
+    }
+
+    /// Sends an acknowledgement at once.
+    pub(crate) fn send_ack(&mut self, tcb: &mut Tcb) {
+        if tcb.state.is_synchronized() {
+            self.ack_now(tcb);
+        } else {
+            let seq = tcb.snd.max.max(tcb.snd.nxt);
+            self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+        }
+    }
+
+    /// Owes an acknowledgement at once, and sends it by way of `tcp_output`.
+    fn ack_now(&mut self, tcb: &mut Tcb) {
+        self.owed_ack.now = true;
+        self.output(tcb);
+    }
+
+    /// Sends a segment, which settles every acknowledgement owed.
+    fn emit(
+        &mut self,
+        tcb: &mut Tcb,
+        bytes: (u64, u32),
+        flags: TcpFlags,
+        transmission: Transmission,
+    ) {
+        self.receive_buffer.start_counting(tcb.clock.timestamp());
+        let window = self.select_window(tcb);
+        tcb.emit(bytes, flags, transmission, window);
+        self.owed_ack = OwedAck::default();
+        tcb.timers.delayed_ack = Instant::NEVER;
+    }
+
+    /// The driver reports the queue of the host, which FreeBSD does not bound.
+    pub(crate) fn note_waiting(&mut self, _tcb: &mut Tcb, _memory: Bytes) -> bool {
+        false
+    }
+
+    pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
+        self.output(tcb);
+        self.check_space(tcb);
+    }
+
+    /// The application has closed its half (`tcp_usrclosed`).
+    pub(crate) fn on_close(&mut self, tcb: &mut Tcb) {
+        tcb.close_half();
+    }
+
+    /// Starts to wake the application.
+    pub(crate) fn wake(&mut self, tcb: &mut Tcb) {
+        if tcb.start_wakeup() {
+            self.on_awake(tcb);
+        }
+    }
+
+    /// The application is awake: it reads, and writes if there is space.
+    pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
+        tcb.timers.wakeup = Instant::NEVER;
+        let reads = !tcb.wakeup.unread.is_empty();
+        tcb.announce_open();
+        tcb.deliver_unread();
+        if reads {
+            self.output(tcb);
+        }
+        if std::mem::take(&mut tcb.wakeup.has_space) {
+            tcb.writer.waits_for_space = false;
+            if !tcb.writer.is_unlimited && !tcb.snd.fin_wanted {
+                tcb.events.push_back(Event::Writable);
+            }
+        }
+    }
+
+    /// The payload that is outstanding.
+    pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
+        tcb.snd.max.saturating_sub(tcb.snd.una)
+    }
+
+    /// The name of the state of loss recovery.
+    pub(crate) const fn recovery_name(&self) -> &'static str {
+        if self.recovery.is_active() {
+            "recovery"
+        } else if self.recovery.is_reduced() {
+            "cwr"
+        } else if self.shift > 0 {
+            "loss"
+        } else {
+            "open"
+        }
+    }
+
+    /// Whether the retransmission timer runs.
+    fn awaits_ack(tcb: &Tcb) -> bool {
+        tcb.timers.xmit == XmitTimer::Retransmit
+    }
+}

@@ -1,0 +1,324 @@
+//! Sending: `tcp_output`.
+
+use std::ops::Range;
+
+use aqmlab_core::TcpFlags;
+
+use super::FreeBsd;
+use super::sackholes::Hole;
+use crate::cc::CcEvent;
+use crate::common::scoreboard::{FIN, PUSH, Sent};
+use crate::segment::Transmission;
+use crate::state::State;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+/// The segment that a pass of `tcp_output` may send.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    seq: u64,
+    /// The distance from the first byte not acknowledged.
+    offset: u64,
+    len: u64,
+    fin: bool,
+    /// The lesser of the two windows.
+    window: u64,
+    /// The segment repairs a hole.
+    repairs: bool,
+}
+
+impl FreeBsd {
+    /// Sends what is due: holes first, then the range of go-back-N, then new data, or an
+    /// acknowledgement alone.
+    pub(super) fn output(&mut self, tcb: &mut Tcb) {
+        self.output_if(tcb, Force::No);
+    }
+
+    /// As [`Self::output`], with at least a byte into a closed window (`TF_FORCEDATA`).
+    pub(super) fn output_forced(&mut self, tcb: &mut Tcb) {
+        self.output_if(tcb, Force::Yes);
+    }
+
+    fn output_if(&mut self, tcb: &mut Tcb, force: Force) {
+        if !tcb.state.is_synchronized() {
+            return;
+        }
+        let idle = tcb.snd.max == tcb.snd.una;
+        if idle {
+            self.restart_after_idle(tcb);
+        }
+        while self.pass(tcb, idle, force) {}
+    }
+
+    /// Decides on one segment and sends it. Returns whether another is to follow.
+    fn pass(&mut self, tcb: &mut Tcb, idle: bool, force: Force) -> bool {
+        if tcb.options.sack && tcb.snd.nxt < tcb.snd.max {
+            tcb.snd.nxt = self.holes.skip(tcb.snd.nxt);
+        }
+        let mut plan = self.plan(tcb, force);
+        if plan.len == 0 {
+            self.check_closed_window(tcb, plan);
+            plan.seq = if plan.repairs { plan.seq } else { tcb.snd.nxt };
+        } else if !self.is_newreno_repair(tcb, plan) && tcb.is_paced() {
+            (plan.len, plan.repairs) = (0, false);
+            if !self.owed_ack.now {
+                arm_if_outstanding(tcb);
+                return false;
+            }
+        }
+        self.send_buffer.grow(&tcb.snd, plan.window, &tcb.profile);
+        plan.fin &= plan.seq + plan.len >= tcb.snd.una + tcb.snd.buffered();
+        if self.is_due(tcb, plan, idle, force) {
+            return self.transmit(tcb, plan, force);
+        }
+        self.arm_if_waiting(tcb);
+        false
+    }
+
+    /// Whether this is the one segment that NewReno retransmits at a time. Pacing lets it pass, since
+    /// nothing would ask for it later.
+    fn is_newreno_repair(&self, tcb: &Tcb, plan: Plan) -> bool {
+        !tcb.options.sack && self.recovery.is_active() && plan.seq < tcb.snd.max
+    }
+
+    /// Plans the next segment.
+    fn plan(&mut self, tcb: &mut Tcb, force: Force) -> Plan {
+        let snd = &tcb.snd;
+        let (buffered, cwnd) = (snd.buffered(), tcb.window.cwnd);
+        let mut plan = Plan {
+            seq: snd.nxt,
+            offset: snd.nxt - snd.una,
+            len: 0,
+            fin: has_fin(tcb.state),
+            window: snd.wnd.min(cwnd),
+            repairs: false,
+        };
+        let mut retransmitted = 0;
+        if tcb.options.sack && self.recovery.is_active() {
+            retransmitted = self.holes.retransmitted;
+            if let Some(hole) = self.holes.next() {
+                // Unsigned: if more was retransmitted than the window allows, the whole hole fits.
+                let space = plan.window.checked_sub(retransmitted).unwrap_or(u64::MAX);
+                self.plan_repair(tcb, &mut plan, hole, space);
+            }
+        }
+        if plan.repairs {
+            return plan;
+        }
+        if force == Force::Yes {
+            if plan.window == 0 {
+                plan.fin &= plan.offset >= buffered;
+                plan.window = 1;
+            } else {
+                self.leave_persist(tcb);
+            }
+        }
+        plan.len = if retransmitted == 0 {
+            buffered.min(plan.window).saturating_sub(plan.offset)
+        } else {
+            let snd = &tcb.snd;
+            let sent = (snd.nxt - self.recovery.new_data_from.min(snd.nxt)) + retransmitted;
+            let space = buffered.min(snd.wnd).saturating_sub(plan.offset);
+            space.min(cwnd.saturating_sub(sent))
+        };
+        plan
+    }
+
+    fn plan_repair(&self, tcb: &Tcb, plan: &mut Plan, hole: Hole, space: u64) {
+        let end = hole.end.min(self.recovery.end);
+        if hole.next >= end {
+            return;
+        }
+        plan.len = space.min(end - hole.next);
+        plan.offset = hole.next - tcb.snd.una;
+        plan.repairs = plan.len > 0;
+        if plan.repairs {
+            plan.seq = hole.next;
+        }
+    }
+
+    /// Nothing may be sent: starts to probe the window if it is closed.
+    fn check_closed_window(&mut self, tcb: &mut Tcb, plan: Plan) {
+        if plan.window == 0 && plan.offset < tcb.snd.buffered() {
+            if tcb.timers.xmit == XmitTimer::Retransmit {
+                tcb.timers.stop_xmit();
+            }
+            self.shift = 0;
+            tcb.snd.nxt = tcb.snd.una;
+            if tcb.timers.xmit != XmitTimer::Persist {
+                self.arm_persist(tcb);
+            }
+        }
+    }
+
+    /// Whether a segment is to be sent.
+    fn is_due(&self, tcb: &Tcb, plan: Plan, idle: bool, force: Force) -> bool {
+        let (snd, mss) = (&tcb.snd, u64::from(tcb.window.mss));
+        let sends_data = plan.len >= mss
+            || ((idle || tcb.nodelay) && plan.len + plan.offset >= snd.buffered())
+            || force == Force::Yes
+            || (plan.len >= snd.max_window / 2 && snd.max_window > 0)
+            || snd.nxt < snd.max
+            || plan.repairs;
+        if plan.len > 0 && sends_data {
+            return true;
+        }
+        let fin = plan.fin && (!snd.fin_sent || snd.nxt == snd.una);
+        self.is_window_update_due(tcb) || self.owed_ack.now || fin
+    }
+
+    /// Sends the planned data as far as it fits a segment. Returns whether to go on.
+    fn transmit(&mut self, tcb: &mut Tcb, mut plan: Plan, force: Force) -> bool {
+        let space = u64::from(tcb.current_mss());
+        let mut more = plan.repairs;
+        if plan.len > space {
+            plan.fin = false;
+            plan.len = space;
+            more = true;
+        }
+        if plan.fin && tcb.snd.fin_sent && tcb.snd.nxt == tcb.snd.max {
+            tcb.snd.nxt -= 1;
+        }
+        let in_persist = tcb.timers.xmit == XmitTimer::Persist;
+        let seq = if plan.repairs {
+            plan.seq
+        } else if plan.len > 0 || plan.fin || in_persist {
+            tcb.snd.nxt
+        } else {
+            tcb.snd.max
+        };
+        self.send_planned(tcb, seq, plan);
+        record_sent(tcb, seq, plan);
+        if force == Force::Yes && in_persist {
+            tcb.snd.max = tcb.snd.max.max(seq + plan.len);
+        } else {
+            self.advance(tcb, seq, plan);
+        }
+        tcb.snd.fin_sent |= plan.fin;
+        more
+    }
+
+    fn send_planned(&mut self, tcb: &mut Tcb, seq: u64, plan: Plan) {
+        let mut control = TcpFlags::default();
+        if plan.fin {
+            control = control.with(TcpFlags::FIN);
+        }
+        if plan.len > 0 && plan.offset + plan.len == tcb.snd.buffered() {
+            control = control.with(TcpFlags::PSH);
+        }
+        if plan.len > 0 {
+            tcb.on_data_sent();
+            tcb.pace(plan.len);
+        }
+        let repeats = (plan.len > 0 || plan.fin) && seq < tcb.snd.max;
+        let transmission = Transmission::repeated_if(repeats);
+        self.emit(tcb, (seq, plan.len as u32), control, transmission);
+    }
+
+    /// Advances `snd_nxt` over the segment that was sent, and sets the timer.
+    fn advance(&mut self, tcb: &mut Tcb, seq: u64, plan: Plan) {
+        let start = tcb.snd.nxt;
+        tcb.snd.nxt += u64::from(plan.fin);
+        if plan.repairs {
+            self.holes.on_retransmitted(seq + plan.len);
+        } else {
+            tcb.snd.nxt += plan.len;
+            if tcb.snd.nxt > tcb.snd.max {
+                tcb.snd.max = tcb.snd.nxt;
+                self.timed.get_or_insert((tcb.clock.jiffies(), start));
+            }
+        }
+        let snd = &tcb.snd;
+        let out = (plan.repairs && snd.nxt != snd.max) || snd.nxt != snd.una;
+        if tcb.timers.xmit != XmitTimer::Retransmit && out {
+            self.leave_persist(tcb);
+            tcb.arm_rto();
+        } else if plan.len == 0 && snd.buffered() > 0 && tcb.timers.xmit == XmitTimer::Off {
+            self.shift = 0;
+            self.arm_persist(tcb);
+        }
+    }
+
+    /// Stops the persist timer: the data that waited for the window is out.
+    fn leave_persist(&mut self, tcb: &mut Tcb) {
+        if tcb.timers.xmit == XmitTimer::Persist {
+            tcb.timers.stop_xmit();
+            self.shift = 0;
+        }
+    }
+
+    /// Sets the retransmission timer for outstanding data, or the persist timer for data that cannot
+    /// be sent.
+    fn arm_if_waiting(&mut self, tcb: &mut Tcb) {
+        if tcb.timers.xmit != XmitTimer::Off {
+            return;
+        }
+        if tcb.options.sack && tcb.snd.max > tcb.snd.una {
+            tcb.arm_rto();
+        } else if tcb.snd.buffered() > 0 {
+            self.shift = 0;
+            self.arm_persist(tcb);
+        }
+    }
+
+    /// After a timeout's length without a segment from the peer, the window falls to the restart
+    /// window.
+    fn restart_after_idle(&mut self, tcb: &mut Tcb) {
+        let idle = tcb.clock.jiffies() - self.last_received;
+        if !tcb.profile.slow_start_after_idle || idle < tcb.clock.ticks(tcb.rtt.rto) {
+            return;
+        }
+        let restart = tcb.capped(tcb.profile.restart_window, tcb.profile.restart_window_bytes);
+        tcb.notify(CcEvent::IdleRestart);
+        tcb.window.cwnd = tcb.window.cwnd.min(restart.max(tcb.window.segment));
+    }
+}
+
+/// Whether output sends a byte into a closed window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Force {
+    No,
+    Yes,
+}
+
+/// Whether a FIN follows the data, or followed it and is not acknowledged.
+const fn has_fin(state: State) -> bool {
+    matches!(state, State::FinWait1 | State::Closing | State::LastAck)
+}
+
+/// Sets the retransmission timer for outstanding data, also while pacing holds back the next segment.
+fn arm_if_outstanding(tcb: &mut Tcb) {
+    if tcb.timers.xmit == XmitTimer::Off && tcb.snd.max > tcb.snd.una {
+        tcb.arm_rto();
+    }
+}
+
+/// Records what was sent in the scoreboard, from which delivery rates are sampled.
+fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
+    let (data, max) = (seq + plan.len, tcb.snd.max);
+    if plan.len > 0 && seq < max {
+        let ids = tcb.board.id_at(seq)..tcb.board.id_at(data.min(max));
+        if plan.repairs {
+            ids.clone().for_each(|id| tcb.board.mark_retransmitted(id));
+        }
+        record_repeated(tcb, ids);
+    }
+    let end = data + u64::from(plan.fin);
+    if end <= max {
+        return;
+    }
+    let nothing_out = tcb.board.is_empty();
+    let from = seq.max(max).min(data);
+    let tags = if plan.fin { FIN } else { 0 } | if plan.len > 0 { PUSH } else { 0 };
+    let mut sent = Sent::new(from, (data - from) as u32, tags);
+    sent.sent = tcb.clock.now;
+    tcb.rate.on_sent(&mut sent, nothing_out);
+    tcb.board.push(sent);
+}
+
+fn record_repeated(tcb: &mut Tcb, ids: Range<u32>) {
+    let now = tcb.now();
+    for id in ids {
+        tcb.rate.on_sent(tcb.board.resend(id, now), false);
+    }
+}

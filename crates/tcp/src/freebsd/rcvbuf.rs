@@ -1,0 +1,161 @@
+//! The receive buffer, all of which is window, and which grows in steps.
+//!
+//! Sources: FreeBSD 10.4 `tcp_output.c`, `tcp_syncache.c`, `tcp_input.c` (`tcp_mss`); 10.0 to 10.3
+//! `tcp_input.c` (automatic sizing of the receive socket buffer, each step of a round trip by the
+//! echoed timestamp). 10.4 compares the elapsed time with the receiver's `t_srtt` instead, which
+//! stays at the handshake's on a path that fills up.
+//!
+//! Segments out of order wait in a queue beside the buffer, so only unread data takes space in it.
+
+use aqmlab_core::TcpHeader;
+
+use super::{FreeBsd, sockbuf};
+use crate::Profile;
+use crate::common::clock::later_by;
+use crate::profile::SB_MAX;
+use crate::tcb::Tcb;
+
+/// The receive buffer of a socket.
+#[derive(Debug)]
+pub(super) struct ReceiveBuffer {
+    /// Its size in bytes of payload (`sb_hiwat`).
+    size: u64,
+    /// The largest window that the scale can express.
+    limit: u64,
+    /// Whether the user fixed its size.
+    is_fixed: bool,
+    /// The last window offered was zero (`TF_RXWIN0SENT`).
+    offered_zero: bool,
+    /// The timestamp sent when counting began (`rfbuf_ts`).
+    counted_from: Option<u32>,
+    /// The payload received since then (`rfbuf_cnt`).
+    counted: u64,
+}
+
+impl ReceiveBuffer {
+    pub(super) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
+        Self {
+            size: fixed.unwrap_or(profile.receive_buffer),
+            limit: u64::MAX,
+            is_fixed: fixed.is_some(),
+            offered_zero: false,
+            counted_from: None,
+            counted: 0,
+        }
+    }
+
+    /// Sets the window and its scale for a SYN.
+    pub(super) fn offer(&mut self, tcb: &mut Tcb) {
+        tcb.rcv.wnd = self.size.min(65_535);
+        let largest = if self.is_fixed { self.size } else { tcb.profile.receive_buffer_max };
+        tcb.options.rcv_shift = if tcb.profile.window_scale { scale_of(largest) } else { 0 };
+        self.limit(65_535 << tcb.options.rcv_shift);
+    }
+
+    /// Never offers a window above `limit`.
+    pub(super) fn limit(&mut self, limit: u64) {
+        self.limit = self.limit.min(limit);
+    }
+
+    /// Sizes the buffer for the transfer. It may grow up to what the scale can express.
+    pub(super) fn init(&mut self, tcb: &Tcb) {
+        self.limit = 65_535 << tcb.options.rcv_shift;
+        self.size = sockbuf::round_to_segments(self.size, tcb.window.mss);
+    }
+
+    /// Segments that may wait out of order, beside the one expected.
+    pub(super) fn segments(&self, mss: u32) -> u64 {
+        self.size / u64::from(mss) + 1
+    }
+
+    /// Whether the last window offered was zero.
+    pub(super) const fn offered_zero(&self) -> bool {
+        self.offered_zero
+    }
+
+    /// Keeps the window at `window` to the end (`tcp_twstart`).
+    pub(super) fn freeze(&mut self, window: u64) {
+        self.size = window;
+    }
+
+    /// The space in the buffer (`sbspace`).
+    #[inline]
+    fn space(&self, tcb: &Tcb) -> u64 {
+        self.size.saturating_sub(tcb.wakeup.unread.memory(0))
+    }
+
+    /// The largest window that could be offered.
+    #[inline]
+    pub(super) fn possible_window(&self, tcb: &Tcb) -> u64 {
+        self.space(tcb).min(self.limit)
+    }
+
+    /// Starts to count with the next segment sent.
+    #[inline]
+    pub(super) fn start_counting(&mut self, timestamp: u32) {
+        self.counted_from.get_or_insert(timestamp);
+    }
+
+    /// Grows by a step when seven eighths of the buffer arrived before the echo of a later timestamp
+    /// than the one with which counting began: a round trip of the loaded path. Echoes that are a
+    /// second later or more are ignored.
+    #[inline]
+    pub(super) fn on_data(&mut self, header: &TcpHeader, profile: &Profile) {
+        if !profile.receive_tuning || self.is_fixed || header.ts_ecr == 0 {
+            return;
+        }
+        let age_ms = later_by(header.ts_ecr, self.counted_from.unwrap_or(0));
+        if !(1..1_000).contains(&age_ms) {
+            self.counted += u64::from(header.payload);
+            return;
+        }
+        let bytes = std::mem::take(&mut self.counted);
+        self.counted_from = None;
+        if bytes > self.size / 8 * 7 {
+            let larger = self.size + profile.receive_buffer_step;
+            // `sbreserve` refuses a larger one.
+            if larger <= profile.receive_buffer_max {
+                self.size = larger;
+            }
+        }
+    }
+}
+
+/// The least window scale that can express `largest`, or `sb_max` if that is more.
+fn scale_of(largest: u64) -> u8 {
+    (0..14).find(|shift| 65_535_u64 << shift >= largest.max(SB_MAX)).unwrap_or(14)
+}
+
+impl FreeBsd {
+    /// The window to offer in a segment that is about to be sent (`tcp_output`). A scaled number may
+    /// express less than the window that is offered.
+    pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
+        let (shift, mss) = (tcb.options.rcv_shift, u64::from(tcb.window.mss));
+        let buffer = &mut self.receive_buffer;
+        let mut window = buffer.possible_window(tcb);
+        if window < buffer.size / 4 && window < mss {
+            window = 0;
+        }
+        window = window.max(tcb.rcv.open()).min(65_535 << shift);
+        tcb.rcv.advertise(window);
+        buffer.offered_zero = window >> shift == 0;
+        ((window >> shift) << shift) as u32
+    }
+
+    /// Whether the window has grown so much that an update is due: by a fourth of the buffer, or by
+    /// two segments of a small one. None is due where a delayed acknowledgement will carry it.
+    pub(super) fn is_window_update_due(&self, tcb: &Tcb) -> bool {
+        if self.owed_ack.delayed {
+            return false;
+        }
+        let buffer = &self.receive_buffer;
+        let (mss, space) = (u64::from(tcb.window.mss), buffer.space(tcb));
+        let (open, shift) = (tcb.rcv.open(), tcb.options.rcv_shift);
+        let possible = space.min(65_535 << shift);
+        let growth = possible.saturating_sub(open);
+        let is_small = space <= buffer.size / 8 || buffer.size <= 8 * mss;
+        open >> shift != possible >> shift
+            && growth >= 2 * mss
+            && (growth >= buffer.size / 4 || is_small)
+    }
+}

@@ -1,0 +1,123 @@
+//! The estimator of the round-trip time in ticks, and the timeouts that follow.
+//!
+//! Sources: FreeBSD 10.4 `sys/netinet/tcp_input.c` (`tcp_xmit_timer`), `tcp_timer.c`
+//! (`tcp_timer_rexmt`), `tcp_output.c` (`tcp_setpersist`), `tcp_timer.h`.
+
+use aqmlab_core::Duration;
+
+use crate::Profile;
+use crate::common::clock::Clock;
+use crate::common::rtt::Rtt;
+
+/// Bounds of the persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
+const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
+
+/// The estimator of one connection: integers, in fractions of a tick.
+#[derive(Debug)]
+pub(super) struct RttEstimator {
+    /// 32 times the smoothed round-trip time; zero before the first sample (`t_srtt`).
+    srtt: i64,
+    /// 16 times its variation (`t_rttvar`).
+    rttvar: i64,
+    initial: u64,
+    minimum: u64,
+    maximum: u64,
+    slop: u64,
+}
+
+impl RttEstimator {
+    #[expect(clippy::cast_possible_wrap, reason = "no timeout takes 292 years")]
+    pub(super) fn new(profile: &Profile) -> Self {
+        let tick = profile.tick.as_nanos().max(1);
+        let ticks = |span: Duration| span.as_nanos() / tick;
+        let initial = ticks(profile.rto_initial);
+        Self {
+            srtt: 0,
+            rttvar: (initial * 4) as i64,
+            initial,
+            minimum: ticks(profile.rto_min).max(1),
+            maximum: ticks(profile.rto_max),
+            slop: ticks(profile.rto_slop),
+        }
+    }
+
+    /// Adds a sample in ticks, which is one too many as a rule, and computes the timeout.
+    #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
+    pub(super) fn sample(&mut self, rtt: &mut Rtt, ticks: u64, clock: &Clock) {
+        self.estimate(ticks as i64);
+        self.publish(rtt, clock);
+        let least = self.minimum.max(ticks + 2);
+        rtt.rto = clock.span(self.range(self.value(), least));
+    }
+
+    fn estimate(&mut self, ticks: i64) {
+        if self.srtt == 0 {
+            self.srtt = ticks << 5;
+            self.rttvar = ticks << 3;
+            return;
+        }
+        let error = ((ticks - 1) << 2) - (self.srtt >> 3);
+        self.srtt = (self.srtt + error).max(1);
+        self.rttvar = (self.rttvar + error.abs() - (self.rttvar >> 2)).max(1);
+    }
+
+    /// Copies the estimates into those that both stacks share.
+    fn publish(&self, rtt: &mut Rtt, clock: &Clock) {
+        let tick = clock.tick().as_nanos();
+        rtt.srtt8 = self.srtt as u64 * tick / 4;
+        rtt.rttvar4 = self.rttvar as u64 * tick / 4;
+    }
+
+    /// Sets the timeout after `shift` timeouts in a row.
+    pub(super) fn back_off(&self, rtt: &mut Rtt, shift: u32, clock: &Clock) {
+        let span = self.value() << shift.min(9);
+        rtt.rto = clock.span(self.range(span, self.minimum));
+    }
+
+    /// Turns the smoothed time into variation after several timeouts in a row. The timeout stays.
+    pub(super) fn distrust(&mut self, rtt: &mut Rtt, clock: &Clock) {
+        self.rttvar += self.srtt >> 5;
+        self.srtt = 0;
+        self.publish(rtt, clock);
+    }
+
+    /// Sets the timeout of a SYN after `shift` timeouts. It does not grow before the sixth.
+    pub(super) fn back_off_syn(&self, rtt: &mut Rtt, shift: u32, clock: &Clock) {
+        let span = self.initial << shift.saturating_sub(4).min(6);
+        rtt.rto = clock.span(self.range(span, self.minimum));
+    }
+
+    /// The wait before a probe of a closed window, after `shift` probes (`tcp_setpersist`).
+    pub(super) fn persist(&self, shift: u32, clock: &Clock) -> Duration {
+        let base = (((self.srtt >> 2) + self.rttvar) >> 1) as u64;
+        let wait = clock.span((base << shift.min(9)) + self.slop);
+        wait.max(PERSIST.0).min(PERSIST.1)
+    }
+
+    /// `TCP_REXMTVAL`.
+    fn value(&self) -> u64 {
+        self.minimum.max((((self.srtt >> 3) + self.rttvar) >> 2) as u64)
+    }
+
+    /// `TCPT_RANGESET`.
+    fn range(&self, span: u64, least: u64) -> u64 {
+        (span + self.slop).max(least).min(self.maximum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::clock::Expiry;
+
+    /// A sample has one tick too many.
+    #[test]
+    fn c78_the_timeout_after_one_sample_of_100_ms() {
+        let profile = Profile::freebsd();
+        let clock = Clock::new(profile.tick, Expiry::Callout);
+        let (mut rtt, mut estimator) = (Rtt::new(&profile), RttEstimator::new(&profile));
+        assert_eq!(rtt.rto, Duration::from_millis(3_000));
+        estimator.sample(&mut rtt, clock.within(Duration::from_millis(100)) + 1, &clock);
+        assert_eq!(rtt.rto, Duration::from_millis(503));
+    }
+}

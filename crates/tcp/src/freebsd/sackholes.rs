@@ -1,0 +1,271 @@
+//! The holes that selective acknowledgements leave.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_sack.c` (`tcp_sack_doack`, `tcp_sack_output`,
+//! `tcp_sack_adjust`). That of 10.0 differs only in the news that it reports.
+
+/// The most holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
+const MAX_HOLES: usize = 128;
+
+/// A range that has not arrived although later data has: `[start, end)` (`struct sackhole`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hole {
+    start: u64,
+    pub(super) end: u64,
+    /// The end of its retransmission so far (`rxmit`).
+    pub(super) next: u64,
+}
+
+impl Hole {
+    const fn new(start: u64, end: u64) -> Self {
+        Self { start, end, next: start }
+    }
+
+    const fn retransmitted(&self) -> u64 {
+        self.next - self.start
+    }
+}
+
+/// The holes in order of sequence.
+#[derive(Debug, Default)]
+pub(super) struct SackHoles {
+    list: Vec<Hole>,
+    /// The hole to retransmit next (`nexthole`).
+    hint: Option<usize>,
+    /// The end of the highest block on record (`snd_fack`). It stays when holes go.
+    pub(super) highest: u64,
+    /// Bytes retransmitted and not acknowledged (`sack_bytes_rexmit`).
+    pub(super) retransmitted: u64,
+}
+
+impl SackHoles {
+    /// Processes an acknowledgement up to `ack`, where `una` was the first byte not acknowledged,
+    /// and its `blocks`, which are valid and in any order. Returns whether it brings news
+    /// (`sack_changed`).
+    ///
+    /// Once there are 128 holes, a block beyond the highest is not recorded, and one within a hole
+    /// does not split it.
+    pub(super) fn update(&mut self, una: u64, ack: u64, blocks: &[(u64, u64)]) -> bool {
+        let mut sorted = [(0, 0); 5];
+        let mut count = 0;
+        let cumulative = (una < ack && !self.list.is_empty()).then_some((una, ack));
+        for block in cumulative.into_iter().chain(blocks.iter().copied().take(4)) {
+            sorted[count] = block;
+            count += 1;
+        }
+        if count == 0 {
+            return false;
+        }
+        let sorted = &mut sorted[..count];
+        sorted.sort_unstable_by_key(|block| block.1);
+        if self.list.is_empty() {
+            self.highest = una.max(ack);
+        }
+        let (rest, beyond) = self.extend(sorted);
+        self.cut(&sorted[..rest]) || beyond
+    }
+
+    /// Advances the highest end. Returns the number of blocks, from the lowest, that remain to be cut
+    /// out, and whether the highest end is news.
+    fn extend(&mut self, sorted: &[(u64, u64)]) -> (usize, bool) {
+        let (start, end) = sorted[sorted.len() - 1];
+        if self.highest >= start {
+            let news = self.highest < end;
+            self.highest = self.highest.max(end);
+            return (sorted.len(), news);
+        }
+        if self.insert(self.list.len(), Hole::new(self.highest, start)) {
+            self.highest = end;
+            return (sorted.len() - 1, true);
+        }
+        let rest = sorted.iter().rposition(|block| block.0 <= self.highest).map_or(0, |at| at + 1);
+        if rest > 0 {
+            self.highest = self.highest.max(sorted[rest - 1].1);
+        }
+        (rest, false)
+    }
+
+    /// Removes the blocks' ranges from the holes, both from the highest down. Returns whether they
+    /// overlap.
+    fn cut(&mut self, sorted: &[(u64, u64)]) -> bool {
+        let (mut block, mut hole, mut news) = (sorted.len(), self.list.len(), false);
+        while block > 0 && hole > 0 {
+            let (start, end) = sorted[block - 1];
+            let at = hole - 1;
+            if start >= self.list[at].end {
+                block -= 1;
+            } else if end <= self.list[at].start {
+                hole -= 1;
+            } else {
+                news = true;
+                let (blocks, holes) = if self.shrink(at, start, end) { (0, 1) } else { (1, 0) };
+                (block, hole) = (block - blocks, hole - holes);
+            }
+        }
+        news
+    }
+
+    /// Removes `[start, end)` from hole `at`, which it overlaps. Returns whether nothing of the hole
+    /// is left below `start`.
+    fn shrink(&mut self, at: usize, start: u64, end: u64) -> bool {
+        let mut hole = self.list[at];
+        self.retransmitted -= hole.retransmitted();
+        if start <= hole.start && end >= hole.end {
+            self.remove(at);
+            return true;
+        }
+        if start <= hole.start {
+            hole.start = end;
+            hole.next = hole.next.max(end);
+        } else if end >= hole.end || self.split(at, end) {
+            hole.end = start;
+            hole.next = hole.next.min(start);
+        }
+        self.retransmitted += hole.retransmitted();
+        self.list[at] = hole;
+        start <= hole.start
+    }
+
+    /// Makes the part of hole `at` above `end` a hole of its own, if the limit allows one more.
+    fn split(&mut self, at: usize, end: u64) -> bool {
+        let hole = self.list[at];
+        let upper = Hole { start: end, end: hole.end, next: hole.next.max(end) };
+        if !self.insert(at + 1, upper) {
+            return false;
+        }
+        self.retransmitted += upper.retransmitted();
+        true
+    }
+
+    fn insert(&mut self, at: usize, hole: Hole) -> bool {
+        if self.list.len() >= MAX_HOLES {
+            return false;
+        }
+        self.list.insert(at, hole);
+        self.hint = Some(self.hint.map_or(at, |hint| hint + usize::from(hint >= at)));
+        true
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.list.remove(at);
+        self.hint = self
+            .hint
+            .map(|hint| hint - usize::from(hint > at))
+            .filter(|hint| *hint < self.list.len());
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The first hole with bytes that were not retransmitted. Bytes are not sent a third time before
+    /// a timeout.
+    pub(super) fn next(&mut self) -> Option<Hole> {
+        let mut at = self.hint?;
+        while at < self.list.len() {
+            let hole = self.list[at];
+            if hole.next < hole.end {
+                self.hint = Some(at);
+                return Some(hole);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Records the retransmission of the next hole up to `end`.
+    pub(super) fn on_retransmitted(&mut self, end: u64) {
+        if let Some(hole) = self.hint.and_then(|at| self.list.get_mut(at)) {
+            let end = end.min(hole.end);
+            self.retransmitted += end - hole.next;
+            hole.next = end;
+        }
+    }
+
+    /// Where go-back-N from `nxt` continues: past the ranges between holes.
+    pub(super) fn skip(&self, nxt: u64) -> u64 {
+        if self.list.is_empty() || nxt >= self.highest {
+            return nxt;
+        }
+        match self.list.iter().position(|hole| nxt < hole.end) {
+            // The range below the first hole is left to the acknowledgement.
+            Some(0) => nxt,
+            Some(at) => nxt.max(self.list[at].start),
+            None => self.highest,
+        }
+    }
+
+    /// Discards all holes, after a timeout.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.hint = None;
+        self.retransmitted = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(holes: &SackHoles) -> Vec<(u64, u64)> {
+        holes.list.iter().map(|hole| (hole.start, hole.end)).collect()
+    }
+
+    #[test]
+    fn blocks_leave_holes_which_they_split_shrink_and_fill() {
+        let mut holes = SackHoles::default();
+        for (una, ack, blocks, want) in [
+            (1, 1, &[(11, 21)][..], &[(1, 11)][..]),
+            (1, 1, &[(41, 51), (11, 21)], &[(1, 11), (21, 41)]),
+            (1, 1, &[(26, 31)], &[(1, 11), (21, 26), (31, 41)]),
+            (1, 1, &[(11, 26), (31, 36)], &[(1, 11), (36, 41)]),
+            (1, 11, &[], &[(36, 41)]),
+            (11, 51, &[], &[]),
+        ] {
+            holes.update(una, ack, blocks);
+            assert_eq!(ranges(&holes), want, "after {ack} {blocks:?}");
+        }
+        assert_eq!((holes.highest, holes.retransmitted), (51, 0));
+    }
+
+    #[test]
+    fn retransmitted_bytes_count_until_they_are_acknowledged() {
+        let mut holes = SackHoles::default();
+        holes.update(1, 1, &[(31, 41), (51, 61)]);
+        for (end, next) in [(11, Some(11)), (21, Some(21)), (31, Some(41)), (51, None)] {
+            holes.on_retransmitted(end);
+            assert_eq!(holes.next().map(|hole| hole.next), next, "after {end}");
+        }
+        assert_eq!(holes.retransmitted, 40);
+        holes.update(1, 1, &[(11, 21)]);
+        assert_eq!((ranges(&holes), holes.retransmitted), (vec![(1, 11), (21, 31), (41, 51)], 30));
+        assert_eq!(holes.next(), None, "a third time is left to the timer");
+        holes.update(1, 41, &[]);
+        assert_eq!((ranges(&holes), holes.retransmitted), (vec![(41, 51)], 10));
+    }
+
+    #[test]
+    fn more_than_128_holes_are_not_kept() {
+        let mut holes = SackHoles::default();
+        for i in 0..200 {
+            holes.update(1, 1, &[(11 + i * 20, 21 + i * 20)]);
+        }
+        assert_eq!(holes.list.len(), 128);
+        assert_eq!(holes.highest, 21 + 127 * 20);
+        // One is filled, and the next has all that was not recorded in it.
+        holes.update(1, 11, &[]);
+        holes.update(11, 11, &[(11 + 199 * 20, 21 + 199 * 20)]);
+        assert_eq!(ranges(&holes)[127], (21 + 127 * 20, 11 + 199 * 20));
+        holes.update(11, 11, &[(11 + 180 * 20, 21 + 180 * 20)]);
+        assert_eq!(holes.list.len(), 128, "none is split either");
+    }
+
+    #[test]
+    fn going_back_skips_what_lies_between_holes() {
+        let mut holes = SackHoles::default();
+        assert_eq!(holes.skip(5), 5);
+        holes.update(1, 1, &[(11, 21), (31, 41)]);
+        for (nxt, want) in [(1, 1), (5, 5), (11, 21), (25, 25), (31, 41), (50, 50)] {
+            assert_eq!(holes.skip(nxt), want, "from {nxt}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The send buffer, which counts mbufs.
+//!
+//! Source: FreeBSD 10.4 `sys/kern/uipc_mbuf.c` (`m_uiotombuf`, `m_getm2`), `uipc_sockbuf.c`
+//! (`sbcompress`, `sbspace`), `sys/netinet/tcp_output.c` (automatic sizing of the send socket
+//! buffer). A writer that wakes at every acknowledgement puts two segments into a page, so data takes
+//! two thirds of the memory.
+
+use std::collections::VecDeque;
+
+use super::FreeBsd;
+use crate::Profile;
+use crate::cc::Window;
+use crate::common::send_sequence::SendSequence;
+use crate::profile::{SB_MAX, SB_MAX_ADJUSTED};
+use crate::tcb::Tcb;
+
+/// Space for which a writer is woken (`MCLBYTES`).
+const LOW_WATER: u64 = 2_048;
+/// The buffer before the connection is open.
+const UNOPENED: u64 = 1 << 16;
+/// Bytes of an mbuf beside a cluster (`MSIZE`), and its payload without a cluster, with a packet's
+/// header or without.
+const MBUF: u64 = 256;
+const HEADED: u64 = 168;
+const PLAIN: u64 = 224;
+const CLUSTER: u64 = 2_048;
+const PAGE: u64 = 4_096;
+/// The space for headers before written data (`max_hdr`).
+const HEADERS: u64 = 76;
+/// The most bytes that are copied into the previous mbuf.
+const COPIED: u64 = CLUSTER / 4;
+/// The ratio of the memory limit to the payload limit (`sb_efficiency`).
+const EFFICIENCY: u64 = 8;
+
+/// Rounds the size of a buffer up to whole segments, unless `sbreserve` refuses that (`tcp_mss`).
+pub(super) fn round_to_segments(size: u64, mss: u32) -> u64 {
+    let mss = u64::from(mss.max(1));
+    let rounded = size.next_multiple_of(mss);
+    if size < mss || rounded > SB_MAX_ADJUSTED { size } else { rounded }
+}
+
+/// The send buffer of a socket.
+#[derive(Debug)]
+pub(super) struct SendBuffer {
+    /// The payload that it may hold (`sb_hiwat`).
+    size: u64,
+    /// The size for the transfer.
+    initial: u64,
+    /// Whether it may grow (`SB_AUTOSIZE`).
+    grows: bool,
+    mbufs: Mbufs,
+}
+
+impl SendBuffer {
+    pub(super) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
+        Self {
+            size: fixed.unwrap_or(UNOPENED),
+            initial: fixed.unwrap_or(profile.send_buffer),
+            grows: fixed.is_none() && profile.send_tuning,
+            mbufs: Mbufs::default(),
+        }
+    }
+
+    /// Sizes the buffer for the transfer.
+    pub(super) fn init(&mut self, window: &Window) {
+        self.size = round_to_segments(self.initial, window.mss);
+    }
+
+    /// The free space, in payload and in memory.
+    fn space(&self, snd: &SendSequence) -> u64 {
+        self.mbufs.space(self.size.saturating_sub(snd.buffered()), self.size)
+    }
+
+    /// Whether there is space for a writer that has more data than fits.
+    fn has_space(&self, snd: &SendSequence) -> bool {
+        self.space(snd) >= LOW_WATER.min(self.size)
+    }
+
+    /// Adds `bytes` of the application's data.
+    fn append(&mut self, snd: &mut SendSequence, bytes: u64) {
+        self.mbufs.append(snd.written(), bytes);
+        snd.extend(bytes);
+    }
+
+    /// Frees the data below `una`.
+    pub(super) fn free(&mut self, una: u64) {
+        self.mbufs.free(una);
+    }
+
+    /// Grows by a step while the buffer, and not the peer or `window`, limits the sender.
+    pub(super) fn grow(&mut self, snd: &SendSequence, window: u64, profile: &Profile) {
+        let held = snd.buffered();
+        if self.grows
+            && snd.wnd / 4 * 5 >= self.size
+            && held >= self.size / 8 * 7
+            && window >= held.saturating_sub(snd.nxt - snd.una)
+        {
+            let larger = self.size + profile.send_buffer_step;
+            if larger <= profile.send_buffer_max {
+                self.size = larger;
+            } else {
+                self.grows = false;
+            }
+        }
+    }
+}
+
+impl FreeBsd {
+    /// Adds up to `bytes` to the send buffer: all, or what fits if that is above the low-water mark.
+    pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
+        let buffer = &mut self.send_buffer;
+        let space = buffer.space(&tcb.snd);
+        let fits = space >= bytes || buffer.has_space(&tcb.snd);
+        let taken = if fits { bytes.min(space) } else { 0 };
+        buffer.append(&mut tcb.snd, taken);
+        taken
+    }
+
+    /// Fills the buffer for an application that writes without end, or wakes one that waits for
+    /// space.
+    pub(super) fn check_space(&mut self, tcb: &mut Tcb) {
+        while tcb.writer.is_unlimited
+            && tcb.state.may_write()
+            && self.send_buffer.has_space(&tcb.snd)
+        {
+            let space = self.send_buffer.space(&tcb.snd);
+            self.send_buffer.append(&mut tcb.snd, space);
+            self.output(tcb);
+        }
+        if tcb.writer.waits_for_space && !tcb.wakeup.has_space && self.has_space_for_writer(tcb) {
+            tcb.wakeup.has_space = true;
+            self.wake(tcb);
+        }
+    }
+
+    fn has_space_for_writer(&self, tcb: &Tcb) -> bool {
+        let buffer = &self.send_buffer;
+        buffer.has_space(&tcb.snd) || tcb.writer.missing <= buffer.space(&tcb.snd)
+    }
+}
+
+/// Mbufs by the end of their data, with their cost.
+#[derive(Debug, Default)]
+struct Mbufs {
+    list: VecDeque<(u64, u64)>,
+    /// The cost of all (`sb_mbcnt`).
+    cost: u64,
+    /// The free space of the last one.
+    left: u64,
+}
+
+impl Mbufs {
+    /// Lays out `bytes` from number `start` on.
+    fn append(&mut self, mut start: u64, mut bytes: u64) {
+        let (mut wanted, mut headers) = (bytes + HEADERS, HEADERS);
+        while bytes > 0 {
+            let (size, cost) = if wanted > CLUSTER {
+                (PAGE, MBUF + PAGE)
+            } else if wanted > HEADED {
+                (CLUSTER, MBUF + CLUSTER)
+            } else if headers > 0 {
+                (HEADED, MBUF)
+            } else {
+                (PLAIN, MBUF)
+            };
+            wanted = wanted.saturating_sub(size);
+            let space = size - std::mem::take(&mut headers);
+            let some = space.min(bytes);
+            (start, bytes) = (start + some, bytes - some);
+            if some <= COPIED.min(self.left) {
+                self.left -= some;
+                if let Some(last) = self.list.back_mut() {
+                    last.0 = start;
+                }
+            } else {
+                self.list.push_back((start, cost));
+                self.cost += cost;
+                self.left = space - some;
+            }
+        }
+    }
+
+    /// Frees the mbufs below `una`.
+    fn free(&mut self, una: u64) {
+        while let Some(&(end, cost)) = self.list.front()
+            && end <= una
+        {
+            self.list.pop_front();
+            self.cost -= cost;
+        }
+        if self.list.is_empty() {
+            self.left = 0;
+        }
+    }
+
+    /// The part of `space` that the memory limit of a buffer of `size` allows.
+    fn space(&self, space: u64, size: u64) -> u64 {
+        space.min(EFFICIENCY.saturating_mul(size).min(SB_MAX).saturating_sub(self.cost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_segments_take_a_page_and_small_messages_share() {
+        let mut mbufs = Mbufs::default();
+        mbufs.append(1, 2_896);
+        assert_eq!(mbufs.cost, 4_352);
+        for i in 0..10 {
+            mbufs.append(2_897 + 100 * i, 100);
+        }
+        assert_eq!((mbufs.cost, mbufs.list.len()), (4_352, 1));
+        mbufs.append(3_897, 1_448);
+        assert_eq!(mbufs.cost, 4_352 + 2_304);
+        mbufs.free(3_897);
+        assert_eq!(mbufs.cost, 2_304);
+        assert_eq!(mbufs.space(1 << 30, 1 << 30), (2 << 20) - 2_304);
+    }
+}

@@ -1,0 +1,115 @@
+//! The timers: `tcp_timer_rexmt`, `tcp_timer_persist` and `tcp_timer_delack`.
+
+use aqmlab_core::{Duration, Instant, TcpFlags};
+
+use super::FreeBsd;
+use crate::cc::{CcEvent, Signal};
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+/// The highest count of timeouts in a row (`TCP_MAXRXTSHIFT`).
+const MAX_SHIFT: u32 = 12;
+/// The longest silence of a peer with a closed window after this end has closed (`TCPTV_PERSMAX`).
+const MAX_SILENCE: Duration = Duration::from_secs(60);
+/// Beyond this count, the estimates of the round-trip time are not trusted.
+const DOUBTFUL_SHIFT: u32 = MAX_SHIFT / 4;
+
+impl FreeBsd {
+    /// The transmission timer expired.
+    pub(crate) fn on_xmit_timer(&mut self, tcb: &mut Tcb, purpose: XmitTimer) {
+        if purpose == XmitTimer::Persist {
+            self.on_persist_timer(tcb);
+        } else {
+            self.on_retransmission_timer(tcb);
+        }
+    }
+
+    /// A delayed acknowledgement is due.
+    pub(crate) fn on_delayed_ack_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.delayed_ack = Instant::NEVER;
+        self.ack_now(tcb);
+    }
+
+    /// FreeBSD compresses no acknowledgements.
+    pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.set_compressed_ack(Instant::NEVER);
+    }
+
+    /// The next departure is due.
+    pub(crate) fn on_pacing_timer(&mut self, tcb: &mut Tcb) {
+        self.output(tcb);
+    }
+
+    /// Discards the selective acknowledgements, and goes back to the first byte not acknowledged
+    /// with a window of one segment.
+    fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.stop_xmit();
+        self.holes.clear();
+        tcb.board.clear_retransmitted();
+        self.shift += 1;
+        if u64::from(self.shift) > tcb.profile.retries {
+            self.give_up(tcb);
+            return;
+        }
+        tcb.stats.rtos += 1;
+        self.save_before_timeout(tcb);
+        self.rtt.back_off(&mut tcb.rtt, self.shift, &tcb.clock);
+        if self.shift > DOUBTFUL_SHIFT {
+            self.rtt.distrust(&mut tcb.rtt, &tcb.clock);
+        }
+        tcb.snd.nxt = tcb.snd.una;
+        self.owed_ack.now = true;
+        self.timed = None;
+        self.recovery.on_timeout(tcb.snd.max);
+        // The reduction starts from the window that was usable.
+        tcb.window.cwnd = tcb.window.cwnd.min(tcb.snd.wnd);
+        tcb.window.ssthresh = tcb.reduced_ssthresh(Signal::Rto);
+        tcb.window.cwnd = u64::from(tcb.window.mss);
+        tcb.ecn.cwr |= tcb.options.ecn;
+        tcb.notify(CcEvent::RtoEntered);
+        self.output(tcb);
+    }
+
+    /// Resets the connection (`tcp_drop`).
+    fn give_up(&mut self, tcb: &mut Tcb) {
+        let max = tcb.snd.max;
+        self.emit(tcb, (max, 0), TcpFlags::RST, Transmission::Original);
+        tcb.die();
+    }
+
+    /// Saves the state before the first timeout, which may be spurious.
+    fn save_before_timeout(&mut self, tcb: &Tcb) {
+        let half = tcb.clock.within(tcb.rtt.srtt().unwrap_or_default() / 2);
+        let until = tcb.clock.jiffies() + half;
+        let (cwnd, ssthresh) = (tcb.window.cwnd, tcb.window.ssthresh);
+        self.before_timeout = (self.shift == 1).then(|| self.recovery.save(cwnd, ssthresh, until));
+    }
+
+    /// Whether the application has closed, and the peer has been silent for so long that waiting for
+    /// its window ends.
+    fn is_long_silent(&self, tcb: &Tcb) -> bool {
+        let idle = tcb.clock.span(tcb.clock.jiffies() - self.last_received);
+        tcb.snd.fin_wanted && idle >= MAX_SILENCE
+    }
+
+    /// Sets the timer for a probe of a closed window (`tcp_setpersist`).
+    pub(super) fn arm_persist(&mut self, tcb: &mut Tcb) {
+        self.before_timeout = None;
+        let span = self.rtt.persist(self.shift, &tcb.clock);
+        tcb.arm(XmitTimer::Persist, span, span);
+        self.shift = (self.shift + 1).min(MAX_SHIFT);
+    }
+
+    /// Sends what the window allows, or a byte beyond it.
+    fn on_persist_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.stop_xmit();
+        if self.is_long_silent(tcb) {
+            self.give_up(tcb);
+            return;
+        }
+        tcb.stats.window_probes += 1;
+        self.arm_persist(tcb);
+        self.output_forced(tcb);
+    }
+}

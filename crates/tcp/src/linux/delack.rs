@@ -1,0 +1,144 @@
+//! Delayed acknowledgements: at once, after a delay, or with the next data.
+//!
+//! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_measure_rcv_mss`,
+//! `__tcp_ack_snd_check`), `tcp_output.c` (`tcp_send_delayed_ack`), `tcp_timer.c`
+//! (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`), `tcp.c` (`tcp_cleanup_rbuf`).
+
+mod state;
+
+use aqmlab_core::{Duration, Instant, TcpHeader};
+
+pub(super) use state::DelayedAck;
+
+use super::Linux;
+use crate::profile::DelayedAckRule;
+use crate::tcb::Tcb;
+
+/// The longest delay at low rates.
+const MAX_DELAY: Duration = Duration::from_millis(500);
+
+impl Linux {
+    /// Owes the peer `count` acknowledgements at once (`tcp_enter_quickack_mode`).
+    pub(super) fn enter_quick_ack(&mut self, tcb: &Tcb, count: u64) {
+        self.delack.enter_quick_ack(tcb.rcv.wnd, count);
+    }
+
+    /// Data has arrived in order (`tcp_event_data_recv`).
+    #[inline]
+    pub(super) fn on_data_received(&mut self, tcb: &Tcb, header: &TcpHeader) {
+        self.delack.schedule();
+        self.delack.measure_rcv_mss(header, &tcb.options);
+        self.autotune.measure_by_window(tcb);
+        self.delack.on_data_received(tcb);
+    }
+
+    /// Sends or delays the acknowledgement that is owed (`__tcp_ack_snd_check`).
+    #[inline]
+    pub(super) fn check_ack(&mut self, tcb: &mut Tcb) {
+        if !self.delack.is_scheduled() {
+            return;
+        }
+        match self.delack.rule() {
+            DelayedAckRule::Adaptive => self.check_adaptive_ack(tcb),
+            DelayedAckRule::Fixed => self.check_fixed_ack(tcb),
+        }
+    }
+
+    #[inline]
+    fn check_adaptive_ack(&mut self, tcb: &mut Tcb) {
+        let is_full = tcb.rcv.unacknowledged() > u64::from(self.delack.rcv_mss())
+            && self.possible_window(tcb) >= tcb.rcv.wnd;
+        if is_full || self.delack.is_urgent() {
+            self.send_ack(tcb);
+        } else if self.ooo.is_empty() {
+            self.delay_ack(tcb);
+        } else {
+            self.compress_ack(tcb);
+        }
+    }
+
+    /// Windows, as FreeBSD: the first segment waits, and the second is acknowledged with it. Segments
+    /// out of order never wait.
+    fn check_fixed_ack(&mut self, tcb: &mut Tcb) {
+        let waits = tcb.timers.delayed_ack != Instant::NEVER;
+        if waits || self.delack.is_forced() || !self.ooo.is_empty() {
+            self.send_ack(tcb);
+        } else {
+            let ticks = tcb.clock.ticks(self.delack.least());
+            tcb.timers.delayed_ack = tcb.clock.expiry(ticks);
+        }
+    }
+
+    /// Lets duplicate acknowledgements beyond the third wait for more of them.
+    fn compress_ack(&mut self, tcb: &mut Tcb) {
+        let limit = tcb.profile.ack_compression as u32;
+        if !tcb.rcv.sack.enabled || !self.delack.compress(tcb.rcv.nxt, limit) {
+            self.send_ack(tcb);
+            return;
+        }
+        if tcb.timers.compressed_ack() != Instant::NEVER {
+            return;
+        }
+        let known = self.autotune.rtt().unwrap_or(Duration::ZERO);
+        let rtt = tcb.rtt.srtt().map_or(known, |srtt| srtt.min(known));
+        let delay = tcb.profile.ack_compression_delay.min(rtt / 20);
+        tcb.timers.set_compressed_ack(tcb.clock.now + delay + tcb.profile.ack_compression_slack);
+    }
+
+    /// Sends a compressed acknowledgement before its time.
+    pub(super) fn flush_compressed_ack(&mut self, tcb: &mut Tcb) {
+        if self.delack.has_compressed() {
+            self.send_ack(tcb);
+        }
+    }
+
+    /// Sets the timer of a delayed acknowledgement (`tcp_send_delayed_ack`).
+    fn delay_ack(&mut self, tcb: &mut Tcb) {
+        let span = self.delack.delay(tcb);
+        let ticks = tcb.clock.ticks(span);
+        let mut at = tcb.clock.expiry(ticks);
+        if tcb.timers.delayed_ack != Instant::NEVER {
+            if tcb.timers.delayed_ack <= tcb.clock.expiry(ticks / 4) {
+                self.send_ack(tcb);
+                return;
+            }
+            at = at.min(tcb.timers.delayed_ack);
+        }
+        tcb.timers.delayed_ack = at;
+    }
+
+    /// The application has read all data (`tcp_cleanup_rbuf`). Acknowledges at once a small segment
+    /// that emptied the buffer, unless a reply is likely, and a window that has at least doubled.
+    #[inline]
+    pub(super) fn on_application_read(&mut self, tcb: &mut Tcb) {
+        if self.delack.rule() == DelayedAckRule::Fixed {
+            return;
+        }
+        let unacknowledged = tcb.rcv.unacknowledged();
+        let mut is_due = self.delack.is_due_after_read(unacknowledged, self.ooo.is_empty());
+        if !is_due && tcb.rcv.fin.is_none() {
+            let open = tcb.rcv.open();
+            if 2 * open <= self.rcv_window.clamp() {
+                let window = self.possible_window(tcb);
+                is_due = window > 0 && window >= 2 * open;
+            }
+        }
+        if is_due {
+            self.send_ack(tcb);
+        }
+    }
+
+    /// A delayed acknowledgement is due (`tcp_delack_timer_handler`).
+    pub(crate) fn on_delayed_ack_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.delayed_ack = Instant::NEVER;
+        if self.delack.on_timer(tcb.rtt.rto) {
+            self.send_ack(tcb);
+        }
+    }
+
+    /// A compressed acknowledgement is due (`tcp_compressed_ack_kick`).
+    pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.set_compressed_ack(Instant::NEVER);
+        self.flush_compressed_ack(tcb);
+    }
+}

@@ -1,0 +1,314 @@
+//! The state of delayed acknowledgements.
+
+use aqmlab_core::{Duration, TcpFlags, TcpHeader};
+
+use super::MAX_DELAY;
+use crate::Profile;
+use crate::common::clock::Clock;
+use crate::negotiated::NegotiatedOptions;
+use crate::profile::DelayedAckRule;
+use crate::tcb::Tcb;
+
+/// Duplicate acknowledgements that are never compressed, so that fast retransmission starts in time
+/// (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED: u32 = 3;
+
+/// The bounds of the first estimate of the peer's segment size (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
+const MIN_MSS: u32 = 88;
+const DEFAULT_MSS: u32 = 536;
+/// The length of a TCP header without options.
+const TCP_HEADER: u32 = 20;
+
+/// The acknowledgements owed, and the delay as it adapts (`icsk_ack`).
+#[derive(Debug)]
+pub(in crate::linux) struct DelayedAck {
+    rule: DelayedAckRule,
+    /// A full-sized segment with PSH counts as the end of a write.
+    heeds_push: bool,
+    /// Every segment is acknowledged at once, at the user's request.
+    always: bool,
+    /// The bounds of the delay.
+    least: Duration,
+    most: Duration,
+    /// An acknowledgement is owed (`ICSK_ACK_SCHED`).
+    scheduled: bool,
+    /// It is owed at once (`ICSK_ACK_NOW`).
+    now: bool,
+    /// The end of a write has arrived, a small segment as a rule: one (`ICSK_ACK_PUSHED`), or more
+    /// (`ICSK_ACK_PUSHED2`).
+    pushed: bool,
+    pushed_twice: bool,
+    /// Acknowledgements still to be sent at once (`quick`).
+    quick: u32,
+    /// Data flows both ways, so acknowledgements wait for data that carries them (`pingpong`).
+    pingpong: bool,
+    /// The delay as it adapts; `None` before any data (`ato`).
+    ato: Option<Duration>,
+    /// The tick at which data last arrived (`lrcvtime`).
+    last_received: u64,
+    last_size: u32,
+    /// The estimate of the peer's segment size (`rcv_mss`).
+    rcv_mss: u32,
+    /// Acknowledgements compressed into the next one (`compressed_ack`).
+    compressed: u32,
+    compressed_at: u64,
+    duplicates: u32,
+}
+
+impl DelayedAck {
+    pub(in crate::linux) fn new(profile: &Profile, always: bool) -> Self {
+        Self {
+            rule: profile.delayed_ack_rule,
+            heeds_push: profile.push_acks,
+            always,
+            least: profile.delayed_ack,
+            most: profile.delayed_ack_max.max(profile.delayed_ack),
+            scheduled: false,
+            now: false,
+            pushed: false,
+            pushed_twice: false,
+            quick: 0,
+            pingpong: false,
+            ato: None,
+            last_received: 0,
+            last_size: 0,
+            rcv_mss: DEFAULT_MSS,
+            compressed: 0,
+            compressed_at: 0,
+            duplicates: 0,
+        }
+    }
+
+    /// Starts the estimate of the peer's segment size low, from which it rises quickly
+    /// (`tcp_initialize_rcv_mss`).
+    pub(in crate::linux) fn start(&mut self, tcb: &Tcb) {
+        let hint = u64::from(tcb.options.advmss.min(tcb.window.mss)).min(tcb.rcv.wnd / 2);
+        self.rcv_mss = hint.clamp(u64::from(MIN_MSS), u64::from(DEFAULT_MSS)) as u32;
+        self.last_received = tcb.clock.jiffies();
+    }
+
+    pub(super) const fn rule(&self) -> DelayedAckRule {
+        self.rule
+    }
+
+    pub(super) const fn least(&self) -> Duration {
+        self.least
+    }
+
+    /// The estimate of the peer's segment size.
+    #[inline]
+    pub(in crate::linux) const fn rcv_mss(&self) -> u32 {
+        self.rcv_mss
+    }
+
+    /// Owes an acknowledgement.
+    #[inline]
+    pub(in crate::linux) fn schedule(&mut self) {
+        self.scheduled = true;
+    }
+
+    /// Owes the next acknowledgement at once.
+    #[inline]
+    pub(in crate::linux) fn require_now(&mut self) {
+        self.now = true;
+    }
+
+    /// Owes an acknowledgement of data that was dropped.
+    pub(in crate::linux) fn on_refused(&mut self) {
+        self.scheduled = true;
+        self.now |= self.rule == DelayedAckRule::Fixed;
+    }
+
+    /// The peer's FIN has arrived. A host with a fixed delay acknowledges it at once.
+    pub(in crate::linux) fn on_fin(&mut self) {
+        self.pingpong = true;
+        self.now |= self.rule == DelayedAckRule::Fixed;
+    }
+
+    /// Ends the acknowledgements at once, while the window is small.
+    pub(in crate::linux) fn end_quick(&mut self) {
+        self.quick = 0;
+    }
+
+    /// Sends at least one acknowledgement at once, since the window has grown.
+    #[inline]
+    pub(in crate::linux) fn ensure_quick(&mut self) {
+        self.quick |= 1;
+    }
+
+    #[inline]
+    pub(super) const fn is_scheduled(&self) -> bool {
+        self.scheduled
+    }
+
+    /// Whether the owed acknowledgement must not be delayed (`tcp_in_quickack_mode`).
+    #[inline]
+    pub(in crate::linux) const fn is_urgent(&self) -> bool {
+        self.is_forced() || (self.quick > 0 && !self.pingpong)
+    }
+
+    /// Whether the owed acknowledgement is due whatever the rule is.
+    pub(super) const fn is_forced(&self) -> bool {
+        self.now || self.always
+    }
+
+    /// Owes `count` acknowledgements at once, with the window `wnd` last offered.
+    pub(super) fn enter_quick_ack(&mut self, wnd: u64, count: u64) {
+        self.raise_quick(wnd, count);
+        self.pingpong = false;
+        self.ato = Some(self.least);
+    }
+
+    /// `tcp_incr_quickack`.
+    fn raise_quick(&mut self, wnd: u64, count: u64) {
+        let half = wnd / (2 * u64::from(self.rcv_mss.max(1)));
+        let half = if half == 0 { 2 } else { half };
+        self.quick = self.quick.max(half.min(count) as u32);
+    }
+
+    /// Adapts the delay to data in order.
+    #[inline]
+    pub(super) fn on_data_received(&mut self, tcb: &Tcb) {
+        if self.rule == DelayedAckRule::Adaptive {
+            self.adapt(tcb);
+        }
+        self.last_received = tcb.clock.jiffies();
+    }
+
+    /// The delay tends to half the shortest at high rates, and follows the gaps at low ones.
+    #[inline]
+    fn adapt(&mut self, tcb: &Tcb) {
+        let least = self.least;
+        let Some(ato) = self.ato else {
+            self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
+            self.ato = Some(least);
+            return;
+        };
+        let gap = tcb.clock.span(tcb.clock.jiffies() - self.last_received);
+        if gap <= least / 2 {
+            self.ato = Some(ato / 2 + least / 2);
+        } else if gap < ato {
+            self.ato = Some((ato / 2 + gap).min(tcb.rtt.rto));
+        } else if gap > tcb.rtt.rto {
+            // The sender has not restarted its window and needs acknowledgements.
+            self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
+        }
+    }
+
+    /// Estimates the peer's segment size (`tcp_measure_rcv_mss`).
+    #[inline]
+    pub(super) fn measure_rcv_mss(&mut self, header: &TcpHeader, options: &NegotiatedOptions) {
+        let last = std::mem::take(&mut self.last_size);
+        if header.payload >= self.rcv_mss {
+            self.rcv_mss = header.payload.min(options.advmss).max(1);
+            // Probably the end of a write, whose acknowledgement the sender may wait for.
+            self.pushed |= self.heeds_push && header.flags.has(TcpFlags::PSH);
+            return;
+        }
+        let whole = header.payload + TCP_HEADER + u32::from(header.options_len);
+        let ends = header.flags.has(TcpFlags::PSH) || header.flags.has(TcpFlags::FIN);
+        if whole >= DEFAULT_MSS + TCP_HEADER || (whole >= MIN_MSS + TCP_HEADER && !ends) {
+            // Twice the same size, without options, is the peer's segment size.
+            let size = whole.saturating_sub(TCP_HEADER + options.fixed_len());
+            self.last_size = size;
+            if size == last {
+                self.rcv_mss = size.max(1);
+                return;
+            }
+        }
+        self.pushed_twice |= self.pushed;
+        self.pushed = true;
+    }
+
+    /// The delay of the owed acknowledgement.
+    pub(super) fn delay(&self, tcb: &Tcb) -> Duration {
+        // Before any data there is no delay: a lone FIN waits for the next tick.
+        let mut ato = self.ato.unwrap_or(Duration::ZERO);
+        if ato > self.least {
+            let mut bound = tcb.clock.round(MAX_DELAY);
+            if self.pingpong || self.pushed {
+                bound = self.most;
+            }
+            if let Some(srtt) = tcb.rtt.srtt() {
+                bound = bound.min(tcb.clock.round(srtt).max(self.least));
+            }
+            ato = ato.min(bound);
+        }
+        ato.min(self.most)
+    }
+
+    /// Compresses a duplicate acknowledgement at `nxt`, up to `limit` of them. Returns whether it
+    /// does.
+    pub(super) fn compress(&mut self, nxt: u64, limit: u32) -> bool {
+        if self.compressed >= limit {
+            return false;
+        }
+        if self.compressed_at != nxt {
+            self.compressed_at = nxt;
+            self.duplicates = 0;
+        }
+        if self.duplicates < UNCOMPRESSED {
+            self.duplicates += 1;
+            return false;
+        }
+        self.compressed += 1;
+        true
+    }
+
+    pub(super) const fn has_compressed(&self) -> bool {
+        self.compressed > 0
+    }
+
+    /// Whether the owed acknowledgement is due after the application has read.
+    #[inline]
+    pub(super) fn is_due_after_read(&self, unacknowledged: u64, in_order: bool) -> bool {
+        let drained = self.pushed_twice || (self.pushed && !self.pingpong);
+        self.scheduled && (unacknowledged > u64::from(self.rcv_mss) || (drained && in_order))
+    }
+
+    /// An acknowledgement was sent, alone or with data. Returns whether it carries compressed ones
+    /// (`tcp_event_ack_sent`).
+    #[inline]
+    pub(in crate::linux) fn on_ack_sent(&mut self) -> bool {
+        let had_compressed = self.compressed > 0;
+        self.compressed = 0;
+        // Only an answer to data counts.
+        if self.quick > 0 && self.scheduled {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = Some(self.least);
+            }
+        }
+        self.scheduled = false;
+        self.now = false;
+        self.pushed = false;
+        self.pushed_twice = false;
+        had_compressed
+    }
+
+    /// Data was sent. If it answers data that has just arrived, the traffic is interactive
+    /// (`tcp_event_data_sent`).
+    #[inline]
+    pub(in crate::linux) fn on_data_sent(&mut self, clock: &Clock) {
+        if self.pingpong {
+            return;
+        }
+        let since = clock.span(clock.jiffies() - self.last_received);
+        self.pingpong = self.ato.is_some_and(|ato| since < ato);
+    }
+
+    /// The timer expired, with the retransmission timeout `rto`. Returns whether an acknowledgement
+    /// is still owed.
+    pub(super) fn on_timer(&mut self, rto: Duration) -> bool {
+        if self.scheduled {
+            if self.pingpong {
+                // No reply came in time, so the traffic is not interactive.
+                self.pingpong = false;
+                self.ato = Some(self.least);
+            } else {
+                self.ato = self.ato.map(|ato| (ato * 2).min(rto));
+            }
+        }
+        self.scheduled
+    }
+}

@@ -1,0 +1,89 @@
+//! The handshake: the parts in which Linux differs.
+//!
+//! Source: Linux 6.1 `tcp_rcv_synsent_state_process`, `tcp_rcv_state_process`, `tcp_check_req`,
+//! `tcp_init_transfer`, `tcp_init_metrics`.
+
+use aqmlab_core::{Instant, TcpHeader};
+
+use super::Linux;
+use super::ack::{AckState, flag};
+use crate::common::handshake::{Handshake, RepeatedSyn};
+use crate::segment::SynKind;
+use crate::tcb::Tcb;
+
+/// The least segment that half of a window allows.
+const MIN_HALF_WINDOW: u64 = 48;
+
+impl Linux {
+    pub(crate) fn on_first_syn(&mut self, _tcb: &mut Tcb, _kind: SynKind) {}
+
+    /// A SYN-ACK shows the time at which it is sent.
+    pub(crate) fn syn_ack_time(&self, _handshake: &Handshake, now: Instant) -> Instant {
+        now
+    }
+
+    /// A repeated SYN is answered within the limit of challenges.
+    pub(crate) fn on_repeated_syn(&mut self, tcb: &mut Tcb, _header: &TcpHeader) -> RepeatedSyn {
+        if tcb.may_challenge() { RepeatedSyn::Answer } else { RepeatedSyn::Ignore }
+    }
+
+    pub(crate) fn on_syn_timeout(&mut self, tcb: &mut Tcb, _kind: SynKind, _retransmits: u32) {
+        self.rtt.back_off(&mut tcb.rtt);
+    }
+
+    pub(crate) fn on_syn_ack(&mut self, _tcb: &mut Tcb, _header: &TcpHeader) {}
+
+    pub(crate) fn on_handshake_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        tcb.snd.wl1 = header.seq;
+    }
+
+    /// Sizes segments, windows and buffers for the transfer (`tcp_init_transfer`).
+    pub(crate) fn init_transfer(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        handshake: &Handshake,
+    ) {
+        tcb.size_segments_within_half_window();
+        self.measure_handshake(tcb, header, handshake);
+        // One segment after the second loss of a SYN, unless the peer's echo shows that the timeouts
+        // were spurious.
+        let lost = handshake.retransmits() > 1 && !handshake.is_first_echoed(header);
+        tcb.init_cwnd(if lost { 1 } else { tcb.profile.initial_window });
+        tcb.start_controller();
+        let space = self.rcv_window.init(tcb);
+        self.autotune.start(space, tcb.rcv.nxt, tcb.clock.now);
+        self.delack.start(tcb);
+        self.init_sndbuf(tcb);
+        self.usage.on_change(tcb.clock.now);
+    }
+
+    /// Karn's rule: a SYN that was repeated gives no sample, except by timestamp.
+    fn measure_handshake(&mut self, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
+        let direct = handshake.sample(tcb.now());
+        let mut ack = AckState::new(tcb.snd.una, flag::SYN_ACKED);
+        ack.cc_rtt = direct;
+        self.update_rtt(tcb, header, direct, &mut ack);
+        self.rtt.end_handshake(&mut tcb.rtt, tcb.profile.rto_fallback, &tcb.clock);
+    }
+
+    /// The SYN counts as delivered, if it was sent once.
+    pub(crate) fn on_active_open(&mut self, tcb: &mut Tcb, handshake: &Handshake) {
+        if let Some(sent) = handshake.first_syn().filter(|_| handshake.retransmits() == 0) {
+            self.rack.on_syn_delivered(tcb, sent);
+        }
+    }
+
+    pub(crate) fn on_passive_open(&mut self, _tcb: &mut Tcb) {}
+}
+
+impl Tcb {
+    /// Sets the size of a full-sized segment: at most half of the largest window that the peer has
+    /// offered (`tcp_bound_to_half_wnd`).
+    pub(super) fn size_segments_within_half_window(&mut self) {
+        let window = self.snd.max_window;
+        let half = if window > 536 { window / 2 } else { window };
+        let limit = half.max(MIN_HALF_WINDOW).min(u64::from(u32::MAX)) as u32;
+        self.size_segments((half > 0).then_some(limit));
+    }
+}

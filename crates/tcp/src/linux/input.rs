@@ -1,0 +1,143 @@
+//! The processing of a segment: its acceptance, its acknowledgement, its data, and the answer.
+//!
+//! Sources: RFC 9293 §3.10.7, RFC 5961, RFC 7323 §5; Linux 6.1 `tcp_rcv_established`,
+//! `tcp_validate_incoming`, `tcp_rcv_state_process`.
+
+use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
+
+use super::Linux;
+use crate::common::clock::later_by;
+use crate::state::State;
+use crate::tcb::Tcb;
+
+impl Linux {
+    /// Processes a segment that arrives in ESTABLISHED (`tcp_rcv_established`).
+    #[inline]
+    pub(crate) fn process_established(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if self.accept(tcb, header) {
+            self.autotune.measure_by_echo(tcb, header, self.delack.rcv_mss());
+            self.process_payload(tcb, header, ecn);
+        }
+    }
+
+    /// Processes a segment that arrives in another state, such as the one that completes the
+    /// handshake (`tcp_rcv_state_process`). It measures no echo, nor records it.
+    pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if self.accept(tcb, header) {
+            self.process_payload(tcb, header, ecn);
+        }
+    }
+
+    /// Validates a segment of an open connection and processes its acknowledgement. Returns whether
+    /// its data is to be processed, too.
+    #[inline]
+    fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
+        let control = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ECE.0 | TcpFlags::CWR.0);
+        let is_next = control == TcpFlags::ACK.0 && header.seq == tcb.rcv.nxt;
+        let is_timely = !header.timestamps || later_by(header.ts_val, tcb.rcv.ts_recent) >= 0;
+        let is_predicted = is_next && is_timely;
+        if !is_predicted && !self.validate(tcb, header) {
+            return false;
+        }
+        if header.timestamps && header.seq <= tcb.rcv.wup {
+            store_timestamp(tcb, header);
+        }
+        self.process_ack(tcb, header)
+    }
+
+    /// Processes the data of a segment, and sends what the whole segment calls for.
+    #[inline]
+    fn process_payload(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if header.payload > 0 || header.flags.has(TcpFlags::FIN) {
+            self.process_data(tcb, header, ecn);
+        }
+        if tcb.state == State::Closed {
+            return;
+        }
+        self.push_pending(tcb);
+        self.check_space(tcb);
+        tcb.app_acted = false;
+        self.check_ack(tcb);
+        if !tcb.wakeup.unread.is_empty() {
+            self.wake(tcb);
+        }
+    }
+
+    /// Sends a challenge acknowledgement, unless one was sent just before.
+    fn challenge(&mut self, tcb: &mut Tcb) {
+        if tcb.may_challenge() {
+            self.send_ack(tcb);
+        }
+    }
+
+    /// Rejects old timestamps, numbers outside the window, resets and stray SYNs. Returns whether the
+    /// segment is to be processed (`tcp_validate_incoming`).
+    fn validate(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
+        let flags = header.flags;
+        let is_reset = flags.has(TcpFlags::RST);
+        if !is_reset && is_outdated(tcb, header) {
+            self.send_dupack(tcb, header);
+            return false;
+        }
+        let limit = tcb.rcv.nxt + tcb.rcv.open();
+        if header.end() < tcb.rcv.wup || header.seq > limit {
+            if flags.has(TcpFlags::SYN) && !is_reset {
+                self.challenge(tcb);
+            } else if !is_reset {
+                self.send_dupack(tcb, header);
+            }
+            return false;
+        }
+        if is_reset {
+            let highest = tcb.rcv.sack.highest_end();
+            if header.seq == tcb.rcv.nxt || Some(header.seq) == highest {
+                tcb.die();
+            } else {
+                self.challenge(tcb);
+            }
+            return false;
+        }
+        if flags.has(TcpFlags::SYN) {
+            self.challenge(tcb);
+            return false;
+        }
+        flags.has(TcpFlags::ACK)
+    }
+
+    /// Answers an unacceptable segment, with the duplicate reported (`tcp_send_dupack`).
+    fn send_dupack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
+        let is_empty = header.end() == header.seq;
+        if is_empty && !tcb.may_challenge() {
+            return;
+        }
+        if !is_empty && header.seq < tcb.rcv.nxt {
+            self.enter_quick_ack(tcb, tcb.profile.quick_acks);
+            let end = header.end().min(tcb.rcv.nxt);
+            tcb.rcv.sack.set_duplicate(header.seq, end);
+        }
+        self.send_ack(tcb);
+    }
+}
+
+fn store_timestamp(tcb: &mut Tcb, header: &TcpHeader) {
+    if later_by(header.ts_val, tcb.rcv.ts_recent) >= 0 {
+        tcb.rcv.ts_recent = header.ts_val;
+    }
+}
+
+/// PAWS (RFC 7323 §5.3), except for a duplicate acknowledgement that was overtaken
+/// (`tcp_disordered_ack`).
+fn is_outdated(tcb: &Tcb, header: &TcpHeader) -> bool {
+    let age = later_by(tcb.rcv.ts_recent, header.ts_val);
+    if !header.timestamps || !tcb.options.timestamps || age <= 1 {
+        return false;
+    }
+    let is_disordered_ack = header.flags.has(TcpFlags::ACK)
+        && header.end() == header.seq
+        && header.seq == tcb.rcv.nxt
+        && header.ack == tcb.snd.una
+        && header.seq <= tcb.snd.wl1
+        && u64::from(header.window) <= tcb.snd.wnd
+        && age.unsigned_abs() <= tcb.rtt.rto.as_millis() as u32;
+    !is_disordered_ack
+}

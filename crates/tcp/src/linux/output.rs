@@ -1,0 +1,202 @@
+//! Sending new data: how much may leave, in which segments, and whether small ones wait.
+//!
+//! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
+//! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
+//!
+//! `tso.rs` decides on the bursts.
+
+use aqmlab_core::{Instant, TcpFlags};
+
+use super::Linux;
+use super::tlp::TimeoutFrom;
+use super::tso::Burst;
+use crate::common::scoreboard::{FIN, PUSH, Sent};
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+/// The amount to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Push {
+    /// All that may leave. Small segments wait by Nagle's rule, unless the application turned it
+    /// off.
+    Pending,
+    /// All that may leave, without Nagle's rule.
+    All,
+    /// One burst, if it may leave.
+    One,
+    /// One segment, whatever the congestion window is.
+    Probe,
+}
+
+impl Push {
+    pub(super) const fn is_all(self) -> bool {
+        matches!(self, Self::Pending | Self::All)
+    }
+
+    /// Whether small segments wait by Nagle's rule.
+    pub(super) fn obeys_nagle(self, tcb: &Tcb) -> bool {
+        self == Self::Pending && !tcb.nodelay
+    }
+}
+
+impl Tcb {
+    /// Whether the next segment fits the peer's window whole.
+    #[inline]
+    pub(super) fn next_fits_window(&self) -> bool {
+        self.fits_window(self.snd.unsent())
+    }
+
+    /// Whether a segment of `unsent` bytes, or the first of several, fits the peer's window whole.
+    #[inline]
+    pub(super) fn fits_window(&self, unsent: u64) -> bool {
+        let mss = u64::from(self.current_mss());
+        let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
+        self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
+    }
+
+    /// Minshall's rule: a small segment waits while another small one is unacknowledged.
+    pub(super) fn nagle_holds(&self) -> bool {
+        !self.board.is_empty()
+            && self.snd.small_end > self.snd.una
+            && self.snd.small_end <= self.snd.nxt
+    }
+}
+
+impl Linux {
+    /// Sends pending data, or starts to probe a window that is closed
+    /// (`__tcp_push_pending_frames`).
+    #[inline]
+    pub(super) fn push_pending(&mut self, tcb: &mut Tcb) {
+        if tcb.snd.has_unsent() && tcb.state.is_synchronized() && !tcb.wakeup.opened {
+            let is_stuck = self.write_xmit(tcb, Push::Pending);
+            if is_stuck {
+                tcb.check_probe_timer();
+            }
+        }
+    }
+
+    /// Sends data. Returns whether data waits although nothing is outstanding (`tcp_write_xmit`).
+    pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
+        let mss = tcb.current_mss();
+        let max_segments = tcb.tso_segments(mss);
+        let (mut sent, mut limited) = (0, false);
+        while !self.must_wait(tcb) {
+            let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
+                break;
+            };
+            sent += self.send_burst(tcb, burst, mss);
+            if !push.is_all() {
+                break;
+            }
+        }
+        limited |= !tcb.has_cwnd_space();
+        if sent > 0 || limited {
+            self.validate_cwnd(tcb, limited);
+        }
+        if sent == 0 {
+            return tcb.board.is_empty() && tcb.snd.has_unsent();
+        }
+        if self.recovery.ca().is_reducing() {
+            self.prr.on_sent(sent);
+        }
+        if push != Push::Probe {
+            self.schedule_loss_probe(tcb, TimeoutFrom::Head);
+        }
+        false
+    }
+
+    /// Sends a burst in segments of up to `mss` bytes. Returns their number.
+    fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
+        let mut left = burst.bytes;
+        let mut sent = 0;
+        tcb.pace(burst.bytes);
+        let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + left) { PUSH } else { 0 };
+        loop {
+            let payload = left.min(u64::from(mss)) as u32;
+            left -= u64::from(payload);
+            let is_last = left == 0;
+            let fin = if burst.fin && is_last { FIN } else { 0 };
+            let tags = if is_last { tags | fin } else { 0 };
+            // The end of a burst carries PSH in its first transmission only.
+            let control = if is_last && sent > 0 { TcpFlags::PSH } else { TcpFlags::default() };
+            self.send_new(tcb, payload, tags, control);
+            sent += 1;
+            if is_last {
+                break;
+            }
+        }
+        self.sndbuf.on_sent(tcb.snd.nxt);
+        if burst.bytes < sent * u64::from(mss) {
+            tcb.snd.small_end = tcb.snd.nxt;
+        }
+        // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`): the window is not
+        // full while another burst follows, so the buffer grows. Linux 3.17 checks it when all have
+        // left, and so does a host whose application never sleeps, lest it write within a burst.
+        if tcb.profile.bursts && !tcb.never_sleeps() {
+            self.check_space(tcb);
+        }
+        sent
+    }
+
+    /// Sends `payload` new bytes into a small window. They carry PSH, as every probe of a window
+    /// does.
+    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb, payload: u32) {
+        tcb.pace(u64::from(payload));
+        let tags = if payload > 0 { PUSH } else { 0 };
+        self.send_new(tcb, payload, tags, TcpFlags::default());
+    }
+
+    /// Sends `payload` bytes for the first time. `tags` are kept for retransmissions, `control` is not.
+    fn send_new(&mut self, tcb: &mut Tcb, payload: u32, tags: u8, control: TcpFlags) {
+        let nothing_out = tcb.board.is_empty();
+        let seq = tcb.snd.nxt;
+        let fin = tags & FIN != 0;
+        tcb.snd.fin_sent |= fin;
+        self.on_data_sent(tcb);
+        self.tsq.on_sent();
+        let mut sent = Sent::new(seq, payload, tags);
+        let control = sent.control().with(control);
+        self.emit(tcb, (seq, payload), control, Transmission::Original);
+        sent.sent = tcb.clock.now;
+        tcb.rate.on_sent(&mut sent, nothing_out);
+        tcb.board.push(sent);
+        tcb.snd.nxt = sent.end();
+        tcb.snd.max = tcb.snd.max.max(tcb.snd.nxt);
+        if nothing_out || tcb.timers.xmit == XmitTimer::LossProbe {
+            tcb.rearm_rto();
+        }
+        if fin {
+            tcb.close_half();
+        }
+    }
+
+    /// A data segment is about to be sent.
+    #[inline]
+    pub(super) fn on_data_sent(&mut self, tcb: &mut Tcb) {
+        tcb.on_data_sent();
+        self.delack.on_data_sent(&tcb.clock);
+    }
+
+    /// Sends an acknowledgement at once.
+    pub(crate) fn send_ack(&mut self, tcb: &mut Tcb) {
+        let seq = tcb.snd.max.max(tcb.snd.nxt);
+        self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+    }
+
+    /// Sends a segment, which acknowledges all data received.
+    pub(super) fn emit(
+        &mut self,
+        tcb: &mut Tcb,
+        bytes: (u64, u32),
+        flags: TcpFlags,
+        transmission: Transmission,
+    ) {
+        let window = self.select_window(tcb);
+        tcb.emit(bytes, flags, transmission, window);
+        if self.delack.on_ack_sent() {
+            tcb.timers.set_compressed_ack(Instant::NEVER);
+        }
+        tcb.timers.delayed_ack = Instant::NEVER;
+    }
+}

@@ -1,0 +1,67 @@
+//! Proportional rate reduction.
+//!
+//! Sources: RFC 6937; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_cwnd_reduction`).
+
+/// The progress of a reduction.
+#[derive(Debug, Default)]
+pub(super) struct Prr {
+    /// The window when the reduction began (`prior_cwnd`).
+    prior_cwnd: u64,
+    /// Segments delivered since (`prr_delivered`).
+    delivered: u64,
+    /// Segments sent since (`prr_out`).
+    out: u64,
+}
+
+/// The state of the sender when an acknowledgement arrives, in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduction {
+    pub(super) ssthresh: u64,
+    pub(super) in_flight: u64,
+    /// Delivered by the acknowledgement.
+    pub(super) delivered: u64,
+    /// Whether the acknowledgement advances `snd_una` and shows no new loss.
+    pub(super) is_safe: bool,
+}
+
+impl Prr {
+    /// The window when the reduction began.
+    pub(super) const fn prior_cwnd(&self) -> u64 {
+        self.prior_cwnd
+    }
+
+    /// A reduction begins.
+    pub(super) fn begin(&mut self, cwnd: u64) {
+        *self = Self { prior_cwnd: cwnd, delivered: 0, out: 0 };
+    }
+
+    /// A timeout resets the window, without a reduction in proportion.
+    pub(super) fn on_timeout(&mut self, cwnd: u64) {
+        self.prior_cwnd = cwnd;
+    }
+
+    /// `segments` were sent during the reduction.
+    #[inline]
+    pub(super) fn on_sent(&mut self, segments: u64) {
+        self.out += segments;
+    }
+
+    /// The window in segments after an acknowledgement (PRR-SSRB); `segment` is a segment in the unit
+    /// of the window.
+    pub(super) fn cwnd(&mut self, now: Reduction, segment: u64) -> u64 {
+        let prior_cwnd = (self.prior_cwnd / segment).max(1);
+        self.delivered += now.delivered;
+        let mut quota = if now.in_flight > now.ssthresh {
+            let target = now.ssthresh.saturating_mul(self.delivered).div_ceil(prior_cwnd);
+            target.saturating_sub(self.out)
+        } else {
+            let conserved = self.delivered.saturating_sub(self.out).max(now.delivered);
+            (conserved + u64::from(now.is_safe)).min(now.ssthresh - now.in_flight)
+        };
+        // The first retransmission always leaves.
+        if self.out == 0 {
+            quota = quota.max(1);
+        }
+        (now.in_flight + quota).max(1)
+    }
+}

@@ -1,0 +1,174 @@
+//! Dynamic right-sizing: the receive buffer follows the data that arrives in a round trip.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`;
+//! `tcp_rcv_rtt_update` as of 6.1.142, which takes a lower sample at once).
+
+use aqmlab_core::{Duration, Instant, TcpHeader};
+
+use super::Linux;
+use super::tso::MAX_TCP_HEADER;
+use crate::Profile;
+use crate::tcb::Tcb;
+
+/// The cost of a buffer beyond its payload in right-sizing: `SKB_TRUESIZE` of its headers.
+const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
+
+/// The receiver's measurements.
+#[derive(Debug)]
+pub(super) struct RcvAutotune {
+    /// Whether the buffer may grow.
+    is_on: bool,
+    /// Eight times the receiver's round-trip time in nanoseconds; zero before the first sample.
+    rtt8: u64,
+    /// The round trip being measured without timestamps: its start, and the end of its window.
+    round: Option<(Instant, u64)>,
+    /// The timestamp last echoed.
+    last_echo: u32,
+    /// The most data that was read in a round trip so far (`rcvq_space.space`).
+    space: u64,
+    /// The start of the round trip being counted, in bytes and in time.
+    from: u64,
+    since: Instant,
+}
+
+impl RcvAutotune {
+    pub(super) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
+        Self {
+            is_on: profile.receive_tuning && fixed.is_none(),
+            rtt8: 0,
+            round: None,
+            last_echo: 0,
+            space: 0,
+            from: 0,
+            since: Instant::ZERO,
+        }
+    }
+
+    /// The transfer starts, with an expectation of `space` bytes a round trip.
+    pub(super) fn start(&mut self, space: u64, nxt: u64, now: Instant) {
+        self.space = space.max(1);
+        self.from = nxt;
+        self.since = now;
+    }
+
+    /// The receiver's estimate of the round-trip time.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        (self.rtt8 != 0).then(|| Duration::from_nanos(self.rtt8 / 8))
+    }
+
+    /// Adds a sample. A lower one counts at once; a higher one is smoothed if a timestamp gave it,
+    /// and ignored otherwise.
+    fn sample(&mut self, rtt: Duration, by: Measured) {
+        let rtt = rtt.as_nanos().max(1_000);
+        if self.rtt8 == 0 || rtt * 8 < self.rtt8 {
+            self.rtt8 = rtt * 8;
+        } else if by == Measured::ByEcho {
+            self.rtt8 = self.rtt8 - self.rtt8 / 8 + rtt;
+        }
+    }
+
+    /// Measures a round trip as the time in which a full window arrives.
+    #[inline]
+    pub(super) fn measure_by_window(&mut self, tcb: &Tcb) {
+        let now = tcb.clock.now;
+        let nxt = tcb.rcv.nxt;
+        if let Some((since, end)) = self.round {
+            if nxt < end {
+                return;
+            }
+            self.sample(now.since(since), Measured::ByWindow);
+        }
+        self.round = Some((now, nxt + tcb.rcv.wnd));
+    }
+
+    /// Measures a round trip by the echo of a timestamp in a segment of full size, which is
+    /// `rcv_mss`.
+    #[inline]
+    pub(super) fn measure_by_echo(&mut self, tcb: &Tcb, header: &TcpHeader, rcv_mss: u32) {
+        if !header.timestamps || header.ts_ecr == self.last_echo {
+            return;
+        }
+        self.last_echo = header.ts_ecr;
+        if header.payload >= rcv_mss && header.ts_ecr != 0 {
+            let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
+            if millis < i32::MAX as u32 / 1_000 {
+                let rtt = Duration::from_millis(u64::from(millis.max(1)));
+                self.sample(rtt, Measured::ByEcho);
+            }
+        }
+    }
+
+    /// The application has read up to `end`. Once a round trip, returns the bytes of this round trip
+    /// and of the greatest one before, if that is less.
+    #[inline]
+    fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
+        if self.rtt8 == 0 || now.since(self.since).as_nanos() < self.rtt8 / 8 {
+            return None;
+        }
+        let copied = end.saturating_sub(self.from);
+        let before = self.space;
+        self.from = end;
+        self.since = now;
+        if copied <= before {
+            return None;
+        }
+        self.space = copied;
+        self.is_on.then_some((copied, before))
+    }
+}
+
+/// The method of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measured {
+    ByEcho,
+    ByWindow,
+}
+
+impl Linux {
+    /// Sizes the buffer when the application has read (`tcp_rcv_space_adjust`). The application reads
+    /// buffer by buffer, and the check follows the first, which ends at `end`. Data in later buffers
+    /// counts in the next round trip.
+    #[inline]
+    pub(super) fn adjust_rcv_space(&mut self, tcb: &Tcb, end: u64) {
+        if let Some((copied, before)) = self.autotune.on_read(tcb.clock.now, end) {
+            self.enlarge_buffer(tcb, copied, before);
+        }
+    }
+
+    /// Grows the buffer to twice the data of the last round trip and, as the sender may be in slow
+    /// start, by as much again as that has grown.
+    fn enlarge_buffer(&mut self, tcb: &Tcb, copied: u64, before: u64) {
+        let advmss = u64::from(tcb.options.advmss.max(1));
+        let steady = 2 * copied + 16 * advmss;
+        let growth = u128::from(steady) * u128::from(copied - before) / u128::from(before);
+        let window = u128::from(steady) + 2 * growth;
+        // The cost of a full-sized segment: its share of window is at least its payload.
+        let mut memory = advmss + TRUE_SIZE;
+        while self.rcv_window.window_in(memory) < advmss {
+            memory += 128;
+        }
+        let wanted = window / u128::from(advmss) * u128::from(memory);
+        let buffer = wanted.min(u128::from(tcb.profile.receive_buffer_max)) as u64;
+        self.rcv_window.grow_buffer(buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_round_trip_counts_at_once_and_a_higher_one_by_an_eighth_or_not_at_all() {
+        let mut autotune = RcvAutotune::new(&Profile::linux(), None);
+        for (ms, by, want_us) in [
+            (100, Measured::ByEcho, 100_000),
+            (180, Measured::ByEcho, 110_000),
+            (180, Measured::ByWindow, 110_000),
+            (40, Measured::ByEcho, 40_000),
+            (30, Measured::ByWindow, 30_000),
+        ] {
+            autotune.sample(Duration::from_millis(ms), by);
+            assert_eq!(autotune.rtt(), Some(Duration::from_micros(want_us)), "after {ms} ms");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The window that the receiver offers.
+//!
+//! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_select_initial_window`,
+//! `tcp_select_window`, `__tcp_select_window`) and `tcp_input.c` (`tcp_grow_window`,
+//! `tcp_init_buffer_space`).
+//!
+//! The application reads as soon as it is awake. The buffer holds only the segments out of order and
+//! those that arrived since it slept.
+//! Differences: [`crate::Profile::segment_overhead`] bytes a buffer, which up to seventeen segments
+//! share, replace the kernel's page accounting; and a full buffer never makes the receiver discard
+//! data that it acknowledged selectively.
+
+use super::Linux;
+use crate::Profile;
+use crate::tcb::Tcb;
+
+/// The receive buffer and the window made of it.
+#[derive(Debug)]
+pub(super) struct RcvWindow {
+    /// The memory of the buffer (`sk_rcvbuf`).
+    buffer: u64,
+    /// The most that may be offered (`window_clamp`).
+    clamp: u64,
+    /// The most that is offered now (`rcv_ssthresh`).
+    ssthresh: u64,
+    /// Whether the user fixed the window.
+    is_fixed: bool,
+    /// All of the memory but one in two to this power is window.
+    adv_win_scale: u32,
+}
+
+impl RcvWindow {
+    pub(super) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
+        let mut window = Self {
+            buffer: profile.receive_buffer,
+            clamp: u64::MAX,
+            ssthresh: 0,
+            is_fixed: fixed.is_some(),
+            adv_win_scale: profile.adv_win_scale.min(31) as u32,
+        };
+        if let Some(fixed) = fixed {
+            window.buffer = window.memory_for(fixed);
+        }
+        window
+    }
+
+    /// The share of `memory` that is window (`tcp_win_from_space`).
+    #[inline]
+    pub(super) const fn window_in(&self, memory: u64) -> u64 {
+        if self.adv_win_scale == 0 {
+            return memory;
+        }
+        memory - (memory >> self.adv_win_scale)
+    }
+
+    /// The least memory whose share is `window`.
+    const fn memory_for(&self, window: u64) -> u64 {
+        if self.adv_win_scale == 0 {
+            return window;
+        }
+        // window = memory · (1 − 2^−s), so memory = window · 2^s / (2^s − 1).
+        let power = 1_u64 << self.adv_win_scale;
+        (window.saturating_mul(power)).div_ceil(power - 1)
+    }
+
+    /// The most that may be offered.
+    #[inline]
+    pub(super) const fn clamp(&self) -> u64 {
+        self.clamp
+    }
+
+    /// Sets the window and its scale for a SYN (`tcp_select_initial_window`).
+    fn offer(&mut self, tcb: &mut Tcb) {
+        let mss = u64::from((tcb.mtu - 40 - tcb.options.fixed_len()).max(1));
+        let mut space = self.window_in(self.buffer);
+        if self.is_fixed {
+            self.clamp = space;
+        }
+        if space > mss {
+            space -= space % mss;
+        }
+        tcb.rcv.wnd = space.min(65_535);
+        let largest = if self.is_fixed { space } else { tcb.profile.receive_buffer_max };
+        tcb.options.rcv_shift = if tcb.profile.window_scale {
+            (space.max(largest).max(1).ilog2().saturating_sub(15)).min(14) as u8
+        } else {
+            0
+        };
+        self.clamp = self.clamp.min(65_535 << tcb.options.rcv_shift);
+        self.ssthresh = tcb.rcv.wnd;
+    }
+
+    /// Sets the window at the start of the transfer, and returns the space that it is expected to
+    /// fill (`tcp_init_buffer_space`).
+    pub(super) fn init(&mut self, tcb: &Tcb) -> u64 {
+        let advmss = u64::from(tcb.options.advmss);
+        let most = self.window_in(self.buffer);
+        self.clamp = self.clamp.min(most);
+        // One segment is kept in reserve.
+        if self.clamp > 2 * advmss && self.clamp + advmss > most {
+            self.clamp = (most.saturating_sub(advmss)).max(2 * advmss);
+        }
+        self.ssthresh = self.ssthresh.min(self.clamp);
+        self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
+    }
+
+    /// Grows the buffer to `memory`.
+    pub(super) fn grow_buffer(&mut self, memory: u64) {
+        if memory > self.buffer {
+            self.buffer = memory;
+            self.clamp = self.window_in(memory);
+        }
+    }
+}
+
+/// The least window of at least `window` that a scale of `shift` can express.
+#[inline]
+const fn expressible(window: u64, shift: u8) -> u64 {
+    ((window + (1 << shift) - 1) >> shift) << shift
+}
+
+/// The memory of unread data.
+#[inline]
+fn unread_memory(tcb: &Tcb) -> u64 {
+    tcb.wakeup.unread.memory(tcb.profile.segment_overhead)
+}
+
+impl Linux {
+    /// Sets the window and its scale for a SYN.
+    pub(crate) fn init_receive_window(&mut self, tcb: &mut Tcb) {
+        self.rcv_window.offer(tcb);
+    }
+
+    /// Never offers a window above `limit`.
+    pub(crate) fn limit_window(&mut self, limit: u64) {
+        self.rcv_window.clamp = self.rcv_window.clamp.min(limit);
+    }
+
+    /// The memory of the data out of order and of unread data.
+    #[inline]
+    fn held_memory(&self, tcb: &Tcb) -> u64 {
+        self.ooo.memory(tcb.profile.segment_overhead) + unread_memory(tcb)
+    }
+
+    /// The window that could be offered, not scaled yet: zero rather than silly
+    /// (`__tcp_select_window`).
+    #[inline]
+    pub(super) fn possible_window(&mut self, tcb: &Tcb) -> u64 {
+        let (window, shift) = (&self.rcv_window, tcb.options.rcv_shift);
+        if self.ooo.is_empty() && shift > 0 {
+            let free = window.window_in(window.buffer.saturating_sub(unread_memory(tcb)));
+            // Hardly any data waits, so only the offer limits.
+            if free >= window.clamp.min(window.window_in(window.buffer)) / 2 {
+                return expressible(free.min(window.ssthresh), shift);
+            }
+        }
+        self.possible_window_beside_held(tcb)
+    }
+
+    #[inline(never)]
+    fn possible_window_beside_held(&mut self, tcb: &Tcb) -> u64 {
+        let held = self.held_memory(tcb);
+        let window = &self.rcv_window;
+        let allowed = window.window_in(window.buffer);
+        let mut free = window.window_in(window.buffer.saturating_sub(held));
+        let full = window.clamp.min(allowed);
+        let mss = u64::from(self.delack.rcv_mss()).min(full);
+        let shift = tcb.options.rcv_shift;
+        if free < full / 2 {
+            self.delack.end_quick();
+            free -= free % (1 << shift);
+            if free < allowed >> 4 || free < mss {
+                return 0;
+            }
+        }
+        free = free.min(window.ssthresh);
+        if shift > 0 {
+            return expressible(free, shift);
+        }
+        let offered = tcb.rcv.wnd;
+        if offered + mss <= free || offered > free {
+            return free - free % mss.max(1);
+        }
+        if mss == full && free > offered + full / 2 {
+            return free;
+        }
+        offered
+    }
+
+    /// The window to offer in a segment that is about to be sent. It takes back nothing that was
+    /// offered before (`tcp_select_window`).
+    #[inline]
+    pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
+        let open = tcb.rcv.open();
+        let shift = tcb.options.rcv_shift;
+        let mut window = self.possible_window(tcb);
+        if window < open {
+            window = expressible(open, shift);
+        }
+        tcb.rcv.advertise(window);
+        ((window.min(65_535 << shift) >> shift) << shift) as u32
+    }
+
+    /// Grows the offer by two segments for each segment of some size, as long as its memory is in
+    /// proportion to its payload. Of the held memory, `uncharged` does not count yet
+    /// (`tcp_grow_window`).
+    #[inline]
+    pub(super) fn grow_window(&mut self, tcb: &Tcb, payload: u32, uncharged: u64) {
+        if self.rcv_window.ssthresh >= self.rcv_window.clamp {
+            return;
+        }
+        let held = self.held_memory(tcb).saturating_sub(uncharged);
+        let window = &mut self.rcv_window;
+        let space = window.window_in(window.buffer.saturating_sub(held));
+        let growth = window.clamp.min(space).saturating_sub(window.ssthresh);
+        if growth == 0 {
+            return;
+        }
+        // A received segment's head is empty and does not count, so its memory is its payload, and
+        // the rule for costlier segments never applies.
+        let step = (2 * u64::from(tcb.options.advmss)).max(2 * u64::from(payload));
+        window.ssthresh += growth.min(step);
+        self.delack.ensure_quick();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Rng;
+
+    use crate::linux::testing;
+
+    #[test]
+    fn the_window_is_the_same_on_both_paths() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        let mut rng = Rng::stream(1, "window");
+        for _ in 0..5_000 {
+            let mut any = || rng.below(1 << 24) >> rng.below(24);
+            let (buffer, clamp, ssthresh, offered) = (any(), any(), any(), any());
+            linux.rcv_window.buffer = buffer;
+            linux.rcv_window.clamp = clamp;
+            linux.rcv_window.ssthresh = ssthresh;
+            tcb.rcv.wnd = offered;
+            tcb.options.rcv_shift = 1 + rng.below(14) as u8;
+            linux.delack.ensure_quick();
+            let short = linux.possible_window(&tcb);
+            let long = linux.possible_window_beside_held(&tcb);
+            assert_eq!(short, long);
+            assert!(linux.delack.is_urgent(), "acknowledgements at once go on");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The degree of reordering, for loss detection by counting.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_check_sack_reordering`,
+//! `tcp_check_reno_reordering`).
+
+use crate::Profile;
+use crate::tcb::Tcb;
+
+/// The segments that may overtake one another.
+#[derive(Debug)]
+pub(super) struct Reordering {
+    /// The degree (`reordering`).
+    degree: u32,
+    initial: u64,
+    max: u64,
+    /// The number of times that reordering was seen (`reord_seen`).
+    seen: u32,
+}
+
+impl Reordering {
+    pub(super) fn new(profile: &Profile) -> Self {
+        Self {
+            degree: saturated(profile.reordering),
+            initial: profile.reordering,
+            max: profile.reordering_max,
+            seen: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn degree(&self) -> u32 {
+        self.degree
+    }
+
+    /// Whether reordering was ever seen.
+    #[inline]
+    pub(super) const fn is_seen(&self) -> bool {
+        self.seen > 0
+    }
+
+    /// Whether the degree exceeds the initial one.
+    #[inline]
+    pub(super) fn has_grown(&self) -> bool {
+        u64::from(self.degree) > self.initial
+    }
+
+    /// `low` was overtaken by the highest segment selectively acknowledged.
+    pub(super) fn on_overtaken(&mut self, tcb: &Tcb, low: u64) {
+        let fack = tcb.board.highest_sack(tcb.snd.una);
+        if low >= fack {
+            return;
+        }
+        let mss = u64::from(tcb.window.mss.max(1));
+        let distance = fack - low;
+        if distance > u64::from(self.degree) * mss {
+            self.degree = distance.div_ceil(mss).min(self.max) as u32;
+        }
+        self.seen += 1;
+    }
+
+    /// Without SACK: more duplicates than `segments` in flight arrived.
+    pub(super) fn on_excess_duplicates(&mut self, segments: u64) {
+        self.degree = segments.min(self.max) as u32;
+        self.seen += 1;
+    }
+
+    /// A timeout after as many duplicates as the initial degree: the degree was too high.
+    pub(super) fn on_timeout_after(&mut self, sacked: u32) {
+        let initial = saturated(self.initial);
+        if sacked >= initial {
+            self.degree = self.degree.min(initial);
+        }
+    }
+}
+
+fn saturated(count: u64) -> u32 {
+    count.min(u64::from(u32::MAX)) as u32
+}

@@ -1,0 +1,87 @@
+//! The retransmission timer: `tcp_set_xmit_timer`, `tcp_rearm_rto`, `tcp_retransmit_timer`.
+
+use aqmlab_core::Duration;
+
+use super::Linux;
+use super::tlp::TimeoutFrom;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+impl Tcb {
+    /// The time until the timeout of the head; zero if it has passed.
+    #[inline]
+    pub(super) fn until_timeout(&self) -> Duration {
+        let sent = self.board.front().map_or(self.now(), |front| front.sent);
+        (sent + self.rtt.rto).since(self.now())
+    }
+
+    /// Sets the transmission timer, later by the wait until the next departure.
+    #[inline]
+    pub(super) fn arm_paced(&mut self, purpose: XmitTimer, span: Duration) {
+        let wait = self.pacer.wait(self.clock.now);
+        self.arm(purpose, span + wait, self.profile.rto_max);
+    }
+
+    /// Restarts the retransmission timer (RFC 6298 §5.3). If the timer ran for another purpose, the
+    /// timeout counts from the last transmission of the head.
+    pub(super) fn rearm_rto(&mut self) {
+        if self.board.is_empty() {
+            self.timers.stop_xmit();
+            return;
+        }
+        let mut span = self.rtt.rto;
+        if matches!(self.timers.xmit, XmitTimer::Reorder | XmitTimer::LossProbe) {
+            span = self.until_timeout().max(Duration::from_nanos(1));
+        }
+        self.arm_paced(XmitTimer::Retransmit, span);
+    }
+}
+
+impl Linux {
+    /// Sets the timer for a tail loss probe or, if none is due, for the timeout.
+    #[inline]
+    pub(super) fn set_xmit_timer(&mut self, tcb: &mut Tcb) {
+        if !self.schedule_loss_probe(tcb, TimeoutFrom::Now) {
+            tcb.rearm_rto();
+        }
+    }
+
+    /// The retransmission timer expired.
+    pub(super) fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.stop_xmit();
+        let Some(head) = tcb.board.front_id() else { return };
+        self.tlp.end();
+        // A peer that took its window back is probed by retransmissions, which never give up.
+        let probes = tcb.snd.wnd == 0;
+        if !probes {
+            tcb.stats.rtos += 1;
+            if self.has_given_up(tcb) {
+                tcb.die();
+                return;
+            }
+        }
+        self.enter_loss(tcb);
+        if !probes {
+            self.recovery.count_retransmit();
+        }
+        self.retransmit(tcb, head);
+        self.rtt.back_off(&mut tcb.rtt);
+        tcb.arm_rto();
+    }
+
+    /// Whether the allowed retransmissions have taken their time: doublings of the minimum timeout
+    /// (`retransmits_timed_out`).
+    fn has_given_up(&self, tcb: &Tcb) -> bool {
+        let (Some(stamp), true) = (self.undo.retrans_stamp(), self.recovery.retransmits() > 0)
+        else {
+            return false;
+        };
+        let (base, most) = (tcb.profile.rto_min.as_millis().max(1), tcb.profile.rto_max);
+        let doublings = u64::from((most.as_millis() / base).max(1).ilog2());
+        let retries = tcb.profile.retries;
+        let exponential = ((2_u64 << retries.min(doublings).min(60)) - 1).saturating_mul(base);
+        let linear = retries.saturating_sub(doublings).saturating_mul(most.as_millis());
+        let waited = tcb.clock.timestamp().wrapping_sub(stamp);
+        u64::from(waited) >= exponential.saturating_add(linear)
+    }
+}

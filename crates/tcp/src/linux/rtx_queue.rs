@@ -1,0 +1,183 @@
+//! The removal of acknowledged segments and the samples that they give: `tcp_clean_rtx_queue`,
+//! `tcp_ack_update_rtt`.
+
+use aqmlab_core::{Duration, Instant, TcpHeader};
+
+use super::Linux;
+use super::ack::{AckState, flag};
+use crate::cc::Ack;
+use crate::common::clock::{Clock, later_by};
+use crate::common::scoreboard::{ANY_RETRANS, SACKED};
+use crate::tcb::Tcb;
+
+/// The originals among the removed segments.
+#[derive(Debug, Default)]
+struct Removed {
+    /// The first and the last transmission time.
+    first: Option<Instant>,
+    last: Option<Instant>,
+    /// All removed segments.
+    packets: u64,
+    /// The lowest original that was never selectively acknowledged.
+    lowest: Option<u64>,
+}
+
+impl Linux {
+    /// Removes the segments that are cumulatively acknowledged, and measures the round trip.
+    pub(super) fn clean_rtx_queue(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        prior_fack: u64,
+        ack: &mut AckState,
+    ) -> Ack {
+        let prior_sacked = tcb.board.sacked_out();
+        let removed = self.remove_acknowledged(tcb, header, ack);
+        let now = tcb.now();
+        let mut seq_rtt = None;
+        if let (Some(first), Some(last), false) =
+            (removed.first, removed.last, ack.has(flag::RETRANS_DATA_ACKED))
+        {
+            seq_rtt = Some(now.since(first));
+            ack.cc_rtt = Some(now.since(last));
+            let is_lone = removed.packets == 1
+                && prior_sacked == 0
+                && ack.acked_bytes < u64::from(tcb.window.mss)
+                && ack.rate.prior_delivered + 1 == tcb.rate.delivered
+                && !ack.has(flag::CA_ALERT);
+            if is_lone {
+                ack.set(flag::MAYBE_DELAYED);
+            }
+        }
+        let mut sack_rtt = None;
+        if let (Some(first), Some(last)) = (ack.first_sacked, ack.last_sacked) {
+            sack_rtt = Some(now.since(first));
+            ack.cc_rtt = Some(now.since(last));
+        }
+        let measured = self.update_rtt(tcb, header, seq_rtt.or(sack_rtt), ack);
+        if ack.has(flag::ACKED) {
+            ack.set(flag::SET_XMIT_TIMER);
+            self.check_filled_hole(tcb, &removed, (prior_fack, prior_sacked), ack);
+        } else if let (true, Some(rtt), Some(front)) = (measured, sack_rtt, tcb.board.front()) {
+            // A sample of data sent before the head's last retransmission does not count: it could
+            // delay the timeout for ever.
+            if rtt > now.since(front.sent) {
+                ack.set(flag::SET_XMIT_TIMER);
+            }
+        }
+        let sample = self.ack_sample(tcb, ack);
+        tcb.cc.on_sample(&mut tcb.window, &sample);
+        sample
+    }
+
+    /// Removes the segments below `snd_una`.
+    #[inline]
+    fn remove_acknowledged(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        ack: &mut AckState,
+    ) -> Removed {
+        let mut removed = Removed::default();
+        while let Some(front) = tcb.board.front() {
+            if front.end() > tcb.snd.una {
+                if front.is_sacked() {
+                    ack.set(flag::SACK_RENEGING);
+                }
+                break;
+            }
+            let mut sent = *front;
+            let flags = sent.flags;
+            ack.set(flag::DATA_ACKED);
+            ack.acked_bytes += u64::from(sent.len);
+            removed.packets += 1;
+            if flags & ANY_RETRANS != 0 {
+                ack.set(flag::RETRANS_DATA_ACKED);
+            } else if flags & SACKED == 0 {
+                removed.first = removed.first.or(Some(sent.sent));
+                removed.last = Some(sent.sent);
+                removed.lowest = removed.lowest.or(Some(sent.seq));
+                if sent.end() <= self.recovery.high_seq() {
+                    ack.set(flag::ORIG_SACK_ACKED);
+                }
+            }
+            if flags & SACKED == 0 && tcb.options.sack {
+                tcb.rate.delivered += 1;
+                if !is_spurious_retransmission(flags, sent.sent, header) {
+                    self.rack.advance(tcb, flags, sent.end(), sent.sent);
+                }
+            }
+            tcb.rate.on_delivered(&mut sent, &mut ack.rate);
+            tcb.board.pop();
+        }
+        removed
+    }
+
+    /// A hole that fills without a retransmission was reordering. Without SACK, duplicates stood for
+    /// the segments that are acknowledged now.
+    fn check_filled_hole(
+        &mut self,
+        tcb: &mut Tcb,
+        removed: &Removed,
+        (prior_fack, prior_sacked): (u64, u32),
+        ack: &mut AckState,
+    ) {
+        if !tcb.options.sack {
+            self.remove_emulated_sacks(tcb, removed.packets);
+            if ack.has(flag::RETRANS_DATA_ACKED) {
+                ack.clear(flag::ORIG_SACK_ACKED);
+            }
+            return;
+        }
+        if let Some(lowest) = removed.lowest
+            && lowest < prior_fack
+        {
+            self.reordering.on_overtaken(tcb, lowest);
+        }
+        tcb.board.discount_lost_hint(prior_sacked - tcb.board.sacked_out());
+    }
+
+    /// Adds a round-trip sample (`tcp_ack_update_rtt`). The echo of a timestamp is used only where
+    /// retransmissions make the direct measurement ambiguous (Karn). Returns whether there was one.
+    pub(super) fn update_rtt(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        sample: Option<Duration>,
+        ack: &mut AckState,
+    ) -> bool {
+        let mut sample = sample;
+        let echoes = header.timestamps && header.ts_ecr != 0;
+        if sample.is_none() && echoes && ack.has(flag::ACKED) {
+            let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
+            if millis < i32::MAX as u32 / 1_000 {
+                sample = Some(Duration::from_millis(u64::from(millis.max(1))));
+                ack.cc_rtt = sample;
+            }
+        }
+        let Some(rtt) = sample else { return false };
+        let cc_rtt = ack.cc_rtt.unwrap_or(rtt);
+        // Acknowledgements that are always delayed would raise the minimum.
+        let is_delayed =
+            ack.has(flag::MAYBE_DELAYED) && tcb.rtt.min().is_some_and(|min| cc_rtt > min);
+        if !is_delayed {
+            tcb.rtt.sample_min(cc_rtt, tcb.clock.now);
+        }
+        let round = (tcb.snd.una, tcb.snd.nxt);
+        self.rtt.sample(&mut tcb.rtt, rtt, round, &tcb.clock);
+        self.zero_window.reset();
+        true
+    }
+}
+
+/// Whether the peer's echo shows that the segment arrived before its retransmission.
+#[inline]
+fn is_spurious_retransmission(flags: u8, sent: Instant, header: &TcpHeader) -> bool {
+    flags & ANY_RETRANS != 0 && echoes_before(header, Clock::timestamp_of(sent))
+}
+
+/// Whether the peer echoes a segment sent before `stamp`.
+#[inline]
+pub(super) fn echoes_before(header: &TcpHeader, stamp: u32) -> bool {
+    header.timestamps && header.ts_ecr != 0 && later_by(header.ts_ecr, stamp) < 0
+}

@@ -1,0 +1,139 @@
+//! Tail loss probes.
+//!
+//! Sources: RFC 8985 §7; Linux 6.1 `tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
+//! `tcp_process_tlp_ack`.
+
+use aqmlab_core::Duration;
+
+use super::ack::{AckState, flag};
+use super::output::Push;
+use super::{Linux, TIMEOUT_MIN};
+use crate::cc::Signal;
+use crate::state::CaState;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+/// The probe in flight.
+#[derive(Debug, Default)]
+pub(super) struct Tlp {
+    /// `snd_nxt` when the probe was sent; zero if none is in flight (`tlp_high_seq`).
+    high_seq: u64,
+    /// The probe repeated old data (`tlp_retrans`).
+    repeats: bool,
+}
+
+impl Tlp {
+    /// Whether a probe is in flight.
+    #[inline]
+    pub(super) const fn is_in_flight(&self) -> bool {
+        self.high_seq != 0
+    }
+
+    /// Whether the probe in flight repeated old data.
+    pub(super) const fn has_retransmitted(&self) -> bool {
+        self.is_in_flight() && self.repeats
+    }
+
+    /// Whether the probe in flight ends at `end`.
+    pub(super) const fn ends_at(&self, end: u64) -> bool {
+        self.is_in_flight() && self.high_seq == end
+    }
+
+    /// A probe was sent, after which `nxt` is the next byte.
+    pub(super) fn begin(&mut self, nxt: u64, repeats: bool) {
+        (self.high_seq, self.repeats) = (nxt, repeats);
+    }
+
+    /// The probe is answered or has lost its meaning.
+    pub(super) fn end(&mut self) {
+        self.high_seq = 0;
+    }
+}
+
+/// The time from which the retransmission timeout counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeoutFrom {
+    Now,
+    /// The last transmission of the head.
+    Head,
+}
+
+impl Linux {
+    /// Sets the timer for a probe, two round trips from now, but not after the timeout. Returns
+    /// whether it did.
+    #[inline]
+    pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
+        let packets = tcb.board.packets_out();
+        if !tcb.profile.tlp
+            || packets == 0
+            || !tcb.options.sack
+            || !matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
+        {
+            return false;
+        }
+        let mut span = if tcb.rtt.srtt().is_some() {
+            // The acknowledgement of a lone segment may be delayed.
+            let extra = if packets == 1 { tcb.profile.rto_min } else { TIMEOUT_MIN };
+            Duration::from_nanos(tcb.rtt.srtt8 / 4) + extra
+        } else {
+            tcb.profile.rto_initial
+        };
+        let timeout = match timeout {
+            TimeoutFrom::Now => tcb.rtt.rto,
+            TimeoutFrom::Head => tcb.until_timeout(),
+        };
+        if timeout > Duration::ZERO {
+            span = span.min(timeout);
+        }
+        tcb.arm_paced(XmitTimer::LossProbe, span);
+        true
+    }
+
+    /// Sends a probe: a new segment if there is one, else the last one again.
+    pub(super) fn send_loss_probe(&mut self, tcb: &mut Tcb) {
+        if !self.tlp.is_in_flight() && self.probe_tail(tcb) {
+            tcb.stats.tlps += 1;
+            // The timeout counts from now.
+            tcb.timers.xmit = XmitTimer::Off;
+        }
+        tcb.rearm_rto();
+    }
+
+    fn probe_tail(&mut self, tcb: &mut Tcb) -> bool {
+        if tcb.snd.has_unsent() && tcb.next_fits_window() {
+            let before = tcb.board.packets_out();
+            self.write_xmit(tcb, Push::Probe);
+            let sent = tcb.board.packets_out() > before;
+            if sent {
+                self.tlp.begin(tcb.snd.nxt, false);
+            }
+            return sent;
+        }
+        let Some(id) = tcb.board.back_id() else { return false };
+        let sent = self.resend(tcb, id);
+        if sent {
+            self.tlp.begin(tcb.snd.nxt, true);
+        }
+        sent
+    }
+
+    /// Processes the acknowledgement of a probe.
+    pub(super) fn process_tlp_ack(&mut self, tcb: &mut Tcb, number: u64, ack: &AckState) {
+        let high = self.tlp.high_seq;
+        if number < high {
+            return;
+        }
+        let news = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED;
+        if !self.tlp.repeats || ack.has(flag::DSACK_TLP) {
+            self.tlp.end();
+        } else if number > high {
+            // A duplicate would have been reported, so the original or the probe was lost.
+            self.init_reduction(tcb, Signal::Loss);
+            self.recovery.set_ca(CaState::Cwr);
+            self.end_reduction(tcb);
+            self.try_keep_open(tcb);
+        } else if !ack.has(news) {
+            self.tlp.end();
+        }
+    }
+}

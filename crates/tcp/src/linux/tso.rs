@@ -1,0 +1,207 @@
+//! Bursts: the data that leaves at once, as for segmentation offload, and when it waits for more.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_tso_autosize`, `tcp_mss_split_point`,
+//! `tcp_cwnd_test`; `tcp_tso_should_defer` as of 6.1.158, where it never waits for an
+//! acknowledgement that is more than a millisecond away) and `tcp.c` (`tcp_xmit_size_goal`).
+//! Since 4.17 TCP builds bursts even for an interface without offloads, which then cuts them into
+//! segments. A burst's segments leave at the same time, and the last one carries PSH in its first
+//! transmission.
+//!
+//! Difference: of a burst that is retransmitted, each segment is on its own.
+
+use aqmlab_core::Duration;
+
+use super::Linux;
+use super::output::Push;
+use crate::state::CaState;
+use crate::tcb::Tcb;
+
+/// The space that Linux reserves for headers: 256 B in a kernel without wireless networks, such as
+/// those of clouds and the one that the simulator is validated against; 320 B with them.
+pub(super) const MAX_TCP_HEADER: u64 = 256;
+/// The most bytes that an interface takes at once: 64 KiB less that space (`sk_gso_max_size`).
+pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
+/// The share of the window that is worth sending at once (`tcp_tso_win_divisor`).
+const WINDOW_SHARE: u64 = 3;
+/// No burst waits if the last segment, or the next acknowledgement, is further away.
+const DEFER_LIMIT: Duration = Duration::from_millis(1);
+/// The microseconds of round-trip time that halve a burst, as a power of two (`tcp_tso_rtt_log`).
+const RTT_SHIFT: u32 = 9;
+
+/// The data that leaves at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Burst {
+    pub(super) bytes: u64,
+    /// The FIN leaves with it.
+    pub(super) fin: bool,
+}
+
+/// The data of the next `skb`.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    bytes: u64,
+    /// No data follows it.
+    is_last: bool,
+    /// The FIN follows it.
+    fin: bool,
+}
+
+impl Tcb {
+    /// Segments that are worth sending at once: a millisecond of the rate, and at least two
+    /// (`tcp_tso_autosize`).
+    #[inline]
+    pub(super) fn tso_segments(&self, mss: u32) -> u64 {
+        if !self.profile.bursts {
+            return 1;
+        }
+        let mut bytes = self.send_rate() >> 10;
+        if let Some(min_rtt) = self.rtt.min() {
+            let halvings = min_rtt.as_micros() >> RTT_SHIFT;
+            if halvings < 32 {
+                bytes += GSO_MAX >> halvings;
+            }
+        }
+        let (mss, least) = (u64::from(mss), self.cc.least_burst());
+        // Slower flows, which are the rule, need no division.
+        if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
+    }
+
+    /// Segments that the congestion window allows: half of it at most, so that two bursts are out
+    /// (`tcp_cwnd_test`).
+    fn cwnd_quota(&self, push: Push) -> Option<u64> {
+        let (cwnd, in_flight) = (self.cwnd_segments(), u64::from(self.board.in_flight()));
+        if in_flight < cwnd {
+            return Some((cwnd - in_flight).min((cwnd / 2).max(1)));
+        }
+        (push == Push::Probe).then_some(1)
+    }
+
+    /// The bytes to send of `held`. A small segment at the end waits by Nagle's rule
+    /// (`tcp_mss_split_point`).
+    fn split_point(&self, held: u64, mss: u64, segments: u64, push: Push) -> u64 {
+        let most = mss * segments;
+        let needed = held.min(self.snd.window_end() - self.snd.nxt);
+        if most <= needed {
+            return most;
+        }
+        let rest = needed % mss;
+        if rest != 0 && push.obeys_nagle(self) && self.nagle_holds() {
+            needed - rest
+        } else {
+            needed
+        }
+    }
+}
+
+impl Linux {
+    /// The next burst of up to `max_segments` segments of `mss` bytes, if one may leave now. Sets
+    /// `limited` if it waits for the congestion window.
+    pub(super) fn next_burst(
+        &self,
+        tcb: &Tcb,
+        (mss, max_segments): (u32, u64),
+        push: Push,
+        limited: &mut bool,
+    ) -> Option<Burst> {
+        let unsent = tcb.snd.unsent();
+        if unsent == 0 && !tcb.snd.fin_pending() {
+            return None;
+        }
+        // A burst does not reach beyond its `skb`.
+        let bytes = match self.sndbuf.head_end() {
+            Some(end) if max_segments > 1 => end - tcb.snd.nxt,
+            _ => unsent,
+        };
+        let is_last = bytes == unsent;
+        let head = Head { bytes, is_last, fin: is_last && tcb.snd.fin_pending() };
+        let is_small = bytes <= u64::from(mss);
+        // The last segment of all passes the congestion window.
+        let quota = if head.fin && is_small { 1 } else { tcb.cwnd_quota(push)? };
+        if !tcb.fits_window(bytes) {
+            return None;
+        }
+        if is_small {
+            let may_wait = bytes < u64::from(mss) && is_last && !head.fin;
+            let waits = may_wait && push.obeys_nagle(tcb) && tcb.nagle_holds();
+            return (!waits).then_some(Burst { bytes, fin: head.fin });
+        }
+        let may_defer = max_segments > 1 && push.is_all();
+        if may_defer && self.should_defer(tcb, head, max_segments, limited) {
+            return None;
+        }
+        let sent = tcb.split_point(bytes, u64::from(mss), quota.min(max_segments), push);
+        Some(Burst { bytes: sent, fin: head.fin && sent == bytes })
+    }
+
+    /// Whether to wait for the next acknowledgement, so that more leaves at once
+    /// (`tcp_tso_should_defer`).
+    fn should_defer(&self, tcb: &Tcb, head: Head, max_segments: u64, limited: &mut bool) -> bool {
+        let now = tcb.clock.now;
+        let sent = tcb.snd.last_sent.max(tcb.pacer.departure());
+        if self.recovery.ca() >= CaState::Recovery || now.since(sent) > DEFER_LIMIT {
+            return false;
+        }
+        let Some(oldest) = tcb.board.front() else { return false };
+        let mss = u64::from(tcb.window.mss);
+        let cwnd = tcb.cwnd_segments();
+        let by_peer = tcb.snd.window_end() - tcb.snd.nxt;
+        let by_cwnd = cwnd.saturating_sub(u64::from(tcb.board.in_flight())).saturating_mul(mss);
+        let space = by_peer.min(by_cwnd);
+        let share = tcb.snd.wnd.min(cwnd.saturating_mul(mss)) / WINDOW_SHARE;
+        if space >= max_segments * mss || space >= share || (!head.is_last && space >= head.bytes) {
+            return false;
+        }
+        let srtt = tcb.rtt.srtt().unwrap_or(Duration::ZERO);
+        if (oldest.sent + srtt).since(now) > DEFER_LIMIT.min(srtt / 2) {
+            return false;
+        }
+        if by_cwnd < by_peer && by_cwnd <= head.bytes {
+            *limited = true;
+            return true;
+        }
+        (by_cwnd >= by_peer && by_peer <= head.bytes) || !head.fin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Instant;
+
+    use super::*;
+    use crate::Profile;
+    use crate::linux::testing;
+
+    /// `tcp_tso_autosize`: 1.2 windows a round trip, of which a 1024th; and on short paths 64 KiB
+    /// halved for each half millisecond.
+    #[test]
+    fn a_burst_is_a_millisecond_or_two_segments() {
+        for (cwnd, rtt_us, want) in [
+            (10, 40_000, 2),
+            (100, 40_000, 2),
+            (300, 40_000, 8),
+            (1_000, 10_000, 45),
+            (10, 300, 45),
+            (10, 2_100, 8),
+        ] {
+            let (_, mut tcb) = testing::open("reno");
+            let rtt = Duration::from_micros(rtt_us);
+            tcb.rtt.srtt8 = rtt.as_nanos() * 8;
+            tcb.rtt.sample_min(rtt, Instant::ZERO);
+            (tcb.window.cwnd, tcb.window.ssthresh) = (cwnd, cwnd);
+            let bytes = (cwnd * 1_448 * 12 / 10 * 1_000_000 / rtt_us) >> 10;
+            assert_eq!(tcb.tso_segments(1_448), want, "{cwnd} in {rtt_us} us, {bytes} bytes a ms");
+        }
+        let (_, tcb) = testing::with(Profile::linux_3_17(), "reno", None);
+        assert_eq!(tcb.tso_segments(1_448), 1);
+    }
+
+    /// `tcp_cwnd_test`: never more than half the window at once.
+    #[test]
+    fn two_bursts_fit_the_window() {
+        let (_, mut tcb) = testing::open("reno");
+        for (cwnd, want) in [(1, 1), (2, 1), (10, 5)] {
+            tcb.window.cwnd = cwnd;
+            assert_eq!(tcb.cwnd_quota(Push::All), Some(want), "{cwnd}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! TCP small queues: the bound on a connection's segments in the queue of its host.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
+//! (`tcp_update_pacing_rate`). The bound is two bursts or a millisecond of the send rate, and at most
+//! `tcp_limit_output_bytes` unless the connection paces. The rate spreads the window over the round
+//! trip, and is twice that in slow start and 1.2 times that later. In Linux 3.13 to 3.18
+//! (`tcp_write_xmit` of 3.14) the bound is `tcp_limit_output_bytes`, or a millisecond of the rate if
+//! that is more.
+
+use aqmlab_core::Bytes;
+
+use super::Linux;
+use crate::tcb::Tcb;
+
+/// The memory of a full-sized segment in Linux, with its header and bookkeeping.
+const SEGMENT_MEMORY: u64 = 2_304;
+
+/// The connection's segments in the queue of its host.
+#[derive(Debug, Default)]
+pub(super) struct Tsq {
+    /// Their memory (`sk_wmem_alloc`); `None` if the driver does not report it.
+    memory: Option<u64>,
+    /// Segments are held back (`TSQ_THROTTLED`).
+    is_throttled: bool,
+    /// Segments that were held back may leave.
+    is_released: bool,
+}
+
+impl Tsq {
+    /// A segment leaves for the queue.
+    #[inline]
+    pub(super) fn on_sent(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            *memory += SEGMENT_MEMORY;
+        }
+    }
+
+    /// Whether segments that were held back may leave now; true once.
+    pub(super) fn take_release(&mut self) -> bool {
+        std::mem::take(&mut self.is_released)
+    }
+
+    /// Whether the queue is full. A connection with one segment out is never held back (6.1.60).
+    fn is_full(&self, tcb: &Tcb) -> bool {
+        let queued = self.memory.unwrap_or(0);
+        tcb.tsq_bound().is_some_and(|bound| queued >= bound) && tcb.board.packets_out() > 1
+    }
+}
+
+impl Linux {
+    /// Takes in the memory of this connection's segments in the queue of its host. Returns whether
+    /// segments that were held back may leave.
+    pub(crate) fn note_waiting(&mut self, tcb: &mut Tcb, memory: Bytes) -> bool {
+        self.tsq.memory = Some(memory.0 + tcb.out.len() as u64 * SEGMENT_MEMORY);
+        let released = self.tsq.is_throttled && !self.tsq.is_full(tcb);
+        if released {
+            self.tsq.is_throttled = false;
+            self.tsq.is_released = true;
+            tcb.app_acted = true;
+        }
+        released
+    }
+
+    /// Whether the next segment must wait for the queue or for its departure time.
+    #[inline]
+    pub(super) fn must_wait(&mut self, tcb: &mut Tcb) -> bool {
+        if self.tsq.memory.is_some() && self.tsq.is_full(tcb) {
+            self.tsq.is_throttled = true;
+            return true;
+        }
+        tcb.is_paced()
+    }
+}
+
+impl Tcb {
+    /// The memory that may be in the queue, or `None` for a host without a bound.
+    fn tsq_bound(&self) -> Option<u64> {
+        let most = self.profile.small_queue;
+        if most == 0 {
+            return None;
+        }
+        let millisecond = self.send_rate() >> 10;
+        let least = self.profile.small_queue_least;
+        if least > 0 {
+            return Some(least.max(millisecond));
+        }
+        let burst = self.tso_segments(self.window.mss);
+        let wanted = (2 * burst * SEGMENT_MEMORY).max(millisecond);
+        Some(if self.cc.pacing_rate().is_some() { wanted } else { wanted.min(most) })
+    }
+
+    /// The send rate in bytes a second (`sk_pacing_rate`).
+    pub(super) fn send_rate(&self) -> u64 {
+        let paced = self.cc.pacing_rate().map(|rate| rate.as_bps() / 8);
+        paced.unwrap_or_else(|| self.spreading_rate())
+    }
+
+    /// The rate in bytes a second that spreads the window over a round trip.
+    fn spreading_rate(&self) -> u64 {
+        let Some(srtt) = self.rtt.srtt() else { return 0 };
+        let segments = self.cwnd_segments().max(u64::from(self.board.packets_out()));
+        let window = segments.saturating_mul(u64::from(self.window.mss));
+        // Slow start with a margin: below half of the threshold (`sysctl_tcp_pacing_ss_ratio`).
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
+        // Fits 64 bits up to windows of 4 GB.
+        window.saturating_mul(percent * 10_000_000) / srtt.as_nanos().max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Profile;
+    use crate::linux::testing;
+
+    #[test]
+    fn two_bursts_may_always_wait_and_a_millisecond_of_a_fast_flow() {
+        let (_, mut tcb) = testing::open("reno");
+        assert_eq!(tcb.tsq_bound(), Some(2 * 2 * 2_304));
+        tcb.rtt.srtt8 = 80_000_000;
+        tcb.window.cwnd = 1_000;
+        tcb.window.ssthresh = 1_000;
+        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s, of which a 1024th may wait, but two
+        // bursts of 45 segments are more.
+        assert_eq!(tcb.tsq_bound(), Some(2 * 45 * 2_304));
+        tcb.window.ssthresh = u64::MAX;
+        assert_eq!(tcb.tsq_bound(), Some(289_600_000 >> 10));
+        tcb.window.cwnd = 1_000_000;
+        assert_eq!(tcb.tsq_bound(), Some(1 << 20));
+    }
+
+    #[test]
+    fn linux_3_17_has_a_fixed_bound_or_a_millisecond_of_a_fast_flow() {
+        let (_, mut tcb) = testing::with(Profile::linux_3_17(), "reno", None);
+        assert_eq!(tcb.tsq_bound(), Some(131_072));
+        tcb.rtt.srtt8 = 8_000_000;
+        (tcb.window.cwnd, tcb.window.ssthresh) = (1_000, 1_000);
+        // 1.2 windows of 1.448 MB in a millisecond are 1737.6 MB/s, of which a 1024th.
+        assert_eq!(tcb.tsq_bound(), Some(1_737_600_000 >> 10));
+    }
+
+    #[test]
+    fn a_host_may_have_no_bound() {
+        let (_, tcb) = testing::with(Profile::windows(), "compound", None);
+        assert_eq!(tcb.tsq_bound(), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Probes of a closed window.
+//!
+//! Sources: RFC 9293 §3.8.6.1; Linux 6.1 `tcp_check_probe_timer`, `tcp_probe_timer`,
+//! `tcp_send_probe0`, `tcp_write_wakeup`, `tcp_ack_probe`.
+
+use aqmlab_core::{Duration, TcpFlags};
+
+use super::Linux;
+use crate::segment::Transmission;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+
+/// The most doublings of the timer.
+const MAX_DOUBLINGS: u32 = 10;
+
+/// The backoff of the probes.
+#[derive(Debug, Default)]
+pub(super) struct ZeroWindow {
+    /// Doublings of the timer (`icsk_backoff`).
+    backoff: u32,
+}
+
+impl ZeroWindow {
+    /// The peer answers: the next probe is not delayed.
+    #[inline]
+    pub(super) fn reset(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The span until the next probe (`tcp_probe0_when`).
+    fn span(&self, tcb: &Tcb) -> Duration {
+        let shift = self.backoff.min(MAX_DOUBLINGS);
+        (base(tcb) * (1 << shift)).min(tcb.profile.rto_max)
+    }
+}
+
+/// The span until the first probe (`tcp_probe0_base`).
+fn base(tcb: &Tcb) -> Duration {
+    tcb.rtt.rto.max(tcb.profile.rto_min)
+}
+
+impl Tcb {
+    /// Sets the persist timer if no other timer will make the peer answer
+    /// (`tcp_check_probe_timer`).
+    pub(super) fn check_probe_timer(&mut self) {
+        let idle = self.board.is_empty() && self.timers.xmit == XmitTimer::Off;
+        if idle && self.snd.has_unsent() {
+            self.arm_paced(XmitTimer::Persist, base(self));
+        }
+    }
+}
+
+impl Linux {
+    /// Processes an acknowledgement while nothing is out: the window is open, or probing goes on
+    /// (`tcp_ack_probe`).
+    pub(super) fn process_probe_ack(&mut self, tcb: &mut Tcb) {
+        if !tcb.snd.has_unsent() {
+            return;
+        }
+        if tcb.next_fits_window() {
+            self.zero_window.reset();
+            if tcb.timers.xmit == XmitTimer::Persist {
+                tcb.timers.stop_xmit();
+            }
+        } else {
+            tcb.arm_paced(XmitTimer::Persist, self.zero_window.span(tcb));
+        }
+    }
+
+    /// The persist timer expired.
+    pub(super) fn on_persist_timer(&mut self, tcb: &mut Tcb) {
+        tcb.timers.stop_xmit();
+        if !tcb.board.is_empty() || !tcb.snd.has_unsent() {
+            return;
+        }
+        tcb.stats.window_probes += 1;
+        if tcb.snd.nxt < tcb.snd.window_end() {
+            // The window is open, but too small for the rule against silly windows.
+            let space = tcb.snd.window_end() - tcb.snd.nxt;
+            let payload = tcb.snd.unsent().min(space).min(u64::from(tcb.current_mss()));
+            self.send_probe_segment(tcb, payload as u32);
+        } else {
+            // An old number makes the peer acknowledge.
+            let old = tcb.snd.una - 1;
+            self.emit(tcb, (old, 0), TcpFlags::default(), Transmission::Original);
+        }
+        if tcb.board.is_empty() {
+            if u64::from(self.zero_window.backoff) < tcb.profile.retries {
+                self.zero_window.backoff += 1;
+            }
+            tcb.arm_paced(XmitTimer::Persist, self.zero_window.span(tcb));
+        } else {
+            self.zero_window.reset();
+        }
+    }
+}

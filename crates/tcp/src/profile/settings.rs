@@ -1,0 +1,200 @@
+//! The macro that declares a profile's settings, and the types of those that are words.
+
+/// Declares an enumeration whose variants users write as words.
+macro_rules! words {
+    ($(#[doc = $doc:literal])+ enum $name:ident { $($(#[doc = $vdoc:literal])+ $variant:ident = $word:literal,)+ }) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[doc = $vdoc])+ $variant,)+
+        }
+
+        impl $name {
+            /// The words, in the order of the variants.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The word that users write.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+
+            /// The variant that `word` names.
+            pub fn find(word: &str) -> Option<Self> {
+                [$(Self::$variant),+].into_iter().find(|one| one.word() == word)
+            }
+        }
+    };
+}
+
+words! {
+    /// How the retransmission timeout follows from samples of the round-trip time.
+    enum RtoRule {
+        /// Linux's `tcp_rtt_estimator`.
+        Linux = "linux",
+        /// RFC 6298 by the letter.
+        Rfc6298 = "rfc6298",
+    }
+}
+
+words! {
+    /// How long an acknowledgement is delayed.
+    enum DelayedAckRule {
+        /// The delay adapts to the gaps between the peer's segments.
+        Adaptive = "adaptive",
+        /// The delay is constant, and every second segment ends it.
+        Fixed = "fixed",
+    }
+}
+
+macro_rules! field {
+    (duration) => {
+        Duration
+    };
+    (count) => {
+        u64
+    };
+    (bytes) => {
+        u64
+    };
+    (flag) => {
+        bool
+    };
+    (word $type:ident) => {
+        $type
+    };
+}
+
+macro_rules! to_value {
+    ($value:expr, duration) => {
+        Value::Duration($value)
+    };
+    ($value:expr, count) => {
+        Value::Count($value)
+    };
+    ($value:expr, bytes) => {
+        Value::Bytes(Bytes($value))
+    };
+    ($value:expr, flag) => {
+        Value::Flag($value)
+    };
+    ($value:expr, word $type:ident) => {
+        Value::Word($value.word(), $type::WORDS)
+    };
+}
+
+macro_rules! from_value {
+    ($value:expr, duration) => {
+        if let Value::Duration(span) = $value { Some(span) } else { None }
+    };
+    ($value:expr, count) => {
+        if let Value::Count(count) = $value { Some(count) } else { None }
+    };
+    ($value:expr, bytes) => {
+        if let Value::Bytes(size) = $value { Some(size.0) } else { None }
+    };
+    ($value:expr, flag) => {
+        if let Value::Flag(flag) = $value { Some(flag) } else { None }
+    };
+    ($value:expr, word $type:ident) => {
+        if let Value::Word(word, _) = $value { $type::find(word) } else { None }
+    };
+}
+
+/// What a setting may be unless its declaration says more.
+macro_rules! bounds {
+    ($kind:ident: $bounds:expr) => {
+        $bounds
+    };
+    (duration:) => {
+        Bounds::span(Duration::ZERO, Duration::from_secs(86_400))
+    };
+    (count:) => {
+        Bounds::Whole(0, u32::MAX as u64)
+    };
+    // Socket buffers and windows are signed and of 32 bits in every kernel.
+    (bytes:) => {
+        Bounds::Whole(0, i32::MAX as u64)
+    };
+    ($kind:ident:) => {
+        Bounds::Any
+    };
+}
+
+/// Whose TCP reads a setting: one that is named, or every one.
+macro_rules! reader {
+    () => {
+        None
+    };
+    ($stack:ident) => {
+        Some(Stack::$stack)
+    };
+}
+
+macro_rules! profile {
+    ($($(#[doc = $doc:literal])+ $(@$stack:ident)? $name:ident
+       ($kind:ident $($type:ident)?) = $linux:expr $(, $bounds:expr)?;)+) => {
+        /// The constants and habits of a host.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Profile {
+            /// The name users write.
+            pub name: &'static str,
+            /// The congestion control that such a host uses unless told otherwise.
+            pub default_cc: &'static str,
+            /// Whose TCP it runs.
+            pub stack: Stack,
+            $($(#[doc = $doc])+ pub $name: field!($kind $($type)?),)+
+        }
+
+        impl Profile {
+            /// Linux 6.1 as Debian configures it.
+            pub const fn linux() -> Self {
+                Self {
+                    name: "linux",
+                    default_cc: "cubic",
+                    stack: Stack::Linux,
+                    $($name: $linux,)+
+                }
+            }
+
+            /// The value of the setting called `name`.
+            pub fn get(&self, name: &str) -> Option<Value> {
+                match name {
+                    $(stringify!($name) => Some(to_value!(self.$name, $kind $($type)?)),)+
+                    _ => None,
+                }
+            }
+
+            /// Changes one setting.
+            ///
+            /// # Errors
+            ///
+            /// If there is no such setting, or it is of another type, or the word is not one of
+            /// its list.
+            pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
+                let type_name = match name {
+                    $(stringify!($name) => {
+                        if let Some(value) = from_value!(value, $kind $($type)?) {
+                            self.$name = value;
+                            return Ok(());
+                        }
+                        to_value!(self.$name, $kind $($type)?).type_name()
+                    })+
+                    _ => return Err(BadArgument::Unknown(name.to_owned())),
+                };
+                Err(BadArgument::Type(name.to_owned(), type_name))
+            }
+        }
+
+        /// Every setting, and whose TCP alone reads it, if not every one does.
+        const SETTINGS: &[(Option<Stack>, Param)] = &[$((reader!($($stack)?), Param {
+            name: stringify!($name),
+            default: to_value!($linux, $kind $($type)?),
+            bounds: bounds!($kind: $($bounds)?),
+            doc: concat!($($doc),+).trim_ascii(),
+        }),)+];
+    };
+}
+
+pub(super) use {bounds, field, from_value, profile, reader, to_value};

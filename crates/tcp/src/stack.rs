@@ -1,0 +1,102 @@
+//! The state of a connection's stack. This is the only place that asks which stack it is.
+
+use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
+
+use crate::common::handshake::{Handshake, RepeatedSyn};
+use crate::freebsd::FreeBsd;
+use crate::linux::Linux;
+use crate::segment::SynKind;
+use crate::tcb::Tcb;
+use crate::timers::XmitTimer;
+use crate::{Config, Stack};
+
+/// The stack that runs a connection, with its state.
+pub(crate) enum StackState {
+    Linux(Box<Linux>),
+    FreeBsd(Box<FreeBsd>),
+}
+
+/// Defines methods that call the method of the same name of the stack.
+macro_rules! dispatch {
+    ($($(#[$attribute:meta])* fn $name:ident(&$($mut:ident)? $(, $arg:ident: $type:ty)*) $(-> $return:ty)?;)+) => {
+        $($(#[$attribute])*
+        pub(crate) fn $name(&$($mut)? self $(, $arg: $type)*) $(-> $return)? {
+            match self {
+                Self::Linux(stack) => stack.$name($($arg),*),
+                Self::FreeBsd(stack) => stack.$name($($arg),*),
+            }
+        })+
+    };
+}
+
+impl StackState {
+    pub(crate) fn new(config: &Config) -> Self {
+        match config.profile.stack {
+            Stack::Linux => Self::Linux(Box::new(Linux::new(config))),
+            Stack::FreeBsd => Self::FreeBsd(Box::new(FreeBsd::new(config))),
+        }
+    }
+
+    dispatch! {
+        /// Processes a segment that arrives in ESTABLISHED.
+        #[inline]
+        fn process_established(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);
+        /// Processes a segment of an open connection that arrives in another state.
+        fn process_segment(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);
+        /// Answers a segment that arrives in CLOSED.
+        fn process_closed(&mut, tcb: &mut Tcb, header: &TcpHeader);
+        /// Sends an acknowledgement at once.
+        fn send_ack(&mut, tcb: &mut Tcb);
+        /// Sends what the application has written since the connection last ran.
+        fn serve_application(&mut, tcb: &mut Tcb);
+        /// Adds up to `bytes` to the send buffer, and returns how many it took.
+        fn write(&mut, tcb: &mut Tcb, bytes: u64) -> u64;
+        /// The application has closed its half.
+        fn on_close(&mut, tcb: &mut Tcb);
+        /// Takes in the memory of this connection's segments in the queue of its host. Returns
+        /// whether segments that were held back may leave.
+        fn note_waiting(&mut, tcb: &mut Tcb, memory: Bytes) -> bool;
+
+        /// Sets the window and its scale for a SYN.
+        fn init_receive_window(&mut, tcb: &mut Tcb);
+        /// Never offers a window above `limit`.
+        fn limit_window(&mut, limit: u64);
+        /// The first SYN or SYN-ACK is about to be sent.
+        fn on_first_syn(&mut, tcb: &mut Tcb, kind: SynKind);
+        /// The time that the timestamp of a SYN-ACK shows.
+        fn syn_ack_time(&, handshake: &Handshake, now: Instant) -> Instant;
+        /// The peer repeats its SYN.
+        fn on_repeated_syn(&mut, tcb: &mut Tcb, header: &TcpHeader) -> RepeatedSyn;
+        /// A SYN or SYN-ACK was sent again.
+        fn on_syn_timeout(&mut, tcb: &mut Tcb, kind: SynKind, retransmits: u32);
+        /// A SYN-ACK arrived that completes the handshake.
+        fn on_syn_ack(&mut, tcb: &mut Tcb, header: &TcpHeader);
+        /// An acknowledgement arrived that completes the handshake.
+        fn on_handshake_ack(&mut, tcb: &mut Tcb, header: &TcpHeader);
+        /// Sizes segments, windows and buffers for the transfer, by the segment that completes the
+        /// handshake.
+        fn init_transfer(&mut, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake);
+        /// The connection is open after a SYN-ACK.
+        fn on_active_open(&mut, tcb: &mut Tcb, handshake: &Handshake);
+        /// The connection is open after an acknowledgement of the SYN-ACK.
+        fn on_passive_open(&mut, tcb: &mut Tcb);
+
+        /// Starts to wake the application.
+        fn wake(&mut, tcb: &mut Tcb);
+        /// The application is awake.
+        fn on_awake(&mut, tcb: &mut Tcb);
+        /// A delayed acknowledgement is due.
+        fn on_delayed_ack_timer(&mut, tcb: &mut Tcb);
+        /// A compressed acknowledgement is due.
+        fn on_compressed_ack_timer(&mut, tcb: &mut Tcb);
+        /// The next departure is due.
+        fn on_pacing_timer(&mut, tcb: &mut Tcb);
+        /// The transmission timer expired.
+        fn on_xmit_timer(&mut, tcb: &mut Tcb, purpose: XmitTimer);
+
+        /// The payload estimated to be in the network.
+        fn flight_bytes(&, tcb: &Tcb) -> u64;
+        /// The name of the state of loss recovery.
+        fn recovery_name(&) -> &'static str;
+    }
+}

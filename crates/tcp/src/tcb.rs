@@ -1,0 +1,233 @@
+//! The transmission control block (RFC 9293 §3.3.1): the state that both stacks keep.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant};
+
+use crate::cc::{CcEvent, Congestion, CongestionControl, Signal, Window};
+use crate::common::challenge::ChallengeLimit;
+use crate::common::clock::{Clock, Expiry};
+use crate::common::delivery_rate::DeliveryRate;
+use crate::common::pacer::Pacer;
+use crate::common::receive_sequence::ReceiveSequence;
+use crate::common::rtt::Rtt;
+use crate::common::scoreboard::Scoreboard;
+use crate::common::send_sequence::SendSequence;
+use crate::common::wakeup::Wakeup;
+use crate::common::writer::Writer;
+use crate::metrics::Stats;
+use crate::negotiated::NegotiatedOptions;
+use crate::state::State;
+use crate::timers::{Timers, XmitTimer};
+use crate::{Config, Event, Profile, Segment, Stack};
+
+/// ECN as RFC 3168 §6.1 keeps it.
+#[derive(Debug, Default)]
+pub(crate) struct EcnState {
+    /// Acknowledgements carry ECE until the peer answers with CWR.
+    pub(crate) echo: bool,
+    /// The next new data carries CWR.
+    pub(crate) cwr: bool,
+    /// The peer has sent ECN-capable data.
+    pub(crate) seen: bool,
+}
+
+/// The state that both stacks keep.
+pub(crate) struct Tcb {
+    pub(crate) clock: Clock,
+    pub(crate) profile: Profile,
+    pub(crate) cc: Box<dyn CongestionControl>,
+    pub(crate) window: Window,
+    pub(crate) state: State,
+    pub(crate) options: NegotiatedOptions,
+    pub(crate) ecn: EcnState,
+    pub(crate) snd: SendSequence,
+    pub(crate) writer: Writer,
+    pub(crate) board: Scoreboard,
+    pub(crate) rtt: Rtt,
+    pub(crate) rate: DeliveryRate,
+    pub(crate) pacer: Pacer,
+    pub(crate) rcv: ReceiveSequence,
+    pub(crate) wakeup: Wakeup,
+    pub(crate) timers: Timers,
+    pub(crate) challenge: ChallengeLimit,
+    /// The segments that the driver has yet to poll for.
+    pub(crate) out: VecDeque<Segment>,
+    /// The events that the driver has yet to poll for.
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) stats: Stats,
+    pub(crate) mtu: u32,
+    pub(crate) nodelay: bool,
+    pub(crate) want_ecn: bool,
+    /// The application acted since the connection last ran.
+    pub(crate) app_acted: bool,
+}
+
+impl Tcb {
+    pub(crate) fn new(config: Config) -> Self {
+        let profile = config.profile;
+        let expiry = match (profile.stack, profile.timer_wheel) {
+            (Stack::FreeBsd, _) => Expiry::Callout,
+            (Stack::Linux, true) => Expiry::Wheel,
+            (Stack::Linux, false) => Expiry::Tick,
+        };
+        let mss = config.mtu.max(68 + 40) - 40;
+        let segment = if profile.count_bytes { u64::from(mss) } else { 1 };
+        let window = Window {
+            cwnd: profile.initial_window.max(1) * segment,
+            ssthresh: u64::MAX,
+            segment,
+            mss,
+            clamp: u64::MAX / 4,
+        };
+        Self {
+            clock: Clock::new(profile.tick, expiry),
+            cc: config.cc,
+            window,
+            state: State::Listen,
+            options: NegotiatedOptions {
+                advmss: mss,
+                mss_clamp: 536,
+                ..NegotiatedOptions::default()
+            },
+            ecn: EcnState::default(),
+            snd: SendSequence::default(),
+            writer: Writer::default(),
+            board: Scoreboard::default(),
+            rtt: Rtt::new(&profile),
+            rate: DeliveryRate::default(),
+            pacer: Pacer::default(),
+            rcv: ReceiveSequence::default(),
+            wakeup: Wakeup::default(),
+            timers: Timers::new(),
+            challenge: ChallengeLimit::default(),
+            out: VecDeque::with_capacity(32),
+            events: VecDeque::with_capacity(8),
+            stats: Stats::default(),
+            mtu: config.mtu,
+            nodelay: config.nodelay,
+            want_ecn: config.ecn,
+            app_acted: false,
+            profile,
+        }
+    }
+
+    /// The time of the event being handled.
+    #[inline]
+    pub(crate) const fn now(&self) -> Instant {
+        self.clock.now
+    }
+
+    /// The congestion window in full-sized segments, rounded down, at least one.
+    #[inline]
+    pub(crate) fn cwnd_segments(&self) -> u64 {
+        match self.window.segment {
+            1 => self.window.cwnd,
+            segment => (self.window.cwnd / segment).max(1),
+        }
+    }
+
+    /// Segments in the unit of the congestion window.
+    #[inline]
+    pub(crate) fn units(&self, segments: u64) -> u64 {
+        segments * self.window.segment
+    }
+
+    /// The window of `segments`, beyond two segments limited to `bytes` unless that is zero.
+    pub(crate) fn capped(&self, segments: u64, bytes: u64) -> u64 {
+        if bytes == 0 {
+            return self.units(segments);
+        }
+        let mss = u64::from(self.window.mss.max(1));
+        let limit = bytes.max(2 * mss).min(segments * mss);
+        if self.window.segment == 1 { limit / mss } else { limit }
+    }
+
+    /// Sets the size of a full-sized segment; `limit` bounds its payload.
+    pub(crate) fn size_segments(&mut self, limit: Option<u32>) {
+        let options = self.options.fixed_len();
+        let ours = self.mtu - 40;
+        self.options.advmss = ours - options;
+        let mss = (ours.min(self.options.mss_clamp) - options).max(1);
+        self.window.mss = limit.map_or(mss, |limit| mss.min(limit));
+        if self.profile.count_bytes {
+            self.window.segment = u64::from(self.window.mss);
+        }
+    }
+
+    /// Sets the transmission timer for `span` from now, at most `limit`.
+    #[inline]
+    pub(crate) fn arm(&mut self, purpose: XmitTimer, span: Duration, limit: Duration) {
+        let ticks = self.clock.ticks(span.min(limit));
+        self.timers.xmit = purpose;
+        self.timers.xmit_at = self.clock.expiry(ticks);
+    }
+
+    /// Sets the transmission timer for the retransmission timeout.
+    #[inline]
+    pub(crate) fn arm_rto(&mut self) {
+        self.arm(XmitTimer::Retransmit, self.rtt.rto, self.profile.rto_max);
+    }
+
+    /// Takes permission to answer an unacceptable segment (RFC 5961 §10).
+    pub(crate) fn may_challenge(&mut self) -> bool {
+        self.challenge.take(self.clock.now, self.profile.challenge_interval)
+    }
+
+    /// Tells the congestion control of `event`.
+    pub(crate) fn notify(&mut self, event: CcEvent) {
+        self.cc.on_event(&mut self.window, event, self.clock.now);
+    }
+
+    /// Asks the congestion control for the slow-start threshold after congestion.
+    pub(crate) fn reduced_ssthresh(&mut self, signal: Signal) -> u64 {
+        let congestion = Congestion {
+            now: self.clock.now,
+            in_flight: self.units(u64::from(self.board.in_flight())),
+            signal,
+            srtt: self.rtt.srtt(),
+        };
+        self.cc.ssthresh(&self.window, &congestion)
+    }
+
+    /// A data segment is about to be sent.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self) {
+        if self.board.in_flight() == 0 {
+            let idle = self.now().since(self.snd.last_sent);
+            self.notify(CcEvent::TransmitStart(idle));
+        }
+        self.snd.last_sent = self.clock.now;
+        self.pacer.on_segment_sent();
+    }
+
+    /// Reserves the departure time of `bytes`, if the congestion control paces.
+    #[inline]
+    pub(crate) fn pace(&mut self, bytes: u64) {
+        if let Some(rate) = self.cc.pacing_rate() {
+            self.pacer.on_burst(self.clock.now, rate, bytes, self.window.mss);
+        }
+    }
+
+    /// Whether pacing forbids sending now. If it does, this sets the pacing timer.
+    #[inline]
+    pub(crate) fn is_paced(&mut self) -> bool {
+        let departure = self.pacer.departure();
+        if departure <= self.clock.now {
+            return false;
+        }
+        self.timers.set_pacing(departure);
+        true
+    }
+
+    /// Records whether the application limits the sender (Linux `tcp_rate_check_app_limited`).
+    pub(crate) fn check_app_limited(&mut self) {
+        let in_flight = u64::from(self.board.in_flight());
+        if self.snd.unsent() < u64::from(self.window.mss)
+            && in_flight < self.cwnd_segments()
+            && !self.board.has_lost_to_send()
+        {
+            self.rate.app_limited = (self.rate.delivered + in_flight).max(1);
+        }
+    }
+}
