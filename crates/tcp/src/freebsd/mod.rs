@@ -8,6 +8,7 @@
 //! Difference: the host cache is empty.
 
 mod ack;
+mod dupack;
 mod handshake;
 mod input;
 mod output;

@@ -24,6 +24,7 @@ mod rto;
 mod rtt;
 mod rtx_queue;
 mod sack;
+mod sendmsg;
 mod sndbuf;
 #[cfg(test)]
 mod testing;
