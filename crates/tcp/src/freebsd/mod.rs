@@ -22,10 +22,11 @@ mod timer;
 
 use aqmlab_core::{Bytes, Instant, TcpFlags, TcpHeader};
 
+use crate::common::clock::Expiry;
 use crate::segment::Transmission;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
-use crate::{Config, Event};
+use crate::{Config, Event, Profile};
 use rcvbuf::ReceiveBuffer;
 use reass::ReassemblyQueue;
 use recovery::{BeforeTimeout, Recovery};
@@ -88,6 +89,11 @@ impl FreeBsd {
             wl2: 0,
             peer_finished: false,
         }
+    }
+
+    /// Timers expire as callouts do.
+    pub(crate) fn expiry(&self, _profile: &Profile) -> Expiry {
+        Expiry::Callout
     }
 
     /// Answers a segment to a closed port with a reset.
