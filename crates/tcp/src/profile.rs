@@ -103,7 +103,7 @@ profile! {
     /// The granularity of timers.
     tick (duration) = ms(4), Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
     /// Whether distant timers are coarser, as in Linux's timer wheel.
-    timer_wheel (flag) = true;
+    @Linux timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
     @Linux delayed_ack_rule (word DelayedAckRule) = DelayedAckRule::Adaptive;
     /// The delay of an acknowledgement; the least delay if it adapts.
@@ -153,10 +153,10 @@ profile! {
     @Linux bursts (flag) = true;
     /// The most memory of a connection in the host's own queue (`tcp_limit_output_bytes`); zero for no
     /// bound.
-    small_queue (bytes) = 1_048_576;
+    @Linux small_queue (bytes) = 1_048_576;
     /// The memory that may always be there, in place of that bound and of two bursts, as in Linux 3.13
     /// to 3.18; zero for hosts without it.
-    small_queue_least (bytes) = 0;
+    @Linux small_queue_least (bytes) = 0;
 }
 
 impl Profile {

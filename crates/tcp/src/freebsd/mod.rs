@@ -119,7 +119,7 @@ impl FreeBsd {
         self.output(tcb);
     }
 
-    /// Sends a segment, which settles every acknowledgement owed.
+    /// Sends a segment, which carries every acknowledgement owed.
     fn emit(
         &mut self,
         tcb: &mut Tcb,
