@@ -26,10 +26,6 @@ const MOST_MTU: u32 = 1_500;
 /// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
 const LEAST_MTU: u32 = 296;
 
-/// Kinds of applications that have no TCP, for which settings of TCP do not matter.
-const WITHOUT_TCP: &[&str] =
-    &["cbr", "coap", "game", "irtt", "ping", "video_call", "voip", "voip_g729"];
-
 /// Says why the kernel cannot be such an endpoint, if it cannot.
 pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     if tcp.profile != "linux" {
@@ -57,8 +53,14 @@ pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
 fn endpoints(spec: &Spec, side: Side) -> impl Iterator<Item = (String, &TcpSpec)> {
     let name = if side == Side::Home { "home" } else { "wan" };
     let apps = spec.apps.iter().enumerate();
-    apps.filter(|(_, app)| !WITHOUT_TCP.contains(&app.app.kind.as_str()))
+    apps.filter(|(_, app)| uses_tcp(&app.app.kind))
         .map(move |(index, app)| (format!("apps[{index}].{name}"), tcp_of(app, side)))
+}
+
+/// Whether applications of `kind` open TCP connections. An unknown kind is refused elsewhere.
+fn uses_tcp(kind: &str) -> bool {
+    aqmlab_apps::kinds::find(kind)
+        .is_none_or(|kind| (kind.build)(&Args::defaults(kind.params)).uses_tcp())
 }
 
 /// The settings of a host, by path below `/proc/sys/net/ipv4`.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::kinds::all;
 use crate::testing::{Call, Net};
-use crate::{App, Carries, ConnId, Notice};
+use crate::{App, Carries, ConnId, Notice, Transport};
 
 const SECONDS: u64 = 40;
 
@@ -87,6 +87,18 @@ fn every_kind_sends_what_it_says_it_carries() {
                 assert!(with >= against, "{}: {up} up, {down} down", kind.name);
             }
         }
+    }
+}
+
+#[test]
+fn every_kind_opens_tcp_connections_if_it_says_so() {
+    for kind in all() {
+        let (mut net, mut app) = (Net::new(7), fresh(kind));
+        net.run_secs(&mut *app, SECONDS);
+        let is_tcp =
+            |call: &Call| matches!(call, Call::Open(open) if open.transport == Transport::Tcp);
+        let opens_tcp = net.calls.iter().any(|(_, call)| is_tcp(call));
+        assert_eq!(opens_tcp, app.uses_tcp(), "{}", kind.name);
     }
 }
 

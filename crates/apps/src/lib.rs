@@ -52,6 +52,11 @@ pub trait App: Send {
         None
     }
 
+    /// Whether it opens TCP connections. Settings of TCP do not matter to an application without.
+    fn uses_tcp(&self) -> bool {
+        self.datagram().is_none()
+    }
+
     /// What it measured, at the end of the run: names with their unit last, and values.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
         let _ = now;

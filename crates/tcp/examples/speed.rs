@@ -1,4 +1,5 @@
-//! Prints what a data segment costs: sent, received, and its share of the acknowledgements.
+//! Prints the time of a data segment: its transmission, its reception, and its share of the
+//! acknowledgements.
 //!
 //! Two connections are joined by wires without loss: an ideal bottleneck of 100 Mbit/s and 10 ms
 //! each way.
@@ -11,7 +12,7 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Profile};
 
-/// Data segments a stretch, and stretches, of which the fastest counts: others share the machine.
+/// Data segments of a stretch, and stretches. The fastest one counts, since the machine is shared.
 const STRETCH: u64 = 100_000;
 const STRETCHES: u64 = 30;
 
@@ -41,7 +42,7 @@ impl Wire {
     }
 }
 
-/// A sender that pours, and a receiver.
+/// A sender without end, and a receiver.
 struct Pair {
     ends: [Connection; 2],
     wires: [Wire; 2],

@@ -1,4 +1,5 @@
-//! Prints what two FreeBSD hosts send in the scenario of a file; with a second word, their state too.
+//! Prints the segments of two FreeBSD hosts in the scenario of a file; with a second word, their state
+//! too.
 
 #![expect(clippy::print_stdout, reason = "a tool for people")]
 

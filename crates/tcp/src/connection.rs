@@ -48,7 +48,8 @@ impl Connection {
     /// An endpoint that waits for a SYN.
     pub fn passive(config: Config) -> Self {
         let stack = StackState::new(&config);
-        Self { tcb: Tcb::new(config), stack, handshake: Handshake::default() }
+        let expiry = stack.expiry(&config.profile);
+        Self { tcb: Tcb::new(config, expiry), stack, handshake: Handshake::default() }
     }
 
     /// Processes a segment that has arrived with the ECN field `ecn`.

@@ -1,18 +1,31 @@
-//! TCP without I/O: segments and the time in, segments and wishes to be woken out.
+//! TCP without I/O: segments and the time go in, segments and timeouts come out.
 //!
-//! A [`Connection`] is one endpoint. Whoever drives it (the simulator, a test) hands it
-//! segments and the time; it never reads a clock. After every call that changes it, the driver
-//! drains [`Connection::poll_transmit`] and [`Connection::poll_event`] until they say `None`
-//! and asks [`Connection::poll_timeout`] when to come back.
+//! A [`Connection`] is one endpoint. Its driver (the simulator, a test) passes it segments and the
+//! time. After every call that changes the connection, the driver polls
+//! [`Connection::poll_transmit`] and [`Connection::poll_event`] until they return `None`, and
+//! schedules [`Connection::handle_timeout`] for [`Connection::poll_timeout`].
 //!
-//! What a host does beyond the RFCs is data: a [`Profile`]. Two senders are modelled, Linux's
-//! (`linux`: scoreboard, RACK, TLP, PRR, F-RTO, undo) and FreeBSD 10's (`bsd`: RFC 6675's
-//! ancestor with go-back-N after a timeout), and their receivers.
+//! A [`Profile`] describes a host as data, and names its stack. There are two stacks: Linux's
+//! (`linux`) and FreeBSD 10's (`freebsd`). A connection is a control block that both share (`tcb`),
+//! and the state of one of them (`stack`). Where to look:
 //!
-//! **Invariant:** nothing here reads a clock, draws chance or allocates in steady state.
+//! | Subject | Linux | FreeBSD | both |
+//! |---|---|---|---|
+//! | segments in | `linux/input`, `data_queue`, `ooo_queue` | `freebsd/input`, `reass` | `receive_sequence`, `receive_queue` |
+//! | acknowledgements in | `linux/ack`, `rtx_queue`, `sack` | `freebsd/ack`, `dupack`, `sackholes` | `scoreboard`, `delivery_rate` |
+//! | losses | `linux/rack`, `loss`, `recovery`, `undo`, `reordering`, `prr` | `freebsd/dupack`, `recovery` | |
+//! | timers | `linux/rto`, `rtt`, `tlp`, `zero_window` | `freebsd/timer`, `rtt` | `timers`, `clock`, `rtt` |
+//! | segments out | `linux/output`, `tso`, `tsq`, `retransmit` | `freebsd/output` | `segment`, `pacer` |
+//! | send buffer | `linux/sndbuf`, `sendmsg` | `freebsd/sockbuf` | `send_sequence`, `writer` |
+//! | windows | `linux/cwnd`, `rcv_window`, `rcv_autotune` | `freebsd/rcvbuf` | `cc` |
+//! | acknowledgements out | `linux/delack` | `freebsd/input` | `sack_report` |
+//! | opening and closing | `linux/handshake` | `freebsd/handshake` | `handshake`, `close` |
+//!
+//! **Invariant:** a connection reads no clock, draws no random number, and allocates nothing in
+//! steady state.
 
 #![allow(clippy::unused_self, reason = "each stack answers every call, with its state or without")]
-#![allow(clippy::struct_excessive_bools, reason = "the state of a protocol is full of switches")]
+#![allow(clippy::struct_excessive_bools, reason = "the state of a protocol has many flags")]
 
 pub mod cc;
 mod common;

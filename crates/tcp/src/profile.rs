@@ -1,4 +1,4 @@
-//! What distinguishes one host's TCP from another's, as data.
+//! Host profiles: the TCP of a host as data.
 //!
 //! Sources: Linux 6.1 `include/net/tcp.h` and `net/ipv4/sysctl_net_ipv4.c` with Debian's
 //! `CONFIG_HZ=250`; FreeBSD 10.4 `sys/netinet/tcp_timer.h`, `tcp_subr.c`, `tcp_input.c`;
@@ -19,50 +19,50 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Whose TCP a host runs.
+/// The TCP stack of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
-    /// Linux's; Windows', which nobody can read, is taken to be it with other numbers.
+    /// Linux's. Windows', whose source is not public, is modelled as Linux's with other numbers.
     Linux,
     /// FreeBSD 10's.
     FreeBsd,
 }
 
-/// The most memory of a FreeBSD buffer (`sb_max`), and what is left of it when the share of mbufs,
-/// of 256 bytes beside a cluster of 2048, is taken off.
+/// The most memory of a FreeBSD buffer (`sb_max`), and its part without the share of mbufs, which take
+/// 256 bytes beside a cluster of 2048 (`sb_max_adj`).
 pub(crate) const SB_MAX: u64 = 2 << 20;
 pub(crate) const SB_MAX_ADJUSTED: u64 = SB_MAX * 2_048 / (2_048 + 256);
 
-/// A timeout: no shorter than a tick of the fastest clock, and at most a day.
+/// A timeout: at least a tick of the fastest clock, and at most a day.
 const TIMEOUT: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(86_400));
 /// `tcp_retries2` and its like are of eight bits (Linux `sysctl_net_ipv4.c`).
 const RETRIES: Bounds = Bounds::Whole(0, 255);
-/// A socket buffer that holds something; signed and of 32 bits in every kernel.
+/// The size of a socket buffer, which is signed and of 32 bits in every kernel.
 const BUFFER: Bounds = Bounds::Whole(1, i32::MAX as u64);
 
 profile! {
-    /// Whether losses are detected by time (RFC 8985) rather than by counting.
+    /// Whether losses are detected by time (RACK, RFC 8985) rather than by counting.
     @Linux rack (flag) = true;
     /// Whether a tail loss probe is sent (RFC 8985).
     @Linux tlp (flag) = true;
     /// Whether a timeout is checked for being spurious (RFC 5682).
     @Linux frto (flag) = true;
-    /// Whether reductions are spread by PRR (RFC 6937) rather than made at once.
+    /// Whether PRR (RFC 6937) spreads reductions of the window rather than making them at once.
     @Linux prr (flag) = true;
-    /// Whether Linux undoes a reduction that timestamps or DSACKs prove spurious.
+    /// Whether a reduction is undone that timestamps or DSACKs prove spurious.
     @Linux undo (flag) = true;
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
-    /// Whether a duplicate, with SACK, is only what reports something new, whatever its window is;
-    /// before 10.3 it was what carries no data and changes no window.
+    /// Whether, with SACK, an acknowledgement is a duplicate if it reports new data, whatever its
+    /// window is. Before 10.3 it was one if it carried no data and did not change the window.
     @FreeBsd sack_news (flag) = false;
-    /// Duplicates, or segments, that a segment may be overtaken by before it counts as lost.
+    /// Segments that may overtake a segment before it counts as lost.
     @Linux reordering (count) = 3, Bounds::Whole(1, 65_535);
-    /// The most that `reordering` adapts to.
+    /// The highest value to which `reordering` adapts.
     @Linux reordering_max (count) = 300, Bounds::Whole(1, 65_535);
     /// Whether SACK is offered.
     sack (flag) = true;
-    /// Whether duplicates are reported by SACK (RFC 2883).
+    /// Whether SACK reports duplicates (DSACK, RFC 2883).
     @Linux dsack (flag) = true;
     /// Whether timestamps are offered (RFC 7323).
     timestamps (flag) = true;
@@ -72,27 +72,27 @@ profile! {
     ecn_fallback (flag) = true;
     /// Segments of the initial window.
     initial_window (count) = 10, Bounds::Whole(1, 65_535);
-    /// Bytes that the initial window may not exceed beyond two segments; zero for no such limit.
+    /// The most bytes of an initial window of more than two segments; zero for no limit.
     initial_window_bytes (bytes) = 0;
-    /// Segments of the window after an idle period.
+    /// Segments of the restart window, which follows an idle period.
     restart_window (count) = 10, Bounds::Whole(1, 65_535);
-    /// Bytes that the restart window may not exceed beyond two segments; zero for no limit.
+    /// The most bytes of a restart window of more than two segments; zero for no limit.
     @FreeBsd restart_window_bytes (bytes) = 0;
     /// Whether an idle period longer than the retransmission timeout shrinks the window.
     slow_start_after_idle (flag) = true;
     /// Whether the congestion window is counted in bytes.
     count_bytes (flag) = false;
-    /// How the retransmission timeout is computed.
+    /// The rule of the retransmission timeout.
     @Linux rto_rule (word RtoRule) = RtoRule::Linux;
-    /// The timeout before anything is measured.
+    /// The retransmission timeout before the first round-trip sample.
     rto_initial (duration) = ms(1_000), TIMEOUT;
-    /// The timeout after a handshake in which nothing could be measured.
+    /// The retransmission timeout after a handshake without a round-trip sample.
     @Linux rto_fallback (duration) = ms(3_000), TIMEOUT;
-    /// Its minimum; Linux applies it to the variance.
+    /// The minimum retransmission timeout. Linux applies it to the variation.
     rto_min (duration) = ms(200), TIMEOUT;
-    /// Its maximum.
+    /// The maximum retransmission timeout.
     rto_max (duration) = ms(120_000), TIMEOUT;
-    /// What FreeBSD adds to every timeout.
+    /// The span that FreeBSD adds to every timeout.
     @FreeBsd rto_slop (duration) = ms(0);
     /// Retransmissions of a SYN before giving up.
     syn_retries (count) = 6, RETRIES;
@@ -102,65 +102,65 @@ profile! {
     retries (count) = 15, RETRIES;
     /// The granularity of timers.
     tick (duration) = ms(4), Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
-    /// Whether timers far in the future are coarser, as in Linux's timer wheel.
-    timer_wheel (flag) = true;
+    /// Whether distant timers are coarser, as in Linux's timer wheel.
+    @Linux timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
     @Linux delayed_ack_rule (word DelayedAckRule) = DelayedAckRule::Adaptive;
-    /// How long an acknowledgement is delayed, at least if it adapts.
+    /// The delay of an acknowledgement; the least delay if it adapts.
     delayed_ack (duration) = ms(40);
-    /// How long an acknowledgement is delayed at most.
+    /// The longest delay of an acknowledgement.
     @Linux delayed_ack_max (duration) = ms(200);
-    /// Acknowledgements sent at once at the start and after disturbances, at most.
+    /// The most acknowledgements in a row that are sent at once, at the start and after disturbances.
     @Linux quick_acks (count) = 16;
-    /// Whether a full-sized segment that asks for a push is acknowledged as soon as it is read.
+    /// Whether a full-sized segment with PSH is acknowledged as soon as it is read.
     @Linux push_acks (flag) = true;
     /// Duplicate acknowledgements that may be compressed into one; zero for none.
     @Linux ack_compression (count) = 44;
     /// The longest that a compressed acknowledgement waits.
     @Linux ack_compression_delay (duration) = ms(1);
-    /// By how much that wait may be overstepped.
+    /// The slack of that wait.
     @Linux ack_compression_slack (duration) = Duration::from_micros(100);
-    /// How long an application that waits for data, for room or for the connection takes to be
-    /// woken; zero for one that acts at once.
+    /// The time until the scheduler wakes an application that waits for data, for space in the send
+    /// buffer or for the connection; zero for an application that acts at once.
     wakeup (duration) = Duration::from_micros(25);
     /// Whether the receive buffer grows.
     receive_tuning (flag) = true;
-    /// The receive buffer at the start; half of it is window on Linux (`tcp_rmem[1]`).
+    /// The initial receive buffer; half of it is window on Linux (`tcp_rmem[1]`).
     receive_buffer (bytes) = 131_072, BUFFER;
-    /// The most that it grows to (`tcp_rmem[2]`).
+    /// The largest receive buffer (`tcp_rmem[2]`).
     receive_buffer_max (bytes) = 6_291_456, BUFFER;
-    /// By how much FreeBSD's grows at a time.
+    /// The step by which FreeBSD's receive buffer grows.
     @FreeBsd receive_buffer_step (bytes) = 16_384;
-    /// The share of the buffer that is window: all but one in two to this power.
+    /// The share of the receive buffer that is window: all but one in two to this power.
     @Linux adv_win_scale (count) = 1, Bounds::Whole(1, 31);
     /// Whether the send buffer grows.
     send_tuning (flag) = true;
-    /// The send buffer at the start (`tcp_wmem[1]`).
+    /// The initial send buffer (`tcp_wmem[1]`).
     send_buffer (bytes) = 16_384, BUFFER;
-    /// The most that it grows to (`tcp_wmem[2]`).
+    /// The largest send buffer (`tcp_wmem[2]`).
     send_buffer_max (bytes) = 4_194_304, BUFFER;
-    /// By how much FreeBSD's grows at a time.
+    /// The step by which FreeBSD's send buffer grows.
     @FreeBsd send_buffer_step (bytes) = 8_192;
-    /// Memory that a buffered segment costs beyond its payload.
+    /// The memory of a buffered segment beyond its payload.
     @Linux segment_overhead (bytes) = 1_280;
-    /// How long a least round-trip time is believed.
+    /// The window of the minimum round-trip time.
     min_rtt_window (duration) = ms(300_000);
-    /// How long acknowledgements of unacceptable segments are at least apart.
+    /// The least interval between acknowledgements of unacceptable segments.
     challenge_interval (duration) = ms(500);
-    /// How long a closed connection answers stray segments.
+    /// The length of TIME-WAIT.
     time_wait (duration) = ms(60_000);
-    /// Whether new data is handed down in bursts of several segments, as for offloads.
+    /// Whether new data leaves in bursts of several segments, as for segmentation offload.
     @Linux bursts (flag) = true;
-    /// The most that may wait in the host's own queue (`tcp_limit_output_bytes`); zero for a
-    /// host that puts no bound on it.
-    small_queue (bytes) = 1_048_576;
-    /// What may always wait there, in place of that most and of two bursts: how Linux 3.13 to
-    /// 3.18 understood `tcp_limit_output_bytes`; zero for hosts that do not.
-    small_queue_least (bytes) = 0;
+    /// The most memory of a connection in the host's own queue (`tcp_limit_output_bytes`); zero for no
+    /// bound.
+    @Linux small_queue (bytes) = 1_048_576;
+    /// The memory that may always be there, in place of that bound and of two bursts, as in Linux 3.13
+    /// to 3.18; zero for hosts without it.
+    @Linux small_queue_least (bytes) = 0;
 }
 
 impl Profile {
-    /// The settings that a host of `stack` reads; the defaults shown are Linux's.
+    /// The settings that a host of `stack` reads, with the defaults of Linux.
     pub fn settings(stack: Stack) -> &'static [Param] {
         static READ: LazyLock<[Vec<Param>; 2]> = LazyLock::new(|| {
             [Stack::Linux, Stack::FreeBsd].map(|stack| {
@@ -171,18 +171,18 @@ impl Profile {
         &READ[stack as usize]
     }
 
-    /// One line for lists.
+    /// A summary in one line.
     pub fn summary(&self) -> &'static str {
         match self.name {
             "linux" => "Linux 6.1: SACK, RACK-TLP, PRR, F-RTO, autotuned windows",
             "linux-3.17" => "Linux 3.17: as linux, without RACK",
             "freebsd" => "FreeBSD 10.0 to 10.2: NewReno, SACK, byte counting, 100 ms delayed ACK",
-            "freebsd-10.3" => "FreeBSD 10.3: as freebsd, duplicates counted by what SACK tells",
+            "freebsd-10.3" => "FreeBSD 10.3: as freebsd, duplicates counted by SACK's reports",
             _ => "Windows 7 to 2012: Compound, fixed delayed ACK",
         }
     }
 
-    /// The documents it follows.
+    /// The documents that the profile follows.
     pub fn source(&self) -> &'static str {
         match self.name {
             "linux" | "linux-3.17" => "Linux include/net/tcp.h, net/ipv4/tcp_*.c",
@@ -196,7 +196,7 @@ impl Profile {
         Self::all().into_iter().find(|profile| profile.name == name)
     }
 
-    /// Every profile, in the order in which lists show them.
+    /// Every profile, in the order of lists.
     pub fn all() -> Vec<Self> {
         vec![
             Self::linux(),

@@ -2,13 +2,14 @@
 
 use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
 
+use crate::common::clock::Expiry;
 use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::freebsd::FreeBsd;
 use crate::linux::Linux;
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
-use crate::{Config, Stack};
+use crate::{Config, Profile, Stack};
 
 /// The stack that runs a connection, with its state.
 pub(crate) enum StackState {
@@ -38,6 +39,8 @@ impl StackState {
     }
 
     dispatch! {
+        /// When timers expire.
+        fn expiry(&, profile: &Profile) -> Expiry;
         /// Processes a segment that arrives in ESTABLISHED.
         #[inline]
         fn process_established(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);

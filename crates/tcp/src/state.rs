@@ -1,6 +1,6 @@
-//! The states of a connection (RFC 9293 §3.3.2) and of Linux's congestion machine.
+//! The states of a connection (RFC 9293 §3.3.2), and those of Linux's congestion control.
 
-/// Where a connection is in its life.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Listen,
@@ -50,29 +50,29 @@ impl State {
         )
     }
 
-    /// Whether data from the peer is still to come.
+    /// Whether the peer may still send data.
     pub(crate) const fn may_receive(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 }
 
-/// Linux's `icsk_ca_state`: what is being done about loss or marks.
+/// The state of Linux's congestion control (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CaState {
-    /// Nothing is wrong.
+    /// No loss is suspected.
     Open,
-    /// Something is selectively acknowledged or was retransmitted.
+    /// A segment is selectively acknowledged or was retransmitted.
     Disorder,
-    /// The window is being reduced after an ECN echo.
+    /// An ECN echo reduces the window.
     Cwr,
-    /// Losses are being repaired by fast retransmission.
+    /// Fast retransmission repairs losses.
     Recovery,
-    /// Losses are being repaired after a timeout.
+    /// A timeout repairs losses.
     Loss,
 }
 
 impl CaState {
-    /// Whether the window is being brought down to `ssthresh`.
+    /// Whether the window is being reduced to `ssthresh`.
     #[inline]
     pub(crate) const fn is_reducing(self) -> bool {
         matches!(self, Self::Cwr | Self::Recovery)

@@ -19,7 +19,7 @@ use crate::metrics::Stats;
 use crate::negotiated::NegotiatedOptions;
 use crate::state::State;
 use crate::timers::{Timers, XmitTimer};
-use crate::{Config, Event, Profile, Segment, Stack};
+use crate::{Config, Event, Profile, Segment};
 
 /// ECN as RFC 3168 §6.1 keeps it.
 #[derive(Debug, Default)]
@@ -64,13 +64,8 @@ pub(crate) struct Tcb {
 }
 
 impl Tcb {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config, expiry: Expiry) -> Self {
         let profile = config.profile;
-        let expiry = match (profile.stack, profile.timer_wheel) {
-            (Stack::FreeBsd, _) => Expiry::Callout,
-            (Stack::Linux, true) => Expiry::Wheel,
-            (Stack::Linux, false) => Expiry::Tick,
-        };
         let mss = config.mtu.max(68 + 40) - 40;
         let segment = if profile.count_bytes { u64::from(mss) } else { 1 };
         let window = Window {

@@ -17,7 +17,7 @@ fn mode(cc: &dyn CongestionControl) -> u64 {
     gauge(cc, "mode") as u64
 }
 
-/// Phases of the gain cycle as they follow each other, from the gauge.
+/// The phases of the gain cycle in order, from the gauge.
 fn phases(path: Path, span: Duration) -> Vec<(Instant, f64)> {
     let mut run = Run::new(controller("bbr", &[]), path, 1);
     let mut phases: Vec<(Instant, f64)> = vec![];
@@ -49,7 +49,7 @@ fn c87_the_gain_cycle_has_a_mean_of_one() {
     }
 }
 
-/// C-87: when the least round-trip time is ten seconds old, at most four segments for 200 ms.
+/// C-87: when the minimum round-trip time is ten seconds old, at most four segments for 200 ms.
 #[test]
 fn c87_every_ten_seconds_the_window_is_four_segments_for_200_ms() {
     let mut run = Run::new(controller("bbr", &[]), HOME, 1);
@@ -70,7 +70,7 @@ fn c87_every_ten_seconds_the_window_is_four_segments_for_200_ms() {
     });
     assert!((4..=5).contains(&visits.len()), "{} visits", visits.len());
     for visit in &visits {
-        // The flight must first sink to four segments: up to two round trips with the queue.
+        // The flight first falls to four segments: up to two round trips with the queue.
         let span = visit.1.since(visit.0).as_secs_f64();
         assert!((0.200..0.400).contains(&span), "{span} s");
     }
@@ -84,8 +84,8 @@ fn c87_every_ten_seconds_the_window_is_four_segments_for_200_ms() {
     }
 }
 
-/// What a lone flow gets from the `from`th to the `to`th second: the rate in Mbit/s, the mean
-/// round-trip time, and losses.
+/// The results of a lone flow from the `from`th to the `to`th second: the rate in Mbit/s, the mean
+/// round-trip time, and the losses.
 fn steady(path: Path, from: u64, to: u64) -> (f64, Duration, u64) {
     let mut run = Run::new(controller("bbr", &[]), path, 1);
     run.run(Duration::from_secs(from), |_| {});
@@ -113,8 +113,8 @@ fn a_lone_flow_fills_its_path_and_leaves_the_queue_empty() {
     }
 }
 
-/// Low samples while the window is held down do not lower the bandwidth, even if that lasts
-/// longer than the filter's ten rounds.
+/// Low samples of a limited window do not lower the bandwidth, even if they last longer than the
+/// filter's ten rounds.
 #[test]
 fn probing_the_round_trip_leaves_the_bandwidth() {
     let path = Path { mbit: 50, rtt: Duration::from_millis(8), buffer: 1_000 };

@@ -1,4 +1,4 @@
-//! BBR step by step: what one acknowledgement, timeout or idle time changes.
+//! BBR step by step: the effect of one acknowledgement, timeout or idle period.
 
 mod cc_path;
 
@@ -16,8 +16,8 @@ fn mode(cc: &dyn CongestionControl) -> u64 {
     gauge(cc, "mode") as u64
 }
 
-/// A path that delivers a segment a millisecond with a round trip of 100 ms, told to the
-/// controller directly: one acknowledgement of a window per round.
+/// A path that delivers a segment a millisecond with a round trip of 100 ms: the controller gets one
+/// acknowledgement of a window per round.
 struct Script {
     cc: Box<dyn CongestionControl>,
     window: Window,
@@ -26,7 +26,7 @@ struct Script {
     lost: u64,
     rtt_ms: u64,
     app_limited: bool,
-    /// Bytes in what is acknowledged as one segment.
+    /// The bytes of an acknowledged segment.
     bytes: u64,
 }
 
@@ -184,7 +184,7 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
     let kept = script.window.ssthresh;
     assert_eq!(script.cc.ssthresh(&script.window, &congestion), kept, "loss sets no threshold");
     script.cc.on_event(&mut script.window, CcEvent::RecoveryEntered, script.now);
-    // One segment is delivered, two are lost: what is in flight and what arrived may be out.
+    // One segment is delivered, two are lost: the window is the flight and the segment delivered.
     let prior = script.total - 50;
     script.total += 1;
     script.lost += 2;
@@ -200,7 +200,7 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
 }
 
 #[test]
-fn what_restarts_from_idle_is_paced_at_the_bandwidth() {
+fn a_restart_from_idle_is_paced_at_the_bandwidth() {
     let mut script = Script::new();
     script.start();
     while gauge(&*script.cc, "pacing_gain") < 1.1 {
@@ -215,7 +215,7 @@ fn what_restarts_from_idle_is_paced_at_the_bandwidth() {
     assert!((ratio - 1.25).abs() < 0.001, "{ratio}");
 }
 
-/// The drain phase ends as soon as no more than the path holds is in flight.
+/// The drain phase ends as soon as the flight fits the path.
 #[test]
 fn the_draining_phase_ends_early_once_drained() {
     let mut script = Script::new();
@@ -223,7 +223,7 @@ fn the_draining_phase_ends_early_once_drained() {
     while gauge(&*script.cc, "pacing_gain") > 0.9 {
         script.round(100, 0, false);
     }
-    // One more arrives a moment later: 91 were in flight, and the path holds 100.
+    // One more arrives later: 91 were in flight, and the path holds 100.
     script.now += Duration::from_millis(1);
     script.total += 1;
     script.tell(1, 100, script.total - 101, 0, false);
@@ -250,7 +250,7 @@ fn a_loss_during_near_silence_does_not_lose_the_saved_window() {
     assert!(after + 2 >= before, "the window of {before} is back at once, not {after}");
 }
 
-/// Who was idle for ten seconds has had its queues empty anyway.
+/// The queue of a flow that was idle for ten seconds has emptied anyway.
 #[test]
 fn a_restart_from_idle_does_not_probe_the_round_trip() {
     for (idle, want) in [(true, PROBE_BW), (false, PROBE_RTT)] {
@@ -273,7 +273,7 @@ fn near_silence_ends_with_a_round_trip_only() {
     while mode(&*script.cc) != PROBE_RTT {
         script.round(100, 0, false);
     }
-    // The flight is small only now: from here on a round trip and 200 ms.
+    // The flight is small from here on: a round trip and 200 ms follow.
     script.window.cwnd = 4;
     let sent_before = script.total - 100;
     for _ in 0..5 {
@@ -286,8 +286,8 @@ fn near_silence_ends_with_a_round_trip_only() {
     assert_eq!(mode(&*script.cc), PROBE_BW);
 }
 
-/// The least round-trip time is renewed after ten seconds, but not from what the delayed
-/// acknowledgement timer may have held: a lone runt.
+/// The minimum round-trip time is renewed after ten seconds, but not from a lone small segment, whose
+/// acknowledgement may have been delayed.
 #[test]
 fn an_acknowledgement_that_may_be_delayed_renews_no_least_time() {
     for (bytes, want) in [(100, 100.0), (u64::from(MSS), 140.0)] {
@@ -326,7 +326,7 @@ fn a_timeout_restarts_the_search_for_the_full_pipe() {
     }
 }
 
-/// What is sent after a timeout finds nothing in flight, but is no restart from idle.
+/// A transmission after a timeout finds nothing in flight, but is no restart from idle.
 #[test]
 fn repair_after_a_timeout_keeps_the_rate() {
     let mut script = Script::new();
@@ -341,8 +341,8 @@ fn repair_after_a_timeout_keeps_the_rate() {
     assert_eq!(script.cc.pacing_rate(), rate);
 }
 
-/// After a timeout the window of before comes back with the first acknowledgement that finds
-/// nothing to repair, whether or not the connection says so by an event.
+/// The first acknowledgement that ends the recovery of a timeout restores the window, with or without
+/// an event of the connection.
 #[test]
 fn the_window_is_restored_after_a_timeout() {
     let mut script = Script::new();

@@ -1,4 +1,4 @@
-//! What every registered controller obeys, whatever happens to it.
+//! The rules that every registered controller obeys under random events.
 
 mod cc_path;
 
@@ -8,18 +8,18 @@ use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Si
 use cc_path::{MSS, Path, Run, controller, fresh_window};
 use proptest::prelude::*;
 
-/// Something that happens to a connection.
+/// An event of a connection.
 #[derive(Clone, Debug)]
 enum Happening {
-    /// Segments acknowledged and lost, after so long, with a round-trip time or none.
+    /// Segments acknowledged and lost, after a span, with a round-trip time or without.
     Ack { segments: u64, losses: u64, after_us: u64, rtt_us: Option<u64>, limited: bool },
-    /// Congestion, and what the connection does about its window.
+    /// Congestion, and the connection's reduction of its window.
     Congestion(Signal),
-    /// The present repair is complete.
+    /// The present recovery is complete.
     Repaired,
-    /// It was not needed.
+    /// It was spurious.
     Undo,
-    /// Nothing is sent for so long.
+    /// An idle period.
     Idle { us: u64, restart: bool },
 }
 
@@ -49,7 +49,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// A connection that does as it is told.
+/// A connection driven by events.
 struct Connection {
     cc: Box<dyn CongestionControl>,
     window: Window,
@@ -184,7 +184,7 @@ impl Connection {
 
     fn check(&self, name: &str) {
         let Window { cwnd, ssthresh, segment, clamp, .. } = self.window;
-        // FreeBSD's has neither floor nor ceiling where it counts bytes, nor a least threshold.
+        // FreeBSD's has no bounds where it counts bytes, and no least threshold.
         if name == "cubic_freebsd" {
             assert!(segment > 1 || (1..=clamp).contains(&cwnd), "{name}: a window of {cwnd}");
             return;
@@ -247,7 +247,7 @@ fn a_repeated_run_is_the_same() {
 }
 
 #[test]
-fn what_the_sender_does_not_use_does_not_grow() {
+fn an_unused_window_does_not_grow() {
     for kind in kinds::all() {
         let mut connection = Connection::new(controller(kind.name, &[]), 1, 1_000);
         if connection.cc.controls_cwnd() {

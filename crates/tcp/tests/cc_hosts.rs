@@ -37,7 +37,7 @@ fn freebsd_cubic_returns_to_its_maximum_after_its_k() {
 fn compounds_delay_window_fills_an_idle_path_and_yields_to_a_queue() {
     let path = Path { mbit: 100, rtt: Duration::from_millis(100), buffer: 3_000 };
     let mut run = Run::new(controller("compound", &[]), path, u64::from(MSS));
-    // Out of slow start at half of what fills the path (833 segments).
+    // Slow start ends at half of the segments that fill the path (833).
     run.window.ssthresh = 400 * u64::from(MSS);
     let (mut peak, mut at_peak, mut last, mut reno) = (0.0_f64, 0, 0.0_f64, 0);
     run.run(Duration::from_secs(30), |view| {
@@ -70,8 +70,7 @@ fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     }
 }
 
-/// RFC 3465 §2.3: while a timeout is gone back over, a large acknowledgement opens the window by
-/// one segment only.
+/// RFC 3465 §2.3: during go-back-N, a large acknowledgement opens the window by one segment only.
 #[test]
 fn freebsd_counts_one_segment_per_acknowledgement_while_it_repairs() {
     let segment = u64::from(MSS);

@@ -1,4 +1,4 @@
-//! What each controller's window does, against the law it follows.
+//! The window of each controller, compared with its law.
 
 mod cc_path;
 
@@ -45,7 +45,7 @@ fn c83_fast_convergence_gives_up_more() {
     }
 }
 
-/// Linux's law, written down naively: everything anew for every acknowledgement.
+/// Linux's law in its simplest form, which computes all of it for every acknowledgement.
 struct Oracle {
     /// From the start of growth to the plateau, in 1024ths of a second, and the plateau.
     k: i128,
@@ -106,7 +106,7 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
         let rtt = Duration::from_millis(rtt_ms);
         let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
         let from = Instant::from_millis(5_000);
-        // One sample before the loss, so that the least delay is known.
+        // One sample before the loss, so that the minimum delay is known.
         sample(&mut *cc, &mut window, 1, (Instant::from_millis(100), rtt));
         lose(&mut *cc, &mut window, w_max, from);
         let mut oracle: Option<Oracle> = None;
@@ -215,7 +215,7 @@ fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     assert_eq!(window.cwnd, 420);
 }
 
-/// However far the function is ahead, one window of acknowledgements makes it half as large again.
+/// However far the function is ahead, one window of acknowledgements grows the window by half.
 #[test]
 fn growth_is_at_most_half_a_window_per_round_trip() {
     for name in ["cubic", "cubic_rfc"] {
@@ -236,7 +236,7 @@ fn growth_is_at_most_half_a_window_per_round_trip() {
     }
 }
 
-/// For a second after growth resumed Linux believes no delay: the queue is not back yet.
+/// For a second after growth resumes Linux ignores delays: the queue is not back yet.
 #[test]
 fn linux_takes_no_least_delay_right_after_recovery() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
@@ -292,7 +292,7 @@ fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     assert!((gauge(&*cc, "w_max") - 700.0).abs() < 1e-9 && gauge(&*cc, "k_s").abs() < 1e-9);
 }
 
-/// RFC 9438 §4.9: what proves spurious is undone, the curve as well as the window.
+/// RFC 9438 §4.9: a spurious reduction is undone, the curve as well as the window.
 #[test]
 fn a_spurious_reduction_restores_the_rfcs_curve() {
     let (mut cc, mut window) = (controller("cubic_rfc", &[]), fresh_window(1));
@@ -304,7 +304,7 @@ fn a_spurious_reduction_restores_the_rfcs_curve() {
     assert!((gauge(&*cc, "w_max") - 1_000.0).abs() < 1e-9);
 }
 
-/// An idle second moves the epoch along: growth goes on where it was.
+/// An idle second moves the epoch: growth continues at the same point.
 #[test]
 fn idle_time_is_no_time_to_grow() {
     for name in ["cubic", "cubic_rfc"] {
@@ -327,7 +327,7 @@ fn idle_time_is_no_time_to_grow() {
     }
 }
 
-/// Time in which the application, not the window, holds the sender back does not count either.
+/// Time in which the application, not the window, limits the sender does not count either.
 #[test]
 fn time_with_little_to_send_is_no_time_to_grow() {
     let rtt = Duration::from_millis(100);
@@ -348,6 +348,6 @@ fn time_with_little_to_send_is_no_time_to_grow() {
         window.cwnd
     };
     let (busy, limited) = (grow(0), grow(6));
-    // The span up to the first full acknowledgement, a round trip here, is taken to be full.
+    // The span before the first full acknowledgement, a round trip here, counts as full.
     assert!(busy.abs_diff(limited) <= 4, "{busy} without, {limited} with little to send");
 }

@@ -1,4 +1,4 @@
-//! How slow start ends.
+//! The end of slow start.
 
 mod cc_path;
 
@@ -30,8 +30,8 @@ fn hystart_leaves_slow_start_before_a_large_buffer_overflows() {
             }
         });
         let (_, cwnd, losses) = exit.unwrap_or_else(|| panic!("{name} {how}: slow start ends"));
-        // The path holds 167 segments, the buffer 2000 more. Conservative slow start may still
-        // triple the window (1.25⁵) at which it noticed the queue.
+        // The path holds 167 segments, the buffer 2000 more. Conservative slow start may triple the
+        // window at which the delay rose (1.25⁵).
         assert_eq!(losses == 0, leaves, "{name} {how}: at {cwnd} segments");
         if leaves {
             assert!((80..2_100).contains(&cwnd), "{name} {how}: left at {cwnd} segments");
@@ -39,8 +39,8 @@ fn hystart_leaves_slow_start_before_a_large_buffer_overflows() {
     }
 }
 
-/// The train: on an empty fast path nothing but the length of the train of acknowledgements
-/// tells that the window fills half the round trip.
+/// On an empty fast path, only the length of the train of acknowledgements shows that the window
+/// fills half of the round trip.
 #[test]
 fn hystart_sees_the_train_before_the_delay() {
     let path = Path { mbit: 100, rtt: Duration::from_millis(100), buffer: 5_000 };
@@ -88,8 +88,8 @@ fn hystart_plusplus_grows_at_a_quarter_for_five_rounds() {
     assert_eq!(window.ssthresh, sizes[sizes.len() - 2], "left at the start of the last round");
 }
 
-/// The delay that ends slow start: the least and an eighth of it, but 4 to 16 ms; and only from
-/// the ninth sample of a round on.
+/// The rise in delay that ends slow start: an eighth of the minimum, but 4 to 16 ms, from the ninth
+/// sample of a round on.
 #[test]
 fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     for (least_ms, rise_us, ends) in [
@@ -102,7 +102,7 @@ fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     ] {
         let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
         window.cwnd = 100;
-        // A first round of the least delay, and a second of more; further apart than a train.
+        // A first round of the minimum delay, and a second of more, further apart than a train.
         let mut left_at = None;
         for number in 1..=40_u64 {
             let second = number > 20;
@@ -127,7 +127,7 @@ fn hystart_plusplus_judges_a_round_by_eight_samples() {
         let plusplus = ("hystart", Value::Word("plusplus", &[]));
         let (mut cc, mut window) = (controller("cubic", &[plusplus]), fresh_window(1));
         for number in 1..=40_u64 {
-            // In the second round so many samples of more delay come first.
+            // In the second round, this many samples of more delay come first.
             let late = number > 20 && number <= 20 + raised;
             let rtt = Duration::from_millis(if late { 60 } else { 50 });
             let mut ack = plain_ack(&window, number, Instant::from_millis(number), rtt);
@@ -139,7 +139,7 @@ fn hystart_plusplus_judges_a_round_by_eight_samples() {
                 assert_eq!(window.cwnd == before, slows, "after {raised} samples");
             }
         }
-        // The delay came down again: a false alarm, and growth is whole again.
+        // The delay falls again, so growth is full again.
         let before = window.cwnd;
         let ack = plain_ack(&window, 40, Instant::from_millis(41), Duration::from_millis(50));
         cc.on_ack(&mut window, &ack);
@@ -147,7 +147,7 @@ fn hystart_plusplus_judges_a_round_by_eight_samples() {
     }
 }
 
-/// Linux looks for the exit again after a timeout.
+/// Linux checks for the exit again after a timeout.
 #[test]
 fn hystart_works_again_after_a_timeout() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));

@@ -1,7 +1,7 @@
-//! The conformance statements about TCP, each by the script or the unit test that pins it.
+//! The conformance statements about TCP, each with the script that pins it.
 //!
-//! C-78 and C-79 (the retransmission timeout) are `src/rtt.rs`'s; C-81 is also checked for
-//! NewReno in `src/cc/kinds/newreno.rs`.
+//! Unit tests pin C-78 and C-79 (the retransmission timeout; `src/linux/rtt.rs`, `src/freebsd/rtt.rs`)
+//! and, for NewReno, C-81 (`src/cc/kinds/newreno.rs`).
 
 mod support;
 

@@ -1,7 +1,7 @@
-//! Two hosts of the profiles of FreeBSD send what two hosts made of FreeBSD's own code sent.
+//! Two hosts with FreeBSD's profiles send the same segments as two hosts made of FreeBSD's own code.
 //!
-//! `tests/traces` holds what was recorded: scenarios, and after the line `sent` every segment with
-//! its time. `docs/validation.md` tells how.
+//! `tests/traces` holds the recordings: a scenario and, after the line `sent`, every segment with its
+//! time. `docs/validation.md` describes how they were made.
 
 mod trace;
 

@@ -1,5 +1,5 @@
-//! Two connections and a wire: whatever is lost, reordered, repeated or marked, every byte
-//! arrives once and in order, and both sides close.
+//! Two connections and a wire that loses, reorders, repeats and marks segments: every byte arrives
+//! once and in order, and both sides close.
 
 mod support;
 
@@ -57,7 +57,7 @@ fn a_megabyte_over_a_clean_wire_is_sent_once() {
     }
 }
 
-/// A host, by its place in the list, now and then without what peers may lack.
+/// A host, by its index in the list, sometimes without options that peers may lack.
 fn host((which, switch): (usize, [bool; 4])) -> Profile {
     let mut profile = Profile::all().swap_remove(which);
     profile.sack &= switch[0] || switch[1];
@@ -104,11 +104,11 @@ proptest! {
             end.ecn = switches[0];
             end.nodelay = switches[1 + i];
             end.quickack = switches[3 + i];
-            // No retry limit: whether a path this bad is given up is another question.
+            // No retry limit: giving up on a bad path is tested elsewhere.
             end.profile.retries = 60;
             end.profile.syn_retries = 60;
             end.profile.synack_retries = 60;
-            // Nor how long an end that is done answers one whose timeout has grown beyond a minute.
+            // TIME-WAIT outlasts a peer's timeout that has grown beyond a minute.
             end.profile.time_wait = Duration::from_millis(2 * 3_600_000);
             if switches[5] {
                 end.receive_buffer = Some(6_000);

@@ -1,5 +1,4 @@
-//! Any header at any time: nothing panics, nothing is sent without end, and what an
-//! application is told stays true.
+//! Any header at any time: no panic, no endless sending, and no event after the last one.
 
 mod support;
 
@@ -55,7 +54,7 @@ fn header() -> impl Strategy<Value = TcpHeader> {
 #[derive(Clone, Debug)]
 enum Operation {
     Segment(TcpHeader, u8),
-    /// The peer's plausible next segment: in order, so much data, acknowledging so much.
+    /// A plausible next segment of the peer: in order, with this payload and acknowledgement.
     Plausible {
         payload: u32,
         acked: u64,
@@ -84,7 +83,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Drives one connection and keeps what a peer would know.
+/// Drives one connection, with the state of its peer.
 struct Driver {
     connection: Connection,
     now: Instant,

@@ -49,7 +49,7 @@ fn another(param: &Param, value: Value) -> Value {
 }
 
 #[test]
-fn what_is_not_listed_for_a_host_changes_nothing() {
+fn a_setting_that_is_not_listed_for_a_host_changes_nothing() {
     for (profile, foreign) in
         [(Profile::linux(), Stack::FreeBsd), (Profile::freebsd(), Stack::Linux)]
     {

@@ -1,4 +1,4 @@
-//! The controllers. To add one, write its file and add its name to the list below.
+//! The registered controllers. A new controller is one file, and its name in the list below.
 
 use crate::cc::CongestionControl;
 

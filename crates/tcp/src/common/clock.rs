@@ -137,7 +137,7 @@ impl Clock {
     }
 }
 
-/// How much later the timestamp `a` is than `b`, which may be earlier (RFC 7323 §5.2).
+/// The span by which the timestamp `a` is later than `b`; negative if it is earlier (RFC 7323 §5.2).
 #[inline]
 #[expect(clippy::cast_possible_wrap, reason = "timestamps are compared modulo 2^32")]
 pub(crate) const fn later_by(a: u32, b: u32) -> i32 {

@@ -1,8 +1,8 @@
-//! Delivery-rate samples: how fast the network really delivers.
+//! Delivery-rate samples.
 //!
 //! Source: pending-cheng-iccrg-delivery-rate-estimation-02; Linux 6.1 `net/ipv4/tcp_rate.c`.
-//! A sample is the data delivered between the sending of a segment and its acknowledgement,
-//! over the longer of the time it took to send that data and the time it took to get it
+//! A sample is the data delivered between the transmission of a segment and its acknowledgement,
+//! over the longer of two spans: that in which the data was sent, and that in which it was
 //! acknowledged.
 
 use aqmlab_core::{Duration, Instant};
@@ -10,18 +10,18 @@ use aqmlab_core::{Duration, Instant};
 use crate::cc::RateSample;
 use crate::common::scoreboard::{ANY_RETRANS, APP_LIMITED, SACKED, Sent};
 
-/// What a connection has delivered so far, in segments.
+/// The delivery of a connection so far, in segments.
 #[derive(Debug)]
 pub(crate) struct DeliveryRate {
-    /// Acknowledged cumulatively or selectively. The SYN counts, so zero means "no sample".
+    /// Segments acknowledged, cumulatively or selectively. The SYN counts, so zero means no sample.
     pub(crate) delivered: u64,
-    /// When that last grew.
+    /// The time of the last delivery.
     pub(crate) delivered_at: Instant,
-    /// When the segment most recently acknowledged was sent.
+    /// The transmission time of the segment most recently acknowledged.
     pub(crate) first_tx: Instant,
-    /// Marked lost, retransmissions included.
+    /// Segments marked as lost, retransmissions included.
     pub(crate) lost: u64,
-    /// The sender was short of data until this much is delivered; zero if it is not.
+    /// The application limits the sender until this much is delivered; zero if it does not.
     pub(crate) app_limited: u64,
 }
 
@@ -37,10 +37,10 @@ impl Default for DeliveryRate {
     }
 }
 
-/// A sample in the making, over one acknowledgement.
+/// The sample of one acknowledgement while it is processed.
 #[derive(Debug)]
 pub(crate) struct PendingSample {
-    /// What had been delivered when the newest acknowledged segment was sent; zero if none.
+    /// `delivered` when the newest acknowledged segment was sent; zero if none is acknowledged.
     pub(crate) prior_delivered: u64,
     prior_at: Option<Instant>,
     send_span: Duration,
@@ -62,14 +62,14 @@ impl PendingSample {
     }
 }
 
-/// Whether a transmission at `at` ending at `end` is later than another.
+/// Whether a transmission at `at` of a segment that ends at `end` is later than another.
 #[inline]
 pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u64) -> bool {
     at > other_at || (at == other_at && end > other_end)
 }
 
 impl DeliveryRate {
-    /// Stamps a segment that is being transmitted.
+    /// Stamps a segment that is transmitted (`tcp_rate_skb_sent`).
     #[inline]
     pub(crate) fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
         if nothing_out {
@@ -86,7 +86,7 @@ impl DeliveryRate {
         }
     }
 
-    /// Takes in a segment that is acknowledged, of either kind.
+    /// A segment is acknowledged, cumulatively or selectively (`tcp_rate_skb_delivered`).
     #[inline]
     pub(crate) fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
         if sent.delivered_at == Instant::NEVER {
@@ -107,7 +107,7 @@ impl DeliveryRate {
         }
     }
 
-    /// Completes the sample once `delivered` and `lost` are up to date; in segments.
+    /// Completes the sample once `delivered` and `lost` are up to date (`tcp_rate_gen`).
     #[inline]
     pub(crate) fn finish(
         &mut self,
@@ -135,8 +135,8 @@ impl DeliveryRate {
         };
         if let (Some(prior_at), true) = (pending.prior_at, valid) {
             let interval = pending.send_span.max(now.since(prior_at));
-            // Shorter than the path allows: the acknowledgement was of the original of a
-            // segment retransmitted in error.
+            // Shorter than the path allows: the acknowledgement was of the original of a segment that
+            // was retransmitted needlessly.
             if min_rtt.is_none_or(|min_rtt| interval >= min_rtt) {
                 sample.delivered = self.delivered - pending.prior_delivered;
                 sample.interval = interval;

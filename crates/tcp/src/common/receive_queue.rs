@@ -1,18 +1,18 @@
-//! How segments share buffers while nobody has read them.
+//! The receive queue: the data in order that the application has not read.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_queue_rcv`, `tcp_data_queue_ofo`,
 //! `tcp_ofo_queue`) and `net/core/skbuff.c` (`skb_try_coalesce`). A segment joins the buffer that it
-//! continues, in order or not, and when a hole is filled what waited behind joins the segment that
-//! filled it. Only a whole buffer is read and counted at once, and only its first segment brings
-//! memory of its own beyond its payload.
+//! continues, in order or not. When a hole is filled, the buffers behind it join the segment that
+//! filled it. A buffer is read and counted whole, and only its first segment costs memory beyond its
+//! payload.
 //!
-//! Difference: a segment is one fragment. In the kernel one in some twenty has two, for the
+//! Difference: a segment is one fragment. In the kernel about one in twenty has two, since the
 //! sender's memory is in pieces of 32 KiB.
 
 /// The most segments in a buffer (Linux `MAX_SKB_FRAGS`).
-const MOST_SEGMENTS: u32 = 17;
+const MAX_SEGMENTS: u32 = 17;
 
-/// Segments that follow one another and are kept as one.
+/// Consecutive segments that share a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Buffer {
     pub(crate) start: u64,
@@ -21,15 +21,15 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A segment by itself.
+    /// A buffer of one segment.
     pub(crate) const fn of(start: u64, end: u64) -> Self {
         Self { start, end, segments: 1 }
     }
 
-    /// Takes in what follows, if it follows and there is room; returns whether.
+    /// Joins `next` to this buffer if it follows and fits. Returns whether it does.
     #[inline]
     pub(crate) fn join(&mut self, next: Self) -> bool {
-        let joined = self.end == next.start && self.segments + next.segments <= MOST_SEGMENTS;
+        let joined = self.end == next.start && self.segments + next.segments <= MAX_SEGMENTS;
         if joined {
             self.end = next.end;
             self.segments += next.segments;
@@ -38,10 +38,10 @@ impl Buffer {
     }
 }
 
-/// What has arrived in order and was not read yet.
+/// The data in order that the application has not read.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveQueue {
-    /// In how many buffers it is.
+    /// The number of buffers.
     buffers: u64,
     bytes: u64,
     first: Buffer,
@@ -49,7 +49,7 @@ pub(crate) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// Takes in a buffer of which `bytes` are in order and new.
+    /// Adds a buffer, `bytes` of which are new.
     #[inline]
     pub(crate) fn add(&mut self, buffer: Buffer, bytes: u64) {
         self.bytes += bytes;
@@ -76,13 +76,13 @@ impl ReceiveQueue {
         std::mem::take(&mut self.bytes)
     }
 
-    /// The memory that it takes, of which `overhead` a buffer.
+    /// The memory of the queue, with `overhead` bytes for each buffer.
     #[inline]
     pub(crate) const fn memory(&self, overhead: u64) -> u64 {
         self.bytes + self.buffers * overhead
     }
 
-    /// Where the first of its buffers ends, if there is one.
+    /// The end of the first buffer, if there is one.
     pub(crate) fn first_end(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.first.end)
     }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_joins_up_to_seventeen_segments() {
+    fn consecutive_segments_join_up_to_seventeen() {
         let mut unread = ReceiveQueue::default();
         for i in 0..20 {
             unread.add(Buffer::of(100 * i, 100 * (i + 1)), 100);

@@ -8,6 +8,7 @@
 //! Difference: the host cache is empty.
 
 mod ack;
+mod dupack;
 mod handshake;
 mod input;
 mod output;
@@ -21,10 +22,11 @@ mod timer;
 
 use aqmlab_core::{Bytes, Instant, TcpFlags, TcpHeader};
 
+use crate::common::clock::Expiry;
 use crate::segment::Transmission;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
-use crate::{Config, Event};
+use crate::{Config, Event, Profile};
 use rcvbuf::ReceiveBuffer;
 use reass::ReassemblyQueue;
 use recovery::{BeforeTimeout, Recovery};
@@ -89,6 +91,11 @@ impl FreeBsd {
         }
     }
 
+    /// Timers expire as callouts do.
+    pub(crate) fn expiry(&self, _profile: &Profile) -> Expiry {
+        Expiry::Callout
+    }
+
     /// Answers a segment to a closed port with a reset.
     pub(crate) fn process_closed(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         if !header.flags.has(TcpFlags::RST) {
@@ -112,7 +119,7 @@ impl FreeBsd {
         self.output(tcb);
     }
 
-    /// Sends a segment, which settles every acknowledgement owed.
+    /// Sends a segment, which carries every acknowledgement owed.
     fn emit(
         &mut self,
         tcb: &mut Tcb,

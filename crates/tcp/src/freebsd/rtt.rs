@@ -3,11 +3,13 @@
 //! Sources: FreeBSD 10.4 `sys/netinet/tcp_input.c` (`tcp_xmit_timer`), `tcp_timer.c`
 //! (`tcp_timer_rexmt`), `tcp_output.c` (`tcp_setpersist`), `tcp_timer.h`.
 
-use aqmlab_core::Duration;
+use aqmlab_core::{Duration, TcpHeader};
 
+use super::FreeBsd;
 use crate::Profile;
 use crate::common::clock::Clock;
 use crate::common::rtt::Rtt;
+use crate::tcb::Tcb;
 
 /// Bounds of the persist timer (`TCPTV_PERSMIN`, `TCPTV_PERSMAX`).
 const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
@@ -102,6 +104,36 @@ impl RttEstimator {
     /// `TCPT_RANGESET`.
     fn range(&self, span: u64, least: u64) -> u64 {
         (span + self.slop).max(least).min(self.maximum)
+    }
+}
+
+impl FreeBsd {
+    /// The round trip of an echoed timestamp, in ticks. An echo from the future gives none.
+    pub(super) fn echoed_ticks(tcb: &Tcb, header: &TcpHeader) -> Option<u64> {
+        let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
+        let echoes = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;
+        echoes.then(|| tcb.clock.within(Duration::from_millis(u64::from(millis))))
+    }
+
+    /// Measures by timestamp or, without, by the segment that is timed.
+    pub(super) fn measure_rtt(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> Option<Duration> {
+        let (ticks, more) = if let Some(ticks) = Self::echoed_ticks(tcb, header) {
+            (ticks, 1)
+        } else {
+            let (sent, _) = self.timed.filter(|(_, start)| header.ack > *start)?;
+            (tcb.clock.jiffies() - sent, 0)
+        };
+        self.timed = None;
+        self.add_sample(tcb, ticks, more);
+        Some(tcb.clock.span(ticks.max(1)))
+    }
+
+    /// Adds a sample of `ticks`; the estimator gets `more` than that.
+    pub(super) fn add_sample(&mut self, tcb: &mut Tcb, ticks: u64, more: u64) {
+        let span = tcb.clock.span(ticks);
+        tcb.rtt.sample_min(span.max(tcb.clock.tick()), tcb.clock.now);
+        self.rtt.sample(&mut tcb.rtt, ticks + more, &tcb.clock);
+        self.shift = 0;
     }
 }
 

@@ -24,6 +24,7 @@ mod rto;
 mod rtt;
 mod rtx_queue;
 mod sack;
+mod sendmsg;
 mod sndbuf;
 #[cfg(test)]
 mod testing;
@@ -35,9 +36,10 @@ mod zero_window;
 
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
-use crate::Config;
+use crate::common::clock::Expiry;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
+use crate::{Config, Profile};
 use cwnd::CwndUsage;
 use delack::DelayedAck;
 use ooo_queue::OooQueue;
@@ -54,7 +56,7 @@ use tsq::Tsq;
 use undo::Undo;
 use zero_window::ZeroWindow;
 
-/// The least span of the loss probe's and the reordering timer (`TCP_TIMEOUT_MIN_US`).
+/// The span that is added to the timers of loss probes and of reordering (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
 /// The state of Linux's stack.
@@ -97,6 +99,11 @@ impl Linux {
             autotune: RcvAutotune::new(profile, config.receive_buffer),
             ooo: OooQueue::default(),
         }
+    }
+
+    /// Timers expire by the wheel, or at ticks on a host without one.
+    pub(crate) fn expiry(&self, profile: &Profile) -> Expiry {
+        if profile.timer_wheel { Expiry::Wheel } else { Expiry::Tick }
     }
 
     /// A closed connection answers nothing.

@@ -250,7 +250,7 @@ impl Linux {
     /// Fast recovery begins, perhaps with an ECN echo (`tcp_enter_recovery`).
     pub(super) fn enter_recovery(&mut self, tcb: &mut Tcb, ece: bool) {
         tcb.stats.fast_recoveries += 1;
-        self.renew_retrans_stamp(tcb);
+        self.cleanup_retrans_stamp(tcb);
         self.undo.set_prior_ssthresh(0);
         self.init_undo(tcb);
         if !self.recovery.ca.is_reducing() {
@@ -274,7 +274,7 @@ impl Linux {
     }
 
     fn try_to_open(&mut self, tcb: &mut Tcb, ece: bool) {
-        self.renew_retrans_stamp(tcb);
+        self.cleanup_retrans_stamp(tcb);
         if ece {
             self.enter_cwr(tcb);
         }

@@ -4,6 +4,7 @@ use aqmlab_core::{Args, Instant};
 
 use super::Linux;
 use crate::cc::kinds;
+use crate::common::clock::Expiry;
 use crate::common::scoreboard::Sent;
 use crate::state::State;
 use crate::tcb::Tcb;
@@ -15,7 +16,7 @@ pub(super) fn with(profile: Profile, cc: &str, send_buffer: Option<u64>) -> (Lin
     let mut config = Config::new(profile, (kind.build)(&Args::defaults(kind.params)));
     config.send_buffer = send_buffer;
     let linux = Linux::new(&config);
-    let mut tcb = Tcb::new(config);
+    let mut tcb = Tcb::new(config, Expiry::Wheel);
     tcb.state = State::Established;
     tcb.options.sack = true;
     (tcb.window.mss, tcb.window.segment, tcb.options.mss_clamp) = (1_448, 1, 1_460);

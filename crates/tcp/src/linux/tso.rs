@@ -61,7 +61,7 @@ impl Tcb {
                 bytes += GSO_MAX >> halvings;
             }
         }
-        let (mss, least) = (u64::from(mss), self.cc.least_burst());
+        let (mss, least) = (u64::from(mss), self.cc.min_tso_segments());
         // Slower flows, which are the rule, need no division.
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }

@@ -117,8 +117,9 @@ impl Linux {
         tcb.profile.undo && delayed
     }
 
-    /// A new recovery measures from its own first retransmission.
-    pub(super) fn renew_retrans_stamp(&mut self, tcb: &Tcb) {
+    /// Forgets the first retransmission once none is in flight, so that a new recovery has its own
+    /// (`tcp_retrans_stamp_cleanup`).
+    pub(super) fn cleanup_retrans_stamp(&mut self, tcb: &Tcb) {
         if !has_retransmitted(tcb) {
             self.undo.clear_retrans_stamp();
         }
@@ -207,7 +208,7 @@ impl Linux {
         if tcb.board.retrans_out() > 0 {
             return PartialUndo::Wait;
         }
-        self.renew_retrans_stamp(tcb);
+        self.cleanup_retrans_stamp(tcb);
         self.undo_losses(tcb);
         self.try_keep_open(tcb);
         PartialUndo::Done
@@ -218,7 +219,7 @@ impl Linux {
     fn must_stay_without_sack(&mut self, tcb: &Tcb) -> bool {
         let stays = tcb.snd.una == self.recovery.high_seq() && !tcb.options.sack;
         if stays {
-            self.renew_retrans_stamp(tcb);
+            self.cleanup_retrans_stamp(tcb);
         }
         stays
     }

@@ -5,12 +5,12 @@ use aqmlab_core::Duration;
 use super::{DelayedAckRule, Profile, RtoRule, SB_MAX_ADJUSTED, Stack, ms};
 
 impl Profile {
-    /// Linux 3.17: no RACK, larger initial buffer share, as the papers of 2014 to 2016 used.
+    /// Linux 3.17, which the papers of 2014 to 2016 used: no RACK, and a smaller initial buffer.
     ///
-    /// Linux hands down bursts since 4.17 even where the interface's offloads are off, as they
-    /// were in those testbeds; before, it then sent segment by segment.
+    /// With the interface's offloads off, as in those testbeds, it sends segment by segment; Linux
+    /// builds bursts in any case since 4.17.
     ///
-    /// Of its forward acknowledgement (FACK) only the counting rule of RFC 6675 is modelled.
+    /// Of its forward acknowledgement (FACK), only the counting rule of RFC 6675 is modelled.
     pub fn linux_3_17() -> Self {
         Self {
             name: "linux-3.17",
@@ -54,7 +54,7 @@ impl Profile {
         }
     }
 
-    /// FreeBSD 10.3, which counts as RFC 6675 has it.
+    /// FreeBSD 10.3, which counts duplicates by RFC 6675.
     pub fn freebsd_10_3() -> Self {
         Self { name: "freebsd-10.3", sack_news: true, ..Self::freebsd() }
     }
@@ -62,8 +62,8 @@ impl Profile {
     /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, delayed
     /// acknowledgements of 50 ms, initial window of four segments.
     ///
-    /// Its loss recovery is taken to be that of RFC 6675 with limited transmit, run by the
-    /// Linux machine with time-based detection off; nobody outside can check that.
+    /// Its loss recovery is modelled as that of RFC 6675 with limited transmit: Linux's stack without
+    /// time-based detection. Its source is not public, so that cannot be verified.
     pub fn windows() -> Self {
         Self {
             name: "windows",

@@ -29,7 +29,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How the retransmission timeout follows from samples of the round-trip time.
+    /// The rule of the retransmission timeout.
     enum RtoRule {
         /// Linux's `tcp_rtt_estimator`.
         Linux = "linux",
@@ -39,7 +39,7 @@ words! {
 }
 
 words! {
-    /// How long an acknowledgement is delayed.
+    /// The rule of the delay of acknowledgements.
     enum DelayedAckRule {
         /// The delay adapts to the gaps between the peer's segments.
         Adaptive = "adaptive",
@@ -102,7 +102,7 @@ macro_rules! from_value {
     };
 }
 
-/// What a setting may be unless its declaration says more.
+/// The bounds of a setting; those of its type unless its declaration has others.
 macro_rules! bounds {
     ($kind:ident: $bounds:expr) => {
         $bounds
@@ -122,7 +122,7 @@ macro_rules! bounds {
     };
 }
 
-/// Whose TCP reads a setting: one that is named, or every one.
+/// The stack that alone reads a setting, if one is named.
 macro_rules! reader {
     () => {
         None
@@ -138,11 +138,11 @@ macro_rules! profile {
         /// The constants and habits of a host.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Profile {
-            /// The name users write.
+            /// The name that users write.
             pub name: &'static str,
-            /// The congestion control that such a host uses unless told otherwise.
+            /// The congestion control of such a host, unless a scenario names another.
             pub default_cc: &'static str,
-            /// Whose TCP it runs.
+            /// The stack of the host.
             pub stack: Stack,
             $($(#[doc = $doc])+ pub $name: field!($kind $($type)?),)+
         }
@@ -170,8 +170,8 @@ macro_rules! profile {
             ///
             /// # Errors
             ///
-            /// If there is no such setting, or it is of another type, or the word is not one of
-            /// its list.
+            /// If there is no such setting, the setting is of another type, or the word is not one of its
+            /// list.
             pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
                 let type_name = match name {
                     $(stringify!($name) => {
@@ -187,7 +187,7 @@ macro_rules! profile {
             }
         }
 
-        /// Every setting, and whose TCP alone reads it, if not every one does.
+        /// Every setting, with the stack that alone reads it, if there is one.
         const SETTINGS: &[(Option<Stack>, Param)] = &[$((reader!($($stack)?), Param {
             name: stringify!($name),
             default: to_value!($linux, $kind $($type)?),

@@ -1,9 +1,9 @@
-//! One sender over one bottleneck, to watch a controller at work: first in, first out, with
-//! room for so many packets, every packet acknowledged, no other traffic.
+//! One sender over one bottleneck: a FIFO of limited length, an acknowledgement for every packet, no
+//! other traffic.
 //!
-//! Loss is noticed when something sent later is acknowledged, and what was lost is made up by
-//! new data; a reduction takes the window straight to the threshold. That is less than a
-//! connection does, and enough for the laws of window and rate.
+//! A loss is detected when a later packet is acknowledged, and new data replaces the lost packet. A
+//! reduction sets the window to the threshold at once. That is less than a connection does, and
+//! enough for the laws of window and rate.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -28,7 +28,7 @@ pub(crate) fn controller(name: &str, changes: &[(&str, Value)]) -> Box<dyn Conge
     (kind.build)(&args)
 }
 
-/// A fresh window of ten segments, counted in `segment` units each.
+/// An initial window of ten segments, of `segment` units each.
 pub(crate) fn fresh_window(segment: u64) -> Window {
     Window { cwnd: 10 * segment, ssthresh: u64::MAX, segment, mss: MSS, clamp: 1_000_000 * segment }
 }
@@ -51,7 +51,7 @@ pub(crate) struct Path {
 /// A packet on its way.
 struct Sent {
     at: Instant,
-    /// When its acknowledgement arrives; `None` if it was dropped.
+    /// The arrival of its acknowledgement; `None` if it was dropped.
     acked: Option<Instant>,
     seq: u64,
     in_flight: u64,
@@ -60,7 +60,7 @@ struct Sent {
     first_at: Instant,
 }
 
-/// What is seen after each acknowledgement.
+/// The state after each acknowledgement.
 pub(crate) struct View<'a> {
     pub(crate) now: Instant,
     pub(crate) cc: &'a dyn CongestionControl,
@@ -87,7 +87,7 @@ pub(crate) struct Run {
     lost: u64,
     srtt: Option<Duration>,
     min_rtt: Option<Duration>,
-    /// Recovery lasts until something from here on is acknowledged.
+    /// Recovery ends when a packet from here on is acknowledged.
     recover: Option<u64>,
     established: bool,
 }
@@ -118,7 +118,7 @@ impl Run {
         BitRate::new(self.path.mbit * 1_000_000).expect("a path has a rate")
     }
 
-    /// Runs for `span`, showing every acknowledgement to `see`.
+    /// Runs for `span`, and calls `see` after every acknowledgement.
     pub(crate) fn run(&mut self, span: Duration, mut see: impl FnMut(&View<'_>)) {
         let end = self.now + span;
         if !self.established {
@@ -149,7 +149,7 @@ impl Run {
         }
     }
 
-    /// Sends what may be sent; returns when pacing lets the next packet go, if only that waits.
+    /// Sends all that may leave. Returns the next departure, if only pacing delays it.
     fn send(&mut self) -> Option<Instant> {
         while (self.flight.len() as u64 + 1) * self.window.segment <= self.window.cwnd.max(1) {
             if self.pace_free > self.now {

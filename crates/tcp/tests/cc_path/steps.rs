@@ -1,4 +1,4 @@
-//! A controller driven by hand: a loss, an acknowledgement, a while without queues.
+//! Single steps of a controller: a loss, an acknowledgement, a span without queues.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
@@ -13,13 +13,13 @@ pub(crate) fn lose(cc: &mut dyn CongestionControl, window: &mut Window, at: u64,
     cc.on_event(window, CcEvent::RecoveryEntered, now);
     window.cwnd = window.ssthresh;
     cc.on_event(window, CcEvent::RecoveryLeft, now);
-    let recovered = cc.recovered_cwnd(window);
+    let recovered = cc.post_recovery_cwnd(window);
     if recovered != window.ssthresh {
         window.cwnd = recovered;
     }
 }
 
-/// An acknowledgement of one segment, the `number`th, on a path whose delay is always `rtt`.
+/// An acknowledgement of the `number`th segment, on a path with a constant delay of `rtt`.
 pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duration) -> Ack {
     Ack {
         now,
@@ -38,7 +38,7 @@ pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duratio
     }
 }
 
-/// Shows one acknowledgement to `cc`, for its round-trip time alone.
+/// Passes one acknowledgement to `cc` for its round-trip time alone.
 pub(crate) fn sample(
     cc: &mut dyn CongestionControl,
     window: &mut Window,
@@ -49,7 +49,7 @@ pub(crate) fn sample(
     cc.on_sample(window, &ack);
 }
 
-/// Acknowledges a window's worth, evenly spread, every `rtt` for `span`; shows each.
+/// Acknowledges a window, evenly spread, every `rtt` for `span`, and passes on each acknowledgement.
 pub(crate) fn acknowledge_for(
     cc: &mut dyn CongestionControl,
     window: &mut Window,

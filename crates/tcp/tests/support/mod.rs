@@ -1,4 +1,4 @@
-//! Two connections and a wire, for tests; and scripts.
+//! Two connections and a wire for tests, and scripts.
 
 #![allow(dead_code, reason = "every test uses a part of it")]
 
@@ -21,16 +21,16 @@ pub(crate) fn controllers() -> Vec<&'static str> {
     kinds::all().map(|kind| kind.name).collect()
 }
 
-/// A configuration of a host with its own controller, or `reno` where that is not needed.
+/// A configuration of `profile` with the controller `cc`.
 pub(crate) fn config(profile: Profile, cc: &str) -> Config {
     Config::new(profile, controller(cc))
 }
 
-/// What the wire does to segments.
+/// The effects of the wire on segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     pub(crate) delay: Duration,
-    /// Extra delay up to this, at random: reorders.
+    /// The most random extra delay, which reorders.
     pub(crate) jitter: Duration,
     pub(crate) loss: f64,
     pub(crate) duplication: f64,
@@ -50,7 +50,7 @@ impl Wire {
     }
 }
 
-/// What an end has seen.
+/// The events of an end.
 #[expect(clippy::struct_excessive_bools, reason = "one for each event")]
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -61,7 +61,7 @@ pub(crate) struct Seen {
     pub(crate) aborted: bool,
 }
 
-/// Says which segments of which end the wire loses.
+/// Whether the wire drops a segment of an end.
 pub(crate) type Filter = Box<dyn FnMut(usize, &Segment) -> bool>;
 
 /// Two connections and a wire between them.
@@ -69,14 +69,14 @@ pub(crate) struct Pair {
     pub(crate) ends: [Connection; 2],
     pub(crate) seen: [Seen; 2],
     pub(crate) now: Instant,
-    /// What each end still has to write, and whether it closes after that.
+    /// The bytes that each end has yet to write, and whether it closes after that.
     pub(crate) to_write: [u64; 2],
     pub(crate) closes: [bool; 2],
     pub(crate) sent: [u64; 2],
     pub(crate) wire: Wire,
     /// Drops the data segments for which it returns `true`.
     pub(crate) drop: Filter,
-    /// Every segment that was sent: when, and by which end.
+    /// Every segment sent, with its time and its end.
     pub(crate) log: Vec<(Instant, usize, Segment)>,
     in_air: BTreeMap<(Instant, u64), (usize, Segment)>,
     next: u64,
@@ -101,7 +101,7 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing happens any more or `until`; returns how many steps it took.
+    /// Runs until `until`, or until no event is left. Returns the number of steps.
     pub(crate) fn run(&mut self, until: Instant) -> u64 {
         let mut steps = 0;
         self.drain();

@@ -1,7 +1,7 @@
-//! Scripts: a timeline of what a peer sends, what an application does, and what must happen.
+//! Scripts: timelines of a peer's segments, an application's calls, and the expected results.
 //!
-//! A script is read line by line; `#` starts a comment. Its application is always awake, unless the
-//! script sets `wakeup`. First the set-up, one word a line:
+//! A script is read line by line; `#` starts a comment. The application is always awake, unless the
+//! script sets `wakeup`. The set-up comes first, one word a line:
 //!
 //! ```text
 //! host freebsd                 the profile (linux if absent)
@@ -10,24 +10,24 @@
 //! set rto_min 300ms            any setting of the profile: duration, count, bytes, on or off
 //! with ecn nodelay quickack timestamps nosack
 //! buffers send=9000 receive=6000
-//! open active | open passive   begins at time zero, the handshake is up to the script
-//! establish rtt=100ms win=N    or: does the handshake; time zero is when it is complete
+//! open active | open passive   starts at time zero, and the script does the handshake
+//! establish rtt=100ms win=N    or: does the handshake, which is complete at time zero
 //! ```
 //!
-//! Then what happens, each line at a time: `@20ms` since zero, `+5ms` since the line before,
-//! `@20ms..24ms` for something expected within that span.
+//! The timeline follows, each line at a time: `@20ms` since zero, `+5ms` since the line before,
+//! `@20ms..24ms` for a result expected within that span.
 //!
 //! ```text
 //! +0ms in  . 1(1000) ack 1 win 5000 sack 2001-3001 ecr 40ms ce
 //! +0ms out P. 1(1000)x3 ack 1 win 64000 sack 5-6 ect0 again
-//! +0ms write 3000 | pour | close | abort
+//! +0ms write 3000 | write unlimited | close | abort
 //! +0ms event established | readable 3000 | writable | finished | closed | aborted
 //! +0ms check cwnd = 10
 //! ```
 //!
-//! Flags are `S F R P . E W`. What `out` does not mention is not checked, but flags (P apart)
-//! and numbers always are. Whatever is sent must be expected by an `out` line, in order.
-//! `x3` stands for three such segments in a row, `again` for a retransmission.
+//! Flags are `S F R P . E W`. An `out` line checks flags (except P) and numbers, and the fields that it
+//! mentions. Every segment sent needs an `out` line, in order. `x3` stands for three such segments in
+//! a row, `again` for a retransmission.
 
 mod described;
 mod words;
@@ -42,7 +42,7 @@ use self::described::{Described, show};
 use self::words::{duration, number, setting};
 use super::controller;
 
-/// Runs the script in `file`; an error says where, what was found and what was expected.
+/// Runs the script in `file`. An error names the place, the result and the expected result.
 pub(crate) fn run(file: &Path) -> Result<(), String> {
     let text =
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -90,7 +90,7 @@ impl Default for Script {
     }
 }
 
-/// The host with an application that never sleeps, so that what it does has a time of its own.
+/// The host with an application that never sleeps, so that it acts at the time of its line.
 fn awake(mut profile: Profile) -> Profile {
     profile.wakeup = Duration::ZERO;
     profile
@@ -160,7 +160,7 @@ impl Script {
         Ok(())
     }
 
-    /// The handshake of an active opener, by a peer that offers what the script says.
+    /// Does the handshake of an active opener, with a peer that offers the options of the script.
     fn establish(&mut self, options: &[&str]) -> Outcome {
         let mut rtt = Duration::from_millis(100);
         for option in options {
@@ -197,7 +197,7 @@ impl Script {
         if answer.1.header.flags.0 & !0x40 != TcpFlags::ACK.0 || answer.1.header.ack != 1 {
             return Err(format!("the handshake was completed by {}", show(&answer.1)));
         }
-        // The window of a SYN is never scaled: tell the real one.
+        // The window of a SYN is never scaled, so another segment follows with the real one.
         if self.window > 65_535 {
             let header = self.header(TcpFlags::ACK, 1, 0, 1);
             self.connection().handle_segment(&header, Ecn::NotEct, now);
@@ -211,7 +211,7 @@ impl Script {
         self.connection.as_mut().expect("opened before")
     }
 
-    /// The peer's clock, in milliseconds, and it is ours.
+    /// The peer's clock in milliseconds, which is that of this end.
     fn clock(&self) -> u32 {
         (self.now.as_nanos() / 1_000_000) as u32 + 1_000
     }
@@ -244,6 +244,7 @@ impl Script {
         }
         match words {
             ["in", rest @ ..] => self.arrive(rest)?,
+            ["write", "unlimited"] => self.connection().send_unlimited(),
             ["write", bytes] => {
                 let bytes = number(bytes)?;
                 let now = self.now;
@@ -257,22 +258,19 @@ impl Script {
                 let now = self.now;
                 self.connection().write(now, bytes);
             }
-            ["pour"] => self.connection().send_unlimited(),
             ["close"] => self.connection().close(),
             ["abort"] => self.connection().abort(),
             ["event", rest @ ..] => return self.event(rest),
             ["check", name, relation, value] => return self.check(name, relation, value),
             _ => {
-                return Err(
-                    "unknown: in, out, write, offer, pour, close, abort, event, check".into()
-                );
+                return Err("unknown: in, out, write, offer, close, abort, event, check".into());
             }
         }
         self.drain();
         Ok(())
     }
 
-    /// Lets timers go off until `to`.
+    /// Runs timers until `to`.
     fn advance(&mut self, to: Instant) {
         while let Some(at) = self.connection().poll_timeout().filter(|at| *at <= to) {
             self.now = self.now.max(at);
@@ -328,7 +326,7 @@ impl Script {
         }
     }
 
-    /// A segment of the peer's.
+    /// A segment of the peer.
     fn arrive(&mut self, words: &[&str]) -> Outcome {
         let wanted = Described::parse(words)?;
         if let Some(window) = wanted.window {
@@ -360,7 +358,7 @@ impl Script {
         Ok(())
     }
 
-    /// What the connection must have sent.
+    /// Checks a segment that the connection sent.
     fn expect(&mut self, from: Instant, to: Instant, words: &[&str]) -> Outcome {
         let mut wanted = Described::parse(words)?;
         for _ in 0..wanted.count {

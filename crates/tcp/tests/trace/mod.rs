@@ -1,10 +1,10 @@
-//! Two FreeBSD hosts on a path that is told what to lose and what to delay, and what they send.
+//! Two FreeBSD hosts on a path with stated drops and delays, and the segments that they send.
 //!
-//! A scenario says in lines of words what the path, the hosts and the applications do: `delay`
-//! (ns), `rate` (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0), `late` (n:ns),
-//! `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3),
-//! each for host 0 or 1; `write T BYTES`, `pour T` and `close T` for its application; and `until`
-//! (ms) for all.
+//! A scenario states the path, the hosts and the applications in lines of words: `delay` (ns), `rate`
+//! (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0), `late` (n:ns), `sack`,
+//! `rfc1323`, `nots`, `cubic`, `sndbuf`, `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3), each for host
+//! 0 or 1; `write T BYTES`, `pour T` (without end) and `close T` for its application; and `until` (ms)
+//! for all.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,15 +13,15 @@ use aqmlab_core::{Args, Instant, TcpFlags, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
 
-/// What is set of a host's profile and socket.
+/// The changes to a host's profile and socket.
 const SETTINGS: &[&str] =
     &["sack", "rfc1323", "nots", "cubic", "sndbuf", "rcvbuf", "nodelay", "news"];
 
-/// What an application does.
+/// An action of an application.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Write(u64),
-    Pour,
+    WriteUnlimited,
     Close,
 }
 
@@ -37,7 +37,7 @@ struct Host {
     acts: Vec<(u64, Act)>,
 }
 
-/// What is to happen.
+/// A scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Scenario {
     hosts: [Host; 2],
@@ -49,7 +49,7 @@ fn number(word: Option<&str>) -> u64 {
 }
 
 impl Scenario {
-    /// Reads the lines of a scenario; those that begin with `#` are comments.
+    /// Parses a scenario. Lines that begin with `#` are comments.
     pub(crate) fn parse(text: &str) -> Self {
         let mut scenario = Self::default();
         for host in &mut scenario.hosts {
@@ -73,7 +73,7 @@ impl Scenario {
                     let at = number(words.next());
                     host.acts.push((at, Act::Write(number(words.next()))));
                 }
-                "pour" => host.acts.push((number(words.next()), Act::Pour)),
+                "pour" => host.acts.push((number(words.next()), Act::WriteUnlimited)),
                 "close" => host.acts.push((number(words.next()), Act::Close)),
                 "delay" => host.delay = number(words.next()),
                 "rate" => host.rate = number(words.next()),
@@ -110,10 +110,10 @@ impl Scenario {
 struct End {
     tcp: Connection,
     established: bool,
-    /// The application waits for room.
+    /// The application waits for space.
     waits: bool,
     pending: u64,
-    pour: bool,
+    writes_unlimited: bool,
     close: bool,
     acts: usize,
     sent: usize,
@@ -121,7 +121,7 @@ struct End {
     read: u64,
 }
 
-/// Runs a scenario and gathers a line for each segment sent.
+/// A run of a scenario, with a line for each segment sent.
 pub(crate) struct Run {
     scenario: Scenario,
     ends: [End; 2],
@@ -129,7 +129,7 @@ pub(crate) struct Run {
     air: BTreeMap<(u64, u64), (usize, Segment)>,
     count: u64,
     lines: String,
-    /// Whether to tell the state after each step.
+    /// Whether to print the state after each step.
     pub(crate) verbose: bool,
 }
 
@@ -140,7 +140,7 @@ impl Run {
             established: false,
             waits: false,
             pending: 0,
-            pour: false,
+            writes_unlimited: false,
             close: false,
             acts: 0,
             sent: 0,
@@ -160,7 +160,7 @@ impl Run {
         }
     }
 
-    /// What was sent, a line a segment, and at the end what each side has read.
+    /// Runs the scenario. Returns a line for each segment sent, and the bytes that each side read.
     pub(crate) fn run(mut self) -> String {
         self.serve(0);
         while let Some((at, which)) = self.next().filter(|(at, _)| *at <= self.scenario.until) {
@@ -172,7 +172,7 @@ impl Run {
         self.lines
     }
 
-    /// What is next: an arrival before a timer, a timer before an application.
+    /// The next event: an arrival before a timer, a timer before an application.
     fn next(&self) -> Option<(u64, usize)> {
         let arrival = self.air.keys().next().map(|(at, _)| (*at, 0));
         let timer = |end: &End| end.tcp.poll_timeout().map(|at| (at.as_nanos(), 1));
@@ -215,7 +215,7 @@ impl Run {
             end.acts += 1;
             match act {
                 Act::Write(bytes) => end.pending += bytes,
-                Act::Pour => end.pour = true,
+                Act::WriteUnlimited => end.writes_unlimited = true,
                 Act::Close => end.close = true,
             }
             self.serve(at);
@@ -223,7 +223,7 @@ impl Run {
         }
     }
 
-    /// Lets the application act, and sends what there is to send.
+    /// Runs the application, and sends its segments.
     fn serve(&mut self, at: usize) {
         let now = Instant::from_nanos(self.now);
         loop {
@@ -235,11 +235,11 @@ impl Run {
                 end.pending -= end.tcp.write(now, end.pending);
                 end.waits = end.pending > 0;
             }
-            if end.established && std::mem::take(&mut end.pour) {
+            if end.established && std::mem::take(&mut end.writes_unlimited) {
                 acted = true;
                 end.tcp.send_unlimited();
             }
-            // What was written before leaves without the FIN.
+            // Data written before leaves without the FIN.
             if end.established && !acted && end.close && end.pending == 0 {
                 end.close = false;
                 end.tcp.close();

@@ -1,18 +1,18 @@
-//! BBR: send at the rate the path delivers, with about one bandwidth-delay product in flight.
+//! BBR: sends at the delivery rate of the path, with about one bandwidth-delay product in flight.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (BBR version 1), in its integer arithmetic; Cardwell
 //! and others, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
 //! Differences, each pinned by a test:
 //!
-//! - where Linux draws a random phase to enter the gain cycle, this draws from a stream named by
-//!   the parameter `seed`, the instant at which the connection was established and the
-//!   handshake's round-trip time: connections differ, a repeated run does not. Two connections
+//! - the random phase at which a connection enters the gain cycle comes from a stream named by the
+//!   parameter `seed`, the time at which the connection was established and the handshake's
+//!   round-trip time: connections differ, a repeated run does not. Two connections that are
 //!   established within the same nanosecond with the same round trip share their phases unless
-//!   given different seeds;
-//! - samples taken while [`Mode::ProbeRtt`] held the window down are known by the `delivered`
-//!   count at which they were sent, instead of by a mark on the connection.
+//!   their seeds differ;
+//! - the `delivered` count at transmission, instead of a mark on the connection, identifies samples
+//!   that [`Mode::ProbeRtt`] limited.
 //!
-//! `bbr/model.rs` learns the path, `bbr/send.rs` turns the model into a rate and a window.
+//! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.
 
 mod aggregation;
 mod filter;
@@ -22,7 +22,7 @@ mod send;
 
 use aqmlab_core::{BitRate, Bounds, Duration, Instant, Kind, Param, Rng, Value};
 
-use super::cubic::{Jiffies, LINUX_HZ};
+use crate::cc::jiffies::{Jiffies, LINUX_HZ};
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
 use aggregation::Aggregation;
 use filter::WindowedMax;
@@ -53,71 +53,71 @@ const SCALE: u32 = 8;
 const UNIT: u64 = 1 << SCALE;
 /// 2/ln 2: doubles the rate every round trip.
 const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
-/// Its inverse empties in one round trip the queue that start-up has built.
+/// Its inverse empties the queue of start-up in one round trip.
 const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
 const CWND_GAIN: u64 = UNIT * 2;
-/// The cycle of [`Mode::ProbeBw`]: more, so much less, and then even.
+/// The cycle of [`Mode::ProbeBw`]: up, down by as much, and then even.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// The cycle is entered at any of its last phases but never at the one that drains.
+/// The phases at which the cycle may be entered: all but the one that drains.
 const CYCLE_RANDOM: u64 = 7;
-/// Segments that acknowledgements of every other segment need to keep flowing.
+/// The least window, in segments, that keeps acknowledgements of every other segment coming.
 const CWND_MIN_TARGET: u64 = 4;
 /// Segments in flight while the round-trip time is unknown.
 const INIT_CWND: u64 = 10;
 
-/// What BBR is about.
+/// The mode of BBR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Doubling, until the rate delivered grows no more.
+    /// Doubles the rate until the delivery rate grows no more.
     Startup,
-    /// Emptying the queue that doubling has built.
+    /// Empties the queue of start-up.
     Drain,
-    /// At the rate delivered, with a look for more from time to time.
+    /// Sends at the delivery rate, and probes for more from time to time.
     ProbeBw,
-    /// Nearly silent, to see the path without a queue.
+    /// Sends almost nothing, to measure the path without a queue.
     ProbeRtt,
 }
 
-/// What the connection is doing about loss (`icsk_ca_state`).
+/// The connection's state of loss recovery (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Repair {
+enum RecoveryState {
     Open,
     Recovery,
     Loss,
 }
 
-/// How to convert between the window's unit and bytes.
+/// The conversion between the unit of the window and bytes.
 #[derive(Clone, Copy, Debug)]
-struct Measure {
+struct Units {
     segment: u64,
     mss: u64,
 }
 
-/// The controller. Amounts are in the window's unit, rates in bytes per second unless said.
+/// The controller. Amounts are in the unit of the window, rates in bytes per second unless stated.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, as in the source")]
 struct Bbr {
     seed: u64,
     rng: Rng,
     clock: Jiffies,
-    measure: Measure,
+    units: Units,
     mode: Mode,
 
     /// The greatest bandwidth of the last ten rounds, by round.
     bw: WindowedMax,
     rounds: u64,
-    /// A round ends when something is acknowledged that was sent after so much was delivered.
+    /// A round ends when data is acknowledged that was sent after this much was delivered.
     next_round_delivered: u64,
     round_start: bool,
 
-    /// The least round-trip time of ten seconds in microseconds, and the tick it was seen.
+    /// The minimum round-trip time of ten seconds in microseconds, and the tick of its sample.
     min_rtt: Option<u64>,
     min_rtt_stamp: u64,
     /// The tick at which [`Mode::ProbeRtt`] may end; `None` until the flight is small.
     probe_rtt_done: Option<u64>,
     probe_rtt_round_done: bool,
-    /// Samples sent at these `delivered` counts were held down by [`Mode::ProbeRtt`].
-    held_down: Option<(u64, u64)>,
+    /// [`Mode::ProbeRtt`] limited the samples sent at these `delivered` counts.
+    limited: Option<(u64, u64)>,
 
     cycle_index: usize,
     cycle_start: Instant,
@@ -131,7 +131,7 @@ struct Bbr {
     policer: Policer,
     aggregation: Aggregation,
 
-    repair: Repair,
+    recovery: RecoveryState,
     /// Whether the retransmission timer expired and recovery is not complete.
     in_loss: bool,
     packet_conservation: bool,
@@ -140,7 +140,7 @@ struct Bbr {
 
     has_seen_rtt: bool,
     pacing_rate: u64,
-    /// When something was last delivered, and the totals then.
+    /// The time of the last delivery, and the totals then.
     delivered_at: Instant,
     delivered: u64,
     lost: u64,
@@ -152,7 +152,7 @@ impl Bbr {
             seed,
             rng: Rng::stream(seed, "bbr"),
             clock: Jiffies::new(hz),
-            measure: Measure { segment: 1, mss: 1 },
+            units: Units { segment: 1, mss: 1 },
             mode: Mode::Startup,
             bw: WindowedMax::default(),
             rounds: 0,
@@ -162,7 +162,7 @@ impl Bbr {
             min_rtt_stamp: 0,
             probe_rtt_done: None,
             probe_rtt_round_done: false,
-            held_down: None,
+            limited: None,
             cycle_index: 0,
             cycle_start: Instant::ZERO,
             pacing_gain: HIGH_GAIN,
@@ -172,7 +172,7 @@ impl Bbr {
             full_bw_reached: false,
             policer: Policer::default(),
             aggregation: Aggregation::default(),
-            repair: Repair::Open,
+            recovery: RecoveryState::Open,
             in_loss: false,
             packet_conservation: false,
             prior_cwnd: 0,
@@ -185,24 +185,24 @@ impl Bbr {
         }
     }
 
-    /// The bandwidth to send at: the greatest measured, or a policer's.
+    /// The bandwidth to send at: the greatest sample, or a policer's rate.
     fn bandwidth(&self) -> u64 {
         self.policer.rate().unwrap_or_else(|| self.bw.get())
     }
 
-    /// Notes the window to return to after recovery or [`Mode::ProbeRtt`].
+    /// Saves the window to return to after recovery or [`Mode::ProbeRtt`] (`bbr_save_cwnd`).
     fn save_cwnd(&mut self, cwnd: u64) {
-        let whole = self.repair < Repair::Recovery && self.mode != Mode::ProbeRtt;
+        let whole = self.recovery < RecoveryState::Recovery && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if whole { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// The connection's state; one that repairs nothing any more is through with a timeout too.
-    fn repair_state(&mut self, in_recovery: bool) -> Repair {
+    /// The connection's state. A connection that leaves recovery has also completed a timeout's.
+    fn recovery_state(&mut self, in_recovery: bool) -> RecoveryState {
         self.in_loss &= in_recovery;
         match (self.in_loss, in_recovery) {
-            (true, _) => Repair::Loss,
-            (false, true) => Repair::Recovery,
-            (false, false) => Repair::Open,
+            (true, _) => RecoveryState::Loss,
+            (false, true) => RecoveryState::Recovery,
+            (false, false) => RecoveryState::Open,
         }
     }
 
@@ -210,17 +210,17 @@ impl Bbr {
         self.idle_restart = true;
         self.aggregation.begin_epoch(now);
         match self.mode {
-            // The application needs no more than the path is known to give.
+            // The application needs no more than the known bandwidth.
             Mode::ProbeBw => self.set_pacing_rate(UNIT),
             Mode::ProbeRtt => self.check_probe_rtt_done(window, now),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
-    /// A timeout ends a round and restarts the look for a full pipe (`bbr_set_state`).
+    /// A timeout ends a round and restarts the check for a full pipe (`bbr_set_state`).
     fn enter_loss(&mut self) {
         self.in_loss = true;
-        self.repair = Repair::Loss;
+        self.recovery = RecoveryState::Loss;
         self.full_bw = 0;
         self.round_start = true;
         self.sample_policer(1, false);
@@ -231,7 +231,7 @@ impl CongestionControl for Bbr {
     fn on_established(&mut self, window: &mut Window, now: Instant, srtt: Option<Duration>) {
         let round_trip = srtt.unwrap_or_default().as_nanos().rotate_left(32);
         self.rng = Rng::stream(self.seed ^ now.as_nanos() ^ round_trip, "bbr");
-        self.measure = Measure { segment: window.segment, mss: u64::from(window.mss) };
+        self.units = Units { segment: window.segment, mss: u64::from(window.mss) };
         window.ssthresh = u64::MAX;
         self.min_rtt = srtt.map(Duration::as_micros);
         self.min_rtt_stamp = self.clock.at(now);
@@ -241,7 +241,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_ack(&mut self, _window: &mut Window, _ack: &Ack) {
-        // All is done in `control`, which sees every acknowledgement.
+        // `control` processes every acknowledgement.
     }
 
     fn ssthresh(&mut self, window: &Window, _congestion: &Congestion) -> u64 {
@@ -251,7 +251,7 @@ impl CongestionControl for Bbr {
 
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         match event {
-            // What is sent after a timeout is sent with nothing in flight, but not after idling.
+            // After a timeout nothing is in flight either, but the connection was not idle.
             CcEvent::TransmitStart(_) if !self.in_loss => self.restart_from_idle(window, now),
             CcEvent::RtoEntered => self.enter_loss(),
             CcEvent::RecoveryEntered | CcEvent::RecoveryLeft => self.in_loss = false,
@@ -274,19 +274,19 @@ impl CongestionControl for Bbr {
     }
 
     fn control(&mut self, window: &mut Window, ack: &Ack, in_recovery: bool) {
-        self.measure = Measure { segment: window.segment, mss: u64::from(window.mss) };
+        self.units = Units { segment: window.segment, mss: u64::from(window.mss) };
         self.delivered = ack.rate.total_delivered;
         self.lost = ack.rate.total_lost;
         if ack.rate.acked_sacked > 0 {
             self.delivered_at = ack.now;
         }
-        let app_limited = ack.rate.app_limited || self.was_held_down(ack.rate.prior_delivered);
+        let app_limited = ack.rate.app_limited || self.was_limited(ack.rate.prior_delivered);
         self.update_model(window, ack, app_limited);
         if !self.has_seen_rtt && ack.srtt.is_some() {
             self.init_pacing_rate(window.cwnd, ack.srtt);
         }
         self.set_pacing_rate(self.pacing_gain);
-        let state = self.repair_state(in_recovery);
+        let state = self.recovery_state(in_recovery);
         self.set_cwnd(window, ack, state);
     }
 
@@ -294,11 +294,11 @@ impl CongestionControl for Bbr {
         BitRate::new(self.pacing_rate.max(1).saturating_mul(8))
     }
 
-    fn least_burst(&self) -> u64 {
+    fn min_tso_segments(&self) -> u64 {
         self.least_segments()
     }
 
-    fn buffered_windows(&self) -> u64 {
+    fn sndbuf_windows(&self) -> u64 {
         3
     }
 

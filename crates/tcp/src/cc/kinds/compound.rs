@@ -2,14 +2,13 @@
 //!
 //! Source: draft-sridharan-tcpm-ctcp-02 §3; Tan, Song, Zhang and Sridharan, "A Compound TCP
 //! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning).
-//! Also read: the implementation of Andrew, Castellani and Hemminger for Linux 2.6 (the least
-//! of a round's samples stands for the round, from three samples on, so that delayed
-//! acknowledgements do not look like a queue).
-//! Choices where the sources leave one, each pinned by a test: k = 3/4, ζ = 1; the average of
-//! gamma moves halfway; no floor below which the delay window is switched off (at 16 segments it
-//! stops growing by itself).
+//! Also read: the implementation of Andrew, Castellani and Hemminger for Linux 2.6. The minimum of a
+//! round's samples, from three samples on, stands for the round, so that delayed acknowledgements
+//! do not look like a queue.
+//! Choices that the sources leave open, each pinned by a test: k = 3/4, ζ = 1; the average of gamma
+//! moves halfway; no floor turns the delay window off, which stops growing at 16 segments.
 //!
-//! The connection sees one window, the sum; this file keeps what part of it is the delay window.
+//! The connection sees the sum of the two windows. The controller keeps the delay window apart.
 
 use aqmlab_core::{Bounds, Duration, Instant, Kind, Param, Value, math};
 
@@ -34,14 +33,14 @@ const ALPHA: f64 = 1.0 / 8.0;
 const K: f64 = 0.75;
 /// Reduction of the sum on loss.
 const BETA: f64 = 0.5;
-/// How much of the backlog the delay window yields in a round trip.
+/// The share of the backlog by which the delay window shrinks in a round trip.
 const ZETA: f64 = 1.0;
-/// The backlog, in segments, from which the delay window yields.
+/// The backlog, in segments, from which the delay window shrinks.
 const GAMMA_HIGH: f64 = 30.0;
 const GAMMA_LOW: f64 = 5.0;
-/// Samples a round needs before its delay is believed.
+/// The samples of a round from which its delay counts.
 const SAMPLES: u32 = 3;
-/// Segments per acknowledgement that count in slow start (RFC 3465 §2.3).
+/// The most segments that one acknowledgement counts as in slow start (RFC 3465 §2.3).
 const ABC_LIMIT: u64 = 2;
 
 /// The controller. Windows are in segments, times in seconds.
@@ -51,12 +50,12 @@ struct Compound {
     gamma: f64,
     /// The delay window.
     dwnd: f64,
-    /// The part of a unit by which the sum has grown beyond what is shown.
+    /// The growth of the sum that does not make a whole unit yet.
     fraction: f64,
-    /// The least round-trip time ever, kept over idle times.
+    /// The minimum round-trip time, kept over idle periods.
     base_rtt: Option<Duration>,
     round: Round,
-    /// Reno's backlog in the last round, until gamma has taken it in.
+    /// Reno's backlog in the last round, until gamma has used it.
     diff_reno: Option<f64>,
 }
 
@@ -65,7 +64,7 @@ struct Compound {
 struct Round {
     /// The round is over once this is acknowledged.
     end: u64,
-    /// Sum and Reno's part when it began.
+    /// The sum, and Reno's part of it, when the round began.
     window: f64,
     reno: f64,
     samples: u32,
@@ -114,7 +113,7 @@ impl Compound {
         if round.samples < SAMPLES {
             return 0.0;
         }
-        // Of every window that share is in queues.
+        // The share of every window that is in queues.
         let queued = 1.0 - base.as_secs_f64() / least.as_secs_f64();
         self.diff_reno = Some(round.reno * queued);
         let diff = round.window * queued;
@@ -125,7 +124,7 @@ impl Compound {
         }
     }
 
-    /// Moves gamma towards three quarters of the backlog Reno had before this loss.
+    /// Moves gamma towards three quarters of Reno's backlog before this loss.
     fn tune_gamma(&mut self) {
         if let Some(diff) = self.diff_reno.take().filter(|_| self.gamma_tuning) {
             let tuned = self.gamma / 2.0 + 0.75 * diff / 2.0;
@@ -162,7 +161,7 @@ impl CongestionControl for Compound {
         }
         let segment = window.segment as f64;
         let total = window.cwnd as f64 / segment + self.fraction;
-        // The connection may have cut the window below what the delay window alone was.
+        // The connection may have reduced the sum below the delay window.
         self.dwnd = self.dwnd.min((total - 1.0).max(0.0));
         let change = ended.map_or(0.0, |round| self.steer(&round));
         self.dwnd += change;
@@ -201,64 +200,4 @@ impl CongestionControl for Compound {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_base(millis: u64) -> Compound {
-        let mut compound = Compound::new(true);
-        compound.base_rtt = Some(Duration::from_millis(millis));
-        compound
-    }
-
-    fn round(window: f64, millis: u64, samples: u32) -> Round {
-        Round { end: 0, window, reno: window, samples, least: Some(Duration::from_millis(millis)) }
-    }
-
-    #[test]
-    fn the_delay_window_grows_by_a_power_of_the_window_while_there_is_no_queue() {
-        for (window, want) in [(10.0, 0.0), (16.0, 0.0), (256.0, 7.0), (10_000.0, 124.0)] {
-            let got = with_base(100).steer(&round(window, 100, 3));
-            assert!((got - want).abs() < 1e-9, "{window}: {got}, not {want}");
-        }
-    }
-
-    #[test]
-    fn the_delay_window_yields_the_backlog_once_that_reaches_gamma() {
-        let mut compound = with_base(100);
-        compound.dwnd = 100.0;
-        // 256·(1 − 100/125) = 51.2 segments wait in queues.
-        let change = compound.steer(&round(256.0, 125, 3));
-        assert!((change + 51.2).abs() < 1e-9, "{change}");
-        compound.dwnd = 20.0;
-        assert!((compound.steer(&round(256.0, 125, 3)) + 20.0).abs() < 1e-9);
-        assert!(with_base(100).steer(&round(256.0, 125, 2)).abs() < 1e-9, "two samples");
-    }
-
-    #[test]
-    fn gamma_goes_halfway_to_three_quarters_of_renos_backlog() {
-        let mut compound = with_base(100);
-        compound.diff_reno = Some(20.0);
-        compound.tune_gamma();
-        assert!((compound.gamma - 22.5).abs() < 1e-9, "{}", compound.gamma);
-        compound.tune_gamma();
-        assert!((compound.gamma - 22.5).abs() < 1e-9, "a sample is used once");
-        for _ in 0..9 {
-            compound.diff_reno = Some(0.0);
-            compound.tune_gamma();
-        }
-        assert!((compound.gamma - GAMMA_LOW).abs() < 1e-9, "{}", compound.gamma);
-    }
-
-    #[test]
-    fn a_loss_halves_both_windows_and_a_timeout_ends_the_delay_window() {
-        let window = Window { cwnd: 100, ssthresh: 1, segment: 1, mss: 1_460, clamp: 1_000 };
-        let loss =
-            Congestion { now: Instant::ZERO, in_flight: 100, signal: Signal::Loss, srtt: None };
-        let mut compound = with_base(100);
-        compound.dwnd = 40.0;
-        assert_eq!(compound.ssthresh(&window, &loss), 50);
-        assert!((compound.dwnd - 20.0).abs() < 1e-9);
-        compound.ssthresh(&window, &Congestion { signal: Signal::Rto, ..loss });
-        assert!(compound.dwnd.abs() < 1e-9);
-    }
-}
+mod tests;

@@ -1,12 +1,10 @@
 //! CUBIC: a window that is a cubic function of the time since the last congestion.
 //!
-//! Three of them, because hosts differ: `cubic` is Linux's integer law, `cubic_rfc` the law as
-//! RFC 9438 writes it, `cubic_freebsd` that of FreeBSD 10. Each file names its source and where
-//! it differs.
+//! There are three kinds: `cubic` is Linux's in integer arithmetic, `cubic_rfc` that of RFC 9438 in
+//! real numbers, `cubic_freebsd` that of FreeBSD 10. Each file names its source and its differences.
 
 mod freebsd;
 mod hystart;
-mod jiffies;
 mod linux;
 mod rfc;
 mod root;
@@ -14,8 +12,7 @@ mod root;
 use aqmlab_core::{Bounds, Kind, Param, Value};
 
 use crate::cc::CongestionControl;
-
-pub(in crate::cc) use jiffies::{Jiffies, LINUX_HZ};
+use crate::cc::jiffies::LINUX_HZ;
 
 const HYSTART: Param = Param {
     name: "hystart",

@@ -1,4 +1,4 @@
-//! NewReno as FreeBSD counts it: in bytes, by appropriate byte counting.
+//! FreeBSD's NewReno: appropriate byte counting.
 //!
 //! Sources: RFC 5681, RFC 3465 with L = 2, RFC 3390 for the window after an idle period;
 //! FreeBSD 10.4 `sys/netinet/cc/cc_newreno.c` and `cc_ack_received` of `tcp_input.c`.
@@ -16,21 +16,20 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |_| Box::new(NewReno::default()),
 }];
 
-/// Segments that one acknowledgement may count for (`net.inet.tcp.abc_l_var`).
+/// The most segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
 const ABC_LIMIT: u64 = 2;
 
-/// What NewReno remembers.
+/// The controller.
 #[derive(Debug, Default)]
 struct NewReno {
-    /// Acknowledged since the window last grew in congestion avoidance.
+    /// Data acknowledged since the window last grew in congestion avoidance.
     counted: u64,
-    /// A whole window of it (`CCF_ABC_SENTAWND`).
+    /// A whole window of data was acknowledged (`CCF_ABC_SENTAWND`).
     sent_a_window: bool,
 }
 
 impl NewReno {
-    /// What an acknowledgement counts for, in units of the window: bytes, unless the host
-    /// counts segments.
+    /// The data acknowledged in units of the window: bytes, unless the host counts segments.
     fn acknowledged(window: &Window, ack: &Ack) -> u64 {
         if window.segment == 1 {
             ack.bytes.div_ceil(u64::from(window.mss.max(1)))
@@ -42,7 +41,7 @@ impl NewReno {
 
 impl CongestionControl for NewReno {
     fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
-        // FreeBSD still starts slowly where the window equals the threshold.
+        // On FreeBSD, a window equal to the threshold is in slow start.
         if window.cwnd <= window.ssthresh {
             self.counted = 0;
             self.sent_a_window = false;
@@ -66,7 +65,7 @@ impl CongestionControl for NewReno {
                 window.cwnd = (window.cwnd + window.segment).min(window.clamp);
             }
         } else {
-            // RFC 3465 §2.3: one segment an acknowledgement while a timeout is gone back over.
+            // RFC 3465 §2.3: one segment an acknowledgement during go-back-N after a timeout.
             let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
             let limit = if goes_back { 1 } else { ABC_LIMIT };
             let growth = acked.min(limit * window.segment);

@@ -15,10 +15,10 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |_| Box::new(Reno::default()),
 }];
 
-/// Reno as Linux counts it, in segments.
+/// The controller, which counts segments as Linux does.
 #[derive(Debug, Default)]
 struct Reno {
-    /// Acknowledged since the window last grew in congestion avoidance.
+    /// Segments acknowledged since the window last grew in congestion avoidance.
     counted: u64,
 }
 
@@ -26,7 +26,7 @@ impl Reno {
     /// Segments by which a window of `cwnd` grows for `acked` (`tcp_cong_avoid_ai`).
     fn additive_increase(&mut self, cwnd: u64, acked: u64) -> u64 {
         let mut grown = 0;
-        // A window's worth gathered while the window was larger: the segment is due already.
+        // A window of credit from when the window was larger: a segment is due.
         if self.counted >= cwnd {
             self.counted = 0;
             grown = 1;

@@ -1,4 +1,4 @@
-//! Segments as scripts write them: `P. 1(1000)x3 ack 1 win 64000`.
+//! Segments in scripts: `P. 1(1000)x3 ack 1 win 64000`.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use aqmlab_tcp::Segment;
 use super::Outcome;
 use super::words::{duration, number};
 
-/// A segment as a script writes it.
+/// A segment in a script.
 pub(super) struct Described {
     pub(super) flags: TcpFlags,
     pub(super) seq: u64,

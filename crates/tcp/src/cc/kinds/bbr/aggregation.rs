@@ -1,18 +1,18 @@
-//! How many acknowledgements come at once beyond what the bandwidth explains.
+//! The aggregation of acknowledgements: their excess over the bandwidth.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_ack_aggregation`). Wireless links and
-//! offloads hold acknowledgements back and then release many; to keep sending meanwhile, as much
-//! more must be in flight.
+//! offloads hold acknowledgements back and release many at once. To keep sending meanwhile, as much
+//! more data must be in flight.
 
 use aqmlab_core::Instant;
 
 use super::BW_UNIT;
 
-/// Rounds after which the older of two maxima is forgotten.
+/// Rounds after which the older of two maxima is dropped.
 const WINDOW_ROUNDS: u32 = 5;
-/// An epoch in which so much was acknowledged starts over.
+/// An epoch starts over when this much was acknowledged in it.
 const EPOCH_LIMIT: u64 = 1 << 20;
-/// More than so many microseconds of bandwidth are not provided for.
+/// The largest allowance, in microseconds of bandwidth.
 const MAX_MICROS: u64 = 100_000;
 
 /// The estimator.
@@ -20,7 +20,7 @@ const MAX_MICROS: u64 = 100_000;
 pub(super) struct Aggregation {
     epoch: Instant,
     epoch_acked: u64,
-    /// The greatest excess of the present five rounds and of those before.
+    /// The greatest excess of the present five rounds, and of the five before.
     excess: [u64; 2],
     index: usize,
     rounds: u32,
@@ -43,7 +43,7 @@ impl Aggregation {
         }
     }
 
-    /// Takes in that `acked` arrived at `now` on a path of bandwidth `bw`, with a window `cwnd`.
+    /// Adds `acked`, acknowledged at `now` on a path of bandwidth `bw` with a window of `cwnd`.
     pub(super) fn update(&mut self, now: Instant, acked: u64, bw: u64, cwnd: u64) {
         let mut expected = product(bw, now.since(self.epoch).as_micros());
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
@@ -56,13 +56,13 @@ impl Aggregation {
         *greatest = (*greatest).max(excess);
     }
 
-    /// What to keep in flight in addition, on a path of bandwidth `bw`.
+    /// The additional data to keep in flight on a path of bandwidth `bw`.
     pub(super) fn allowance(&self, bw: u64) -> u64 {
         self.excess[0].max(self.excess[1]).min(product(bw, MAX_MICROS))
     }
 }
 
-/// What passes in `micros` at bandwidth `bw`.
+/// The amount that bandwidth `bw` delivers in `micros`.
 fn product(bw: u64, micros: u64) -> u64 {
     (u128::from(bw) * u128::from(micros) / u128::from(BW_UNIT)) as u64
 }
@@ -71,9 +71,9 @@ fn product(bw: u64, micros: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A segment a millisecond, but acknowledged twenty at a time.
+    /// A segment a millisecond, acknowledged twenty at a time.
     #[test]
-    fn what_comes_at_once_is_provided_for_and_forgotten_after_ten_rounds() {
+    fn aggregation_is_allowed_for_and_expires_after_ten_rounds() {
         let bw = BW_UNIT / 1_000;
         let mut aggregation = Aggregation::default();
         for burst in 1..=10 {

@@ -1,8 +1,8 @@
-//! The greatest of the last so many rounds, in three numbers.
+//! The maximum of a window of rounds, in three samples.
 //!
 //! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`: the best sample, the
-//! best since that one, and the best since that; each is renewed by half or a quarter of the
-//! window, so that the maximum expires at most a quarter too late.
+//! best since that one, and the best since that. The second is renewed after a quarter of the window
+//! and the third after half of it, so that the maximum expires at most a quarter too late.
 
 /// A sample and the round in which it was taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,7 @@ impl WindowedMax {
         self.0[0].value
     }
 
-    /// Takes `value` in, measured in `round`, and forgets what is older than `window` rounds.
+    /// Adds `value`, measured in `round`, and drops samples older than `window` rounds.
     pub(super) fn update(&mut self, window: u64, round: u64, value: u64) {
         let new = Sample { round, value };
         if value >= self.0[0].value || round - self.0[2].round > window {

@@ -1,21 +1,21 @@
-//! What BBR knows of the path, and the mode that follows from it.
+//! The model of the path, and the mode that follows from it.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and what it calls), in its order.
 
 use aqmlab_core::Instant;
 
-use super::policer::{Sight, Verdict};
+use super::policer::{Observation, Outcome};
 use super::{
     BW_UNIT, Bbr, CWND_GAIN, CWND_MIN_TARGET, CYCLE, CYCLE_RANDOM, DRAIN_GAIN, HIGH_GAIN, Mode,
     UNIT,
 };
 use crate::cc::{Ack, Window};
 
-/// Rounds over which the bandwidth is the greatest: a gain cycle and two.
+/// Rounds of the bandwidth filter: a gain cycle and two.
 const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// Seconds over which the round-trip time is the least.
+/// Seconds of the minimum round-trip time.
 const MIN_RTT_SECONDS: u64 = 10;
-/// Microseconds of near silence.
+/// Microseconds of [`Mode::ProbeRtt`].
 const PROBE_RTT_MICROS: u64 = 200_000;
 /// The pipe is full after three rounds without a quarter more bandwidth.
 const FULL_BW_THRESHOLD: u64 = UNIT * 5 / 4;
@@ -32,9 +32,9 @@ impl Bbr {
         self.update_gains();
     }
 
-    /// Whether a sample sent at this count was held down by [`Mode::ProbeRtt`].
-    pub(super) fn was_held_down(&self, prior_delivered: u64) -> bool {
-        self.held_down.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered))
+    /// Whether [`Mode::ProbeRtt`] limited a sample sent at this count.
+    pub(super) fn was_limited(&self, prior_delivered: u64) -> bool {
+        self.limited.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered))
     }
 
     fn update_bandwidth(&mut self, ack: &Ack, app_limited: bool) {
@@ -51,14 +51,14 @@ impl Bbr {
         }
         self.sample_policer(ack.rate.losses, app_limited);
         let bw = ack.rate.delivered.saturating_mul(BW_UNIT) / micros;
-        // An idle application says little about the path, unless it was faster than known.
+        // A sample that the application limited counts only if it exceeds the known bandwidth.
         if !app_limited || bw >= self.bw.get() {
             self.bw.update(BW_ROUNDS, self.rounds, bw);
         }
     }
 
-    fn sight(&self, losses: u64, app_limited: bool) -> Sight {
-        Sight {
+    fn observation(&self, losses: u64, app_limited: bool) -> Observation {
+        Observation {
             at: self.delivered_at,
             delivered: self.delivered,
             lost: self.lost,
@@ -70,16 +70,16 @@ impl Bbr {
     }
 
     pub(super) fn reset_policer(&mut self) {
-        let sight = self.sight(0, false);
-        self.policer.reset(&sight);
+        let observation = self.observation(0, false);
+        self.policer.reset(&observation);
     }
 
     pub(super) fn sample_policer(&mut self, losses: u64, app_limited: bool) {
-        let sight = self.sight(losses, app_limited);
-        match self.policer.sample(&sight, self.measure) {
-            Verdict::AsBefore => {}
-            Verdict::Policed => self.pacing_gain = UNIT,
-            Verdict::LookAgain => self.begin_cycle(),
+        let observation = self.observation(losses, app_limited);
+        match self.policer.sample(&observation, self.units) {
+            Outcome::AsBefore => {}
+            Outcome::Policed => self.pacing_gain = UNIT,
+            Outcome::LookAgain => self.begin_cycle(),
         }
     }
 
@@ -115,10 +115,10 @@ impl Bbr {
     fn phase_is_over(&self, ack: &Ack) -> bool {
         let lasted = self.delivered_at.since(self.cycle_start).as_micros();
         let full_length = self.min_rtt.is_some_and(|min_rtt| lasted > min_rtt);
-        // What was in flight before this acknowledgement.
+        // The data in flight before this acknowledgement.
         let in_flight = ack.in_flight + ack.rate.acked_sacked + ack.rate.losses;
         match self.pacing_gain {
-            // More than the path holds shows by loss, or by what is in flight.
+            // Losses, or the data in flight, show that the path holds no more.
             gain if gain > UNIT => {
                 let target = self.inflight(self.bw.get(), gain);
                 full_length && (ack.rate.losses > 0 || self.at_departure(in_flight, ack) >= target)
@@ -158,8 +158,8 @@ impl Bbr {
         }
     }
 
-    /// What of `in_flight` will be in the network when the next burst departs, and that burst if
-    /// more and more is sent (`bbr_packets_in_net_at_edt`).
+    /// The part of `in_flight` that will be in the network when the next burst departs, with that burst
+    /// while the rate is above the bandwidth (`bbr_packets_in_net_at_edt`).
     fn at_departure(&self, in_flight: u64, ack: &Ack) -> u64 {
         let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let micros = ack.until_departure.as_micros();
@@ -181,7 +181,7 @@ impl Bbr {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(window.cwnd);
             self.probe_rtt_done = None;
-            self.held_down = Some((self.delivered, self.delivered));
+            self.limited = Some((self.delivered, self.delivered));
         }
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(window, ack);
@@ -191,9 +191,9 @@ impl Bbr {
         }
     }
 
-    /// Waits for 200 ms and a round trip with at most four segments in flight.
+    /// Waits for 200 ms and a round trip with at most four segments in flight (`bbr_update_min_rtt`).
     fn probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
-        if let Some((_, to)) = &mut self.held_down {
+        if let Some((_, to)) = &mut self.limited {
             *to = self.delivered + ack.in_flight;
         }
         if self.probe_rtt_done.is_some() {
@@ -234,7 +234,7 @@ impl Bbr {
     }
 }
 
-/// Whether a delayed-acknowledgement timer may be in this sample: a lone runt segment, with
+/// Whether the sample may include the delay of an acknowledgement: that of a lone small segment, with
 /// nothing else delivered since it was sent (`FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
     ack.bytes < u64::from(window.mss)
@@ -249,12 +249,12 @@ mod tests {
     use super::*;
     use crate::cc::RateSample;
 
-    /// `bbr_packets_in_net_at_edt`, at a segment a millisecond: what will have been delivered by
-    /// then is no longer in the network, and when probing the burst that departs is.
+    /// `bbr_packets_in_net_at_edt`, at a segment a millisecond: data delivered by then has left the
+    /// network, and the departing burst of a probe has entered it.
     #[test]
-    fn what_is_delivered_until_the_departure_is_not_in_the_network() {
+    fn data_delivered_before_the_departure_has_left_the_network() {
         let mut bbr = Bbr::new(1, 250);
-        (bbr.measure.mss, bbr.pacing_rate) = (1_448, 1_448_000);
+        (bbr.units.mss, bbr.pacing_rate) = (1_448, 1_448_000);
         bbr.bw.update(BW_ROUNDS, 0, BW_UNIT / 1_000 + 1);
         for (gain, millis, want) in
             [(UNIT, 0, 40), (UNIT, 3, 37), (UNIT * 5 / 4, 3, 39), (UNIT * 3 / 4, 50, 0)]

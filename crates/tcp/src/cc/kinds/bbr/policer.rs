@@ -1,32 +1,32 @@
-//! Long-term sampling: a token-bucket policer shows itself by two intervals of the same rate
-//! that both end in heavy loss.
+//! Long-term sampling: two intervals of the same rate that both end in heavy loss reveal a token-bucket
+//! policer.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_lt_bw_sampling`); Flach and others, "An
 //! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016.
 
 use aqmlab_core::Instant;
 
-use super::{BW_UNIT, Measure, SCALE, UNIT, send};
+use super::{BW_UNIT, SCALE, UNIT, Units, send};
 
-/// The least number of rounds in an interval; four times as many are too long.
+/// The least rounds of an interval. Four times as many are too long.
 const MIN_ROUNDS: u32 = 4;
-/// 50/256: from this share of loss on the interval is lossy.
+/// The share of loss from which an interval is lossy: 50/256.
 const LOSS_THRESHOLD: u64 = 50;
-/// Two rates agree if they differ by an eighth at most …
+/// The largest relative difference of two equal rates: an eighth.
 const RATIO: u64 = UNIT / 8;
-/// … or by 4 kbit/s, here in bytes per second.
+/// Their largest absolute difference: 4 kbit/s, in bytes per second.
 const DIFFERENCE: u64 = 4_000 / 8;
-/// Rounds for which a policer's rate is used before looking again.
+/// Rounds for which a policer's rate is used before the next probe.
 const USE_ROUNDS: u32 = 48;
 
-/// What the sampler sees of one acknowledgement.
-pub(super) struct Sight {
-    /// When something was last delivered.
+/// One acknowledgement, as the sampler needs it.
+pub(super) struct Observation {
+    /// The time of the last delivery.
     pub(super) at: Instant,
     /// Total delivered and lost so far.
     pub(super) delivered: u64,
     pub(super) lost: u64,
-    /// Newly lost.
+    /// Units lost by this acknowledgement.
     pub(super) losses: u64,
     pub(super) app_limited: bool,
     pub(super) round_start: bool,
@@ -34,14 +34,14 @@ pub(super) struct Sight {
     pub(super) cycling: bool,
 }
 
-/// What follows from it.
+/// The result of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Nothing.
+pub(super) enum Outcome {
+    /// No change.
     AsBefore,
-    /// There is a policer: pace evenly at [`Policer::rate`].
+    /// A policer was detected: [`Policer::rate`] is the pacing rate.
     Policed,
-    /// Its rate was used long enough: probe again.
+    /// Its rate was used long enough: BBR probes again.
     LookAgain,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Policer {
     rounds: u32,
     /// The bandwidth of the last interval; zero if there was none.
     bw: u64,
-    /// Where the interval began; milliseconds.
+    /// The start of the interval in milliseconds, and the totals then.
     since: u64,
     delivered: u64,
     lost: u64,
@@ -66,93 +66,97 @@ impl Policer {
         self.using.then_some(self.bw)
     }
 
-    /// Forgets everything and waits for a loss.
-    pub(super) fn reset(&mut self, sight: &Sight) {
+    /// Starts over, and waits for a loss.
+    pub(super) fn reset(&mut self, observation: &Observation) {
         self.bw = 0;
         self.using = false;
         self.sampling = false;
-        self.begin_interval(sight);
+        self.begin_interval(observation);
     }
 
-    fn begin_interval(&mut self, sight: &Sight) {
-        self.since = sight.at.as_nanos() / 1_000_000;
-        self.delivered = sight.delivered;
-        self.lost = sight.lost;
+    fn begin_interval(&mut self, observation: &Observation) {
+        self.since = observation.at.as_nanos() / 1_000_000;
+        self.delivered = observation.delivered;
+        self.lost = observation.lost;
         self.rounds = 0;
     }
 
-    /// Takes one acknowledgement in.
-    pub(super) fn sample(&mut self, sight: &Sight, measure: Measure) -> Verdict {
+    /// Processes one acknowledgement.
+    pub(super) fn sample(&mut self, observation: &Observation, units: Units) -> Outcome {
         if self.using {
-            return self.use_up(sight);
+            return self.use_up(observation);
         }
-        // The first loss shows that the bucket is empty; before, it would flatter the rate.
+        // The first loss shows that the bucket is empty. Before that, its tokens would raise the rate.
         if !self.sampling {
-            if sight.losses == 0 {
-                return Verdict::AsBefore;
+            if observation.losses == 0 {
+                return Outcome::AsBefore;
             }
-            self.begin_interval(sight);
+            self.begin_interval(observation);
             self.sampling = true;
         }
-        if sight.app_limited {
-            self.reset(sight);
-            return Verdict::AsBefore;
+        if observation.app_limited {
+            self.reset(observation);
+            return Outcome::AsBefore;
         }
-        self.rounds += u32::from(sight.round_start);
+        self.rounds += u32::from(observation.round_start);
         if self.rounds < MIN_ROUNDS {
-            return Verdict::AsBefore;
+            return Outcome::AsBefore;
         }
         if self.rounds > 4 * MIN_ROUNDS {
-            self.reset(sight);
-            return Verdict::AsBefore;
+            self.reset(observation);
+            return Outcome::AsBefore;
         }
         // An interval ends with a loss, when the bucket is empty again.
-        if sight.losses == 0 { Verdict::AsBefore } else { self.end_interval(sight, measure) }
+        if observation.losses == 0 {
+            Outcome::AsBefore
+        } else {
+            self.end_interval(observation, units)
+        }
     }
 
-    fn use_up(&mut self, sight: &Sight) -> Verdict {
-        if sight.cycling && sight.round_start {
+    fn use_up(&mut self, observation: &Observation) -> Outcome {
+        if observation.cycling && observation.round_start {
             self.rounds += 1;
             if self.rounds >= USE_ROUNDS {
-                self.reset(sight);
-                return Verdict::LookAgain;
+                self.reset(observation);
+                return Outcome::LookAgain;
             }
         }
-        Verdict::AsBefore
+        Outcome::AsBefore
     }
 
-    fn end_interval(&mut self, sight: &Sight, measure: Measure) -> Verdict {
-        let lost = sight.lost - self.lost;
-        let delivered = sight.delivered - self.delivered;
+    fn end_interval(&mut self, observation: &Observation, units: Units) -> Outcome {
+        let lost = observation.lost - self.lost;
+        let delivered = observation.delivered - self.delivered;
         if delivered == 0 || lost << SCALE < LOSS_THRESHOLD * delivered {
-            return Verdict::AsBefore;
+            return Outcome::AsBefore;
         }
-        let millis = (sight.at.as_nanos() / 1_000_000).saturating_sub(self.since);
+        let millis = (observation.at.as_nanos() / 1_000_000).saturating_sub(self.since);
         if millis == 0 {
-            return Verdict::AsBefore;
+            return Outcome::AsBefore;
         }
-        // Longer than Linux's 32 bits of microseconds.
+        // Longer than 32 bits of microseconds, as Linux counts.
         if millis >= u64::from(u32::MAX) / 1_000 {
-            self.reset(sight);
-            return Verdict::AsBefore;
+            self.reset(observation);
+            return Outcome::AsBefore;
         }
         let bw = delivered.saturating_mul(BW_UNIT) / (millis * 1_000);
-        self.compare(bw, sight, measure)
+        self.compare(bw, observation, units)
     }
 
-    fn compare(&mut self, bw: u64, sight: &Sight, measure: Measure) -> Verdict {
+    fn compare(&mut self, bw: u64, observation: &Observation, units: Units) -> Outcome {
         let difference = bw.abs_diff(self.bw);
         let alike = difference * UNIT <= RATIO * self.bw
-            || send::rate_of(measure, difference, UNIT) <= DIFFERENCE;
+            || send::rate_of(units, difference, UNIT) <= DIFFERENCE;
         if self.bw > 0 && alike {
             self.bw = u64::midpoint(bw, self.bw);
             self.using = true;
             self.rounds = 0;
-            return Verdict::Policed;
+            return Outcome::Policed;
         }
         self.bw = bw;
-        self.begin_interval(sight);
-        Verdict::AsBefore
+        self.begin_interval(observation);
+        Outcome::AsBefore
     }
 }
 
@@ -160,11 +164,11 @@ impl Policer {
 mod tests {
     use super::*;
 
-    const MEASURE: Measure = Measure { segment: 1, mss: 1_448 };
+    const UNITS: Units = Units { segment: 1, mss: 1_448 };
 
     /// One round of 100 ms in which 100 segments arrive and `losses` do not.
-    fn round(number: u64, losses: u64) -> Sight {
-        Sight {
+    fn round(number: u64, losses: u64) -> Observation {
+        Observation {
             at: Instant::from_millis(100 * number),
             delivered: 100 * number,
             lost: losses * number,
@@ -178,14 +182,14 @@ mod tests {
     #[test]
     fn two_lossy_intervals_of_one_rate_are_a_policer_for_48_rounds() {
         let mut policer = Policer::default();
-        let verdicts: Vec<_> =
-            (1..=8).map(|number| policer.sample(&round(number, 30), MEASURE)).collect();
-        let found = verdicts.iter().position(|verdict| *verdict == Verdict::Policed);
+        let outcomes: Vec<_> =
+            (1..=8).map(|number| policer.sample(&round(number, 30), UNITS)).collect();
+        let found = outcomes.iter().position(|outcome| *outcome == Outcome::Policed);
         // Three further rounds after the first loss end the first interval, four the second.
-        assert_eq!(found, Some(7), "{verdicts:?}");
+        assert_eq!(found, Some(7), "{outcomes:?}");
         let bw = policer.rate().unwrap();
         assert!(bw.abs_diff(BW_UNIT / 1_000) <= 1, "a segment a millisecond, not {bw}");
-        let again = (9..999).find(|n| policer.sample(&round(*n, 0), MEASURE) == Verdict::LookAgain);
+        let again = (9..999).find(|n| policer.sample(&round(*n, 0), UNITS) == Outcome::LookAgain);
         assert_eq!(again, Some(8 + 48));
         assert_eq!(policer.rate(), None);
     }
@@ -194,7 +198,7 @@ mod tests {
     fn light_loss_is_no_policer() {
         let mut policer = Policer::default();
         for number in 1..100 {
-            assert_eq!(policer.sample(&round(number, 19), MEASURE), Verdict::AsBefore);
+            assert_eq!(policer.sample(&round(number, 19), UNITS), Outcome::AsBefore);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the model to a rate and a window.
+//! The rate and the window that follow from the model.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_set_pacing_rate`, `bbr_set_cwnd` and what they
 //! call).
@@ -6,25 +6,26 @@
 use aqmlab_core::Duration;
 
 use super::{
-    BW_SCALE, BW_UNIT, Bbr, CWND_MIN_TARGET, HIGH_GAIN, INIT_CWND, Measure, Mode, Repair, SCALE,
+    BW_SCALE, BW_UNIT, Bbr, CWND_MIN_TARGET, HIGH_GAIN, INIT_CWND, Mode, RecoveryState, SCALE,
+    Units,
 };
 use crate::cc::{Ack, Window};
 
-/// The rate is set one per cent below what was measured, so that queues drain.
+/// The margin of the rate below the bandwidth, so that queues drain.
 const MARGIN_PERCENT: u64 = 1;
-/// Below 1.2 Mbit/s, here in bytes per second, one segment is handed down at a time.
+/// The rate, in bytes per second, below which bursts are of one segment: 1.2 Mbit/s.
 const MIN_TSO_RATE: u64 = 1_200_000 / 8;
-/// A millisecond's worth is handed down at a time (`sk_pacing_shift`), up to 64 KiB less headers.
+/// A burst is a millisecond of the rate (`sk_pacing_shift`), up to 64 KiB less headers.
 const PACING_SHIFT: u32 = 10;
 const GSO_MAX: u64 = 65_536 - 1 - 320;
 
 /// Bytes per second of bandwidth `bw` under a gain, less the margin.
-pub(super) fn rate_of(measure: Measure, bw: u64, gain: u64) -> u64 {
-    // Without a division in the two cases that occur: segments counted, or bytes.
-    let per_micro = match measure.segment {
-        1 => u128::from(bw) * u128::from(measure.mss),
-        segment if segment == measure.mss => u128::from(bw),
-        segment => u128::from(bw) * u128::from(measure.mss) / u128::from(segment),
+pub(super) fn rate_of(units: Units, bw: u64, gain: u64) -> u64 {
+    // Avoids the division in the two cases that occur: windows in segments, or in bytes.
+    let per_micro = match units.segment {
+        1 => u128::from(bw) * u128::from(units.mss),
+        segment if segment == units.mss => u128::from(bw),
+        segment => u128::from(bw) * u128::from(units.mss) / u128::from(segment),
     };
     let gained = (per_micro * u128::from(gain)) >> SCALE;
     let rate = (gained * u128::from(1_000_000 / 100 * (100 - MARGIN_PERCENT))) >> BW_SCALE;
@@ -34,18 +35,18 @@ pub(super) fn rate_of(measure: Measure, bw: u64, gain: u64) -> u64 {
 impl Bbr {
     /// Bytes per second of bandwidth `bw` under a gain, less the margin.
     pub(super) fn rate_of(&self, bw: u64, gain: u64) -> u64 {
-        rate_of(self.measure, bw, gain)
+        rate_of(self.units, bw, gain)
     }
 
-    /// The first rate: the initial window, faster than once per round trip; a millisecond stands
-    /// for an unknown one.
+    /// Sets the first rate: the initial window per round trip, times the start-up gain. A millisecond
+    /// stands for an unknown round trip.
     pub(super) fn init_pacing_rate(&mut self, cwnd: u64, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let micros = srtt.map_or(1_000, |srtt| srtt.as_micros().max(1));
         self.pacing_rate = self.rate_of(cwnd.saturating_mul(BW_UNIT) / micros, HIGH_GAIN);
     }
 
-    /// Sets the rate; until the pipe is full it only rises.
+    /// Sets the rate, which only rises until the pipe is full.
     pub(super) fn set_pacing_rate(&mut self, gain: u64) {
         let rate = self.rate_of(self.bandwidth(), gain);
         if self.full_bw_reached || rate > self.pacing_rate {
@@ -56,39 +57,39 @@ impl Bbr {
     /// The bandwidth-delay product of `bw` under a gain, rounded up.
     pub(super) fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else {
-            return INIT_CWND * self.measure.segment;
+            return INIT_CWND * self.units.segment;
         };
         let gained = (u128::from(bw) * u128::from(min_rtt) * u128::from(gain)) >> SCALE;
         u64::try_from(gained.div_ceil(u128::from(BW_UNIT))).unwrap_or(u64::MAX >> 8)
     }
 
-    /// What the host hands to its interface at a time.
+    /// The size of a burst.
     pub(super) fn burst(&self) -> u64 {
         let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_MAX);
-        (bytes / self.measure.mss).max(self.least_segments()).min(127) * self.measure.segment
+        (bytes / self.units.mss).max(self.least_segments()).min(127) * self.units.segment
     }
 
-    /// Slow flows send segment by segment (`bbr_min_tso_segs`).
+    /// The least segments of a burst (`bbr_min_tso_segs`).
     pub(super) fn least_segments(&self) -> u64 {
         if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
     }
 
-    /// `amount` and three bursts, for what sender and receiver hold; then an even number of
-    /// segments, for acknowledgements of every other one.
+    /// `amount` and three bursts, for the data that sender and receiver hold, rounded up to an even
+    /// number of segments for acknowledgements of every other one (`bbr_quantization_budget`).
     pub(super) fn with_quantum(&self, amount: u64) -> u64 {
-        let even = 2 * self.measure.segment;
+        let even = 2 * self.units.segment;
         let rounded = (amount + 3 * self.burst()).div_ceil(even) * even;
         let probing = self.mode == Mode::ProbeBw && self.cycle_index == 0;
         rounded + if probing { even } else { 0 }
     }
 
-    /// What to have in flight at bandwidth `bw` under a gain.
+    /// The data to have in flight at bandwidth `bw` under a gain.
     pub(super) fn inflight(&self, bw: u64, gain: u64) -> u64 {
         self.with_quantum(self.bdp(bw, gain))
     }
 
     /// Sets the window after an acknowledgement.
-    pub(super) fn set_cwnd(&mut self, window: &mut Window, ack: &Ack, state: Repair) {
+    pub(super) fn set_cwnd(&mut self, window: &mut Window, ack: &Ack, state: RecoveryState) {
         let acked = ack.rate.acked_sacked;
         let least = CWND_MIN_TARGET * window.segment;
         let mut cwnd = window.cwnd;
@@ -104,8 +105,8 @@ impl Bbr {
         }
     }
 
-    /// Grows towards the target by what was acknowledged, or snaps down to it once the pipe is
-    /// known to be full.
+    /// Grows towards the target by the data acknowledged, or is limited to it once the pipe is known to
+    /// be full.
     fn approach_target(&self, cwnd: u64, acked: u64) -> u64 {
         let bw = self.bandwidth();
         let aggregated = if self.full_bw_reached { self.aggregation.allowance(bw) } else { 0 };
@@ -113,24 +114,24 @@ impl Bbr {
         let grown = cwnd.saturating_add(acked);
         if self.full_bw_reached {
             grown.min(target)
-        } else if cwnd < target || self.delivered < INIT_CWND * self.measure.segment {
+        } else if cwnd < target || self.delivered < INIT_CWND * self.units.segment {
             grown
         } else {
             cwnd
         }
     }
 
-    /// In the first round of recovery as much is sent as was delivered; after recovery the
-    /// window before it is restored.
-    fn recover_or_restore(&mut self, window: &Window, ack: &Ack, state: Repair) -> Conserve {
+    /// Sends as much as was delivered in the first round of recovery, and restores the window after
+    /// recovery (`bbr_set_cwnd_to_recover_or_restore`).
+    fn recover_or_restore(&mut self, window: &Window, ack: &Ack, state: RecoveryState) -> Conserve {
         let acked = ack.rate.acked_sacked;
         let mut cwnd = window.cwnd.saturating_sub(ack.rate.losses).max(window.segment);
-        let before = std::mem::replace(&mut self.repair, state);
-        if state == Repair::Recovery && before != Repair::Recovery {
+        let before = std::mem::replace(&mut self.recovery, state);
+        if state == RecoveryState::Recovery && before != RecoveryState::Recovery {
             self.packet_conservation = true;
             self.next_round_delivered = self.delivered;
             cwnd = ack.in_flight + acked;
-        } else if before >= Repair::Recovery && state < Repair::Recovery {
+        } else if before >= RecoveryState::Recovery && state < RecoveryState::Recovery {
             cwnd = cwnd.max(self.prior_cwnd);
             self.packet_conservation = false;
         }

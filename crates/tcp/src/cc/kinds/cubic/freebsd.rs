@@ -1,21 +1,21 @@
-//! CUBIC as FreeBSD 10 has it: in bytes and clock ticks, without HyStart.
+//! FreeBSD 10's CUBIC: in bytes and clock ticks, without HyStart.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/cc/cc_cubic.{c,h}`, `cc_newreno.c` (slow start) and
 //! `tcp_input.c` (appropriate byte counting), after draft-rhee-tcpm-cubic-02.
-//! Kept as found there: Reno's window is computed in 32 bits and wraps, so that with segments of
-//! 1448 bytes it grows for 75 ticks only and then starts again (`tf_window`); and a cubic below
-//! nothing, as it is after timeouts, which move the time of the last congestion but not K, is taken
-//! for a window without bounds (`cubic_window`).
-//! Difference: a timeout is "the second in a row" if nothing was measured since the one before.
+//! Two properties are kept as they are there. Reno's window is computed in 32 bits and wraps: with
+//! segments of 1448 bytes it grows for only 75 ticks and then starts again (`tf_window`). A negative
+//! cubic is taken for an unbounded window (`cubic_window`); that happens after timeouts, which move
+//! the time of the last congestion but not K.
+//! Difference: a timeout is the second in a row if there was no round-trip sample since the first.
 
 use aqmlab_core::{Args, Duration, Instant};
 
-use super::Jiffies;
+use crate::cc::jiffies::Jiffies;
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
 /// Bits after the binary point.
 const SHIFT: u32 = 8;
-/// β ≈ 0.8: what remains after a loss.
+/// β ≈ 0.8: the share of the window after a loss.
 const BETA: u64 = 204;
 const ONE_SUB_BETA: u64 = 51;
 /// `3·(1−β)` and `2−(1−β)`.
@@ -23,11 +23,11 @@ const THREE_ONE_SUB_BETA: u32 = 153;
 const TWO_SUB_ONE_SUB_BETA: u32 = 461;
 /// C ≈ 0.4.
 const C_FACTOR: u64 = 102;
-/// ≈ 0.9: what fast convergence leaves of the maximum.
+/// ≈ 0.9: the share of the maximum after fast convergence.
 const FAST_CONVERGENCE: u64 = 230;
-/// Round-trip samples before the smoothed time is believed.
+/// The samples from which the smoothed round-trip time counts.
 const MIN_RTT_SAMPLES: u32 = 8;
-/// Segments per acknowledgement that count (`net.inet.tcp.abc_l_var`).
+/// The most segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
 const ABC_LIMIT: u64 = 2;
 
 /// The controller.
@@ -41,14 +41,14 @@ pub(super) struct Cubic {
     prev_max_cwnd: u64,
     congestions: u32,
     last_congestion: u64,
-    /// What told of the last congestion.
+    /// The signal of the last congestion.
     signal: Option<Signal>,
     rtt: RttRecord,
     /// Bytes counted towards the next increase.
     counted: u64,
-    /// A whole window of them (`CCF_ABC_SENTAWND`).
+    /// A whole window of bytes was acknowledged (`CCF_ABC_SENTAWND`).
     sent_a_window: bool,
-    /// Timeouts since something was last acknowledged.
+    /// Timeouts since the last round-trip sample.
     timeouts: u32,
 }
 
@@ -57,11 +57,11 @@ pub(super) struct Cubic {
 struct RttRecord {
     /// Samples so far.
     samples: u32,
-    /// The least smoothed time; zero if there is none.
+    /// The minimum of the smoothed time; zero if there is none.
     min: u64,
     /// The mean of the last epoch.
     mean: u64,
-    /// Of this epoch.
+    /// The samples of this epoch.
     sum: u64,
     count: u64,
 }
@@ -105,7 +105,7 @@ fn k_of(segments: u64) -> i64 {
 }
 
 impl Cubic {
-    /// One with the arguments of the kind `cubic_freebsd`.
+    /// A controller with the arguments of the kind `cubic_freebsd`.
     pub(super) fn new(args: &Args) -> Self {
         Self {
             clock: Jiffies::new(args.count("hz")),
@@ -143,7 +143,7 @@ impl Cubic {
         self.max_cwnd.wrapping_mul(BETA).wrapping_add(u64::from(per_round)) >> SHIFT
     }
 
-    /// Sets the window by the law; called once per window of acknowledged bytes.
+    /// Sets the window by the law, once per window of acknowledged bytes.
     fn follow_law(&mut self, window: &mut Window, now: Instant) {
         let ticks = self.clock.at(now).saturating_sub(self.last_congestion);
         let reno = self.tf_window(ticks, window.segment);
@@ -162,7 +162,7 @@ impl Cubic {
         }
     }
 
-    /// Counts towards a whole window acknowledged (RFC 3465).
+    /// Counts acknowledged bytes towards a whole window (RFC 3465).
     fn count(&mut self, window: &Window, acked: u64) {
         if window.cwnd <= window.ssthresh {
             self.counted = 0;
@@ -192,7 +192,7 @@ impl Cubic {
     }
 }
 
-/// Bytes acknowledged, in the window's unit.
+/// The bytes acknowledged, in units of the window.
 fn acked_units(window: &Window, ack: &Ack) -> u64 {
     if window.segment == u64::from(window.mss) {
         ack.bytes
@@ -201,12 +201,12 @@ fn acked_units(window: &Window, ack: &Ack) -> u64 {
     }
 }
 
-/// Keeps the window of a host that counts segments, which is not FreeBSD, within what is allowed.
+/// Keeps the window within its bounds on a host that counts segments, which is not FreeBSD.
 fn confine(window: &mut Window) {
     window.cwnd = window.cwnd.max(window.segment).min(window.clamp);
 }
 
-/// RFC 3390's window, which FreeBSD goes back to after an idle period.
+/// The window of RFC 3390, which FreeBSD restarts from after an idle period.
 fn restart_window(window: &Window) -> u64 {
     let mss = u64::from(window.mss.max(1));
     let bytes = (4 * mss).min((2 * mss).max(4_380));
@@ -233,7 +233,7 @@ impl CongestionControl for Cubic {
             return;
         }
         let acked = acked_units(window, ack);
-        // At the threshold itself FreeBSD still starts slowly.
+        // On FreeBSD, a window equal to the threshold is in slow start.
         if window.cwnd <= window.ssthresh {
             let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
             let limit = if goes_back { 1 } else { ABC_LIMIT };
@@ -258,7 +258,7 @@ impl CongestionControl for Cubic {
                 self.last_congestion = self.clock.at(congestion.now);
                 (window.cwnd / 2 / window.segment * window.segment).max(2 * window.segment)
             }
-            // The first loss ends slow start, which overshot by as much again.
+            // The first loss ends slow start, which overshot to twice the capacity.
             (_, 0) => window.cwnd / 2,
             (_, _) => window.cwnd.wrapping_mul(BETA) >> SHIFT,
         };
@@ -284,7 +284,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn recovered_cwnd(&mut self, _window: &Window) -> u64 {
+    fn post_recovery_cwnd(&mut self, _window: &Window) -> u64 {
         (self.max_cwnd.wrapping_mul(BETA) >> SHIFT).max(1)
     }
 
@@ -294,102 +294,4 @@ impl CongestionControl for Cubic {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MSS: u64 = 1_448;
-
-    fn after_loss(segments: u64, mean_ticks: u64) -> Cubic {
-        let mut cubic = Cubic::new(&aqmlab_core::Args::defaults(super::super::KINDS[2].params));
-        cubic.max_cwnd = segments * MSS;
-        cubic.k = k_of(segments);
-        cubic.rtt.mean = mean_ticks;
-        cubic
-    }
-
-    #[test]
-    fn the_function_starts_at_four_fifths_and_reaches_the_maximum_after_k() {
-        // ∛(100·0.2/0.4) = 3.684 s, by the parabola within 2 %.
-        let cubic = after_loss(100, 100);
-        assert!((cubic.k as f64 / 256.0 - 3.684).abs() < 0.07, "K = {}", cubic.k);
-        let start = cubic.cubic_window(0, MSS) as f64 / MSS as f64;
-        assert!((start - 80.0).abs() < 1.5, "W(0) = {start}");
-        let ticks = cubic.k as u64 * 1_000 / 256;
-        let plateau = cubic.cubic_window(ticks, MSS) as f64 / MSS as f64;
-        assert!((plateau - 100.0).abs() < 0.01, "W(K) = {plateau}");
-    }
-
-    /// Equation 4 of the draft holds for 75 ticks: 153·75·1448·256 < 2³² < 153·76·1448·256.
-    #[test]
-    fn renos_window_wraps_as_on_freebsd() {
-        let cubic = after_loss(100, 10);
-        let (at_75, at_76) = (cubic.tf_window(75, MSS), cubic.tf_window(76, MSS));
-        let grown = 3.0 * 51.0 / (512.0 - 51.0) * 7.5 * MSS as f64;
-        let want = 100.0 * MSS as f64 * 204.0 / 256.0 + grown;
-        assert!((at_75 as f64 - want).abs() < 2.0, "{at_75} is not {want}");
-        assert!(at_76 + 3_000 < at_75, "{at_76} after {at_75}");
-    }
-
-    #[test]
-    fn the_threshold_is_half_first_then_four_fifths_and_only_a_timeouts_has_a_floor() {
-        let mut cubic = after_loss(100, 10);
-        let window = Window {
-            cwnd: 100 * MSS,
-            ssthresh: u64::MAX,
-            segment: MSS,
-            mss: 1_448,
-            clamp: 1 << 30,
-        };
-        let loss = Congestion {
-            now: Instant::ZERO,
-            in_flight: 100 * MSS,
-            signal: Signal::Loss,
-            srtt: None,
-        };
-        assert_eq!(cubic.ssthresh(&window, &loss), 50 * MSS);
-        assert_eq!(cubic.ssthresh(&window, &loss), (100 * MSS * 204) >> 8);
-        let tiny = Window { cwnd: MSS, ..window };
-        assert_eq!(cubic.ssthresh(&tiny, &loss), (MSS * 204) >> 8);
-        assert_eq!(cubic.ssthresh(&tiny, &Congestion { signal: Signal::Rto, ..loss }), 2 * MSS);
-    }
-
-    #[test]
-    fn the_smoothed_time_counts_from_the_eighth_sample_on() {
-        let mut cubic = after_loss(100, 1);
-        let window =
-            Window { cwnd: MSS, ssthresh: u64::MAX, segment: MSS, mss: 1_448, clamp: 1 << 30 };
-        for number in 1..=8 {
-            assert_eq!(cubic.rtt.min, 0, "before sample {number}");
-            let rtt = Some(Duration::from_millis(30));
-            let ack = Ack {
-                now: Instant::from_millis(number),
-                acked: MSS,
-                bytes: MSS,
-                in_flight: MSS,
-                prior_in_flight: MSS,
-                until_departure: Duration::ZERO,
-                rtt,
-                srtt: rtt,
-                min_rtt: rtt,
-                cwnd_limited: true,
-                snd_una: number * MSS,
-                snd_nxt: number * MSS,
-                rate: crate::cc::RateSample::default(),
-            };
-            cubic.on_sample(&mut window.clone(), &ack);
-        }
-        assert_eq!((cubic.rtt.min, cubic.rtt.mean), (30, 30));
-    }
-
-    #[test]
-    fn only_a_second_timeout_in_a_row_counts_as_congestion() {
-        let mut cubic = after_loss(100, 10);
-        let window =
-            Window { cwnd: 9 * MSS, ssthresh: u64::MAX, segment: MSS, mss: 1_448, clamp: 1 << 30 };
-        let rto = Congestion { now: Instant::ZERO, in_flight: 0, signal: Signal::Rto, srtt: None };
-        assert_eq!(cubic.ssthresh(&window, &rto), 4 * MSS);
-        assert_eq!(cubic.congestions, 0);
-        cubic.ssthresh(&window, &rto);
-        assert_eq!(cubic.congestions, 1);
-    }
-}
+mod tests;

@@ -1,18 +1,18 @@
-//! Leaving slow start before it overflows the queue.
+//! HyStart and HyStart++: the end of slow start before it overflows the queue.
 //!
 //! Source of HyStart: Linux 6.1 `net/ipv4/tcp_cubic.c` (`hystart_update`, as of 6.1.129, where
-//! rounds also start while the window is still below 16 segments). Source of HyStart++: RFC 9406.
-//! Differences from Linux: the pacing rate by which the allowance for aggregated
-//! acknowledgements shrinks is that of the present acknowledgement, not of the one before. The
-//! host is taken not to pace, so the train may last half the least delay.
-//! Differences from RFC 9406: none known; the host is taken not to pace (L = 8).
+//! rounds also start while the window is below 16 segments). Source of HyStart++: RFC 9406.
+//! Differences from Linux: the allowance for aggregated acknowledgements uses the pacing rate of
+//! the present acknowledgement, not of the one before. The host does not pace, so the train may
+//! last half of the minimum delay.
+//! Differences from RFC 9406: none known; the host does not pace (L = 8).
 
 use aqmlab_core::{Duration, Instant};
 
 use crate::cc::{Ack, Window};
 
-/// Grows `window` in slow start; returns what is left of `acked` beyond the threshold
-/// (RFC 5681; Linux `tcp_slow_start`).
+/// Grows `window` in slow start. Returns the rest of `acked` beyond the threshold (RFC 5681; Linux
+/// `tcp_slow_start`).
 pub(super) fn slow_start(window: &mut Window, acked: u64) -> u64 {
     let grown = window.cwnd.saturating_add(acked).min(window.ssthresh);
     let left = acked - (grown - window.cwnd);
@@ -20,10 +20,10 @@ pub(super) fn slow_start(window: &mut Window, acked: u64) -> u64 {
     left
 }
 
-/// How slow start proceeds and ends.
+/// The variant of slow start.
 #[derive(Debug)]
 pub(super) enum SlowStart {
-    /// Until the threshold or a loss.
+    /// It ends at the threshold or by a loss.
     Plain,
     /// HyStart.
     Hybrid(HyStart),
@@ -32,7 +32,7 @@ pub(super) enum SlowStart {
 }
 
 impl SlowStart {
-    /// The one that the parameter `hystart` names.
+    /// The variant that the parameter `hystart` names.
     pub(super) fn named(word: &str) -> Self {
         match word {
             "on" => Self::Hybrid(HyStart::default()),
@@ -56,7 +56,7 @@ impl SlowStart {
         }
     }
 
-    /// Takes a round-trip sample; may end slow start by lowering the threshold.
+    /// Adds a round-trip sample, which may end slow start by lowering the threshold.
     pub(super) fn sample(&mut self, window: &mut Window, ack: &Ack, rtt: Duration, least: u64) {
         if !window.in_slow_start() {
             return;
@@ -68,7 +68,7 @@ impl SlowStart {
         }
     }
 
-    /// Grows `window`; returns what is left of `acked` for congestion avoidance.
+    /// Grows `window`. Returns the rest of `acked` for congestion avoidance.
     pub(super) fn grow(&mut self, window: &mut Window, acked: u64) -> u64 {
         match self {
             Self::PlusPlus(plusplus) => plusplus.grow(window, acked),
@@ -77,32 +77,33 @@ impl SlowStart {
     }
 }
 
-/// HyStart looks for its exit from this many segments on.
+/// The window, in segments, from which HyStart looks for its exit.
 const LOW_WINDOW: u64 = 16;
 /// Acknowledgements at most this many microseconds apart form a train.
 const ACK_DELTA: u64 = 2_000;
-/// Samples of a round before its least delay is believed.
+/// The samples of a round from which its minimum delay counts.
 const SAMPLES: u32 = 8;
-/// The rise in delay that ends slow start, in microseconds: an eighth of the least, but so much.
+/// The bounds of the rise in delay that ends slow start, in microseconds. The rise is an eighth of
+/// the minimum.
 const RISE: std::ops::RangeInclusive<u64> = 4_000..=16_000;
-/// What the host may hand to its network interface at once: 64 KiB less the longest header.
+/// The most bytes that an interface takes at once: 64 KiB less the longest header.
 const GSO_MAX: u64 = 65_536 - 320 - 1;
 
-/// HyStart as Linux has it: a train of acknowledgements longer than half the least delay, or a
-/// rise in delay.
+/// Linux's HyStart: a train of acknowledgements longer than half of the minimum delay, or a rise in
+/// delay, ends slow start.
 #[derive(Debug, Default)]
 pub(super) struct HyStart {
     /// Whether the exit was found.
     found: bool,
     /// Samples in this round, up to [`SAMPLES`].
     samples: u32,
-    /// When the round began, in microseconds.
+    /// The start of the round, in microseconds.
     round_start: u64,
-    /// When the last acknowledgement that belongs to the train came, in microseconds.
+    /// The arrival of the last acknowledgement of the train, in microseconds.
     last_ack: u64,
     /// The round is over once this is acknowledged.
     end_seq: u64,
-    /// The least delay of this round in microseconds; `u64::MAX` before the first sample.
+    /// The minimum delay of this round in microseconds; `u64::MAX` before the first sample.
     least_of_round: u64,
 }
 
@@ -115,7 +116,7 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// Takes a sample of `delay` microseconds on a path that needs at `least` so many.
+    /// Adds a sample of `delay` microseconds, on a path with a minimum delay of `least`.
     fn sample(&mut self, window: &mut Window, ack: &Ack, delay: u64, least: u64) {
         if self.found {
             return;
@@ -153,11 +154,11 @@ impl HyStart {
     }
 }
 
-/// Microseconds that a burst of four maximal hand-overs takes at the rate the host would pace
-/// at, up to one millisecond: what offloads may add to a train (`hystart_ack_delay`).
+/// The microseconds that offloads may add to a train: the time of four maximal bursts at the pacing
+/// rate, up to a millisecond (`hystart_ack_delay`).
 fn aggregation_allowance(window: &Window, ack: &Ack) -> u64 {
     let Some(srtt) = ack.srtt else { return 0 };
-    // `tcp_update_pacing_rate`: twice the window per round trip early in slow start, else 1.2.
+    // `tcp_update_pacing_rate`: 2 windows per round trip early in slow start, else 1.2.
     let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
     let segments = (window.cwnd.max(ack.in_flight) / window.segment).max(1);
     let per_round = segments.saturating_mul(u64::from(window.mss) * percent * 10_000);
@@ -172,23 +173,23 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// Segments by which one acknowledgement may grow the window of a sender that does not pace.
+/// The most segments by which an acknowledgement grows the window of a sender that does not pace.
 const L: u64 = 8;
 
-/// HyStart++: on a rise in delay grow more slowly for some rounds, and leave only if the delay
-/// stays up.
+/// HyStart++: a rise in delay slows growth for some rounds, and ends slow start if the delay stays
+/// high.
 #[derive(Debug)]
 pub(super) struct PlusPlus {
     phase: Phase,
     /// The round is over once this is acknowledged.
     window_end: u64,
-    /// The least delay of the round before; `None` before it has had any.
+    /// The minimum delay of the last round, if it had a sample.
     last_round_min: Option<Duration>,
-    /// The least delay of this round.
+    /// The minimum delay of this round.
     round_min: Option<Duration>,
     /// Samples in this round.
     samples: u32,
-    /// Growth that has not yet made a whole unit, in parts of [`CSS_GROWTH_DIVISOR`].
+    /// Growth that does not make a whole unit yet, in parts of [`CSS_GROWTH_DIVISOR`].
     owed: u64,
 }
 
@@ -209,7 +210,7 @@ impl Default for PlusPlus {
 enum Phase {
     /// Ordinary slow start.
     Standard,
-    /// Conservative slow start: since how many rounds, and the delay that led into it.
+    /// Conservative slow start: the rounds since it began, and the delay that started it.
     Conservative { rounds: u32, baseline: Duration },
     /// Slow start is over; later ones are ordinary (RFC 9406 §4.3).
     Done,
@@ -243,7 +244,7 @@ impl PlusPlus {
         }
     }
 
-    /// Compares this round's least delay with what it should be.
+    /// Compares this round's minimum delay with the last round's.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
     use crate::cc::RateSample;
 
-    /// At the present acknowledgement's rate: a millisecond up to 2 Gbit/s, and less beyond.
+    /// A millisecond up to 2 Gbit/s, and less beyond.
     #[test]
     fn the_allowance_for_aggregation_shrinks_with_the_rate() {
         for (cwnd, rtt_ms, want) in [(100, 40, 1_000), (10_000, 10, 90), (100_000, 10, 9)] {

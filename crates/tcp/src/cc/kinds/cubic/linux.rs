@@ -1,21 +1,21 @@
-//! CUBIC as Linux computes it: in whole segments and clock ticks.
+//! Linux's CUBIC: in whole segments and clock ticks.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_cubic.c` (`bictcp_update` and its callers) and
 //! `tcp_cong.c` (`tcp_slow_start`, `tcp_cong_avoid_ai`).
 //! Differences, each pinned by a test:
 //!
-//! - where Linux's 32- and 64-bit numbers would wrap (some six minutes without a loss), these
-//!   stay at their limit;
-//! - on a host that counts bytes, acknowledged bytes are gathered into whole segments first.
+//! - numbers stay at their limit where Linux's of 32 and 64 bits would wrap (some six minutes
+//!   without a loss);
+//! - on a host that counts bytes, acknowledged bytes are first summed into whole segments.
 
 use aqmlab_core::{Args, Instant};
 
 use super::hystart::SlowStart;
 use super::root::cubic_root;
-use super::{Jiffies, jiffies};
+use crate::cc::jiffies::{Jiffies, LINUX_HZ};
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Window};
 
-/// What remains of the window after a loss, in 1024ths.
+/// The share of the window after a loss, in 1024ths.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1_024;
 /// `C` in 1024ths, times ten: per round trip of the nominal 100 ms.
@@ -33,17 +33,17 @@ pub(super) struct Cubic {
     clock: Jiffies,
     slow_start: SlowStart,
     law: Law,
-    /// The least delay in microseconds; zero before the first sample.
+    /// The minimum delay in microseconds; zero before the first sample.
     delay_min: u64,
     /// Segments acknowledged towards the next increase.
     credit: u64,
     /// Bytes acknowledged towards the next whole segment.
     partial: u64,
-    /// The newest `snd_nxt` seen.
+    /// The latest `snd_nxt`.
     snd_nxt: u64,
 }
 
-/// The cubic function and what it is measured from.
+/// The cubic function and its origin.
 #[derive(Debug, Default)]
 struct Law {
     /// Acknowledged segments per segment of growth.
@@ -61,17 +61,17 @@ struct Law {
     epoch_start: Option<u64>,
     /// Segments acknowledged towards Reno's next increase.
     ack_cnt: u64,
-    /// What Reno's window would be.
+    /// The window that Reno would have.
     tcp_cwnd: u64,
 }
 
 impl Cubic {
-    /// One with the arguments of the kind `cubic`.
+    /// A controller with the arguments of the kind `cubic`.
     pub(super) fn new(args: &Args) -> Self {
         Self {
             fast_convergence: args.flag("fast_convergence"),
             friendliness: args.flag("tcp_friendliness"),
-            clock: Jiffies::new(args.count(jiffies::LINUX_HZ.name)),
+            clock: Jiffies::new(args.count(LINUX_HZ.name)),
             slow_start: SlowStart::named(args.word("hystart")),
             law: Law::default(),
             delay_min: 0,
@@ -95,7 +95,7 @@ impl Cubic {
     fn additive_increase(&mut self, acked: u64) -> u64 {
         let per = self.law.cnt;
         let mut grown = 0;
-        // Credit gathered while growth was slower is worth one segment, not several.
+        // Credit from when growth was slower is worth one segment, not several.
         if self.credit >= per {
             self.credit = 0;
             grown = 1;
@@ -122,7 +122,7 @@ impl Law {
         if self.last_cwnd == cwnd && now - self.last_time <= cubic.clock.hz() / 32 {
             return;
         }
-        // The function is evaluated at most once a tick; Reno's window every time.
+        // The function is evaluated at most once a tick, Reno's window every time.
         if self.epoch_start.is_none() || now != self.last_time {
             self.last_cwnd = cwnd;
             self.last_time = now;
@@ -143,7 +143,7 @@ impl Law {
         let ticks = now - start + cubic.clock.covering_micros(cubic.delay_min);
         let target = self.target((ticks << 10) / cubic.clock.hz());
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
-        // While no maximum is known, at least 5 % per round trip.
+        // Without a known maximum, at least 5 % per round trip.
         if self.last_max_cwnd == 0 {
             self.cnt = self.cnt.min(20);
         }
@@ -183,7 +183,7 @@ impl Law {
     }
 }
 
-/// What the law needs to know of the controller.
+/// The controller's inputs to the law.
 struct Terms {
     clock: Jiffies,
     delay_min: u64,
@@ -203,7 +203,7 @@ impl CongestionControl for Cubic {
     fn on_sample(&mut self, window: &mut Window, ack: &Ack) {
         self.snd_nxt = ack.snd_nxt;
         let Some(rtt) = ack.rtt else { return };
-        // Samples within a second of recovery still see the queue that caused it.
+        // Samples within a second of recovery include the queue that caused it.
         let now = self.clock.at(ack.now);
         if self.law.epoch_start.is_some_and(|start| now.saturating_sub(start) < self.clock.hz()) {
             return;
@@ -250,7 +250,7 @@ impl CongestionControl for Cubic {
 
     fn on_event(&mut self, _window: &mut Window, event: CcEvent, now: Instant) {
         match event {
-            // Idle time is no time to grow: the epoch moves along.
+            // An idle period does not count: the epoch moves by it.
             CcEvent::TransmitStart(idle) => {
                 let now = self.clock.at(now);
                 if let Some(start) = &mut self.law.epoch_start {
@@ -276,54 +276,4 @@ impl CongestionControl for Cubic {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn law_after_loss(last_max: u64, cwnd: u64) -> Law {
-        let mut law = Law { last_max_cwnd: last_max, ..Law::default() };
-        law.begin_epoch(cwnd, 1, 0);
-        law
-    }
-
-    /// C-82: K for a maximum of 100 and a window of 70 is 4.217 s; there the function is at its
-    /// maximum, and at the start at the window it began with.
-    #[test]
-    fn the_function_starts_at_beta_and_reaches_the_maximum_after_k() {
-        let law = law_after_loss(100, 70);
-        let k = law.k as f64 / 1_024.0;
-        assert!((k - 4.217).abs() < 0.03, "K = {k} s");
-        assert_eq!(law.target(law.k), 100);
-        assert!(law.target(0).abs_diff(70) <= 1, "W(0) = {}", law.target(0));
-        assert!(law.target(2 * law.k).abs_diff(130) <= 1);
-    }
-
-    #[test]
-    fn where_linux_would_wrap_the_function_stays_at_its_limit() {
-        let law = law_after_loss(100, 70);
-        // 345 s past the plateau 410·t³ exceeds 64 bits, and the window 32 bits at 2200 s.
-        assert_eq!(law.target(law.k + 400 * 1_024), 100 + 25_625_000);
-        assert_eq!(law.target(u64::MAX >> 12), 100 + u64::from(u32::MAX));
-        let tiny = Law { origin: 1, k: 4_000, ..Law::default() };
-        assert_eq!(tiny.target(0), 0, "below nothing there is nothing");
-    }
-
-    #[test]
-    fn credit_from_slower_growth_is_applied_gently() {
-        let mut cubic = Cubic::new(&aqmlab_core::Args::defaults(super::super::KINDS[0].params));
-        cubic.law.cnt = 100;
-        assert_eq!(cubic.additive_increase(99), 0);
-        cubic.law.cnt = 10;
-        assert_eq!(cubic.additive_increase(1), 1, "99 credits at ten each are worth one");
-        assert_eq!(cubic.credit, 1);
-        assert_eq!(cubic.additive_increase(25), 2);
-        assert_eq!(cubic.credit, 6, "what was acknowledged beyond is carried over");
-    }
-
-    #[test]
-    fn bytes_are_gathered_into_whole_segments() {
-        let mut cubic = Cubic::new(&aqmlab_core::Args::defaults(super::super::KINDS[0].params));
-        let wholes: Vec<_> =
-            [1_000, 1_000, 1_000].map(|bytes| cubic.whole_segments(1_448, bytes)).into();
-        assert_eq!((wholes, cubic.partial), (vec![0, 1, 1], 104));
-    }
-}
+mod tests;

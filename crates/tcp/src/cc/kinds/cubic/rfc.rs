@@ -1,12 +1,12 @@
-//! CUBIC as its RFC writes it.
+//! CUBIC of RFC 9438.
 //!
 //! Source: RFC 9438 §4; slow start RFC 9406 or RFC 5681.
 //! Differences, each pinned by a test:
 //!
-//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`: an acknowledgement
-//!   never shrinks it, though §4.3 taken by the letter could;
-//! - time in which the window does not limit the sender is left out of `t` (§5.8) by moving the
-//!   epoch along, from one acknowledgement to the next.
+//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`, so an acknowledgement never
+//!   shrinks it, which §4.3 by the letter allows;
+//! - the epoch moves by the time in which the window does not limit the sender, from one
+//!   acknowledgement to the next, so `t` leaves that time out (§5.8).
 
 use aqmlab_core::{Args, Duration, Instant, math};
 
@@ -26,22 +26,22 @@ pub(super) struct Cubic {
     fast_convergence: bool,
     slow_start: SlowStart,
     curve: Curve,
-    /// The curve before the last reduction, should that prove spurious (§4.9).
+    /// The curve before the last reduction, which may be spurious (§4.9).
     before: Curve,
-    /// The part of a segment that the window has grown beyond what is shown.
+    /// The growth of the window that does not make a whole unit yet.
     fraction: f64,
     /// The time of the last acknowledgement.
     last_ack: Instant,
 }
 
-/// The cubic function and where it stands.
+/// The cubic function and its state.
 #[derive(Clone, Copy, Debug, Default)]
 struct Curve {
-    /// The plateau; `None` if the window has no known maximum, or that was before a timeout.
+    /// The plateau; `None` if no maximum is known since the last timeout.
     w_max: Option<f64>,
     /// From the epoch's start to the plateau.
     k: f64,
-    /// When this stage of congestion avoidance began; `None` outside one.
+    /// The start of this stage of congestion avoidance; `None` outside one.
     epoch: Option<Instant>,
     /// Reno's window.
     w_est: f64,
@@ -82,7 +82,7 @@ impl Curve {
 }
 
 impl Cubic {
-    /// One with the arguments of the kind `cubic_rfc`.
+    /// A controller with the arguments of the kind `cubic_rfc`.
     pub(super) fn new(args: &Args) -> Self {
         Self {
             fast_convergence: args.flag("fast_convergence"),
@@ -141,13 +141,13 @@ impl CongestionControl for Cubic {
         self.slow_start.congestion();
         let cwnd = window.cwnd as f64 / window.segment as f64;
         self.fraction = 0.0;
-        // §4.7: who loses below the former maximum leaves room for newcomers.
+        // §4.7: a loss below the former maximum leaves space for new flows.
         let converge = self.fast_convergence && self.curve.w_max.is_some_and(|w_max| cwnd < w_max);
         let w_max = if converge { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.curve.w_max = (congestion.signal != Signal::Rto).then_some(w_max);
         self.curve.cwnd_prior = cwnd;
         self.curve.epoch = None;
-        // §4.6 takes the flight rather than the window, which may have been larger than used.
+        // §4.6 takes the flight rather than the window, which may exceed it.
         ((congestion.in_flight as f64 * BETA) as u64).max(2 * window.segment)
     }
 
@@ -158,7 +158,7 @@ impl CongestionControl for Cubic {
                 if let Some(epoch) = &mut self.curve.epoch {
                     *epoch = (*epoch).min(now);
                 }
-                // This idle time is dealt with.
+                // This idle period is accounted for.
                 self.last_ack = self.last_ack.max(now);
             }
             CcEvent::Undone => self.curve = self.before,
@@ -193,7 +193,7 @@ mod tests {
     fn an_acknowledgement_never_shrinks_the_window() {
         let mut curve = Curve { w_max: Some(10.0), cwnd_prior: 10.0, ..Curve::default() };
         curve.begin(Instant::ZERO, 7.0);
-        // Reno's window, 7 and a little, is above the curve but below what is given here.
+        // Reno's window, a little above 7, is above the curve but below the given window.
         let cwnd = curve.grow(Instant::from_millis(1), 9.0, 1.0, 0.01);
         assert!(curve.window_at(0.001) < curve.w_est && curve.w_est < 9.0);
         assert!((cwnd - 9.0).abs() < 1e-12, "{cwnd}");

@@ -1,9 +1,9 @@
-//! The cube root by which Linux finds CUBIC's K: a table for the leading six bits, and one step
-//! of Newton's method in whole numbers.
+//! The cube root for CUBIC's K in Linux: a table for the leading six bits, and one step of Newton's
+//! method in whole numbers.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_cubic.c` (`cubic_root`). The table is 64 times the root of
-//! the leading bits less a rounding of ten, corrected by hand by its author, so it can be
-//! stated but not computed; the error of the whole is 0.2 % on average.
+//! the leading bits, less a rounding of ten. Its author corrected it by hand, so it cannot be
+//! computed. The mean error of the result is 0.2 %.
 
 /// `(64·∛x − 10)` for the six leading bits `x`, as refined by hand.
 const LEADING: [u8; 64] = [

@@ -1,4 +1,4 @@
-//! The kernel's coarse clock, which quantises what CUBIC and BBR see of time.
+//! The kernel's coarse clock, by which CUBIC and BBR measure time.
 
 use aqmlab_core::{Bounds, Duration, Instant, Param, Value};
 
@@ -47,7 +47,7 @@ impl Jiffies {
         us.saturating_mul(self.hz).div_ceil(1_000_000)
     }
 
-    // Seconds and the rest apart, so that years of nanoseconds fit.
+    // Splits off whole seconds, so that years of nanoseconds fit.
     const fn whole(self, nanos: u64) -> u64 {
         (nanos / SECOND) * self.hz + (nanos % SECOND) * self.hz / SECOND
     }

@@ -1,0 +1,137 @@
+//! The tags S, R and L, with their counters and hints.
+
+use super::Scoreboard;
+use super::sent::{LOST, RETRANS, SACKED};
+
+impl Scoreboard {
+    /// Tags the segment S.
+    pub(crate) fn set_sacked(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        sent.flags |= SACKED;
+        let end = sent.end();
+        self.fack = if self.sacked_out == 0 { end } else { self.fack.max(end) };
+        self.sacked_out += 1;
+        self.delist(id);
+        if let Some((hint, count)) = &mut self.lost_hint
+            && id < *hint
+        {
+            *count += 1;
+        }
+    }
+
+    /// Without SACK: sets the number of segments that duplicate acknowledgements stand for.
+    pub(crate) fn set_emulated_sacks(&mut self, count: u32) {
+        self.sacked_out = count;
+    }
+
+    /// Tags the segment R, unless it is tagged R or S.
+    pub(crate) fn mark_retransmitted(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        if sent.flags & (SACKED | RETRANS) == 0 {
+            sent.flags |= RETRANS;
+            self.retrans_out += 1;
+        }
+    }
+
+    /// Removes the tag R of the segment.
+    pub(crate) fn unmark_retransmitted(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        if sent.is(RETRANS) {
+            sent.flags &= !RETRANS;
+            self.retrans_out -= 1;
+        }
+    }
+
+    /// Removes all tags R.
+    pub(crate) fn clear_retransmitted(&mut self) {
+        for sent in &mut self.queue {
+            sent.flags &= !RETRANS;
+        }
+        self.retrans_out = 0;
+    }
+
+    /// Removes the tag L of the segment.
+    pub(crate) fn unmark_lost(&mut self, id: u32) {
+        let sent = self.get_mut(id);
+        if sent.is(LOST) {
+            sent.flags &= !LOST;
+            self.lost_out -= 1;
+        }
+    }
+
+    /// Tags the segment L. Returns whether the loss of the segment, or of its retransmission, is
+    /// news.
+    pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
+        let flags = self.get(id).flags;
+        if flags & SACKED != 0 {
+            return false;
+        }
+        self.verify_hint(id);
+        if flags & LOST == 0 {
+            self.lost_out += 1;
+            self.get_mut(id).flags |= LOST;
+            return true;
+        }
+        self.unmark_retransmitted(id);
+        flags & RETRANS != 0
+    }
+
+    /// Moves the retransmission hint back to a newly lost segment. The hint may stay behind all lost
+    /// segments only while all of them have been retransmitted.
+    fn verify_hint(&mut self, id: u32) {
+        match self.hint {
+            None if self.retrans_out >= self.lost_out => self.hint = Some(id),
+            Some(hint) if id < hint => self.hint = Some(id),
+            _ => {}
+        }
+    }
+
+    /// Removes all tags L.
+    pub(crate) fn clear_lost(&mut self) {
+        for sent in &mut self.queue {
+            sent.flags &= !LOST;
+        }
+        self.lost_out = 0;
+        self.clear_hints();
+    }
+
+    /// Removes all tags S: the receiver has discarded data that it had acknowledged selectively.
+    pub(crate) fn clear_sacked(&mut self) {
+        for sent in &mut self.queue {
+            sent.flags &= !SACKED;
+        }
+        self.sacked_out = 0;
+    }
+
+    /// The segment from which to look for the next retransmission.
+    pub(crate) const fn hint(&self) -> Option<u32> {
+        self.hint
+    }
+
+    /// Continues the search for retransmissions at `id`.
+    pub(crate) fn set_hint(&mut self, id: u32) {
+        self.hint = Some(id);
+    }
+
+    /// The segment at which counting for RFC 6675 stopped, and the count.
+    pub(crate) fn lost_hint(&self) -> Option<(u32, u32)> {
+        self.lost_hint.filter(|(id, _)| self.holds(*id))
+    }
+
+    /// Counting for RFC 6675 stopped at `id` with `count`.
+    pub(crate) fn set_lost_hint(&mut self, id: u32, count: u32) {
+        self.lost_hint = Some((id, count));
+    }
+
+    /// Reduces the count for RFC 6675 by segments that were removed.
+    pub(crate) fn discount_lost_hint(&mut self, removed: u32) {
+        if let Some((_, count)) = &mut self.lost_hint {
+            *count = count.saturating_sub(removed);
+        }
+    }
+
+    pub(crate) fn clear_hints(&mut self) {
+        self.hint = None;
+        self.lost_hint = None;
+    }
+}

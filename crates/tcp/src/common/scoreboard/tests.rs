@@ -1,0 +1,47 @@
+use aqmlab_core::Instant;
+
+use super::*;
+
+fn board(n: u64) -> Scoreboard {
+    let mut board = Scoreboard::default();
+    for i in 0..n {
+        board.push(Sent::new(1 + i * 100, 100, 0));
+    }
+    board
+}
+
+fn order(board: &Scoreboard) -> Vec<u32> {
+    std::iter::successors(board.oldest(), |id| board.next_oldest(*id)).collect()
+}
+
+#[test]
+fn a_retransmission_moves_to_the_end_of_the_list() {
+    let mut board = board(4);
+    board.resend(1, Instant::ZERO);
+    assert_eq!(order(&board), [0, 2, 3, 1]);
+    board.set_sacked(2);
+    assert_eq!(order(&board), [0, 3, 1]);
+    board.pop();
+    assert_eq!(order(&board), [3, 1]);
+}
+
+#[test]
+fn segments_are_found_by_their_bytes() {
+    let mut board = board(4);
+    for (seq, want) in [(1, 0), (100, 0), (101, 1), (350, 3), (401, 4)] {
+        assert_eq!(board.id_at(seq), want, "{seq}");
+    }
+    board.pop();
+    assert_eq!(board.id_at(101), 1);
+}
+
+#[test]
+fn a_lost_retransmission_is_lost_again() {
+    let mut board = board(2);
+    assert!(board.mark_lost(0));
+    assert!(!board.mark_lost(0));
+    board.mark_retransmitted(0);
+    assert_eq!(board.in_flight(), 2);
+    assert!(board.mark_lost(0));
+    assert_eq!(board.in_flight(), 1);
+}

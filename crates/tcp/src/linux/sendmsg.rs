@@ -1,0 +1,139 @@
+//! Writes into the send buffer.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_sendmsg_locked`, `tcp_xmit_size_goal`).
+
+use super::Linux;
+use super::output::Push;
+use super::tso::GSO_MAX;
+use crate::tcb::Tcb;
+
+/// The bytes of one `write`.
+const WRITE: u64 = 65_536;
+
+/// Whether data is the first of a `write`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    First,
+    Rest,
+}
+
+impl Tcb {
+    /// The bytes of one `skb`: whole segments, and at most half of the peer's largest window
+    /// (`tcp_xmit_size_goal`).
+    fn size_goal(&self, mss: u32) -> u64 {
+        let window = self.snd.max_window;
+        let half = if window > 536 { window / 2 } else { window };
+        let most = if self.profile.bursts { GSO_MAX } else { u64::from(mss) };
+        let goal = if half > 0 { most.min(half) } else { most };
+        let mss = u64::from(mss);
+        (goal - goal % mss).max(mss)
+    }
+}
+
+impl Linux {
+    /// Adds up to `bytes` to the send buffer, and returns how many it took.
+    pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
+        if !tcb.state.is_synchronized() {
+            let taken = bytes.min(self.sndbuf.unopened_space(tcb.snd.buffered()));
+            tcb.snd.extend(taken);
+            taken
+        } else if tcb.snd.early > 0 {
+            0
+        } else {
+            self.append(tcb, bytes)
+        }
+    }
+
+    /// Writes the data that the application has had since before the connection opened.
+    pub(super) fn write_early(&mut self, tcb: &mut Tcb) {
+        let early = tcb.snd.early;
+        if early > 0 {
+            tcb.snd.early -= self.append(tcb, early);
+            tcb.writer.waits_for_space |= tcb.snd.early > 0;
+            tcb.app_acted = true; // a FIN may follow
+        }
+    }
+
+    /// Adds up to `bytes`, and returns how many. The application writes until nothing is taken, since
+    /// the end of a short write may be sent and leave space in the last `skb`.
+    pub(super) fn append(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
+        let mut taken = 0;
+        while taken < bytes {
+            match self.write_once(tcb, (bytes - taken).min(WRITE)) {
+                0 => break,
+                some => taken += some,
+            }
+        }
+        taken
+    }
+
+    /// Fills the buffer for an application that writes without end.
+    pub(super) fn fill(&mut self, tcb: &mut Tcb) {
+        let is_ready = tcb.state.is_synchronized() && !tcb.wakeup.opened;
+        let writer = &tcb.writer;
+        if !writer.is_unlimited || writer.waits_for_space || tcb.snd.early > 0 || !is_ready {
+            return;
+        }
+        tcb.check_app_limited();
+        let mut left = WRITE;
+        loop {
+            match self.write_once(tcb, left) {
+                0 => break,
+                taken if taken == left => left = WRITE,
+                taken => left -= taken,
+            }
+        }
+        tcb.writer.waits_for_space = true;
+    }
+
+    /// One `write`, which sends full `skb`s as it goes. Returns the bytes that were taken.
+    fn write_once(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
+        let goal = tcb.size_goal(tcb.current_mss());
+        let mut left = bytes;
+        loop {
+            let part = if left == bytes { Part::First } else { Part::Rest };
+            let taken = self.lay_out(tcb, left, goal, part);
+            left -= taken;
+            if left == bytes {
+                return 0;
+            }
+            if left == 0 || taken == 0 {
+                self.sndbuf.mark_push(tcb.snd.written());
+                self.push_pending(tcb);
+                return bytes - left;
+            }
+            if self.sndbuf.left_in_tail(tcb, goal) == 0 {
+                self.push_full_skb(tcb);
+            }
+        }
+    }
+
+    /// Lays out up to `bytes` in the last `skb` or in a new one. Returns the bytes, which are none if
+    /// there is no space. An `skb` in which a write begins no longer carries PSH.
+    pub(super) fn lay_out(&mut self, tcb: &mut Tcb, bytes: u64, goal: u64, part: Part) -> u64 {
+        let mut left = self.sndbuf.left_in_tail(tcb, goal);
+        if left == 0 {
+            if !self.sndbuf.has_memory(tcb) {
+                return 0;
+            }
+            self.restart_after_idle(tcb);
+            self.sndbuf.begin_skb(tcb.snd.written());
+            left = goal;
+        }
+        let taken = left.min(bytes);
+        tcb.snd.extend(taken);
+        self.sndbuf.extend_skb(taken, part);
+        taken
+    }
+
+    /// Sends from a full `skb`: all that may leave if it is to carry PSH, or else one burst if it is
+    /// the next to be sent.
+    fn push_full_skb(&mut self, tcb: &mut Tcb) {
+        if self.sndbuf.needs_push(tcb) {
+            self.sndbuf.mark_push(tcb.snd.written());
+            self.push_pending(tcb);
+        } else if self.sndbuf.has_one_skb() {
+            self.write_xmit(tcb, Push::One);
+        }
+    }
+}
