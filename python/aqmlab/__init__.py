@@ -11,10 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aqmlab.api import load, run
+    from aqmlab.api import Results, load, run
     from aqmlab.base.errors import ScenarioError
     from aqmlab.base.failures import LabError
-    from aqmlab.results.results import Results
     from aqmlab.scenario.model import Scenario
 
 __version__ = "0.1.0"
@@ -23,7 +22,7 @@ __all__ = ["LabError", "Results", "Scenario", "ScenarioError", "__version__", "l
 
 _HOMES = {
     "LabError": "aqmlab.base.failures",
-    "Results": "aqmlab.results.results",
+    "Results": "aqmlab.api",
     "Scenario": "aqmlab.scenario.model",
     "ScenarioError": "aqmlab.base.errors",
     "load": "aqmlab.api",

@@ -21,15 +21,49 @@ from aqmlab.campaign.store.folder import Trial
 from aqmlab.engines import registry
 from aqmlab.engines.registry import Say
 from aqmlab.planning.overrides import split_values
+from aqmlab.results import results as stored
 from aqmlab.results.labels import group_apps, links_of
-from aqmlab.results.results import Results, load
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
     from aqmlab.planning.planner import Plan
+    from aqmlab.report.figures.drawing import Drawing
     from aqmlab.scenario.model import Scenario
 
-__all__ = ["Request", "campaign_for", "complete", "default_folder", "load", "run", "versions"]
+__all__ = [
+    "Request",
+    "Results",
+    "campaign_for",
+    "complete",
+    "default_folder",
+    "load",
+    "run",
+    "versions",
+]
+
+
+class Results(stored.Results):
+    """The results of a campaign, with the figures and the report that are made of them."""
+
+    def figure(self, name: str) -> list[Drawing]:
+        """The figure called `name`, as drawings: a `matplotlib` figure and a caption each.
+
+        Raises `RequestError` if there is none of that name, or if it shows nothing here.
+        """
+        from aqmlab.report import figures
+
+        return figures.draw(self, name)
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Writes the report, one HTML page without other files; returns its path."""
+        from aqmlab.report.page import write
+
+        return write(self, Path(path) if path is not None else self.path / "report.html")
+
+
+def load(path: Path | str) -> Results:
+    """The results in a campaign's folder, also while it is unfinished."""
+    return Results(Path(path))
 
 
 @dataclass(frozen=True, slots=True)

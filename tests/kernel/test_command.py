@@ -16,11 +16,11 @@ import aqmlab
 import numpy as np
 import pytest
 from aqmlab import _core
+from aqmlab.api import load
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.cli import status_of
 from aqmlab.engines.kernel import MissingError, image, installed
 from aqmlab.planning import planner
-from aqmlab.results.results import load
 
 SCENARIO = """
 title = "Two flows"

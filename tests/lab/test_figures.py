@@ -2,12 +2,12 @@ import io
 
 import numpy as np
 import pytest
+from aqmlab.api import load
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.cli import summary
 from aqmlab.report import figures
 from aqmlab.report.page import tables
-from aqmlab.results.results import load
 from PIL import Image
 
 from .conftest import app, campaign_of, grid

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import aqmlab
 import pytest
-from aqmlab.api import Request
+from aqmlab.api import Request, load
 from aqmlab.base import versions
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.base.scratch import Scratch, remove_abandoned
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign import scheduler
 from aqmlab.cli import status_of
-from aqmlab.results.results import load
 
 from . import fake_engine
 from .conftest import campaign_of, spec_of
@@ -103,7 +102,7 @@ def test_a_fork_of_a_process_that_has_read_a_table_says_that_it_cannot(home_resu
     for read in (False, True):
         program = (
             "import multiprocessing, sys\n"
-            "from aqmlab.results.results import load\n"
+            "from aqmlab.api import load\n"
             "from tests.lab.test_housekeeping import _heights\n"
             "results = load(sys.argv[1])\n"
             f"{read} and results.flows\n"

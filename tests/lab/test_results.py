@@ -4,10 +4,10 @@ import shutil
 
 import polars as pl
 import pytest
+from aqmlab.api import load
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset
-from aqmlab.results.results import load
 from aqmlab.results.summary import lines
 
 from .conftest import campaign_of, grid

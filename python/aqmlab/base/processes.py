@@ -1,4 +1,4 @@
-"""What is alike of all processes that run this package's programs."""
+"""Processes that run programs of this package: their environment, and how they ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 def python_path() -> str:
     """A PYTHONPATH with the very package that is running in front."""
-    package = str(Path(__file__).resolve().parent.parent)
+    package = str(Path(__file__).resolve().parents[2])
     others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     return os.pathsep.join([package, *others])
 

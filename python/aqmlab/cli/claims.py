@@ -190,7 +190,7 @@ def measured(verdict: Verdict) -> str:
 
 def sentence(check: Check) -> str:
     """A check as people read it."""
-    from aqmlab.cli.summary import number
+    from aqmlab.base.numerals import number
 
     low, high = check.interval
     unit = f" {check.unit}" if check.unit else ""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.base.escaped_json import escaped_json
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.measure import Measurement
@@ -104,21 +106,3 @@ def print_json(value: Any) -> None:
     for piece in json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False).iterencode(value):
         sys.stdout.write(escaped_json(piece))
     sys.stdout.write("\n")
-
-
-def escaped_json(text: str) -> str:
-    """JSON in which what standard output cannot show is escaped, as control characters are."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    if not encoding.lower().replace("-", "").startswith("utf"):
-        return "".join(char if char.isascii() else json_escape(char) for char in text)
-    return _CONTROLS.sub(lambda found: json_escape(found[0]), text)
-
-
-_CONTROLS = re.compile("[\x7f-\x9f\ud800-\udfff]")
-
-
-def json_escape(char: str) -> str:
-    """A character as JSON writes it in ASCII."""
-    import json
-
-    return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"

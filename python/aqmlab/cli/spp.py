@@ -122,8 +122,8 @@ def _show(found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from aqmlab.base.numerals import number
     from aqmlab.cli import console
-    from aqmlab.cli.summary import number
 
     flows = found["flows"]
     number_of_flows = len(flows[_WORDS[0]])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aqmlab.base.errors import printable
+from aqmlab.base.numerals import number
 from aqmlab.cli import console
 from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.criteria import (
@@ -188,18 +189,3 @@ def _styled(word: str, text: str) -> str:
     """`text` as verdicts of that word are shown."""
     style = _STYLES.get(word)
     return f"[{style}]{text}[/]" if style else text
-
-
-def number(value: float | None) -> str:
-    """A number with three digits that count.
-
-    >>> number(0.1234), number(12.34), number(2710.0), number(0.0), number(None)
-    ('0.123', '12.3', '2710', '0', '-')
-    """
-    if value is None:
-        return "-"
-    if value == 0:
-        return "0"
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.3g}" if abs(value) >= 0.001 else "<0.001"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from typing import TYPE_CHECKING
 
+from aqmlab.base.numerals import percent
 from aqmlab.cli import console
-from aqmlab.cli.summary import number
+from aqmlab.validation.wording import amount, rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,28 +75,6 @@ def _cells(line: Line) -> Sequence[str]:
     )
 
 
-def rule(line: Line) -> str:
-    """What is demanded of a metric, and what is."""
-    if line.rule is None or line.meets is None:
-        return ""
-    asked = f"≤ {percent(line.rule.within)} or spread in {percent(line.rule.share)}"
-    return f"{asked}: {percent(line.meets)} {'✓' if line.accepted else '✗'}"
-
-
-def percent(share: float | None) -> str:
-    """A share as a percentage with the digits that count.
-
-    >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
-    ('1.2 %', '50 %', '0 %', '-', '∞')
-    """
-    if share is None:
-        return "-"
-    if math.isinf(share):
-        return "∞"
-    value = 100 * share
-    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
-
-
 def _worst(cases: Sequence[Case]) -> Table:
     from rich import box
     from rich.markup import escape
@@ -120,8 +97,3 @@ def _worst(cases: Sequence[Case]) -> Table:
             percent(case.spread),
         )
     return table
-
-
-def amount(values: Sequence[float], unit: str) -> str:
-    """The median of `values` with its unit."""
-    return f"{number(statistics.median(values))} {unit}".rstrip() if values else "-"

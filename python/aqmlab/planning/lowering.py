@@ -137,8 +137,8 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
         stop_ns = _stop(name, app, scenario.defaults, start_ns)
         if start_ns >= duration_ns:
             resolved.warnings.append(
-                f"apps.{own_name} starts at {quantities.show_duration(start_ns)}, when the trial of "
-                f"{scenario.duration} is over"
+                f"apps.{own_name} starts at {quantities.show_duration(start_ns)}, when the trial"
+                f" of {scenario.duration} is over"
             )
         up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
         apps.append(

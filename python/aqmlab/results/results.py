@@ -272,21 +272,6 @@ class Results:
 
         return trials_as_json(self)
 
-    def figure(self, name: str) -> Any:
-        """The figure called `name`, as a list of drawings (a `matplotlib` figure and a caption).
-
-        Raises `RequestError` if there is none of that name, or if it shows nothing here.
-        """
-        from aqmlab.report import figures
-
-        return figures.draw(self, name)
-
-    def report(self, path: Path | str | None = None) -> Path:
-        """Writes the report, an HTML page that needs nothing else; returns where it is."""
-        from aqmlab.report.page import write
-
-        return write(self, Path(path) if path is not None else self.path / "report.html")
-
     @cached_property
     def _dataset(self) -> Dataset:
         return Dataset(self._folder, self.recorded_trials(), self.manifest["campaign"])

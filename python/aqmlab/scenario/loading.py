@@ -21,7 +21,7 @@ def builtins() -> dict[str, str]:
 
 def builtin_names() -> list[str]:
     """The names of the built-in scenarios, sorted."""
-    folder = resources.files("aqmlab") / "scenarios"
+    folder = resources.files("aqmlab.scenario") / "builtin"
     return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
@@ -29,7 +29,7 @@ def builtin_text(name: str) -> str:
     """The TOML text of a built-in scenario, comments and all."""
     if name not in builtin_names():
         raise ScenarioError.unknown("", "scenario", name, builtin_names())
-    return (resources.files("aqmlab") / "scenarios" / f"{name}.toml").read_text("utf-8")
+    return (resources.files("aqmlab.scenario") / "builtin" / f"{name}.toml").read_text("utf-8")
 
 
 def read_builtin(name: str) -> Layer:

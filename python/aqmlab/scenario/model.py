@@ -34,6 +34,7 @@ from aqmlab.scenario.fields import (
     Value,
     is_share,
 )
+from aqmlab.scenario.figure_names import FIGURES
 from aqmlab.scenario.wifi import Wifi
 
 
@@ -120,8 +121,6 @@ class Measure(Value):
 
 
 def _figure(name: str) -> str:
-    from aqmlab.report.figures import FIGURES
-
     if name not in FIGURES:
         raise BadValueError.unknown("figure", name, FIGURES)
     return name

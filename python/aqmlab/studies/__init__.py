@@ -1,8 +1,8 @@
 """Studies: the experiments of a paper, its figures drawn from fresh data, and its claims checked.
 
 A study is a folder: `study.toml` says what it is, scenarios say the conditions, `figures.py`
-declares the figures and `claims.py` the claims. The folders in here are found by themselves; any
-other folder may be named by its path.
+declares the figures and `claims.py` the claims. The folders in `papers` are found by themselves;
+any other folder may be named by its path.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
+from aqmlab.studies import papers
 from aqmlab.studies.study import ABOUT, Study
 
 
@@ -23,7 +24,7 @@ def names() -> list[str]:
 def load(name: str | Path) -> Study:
     """The study of a name, or in a folder; raises `RequestError` if there is none."""
     if str(name) in names():
-        return Study(_here() / str(name), f"{__name__}.{name}")
+        return Study(_here() / str(name), f"{papers.__name__}.{name}")
     folder = Path(name)
     if (folder / ABOUT).is_file():
         return Study(folder.resolve())
@@ -34,4 +35,4 @@ def load(name: str | Path) -> Study:
 
 
 def _here() -> Path:
-    return Path(str(resources.files(__name__)))
+    return Path(str(resources.files(papers)))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
+from aqmlab.base.numerals import percent
 from aqmlab.campaign.store import own_files
-from aqmlab.cli.validation import amount, percent, rule
 from aqmlab.report.page import image
 from aqmlab.validation import drawing
 from aqmlab.validation.metrics import METRICS
+from aqmlab.validation.wording import amount, rule
 
 if TYPE_CHECKING:
     from aqmlab.validation.compare import Validation
@@ -48,7 +49,7 @@ def page(made: Validation) -> str:
         }
         for one in made.comparisons
     ]
-    template = environment.get_template("validate/page.html.j2")
+    template = environment.get_template("validation/page.html.j2")
     return template.render(
         made=made, parts=parts, metrics=METRICS, percent=percent, amount=amount, rule=rule
     )

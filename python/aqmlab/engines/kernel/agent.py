@@ -68,7 +68,7 @@ def where() -> str:
 
 def source_tree() -> Path | None:
     """The source tree that this package runs from, if it does."""
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[4]
     return root if (root / _MANIFEST).exists() else None
 
 

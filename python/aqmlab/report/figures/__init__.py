@@ -15,23 +15,10 @@ from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.report.figures.drawing import Drawing, Figure, styled
 from aqmlab.results.summary import sparse
+from aqmlab.scenario.figure_names import FIGURES
 
 if TYPE_CHECKING:
     from aqmlab.results.results import Results
-
-FIGURES = (
-    "throughput",
-    "induced_rtt",
-    "rates",
-    "bulk_download",
-    "dash",
-    "rtt_quantiles",
-    "rtt_time",
-    "throughput_time",
-    "queue_time",
-    "cwnd_time",
-)
-"""Every figure, in the order of the report; each is a module with a `FIGURE`."""
 
 
 def figure(name: str) -> Figure:

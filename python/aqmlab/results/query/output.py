@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from aqmlab.base.csv_cells import cell
 from aqmlab.base.errors import printable, shown, suggestion
+from aqmlab.base.escaped_json import escaped_json
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import atomic_file
 from aqmlab.campaign.store import own_files
@@ -152,8 +153,6 @@ def target(out: Path | None, form: str = "table") -> Iterator[Callable[[bytes], 
 
     A file is as it was unless it gets the whole answer.
     """
-    from aqmlab.cli.console import escaped_json  # where standard output is known
-
     if out is None:
         decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
         fitted = escaped_json if form == "json" else str

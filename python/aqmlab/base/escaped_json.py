@@ -1,0 +1,23 @@
+"""JSON for standard output, whatever its encoding."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+
+def escaped_json(text: str) -> str:
+    """JSON in which what standard output cannot show is escaped, as control characters are."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    if not encoding.lower().replace("-", "").startswith("utf"):
+        return "".join(char if char.isascii() else json_escape(char) for char in text)
+    return _CONTROLS.sub(lambda found: json_escape(found[0]), text)
+
+
+_CONTROLS = re.compile("[\x7f-\x9f\ud800-\udfff]")
+
+
+def json_escape(char: str) -> str:
+    """A character as JSON writes it in ASCII."""
+    return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"

@@ -1,0 +1,34 @@
+"""Numbers as tables and pages print them."""
+
+from __future__ import annotations
+
+import math
+
+
+def number(value: float | None) -> str:
+    """A number with three digits that count.
+
+    >>> number(0.1234), number(12.34), number(2710.0), number(0.0), number(None)
+    ('0.123', '12.3', '2710', '0', '-')
+    """
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) >= 0.001 else "<0.001"
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage with the digits that count.
+
+    >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
+    ('1.2 %', '50 %', '0 %', '-', '∞')
+    """
+    if share is None:
+        return "-"
+    if math.isinf(share):
+        return "∞"
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
