@@ -54,12 +54,13 @@ kernel: setup ## make what the kernel engine boots from, and say what it used
 test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
 	@$(BIN)/python -m pytest -m 'vm or boot' tests/kernel
 
-lint: setup ## formatting, lints and types, Rust and Python
+lint: setup ## formatting, lints, types and the order of rooms
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
+	@told=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$told"; exit 1; }
 
 fmt: ## format everything
 	@rustfmt --edition 2024 $$(git ls-files '*.rs')

@@ -26,6 +26,7 @@ def command(
     """Run the built-in demonstrations and name their reports."""
     from aqmlab.api import Request, complete
     from aqmlab.cli import console, run, summary
+    from aqmlab.report.page import write
 
     reports = []
     for name in (*DEMONSTRATIONS, *(configs or ())):
@@ -37,7 +38,7 @@ def command(
         summary.show(results)
         summary.close(results, report)
         complete(report)
-        reports.append(results.report())
+        reports.append(write(results, folder / "report.html"))
     console.talk("\nreports:")
     print("\n".join(map(str, reports)))
     return 0

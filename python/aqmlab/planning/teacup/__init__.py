@@ -1,9 +1,9 @@
 """TEACUP configs as plans: read without being executed, and run as they are.
 
 TEACUP (Zander and Armitage, CAIA-TR-150529A) runs TCP experiments on a testbed of PCs. Its
-configs are Python 2 files. `aqmlab.planning.teacup.evaluate` reads the small part of Python that they use
-and executes nothing. What means nothing to a simulator is said in one warning each, and so is every
-rule by which the rest was understood.
+configs are Python 2 files. `aqmlab.planning.teacup.evaluate` reads the part of Python that they
+use and executes nothing. What means nothing to a simulator is said in one warning each, and so is
+every rule by which the rest was understood.
 
 Length of an experiment: `V_duration`, as in v1.0, or until the last generator starts; in a
 config with words of v1.1, until the last generator ends. The five seconds that TEACUP waits
