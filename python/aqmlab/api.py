@@ -18,11 +18,11 @@ from aqmlab.changes import split_values
 from aqmlab.engines import Say
 from aqmlab.errors import shown
 from aqmlab.failures import RequestError, TrialsError
-from aqmlab.labels import group_apps, links_of
 from aqmlab.results import Results, load
 from aqmlab.scratch import Scratch
 from aqmlab.seeds import spelled
 from aqmlab.store import Trial
+from aqmlab.trial_facts import group_apps, links_of
 from aqmlab.versions import versions
 
 if TYPE_CHECKING:

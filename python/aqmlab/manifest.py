@@ -65,6 +65,8 @@ class _Trial(TypedDict):
     spec: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
     """Stands for all that the trial was resolved to: see `store.Trial.spec_digest`."""
     conditions: dict[str, _Value]
+    condition: NotRequired[Annotated[str, Field(pattern="^[0-9a-f]{16}$")]]
+    """Stands for all of it but the seed: see `plan.condition_digest`."""
     seed: Count
     engine: NotRequired[str]
     links: dict[Literal["down", "up"], _Link]

@@ -105,7 +105,7 @@ class Plan:
     """What was asked for as it was written, comments and all; of a value, as TOML."""
 
     def to_manifest(self) -> dict[str, Any]:
-        """The plan as JSON: what was asked for, and every trial with the digest of its spec."""
+        """The plan as JSON: what was asked for, and every trial with what its seeds share."""
         return {
             "name": self.name,
             "title": self.title,
@@ -122,7 +122,7 @@ class Plan:
                     "id": trial.id,
                     "conditions": trial.conditions,
                     "seed": trial.seed,
-                    "spec_digest": spec_digest(trial.spec),
+                    "condition": condition_digest(trial.spec),
                     "engine": trial.engine,
                 }
                 for trial in self.trials
@@ -134,6 +134,11 @@ def spec_digest(spec: Mapping[str, Any]) -> str:
     """Sixteen hexadecimal digits that stand for a resolved trial."""
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def condition_digest(spec: Mapping[str, Any]) -> str:
+    """Stands for a resolved trial apart from its seed: all trials of a condition have the same."""
+    return spec_digest({name: value for name, value in spec.items() if name != "seed"})
 
 
 def load(

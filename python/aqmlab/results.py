@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from aqmlab import engines
 from aqmlab.dataset import Dataset
 from aqmlab.failures import LabError, RequestError
-from aqmlab.labels import Label, label_trials
+from aqmlab.grouping import labels_of
+from aqmlab.labels import Label
 from aqmlab.store import TABLES, Folder, Trial
 from aqmlab.table_files import TableFiles, table_files
 from aqmlab.tables import TRIALS
@@ -235,10 +236,8 @@ class Results:
 
     @cached_property
     def labels(self) -> dict[str, Label]:
-        """What each trial is called, by its name."""
-        trials = self.manifest["trials"]
-        labels = label_trials(trials)
-        return {trial["id"]: label for trial, label in zip(trials, labels, strict=True)}
+        """What each trial is called, by its name; trials with one label are its seeds."""
+        return labels_of(self.manifest["trials"])
 
     def labelled(self, name: str) -> pl.DataFrame:
         """A table with the columns `queue_label`, `rate_label`, `rtt_label` and `place_label`."""

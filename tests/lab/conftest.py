@@ -6,10 +6,10 @@ import pytest
 from aqmlab import campaign as campaigns
 from aqmlab.campaign import Campaign
 from aqmlab.dataset import write_records
-from aqmlab.labels import group_apps, links_of
 from aqmlab.results import load
 from aqmlab.store import Folder, Trial
 from aqmlab.table_files import table_files
+from aqmlab.trial_facts import group_apps, links_of
 
 from .processes import HERE
 from .processes import dask as dask

@@ -5,7 +5,8 @@ import itertools
 import pytest
 from aqmlab import plan
 from aqmlab.errors import ScenarioError
-from aqmlab.labels import condition_text, label_trials, links_of
+from aqmlab.labels import condition_text, label_trials
+from aqmlab.trial_facts import links_of
 
 HOME = """\
 [path]
