@@ -67,8 +67,9 @@ class Trial:
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
-        """What identifies the trial: its name and everything that the run depends on."""
-        return f"{self.id}\n{self.spec}\n"
+        """What identifies the trial: all that tables say of it, and all that the run depends on."""
+        told = [self.id, self.seed, dict(self.conditions), self.engine]
+        return f"{json.dumps(told)}\n{self.spec}\n"
 
 
 class Folder:
