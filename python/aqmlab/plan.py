@@ -196,8 +196,13 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
     """`plan` on its engines: on several, each runs every trial."""
     if len(names) == 1:
         return replace(plan, trials=tuple(replace(one, engine=names[0]) for one in plan.trials))
-    if "engine" in plan.conditions:
-        raise ScenarioError("--engine", "the scenario has a condition `engine` of its own")
+    for name in plan.conditions:
+        if name.casefold() == "engine":
+            problem = f"the scenario has a condition `{shown(name)}` of its own"
+            hint = (
+                "several engines are a condition `engine`, and tables ignore case; rename the loop"
+            )
+            raise ScenarioError("--engine", problem, hint)
     trials = []
     taken = TrialNames()
     # The engines of one condition stand side by side, each with all its seeds.
