@@ -133,7 +133,8 @@ def how_made(results: Results) -> list[tuple[str, str]]:
     seeds = sorted({trial["seed"] for trial in manifest["trials"]})
     versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
     start, end = manifest["measure_from_s"], manifest["duration_s"]
-    return [
+    packets = f"{manifest['packets']:,}".replace(",", " ") if "packets" in manifest else None
+    made = [
         ("Command", manifest["command"]),
         ("Scenario", manifest.get("source") or manifest["name"]),
         ("Trials", f"{len(manifest['trials'])} of {end:g} s, statistics from {start:g} s"),
@@ -142,5 +143,6 @@ def how_made(results: Results) -> list[tuple[str, str]]:
         ("Engine", results.made_by),
         ("Versions", versions),
         ("Digest", results.digest or "none: trials are missing"),
-        ("Packets", f"{manifest.get('packets', 0):,}".replace(",", " ")),
+        ("Packets", packets),
     ]
+    return [(name, text) for name, text in made if text is not None]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.narrowing import trials_named
 from aqmlab.results import Results, scan_files
-from aqmlab.store import Folder, Trial, digest_of
+from aqmlab.store import Folder
 from aqmlab.table_files import TableFiles, table_files
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class Selection(Results):
             files.verify()
 
     def only(self, wanted: Collection[str]) -> Selection:
-        """Fewer of the trials."""
-        names = set(wanted)
+        """Fewer of the trials; raises `RequestError` for a name that none of them has."""
+        names = {one["id"] for one in trials_named(self.manifest["trials"], wanted)}
         return Selection(
             [
                 replace(one, wanted=frozenset(n for n in one.wanted if self._name(one, n) in names))
@@ -117,7 +118,7 @@ class Selection(Results):
             "trials": entries,
             "digests": digests,
             "complete": complete,
-            "digest": _digest(entries, digests) if complete else None,
+            "digest": digest_of_entries(entries, digests) if complete else None,
             "failed": failed,
         }
 
@@ -126,14 +127,6 @@ class Selection(Results):
             return entry
         conditions = {SCENARIO: source.scenario, **entry["conditions"]}
         return {**entry, "id": self._name(source, entry["id"]), "conditions": conditions}
-
-
-def _digest(entries: Sequence[dict[str, Any]], digests: Sequence[str | None]) -> str:
-    trials = [
-        Trial(index, entry["id"], entry["seed"], entry["conditions"], "", recorded=entry["spec"])
-        for index, entry in enumerate(entries)
-    ]
-    return digest_of(trials, digests)
 
 
 def _union(manifests: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
