@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic's: that of Python 3.11 tells
 
 from aqmlab.checksums import is_intact
 from aqmlab.errors import shown
-from aqmlab.failures import RequestError
+from aqmlab.failures import DamagedError, RequestError
 from aqmlab.files import open_regular
 
 FORMAT = 3
@@ -180,11 +180,11 @@ def _told(error: Mapping[str, Any]) -> str:
     return f"`{shown(where)}`: {expected[0].lower() + expected[1:]}, not `{shown(error['input'])}`"
 
 
-def _unreadable(path: Path, reason: str) -> RequestError:
+def _unreadable(path: Path, reason: str) -> DamagedError:
     hint = "put back a copy of it, or give another folder"
-    return RequestError(f"{path}: cannot be read: {reason}", hint)
+    return DamagedError(f"{path}: cannot be read: {reason}", hint)
 
 
-def _damaged(path: Path, problem: str) -> RequestError:
+def _damaged(path: Path, problem: str) -> DamagedError:
     hint = "put back a copy of it, or remove the folder and run the campaign again"
-    return RequestError(f"{path}: is damaged: {problem}", hint)
+    return DamagedError(f"{path}: is damaged: {problem}", hint)

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab import engines
 from aqmlab.checksums import FileChecksum, checksum_of, with_checksum
-from aqmlab.failures import DiskError, RequestError
+from aqmlab.failures import DamagedError, DiskError, RequestError
 from aqmlab.files import locked, write_atomically
 from aqmlab.labels import condition_text
 from aqmlab.manifest import FORMAT, read
@@ -135,7 +135,7 @@ class Folder:
         """A path in this folder as manifest and records name it."""
         return path.relative_to(self.path).as_posix()
 
-    def damaged(self, path: Path, problem: str) -> RequestError:
+    def damaged(self, path: Path, problem: str) -> DamagedError:
         """The error for a file of a table that is not as it was written, with its remedy."""
         hint = "remove the folder and run the campaign again"
         if path.parent.name.startswith("chunk="):
@@ -143,7 +143,7 @@ class Folder:
                 f"remove {self.path / TABLES}/*/{path.parent.name} and give the campaign's command"
                 " again: it runs the trials of that part, and keeps the others"
             )
-        return RequestError(f"{path}: is damaged: {problem}", hint)
+        return DamagedError(f"{path}: is damaged: {problem}", hint)
 
     def make(self) -> None:
         """Makes the folder, with room for trials."""

@@ -11,7 +11,7 @@ from typing import Any
 from aqmlab import chunk_record
 from aqmlab.checksums import FileChecksum, mismatch
 from aqmlab.chunk_record import Alternatives
-from aqmlab.failures import RequestError
+from aqmlab.failures import DamagedError
 from aqmlab.store import CATALOGUE, TABLES, Folder
 from aqmlab.tables import TRIALS
 
@@ -98,7 +98,7 @@ class TableFiles:
             listed = self._folder.relative(found) in self._files
             if not listed and not found.name.startswith(".") and not found.is_dir():
                 problem = f"{found}: is not one of the campaign's files"
-                raise RequestError(problem, "remove it: readers of the folder take it for results")
+                raise DamagedError(problem, "remove it: readers of the folder take it for results")
 
 
 def tables_in(files: Iterable[str]) -> list[str]:

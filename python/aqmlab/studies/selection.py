@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.narrowing import trials_named
+from aqmlab.narrowing import digest_of_entries, trials_named
 from aqmlab.results import Results, scan_files
 from aqmlab.store import Folder
 from aqmlab.table_files import TableFiles, table_files
