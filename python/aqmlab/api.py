@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab import campaign as campaigns
-from aqmlab import engines
+from aqmlab import engines, spans
 from aqmlab.campaign import Campaign, Progress, Report
 from aqmlab.changes import split_values
 from aqmlab.engines import Say
@@ -22,11 +22,12 @@ from aqmlab.results import Results, load
 from aqmlab.scratch import Scratch
 from aqmlab.seeds import spelled
 from aqmlab.store import Trial
-from aqmlab.trial_facts import group_apps, links_of
+from aqmlab.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.versions import versions
 
 if TYPE_CHECKING:
     from aqmlab.plan import Plan
+    from aqmlab.plan import Trial as Planned
     from aqmlab.scenario import Scenario
 
 __all__ = ["Request", "campaign_for", "complete", "default_folder", "load", "run", "versions"]
@@ -184,16 +185,12 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
     for entry, trial in zip(about["trials"], plan.trials, strict=True):
         entry["links"] = links_of(trial.spec)
         entry["rtt_base_ms"] = trial.rtt_base_ms
-    about["apps"] = {
-        app["name"]: app["app"]["kind"] for trial in plan.trials for app in trial.spec["apps"]
-    }
+    about["apps"] = _own_facts(about["trials"], plan.trials)
     about["app_groups"] = group_apps(app for trial in plan.trials for app in trial.spec["apps"])
-    about["stated_tolerances_ms"] = _stated(plan, about["apps"])
+    about["stated_tolerances_ms"] = plan.stated_tolerances
     if plan.rates:
         about["stated_rates_mbit"] = plan.rates
-    first = plan.trials[0].spec
-    about["duration_s"] = first["duration_ns"] / 1e9
-    about["measure_from_s"] = first["measure"].get("from_ns", 0) / 1e9
+    about |= spans.of_spec(plan.trials[0].spec)
     about["scenario_text"] = plan.text
     about["source"] = _shareable(plan.source)
     about["command"] = request.command()
@@ -215,15 +212,18 @@ def _shareable(path: str | Path | Scenario) -> str:
     return str(named.relative_to(here)) if named.is_relative_to(here) else named.name
 
 
-def _stated(plan: Plan, kinds: Mapping[str, str]) -> dict[str, float]:
-    """The tolerances that the scenario itself states."""
-    from aqmlab.plan import TOLERANCES_MS
-
-    return {
-        app: limit_ms
-        for app, limit_ms in plan.tolerances.items()
-        if limit_ms != TOLERANCES_MS.get(kinds.get(app, ""))
-    }
+def _own_facts(entries: list[dict[str, Any]], trials: Sequence[Planned]) -> dict[str, str]:
+    """The kind of each application; notes in entries what is otherwise there than in the first."""
+    kinds: dict[str, str] = {}
+    first = spans.of_spec(trials[0].spec)
+    for entry, trial in zip(entries, trials, strict=True):
+        own = kinds_of(trial.spec["apps"])
+        kinds = own | kinds
+        if others := {name: kind for name, kind in own.items() if kinds[name] != kind}:
+            entry["apps"] = others
+        span = spans.of_spec(trial.spec)
+        entry |= {name: value for name, value in span.items() if value != first[name]}
+    return kinds
 
 
 def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -69,6 +69,11 @@ class _Trial(TypedDict):
     """Stands for all of it but the seed: see `plan.condition_digest`."""
     seed: Count
     engine: NotRequired[str]
+    apps: NotRequired[dict[str, str]]
+    """The kinds of applications that are of another kind than in the campaign's first trials."""
+    duration_s: NotRequired[_Number]
+    measure_from_s: NotRequired[_Number]
+    measure_to_s: NotRequired[_Number]
     links: dict[Literal["down", "up"], _Link]
     rtt_base_ms: dict[str, _Number]
 
@@ -98,6 +103,7 @@ class _Manifest(TypedDict):
     stated_rates_mbit: NotRequired[dict[str, _Number]]
     duration_s: _Number
     measure_from_s: _Number
+    measure_to_s: NotRequired[_Number]
     trials: Annotated[list[_Trial], Field(min_length=1)]
     digest: NotRequired[str | None]
     digests: NotRequired[list[str | None]]

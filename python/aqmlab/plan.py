@@ -98,6 +98,8 @@ class Plan:
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     tolerances: dict[str, float] = field(default_factory=dict)
+    stated_tolerances: dict[str, float] = field(default_factory=dict)
+    """Those of `tolerances` that the scenario states."""
     rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: dict[str, Any] = field(default_factory=dict)
@@ -321,6 +323,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     report = scenario.report
     tolerances_ms = {name: units.duration(text) / 1e6 for name, text in report.tolerances.items()}
     rates_mbit = {name: units.rate(text) / 1e6 for name, text in report.rates.items()}
+    stated = _named(trials, tolerances_ms)
     warnings.update(dict.fromkeys(_nobodys(trials, report)))
     return Plan(
         name=found.name,
@@ -331,7 +334,8 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         conditions=_names_of(loops),
         warnings=tuple(warnings),
         figures=report.figures,
-        tolerances=tolerances(trials) | _named(trials, tolerances_ms),
+        tolerances=tolerances(trials) | stated,
+        stated_tolerances=stated,
         rates=_named(trials, rates_mbit),
         notes=report.notes,
         scenario=asked,

@@ -45,6 +45,9 @@ CATALOGUE = "catalogue.sql"
 TABLES = "tables"
 ROWS = "rows.parquet"
 
+LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
+"""The columns that `Results.labelled` adds to a table."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -239,7 +242,7 @@ class Columns:
         import pyarrow as pa
 
         # SQL ignores case.
-        folded = {name.casefold() for name in (*taken, "trial", "seed")}
+        folded = {name.casefold() for name in (*taken, *LABELS, "trial", "seed")}
         conditions = [
             (f"condition.{name}" if name.casefold() in folded else name, kind)
             for name, kind in self._types.items()

@@ -26,6 +26,26 @@ def links_of(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def kinds_of(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The kind of each application of a resolved trial."""
+    return {app["name"]: app["app"]["kind"] for app in apps}
+
+
+def kinds_in(manifest: Mapping[str, Any], trial: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of each application of one of a manifest's trials, which may have its own."""
+    return {**manifest.get("apps", {}), **trial.get("apps", {})}
+
+
+def trials_with(manifest: Mapping[str, Any], kind: str) -> dict[str, list[str]]:
+    """The trials in which an application is of a kind, by the application."""
+    found: dict[str, list[str]] = {}
+    for trial in manifest["trials"]:
+        for app, own in kinds_in(manifest, trial).items():
+            if own == kind:
+                found.setdefault(app, []).append(trial["id"])
+    return found
+
+
 def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """For each application the name under which figures show it.
 
