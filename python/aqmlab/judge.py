@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 def judge(results: Results) -> list[Verdict]:
     """The verdict for every application in every condition, in the campaign's order."""
-    limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
-    rates: Mapping[str, float] = results.manifest.get("stated_rates_mbit", {})
     entries = {trial["id"]: trial for trial in results.manifest["trials"]}
     kinds: dict[tuple[Label, str], str] = {}
     checks: dict[tuple[Label, str], tuple[Check, ...]] = {}
@@ -40,12 +38,19 @@ def judge(results: Results) -> list[Verdict]:
                     key = label, app
                     if key not in checks:
                         kinds[key] = own_kinds[app]
-                        checks[key] = checks_for(kinds[key], limits.get(app), rates.get(app))
+                        told = {**results.manifest, **entries[trial["id"]]}
+                        checks[key] = _checks(told, app, kinds[key])
                     values[key].append(_Seed.of(measured, checks[key]))
     return [
         Verdict(*key, kinds[key], _findings(checks[key], seeds), len(seeds), _duration(seeds))
         for key, seeds in values.items()
     ]
+
+
+def _checks(told: Mapping[str, Any], app: str, kind: str) -> tuple[Check, ...]:
+    """What an application needs in a trial, by what a manifest says of it."""
+    limits, rates = told.get("stated_tolerances_ms", {}), told.get("stated_rates_mbit", {})
+    return checks_for(kind, limits.get(app), rates.get(app))
 
 
 @dataclass(frozen=True, slots=True)
