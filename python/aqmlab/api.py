@@ -11,24 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab import campaign as campaigns
-from aqmlab import engines, spans
-from aqmlab.campaign import Campaign, Progress, Report
-from aqmlab.changes import split_values
-from aqmlab.engines import Say
-from aqmlab.errors import shown
-from aqmlab.failures import RequestError, TrialsError
-from aqmlab.results import Results, load
-from aqmlab.scratch import Scratch
-from aqmlab.seeds import spelled
-from aqmlab.store import Trial
+from aqmlab import spans
+from aqmlab.base.errors import shown
+from aqmlab.base.failures import RequestError, TrialsError
+from aqmlab.base.scratch import Scratch
+from aqmlab.base.versions import versions
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.runner import Campaign, Progress, Report
+from aqmlab.campaign.store.folder import Trial
+from aqmlab.engines import registry
+from aqmlab.engines.registry import Say
+from aqmlab.planning.overrides import split_values
+from aqmlab.results.results import Results, load
+from aqmlab.scenario.seeds import spelled
 from aqmlab.trial_facts import group_apps, kinds_of, links_of
-from aqmlab.versions import versions
 
 if TYPE_CHECKING:
-    from aqmlab.plan import Plan
-    from aqmlab.plan import Trial as Planned
-    from aqmlab.scenario import Scenario
+    from aqmlab.planning.planner import Plan
+    from aqmlab.planning.planner import Trial as Planned
+    from aqmlab.scenario.model import Scenario
 
 __all__ = ["Request", "campaign_for", "complete", "default_folder", "load", "run", "versions"]
 
@@ -52,13 +53,13 @@ class Request:
 
     def engine_names(self) -> tuple[str, ...]:
         """The names of the engines that run the trials."""
-        return engines.named(self.engine, self.discipline, self.place)
+        return registry.named(self.engine, self.discipline, self.place)
 
     def plan(self) -> Plan:
         """Every trial that this stands for; raises `ScenarioError`."""
-        from aqmlab import plan
+        from aqmlab.planning import planner
 
-        return plan.load(
+        return planner.load(
             self.scenario,
             self.sets,
             self.vary,
@@ -163,7 +164,7 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
     ]
     names = list(dict.fromkeys(one.engine for one in plan.trials))
     prepared = {
-        name: engines.ENGINES[name].prepare(
+        name: registry.ENGINES[name].prepare(
             [one.spec for one in plan.trials if one.engine == name], say
         )
         for name in names

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aqmlab.failures import LabError
-from aqmlab.labels import Label, condition_text, label_trials
+from aqmlab.base.failures import LabError
+from aqmlab.results.labels import Label, condition_text, label_trials
 
 
 def labels_of(trials: Sequence[Mapping[str, Any]]) -> dict[str, Label]:

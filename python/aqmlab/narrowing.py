@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from aqmlab.errors import shown, suggestion
-from aqmlab.failures import RequestError
-from aqmlab.store import Trial, digest_of
+from aqmlab.base.errors import shown, suggestion
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.folder import Trial, digest_of
 
 _OF_ALL = ("events", "packets")
 """Members of a manifest that are sums over all trials."""

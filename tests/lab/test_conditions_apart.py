@@ -6,12 +6,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from aqmlab import api, grouping, plan
-from aqmlab.errors import ScenarioError
-from aqmlab.failures import LabError
+from aqmlab import api, grouping
+from aqmlab.base.errors import ScenarioError
+from aqmlab.base.failures import LabError
 from aqmlab.grouping import refuse_merged
-from aqmlab.labels import Label, condition_text, label_trials
-from aqmlab.results import load
+from aqmlab.planning import planner
+from aqmlab.results.labels import Label, condition_text, label_trials
+from aqmlab.results.results import load
 from aqmlab.trial_facts import links_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -99,7 +100,7 @@ def test_equal_labels_are_equal_trials_but_for_the_seed_in_random_loops(found):
         path = Path(folder) / "home.toml"
         path.write_text(HOME + as_toml(found), "utf-8")
         try:
-            trials = plan.load(path).trials
+            trials = planner.load(path).trials
         except ScenarioError:
             assume(False)
     labels = label_trials(told(trials))

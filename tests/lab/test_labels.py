@@ -1,5 +1,5 @@
 import pytest
-from aqmlab.labels import Label, condition_text, label_trials
+from aqmlab.results.labels import Label, condition_text, label_trials
 from aqmlab.trial_facts import group_apps, links_of
 
 from .conftest import app, spec_of

@@ -5,10 +5,10 @@ import json
 import polars as pl
 import pytest
 from aqmlab import api
-from aqmlab import campaign as campaigns
-from aqmlab.figures import data, draw
-from aqmlab.report.tables import how_made
-from aqmlab.results import load
+from aqmlab.campaign import runner as campaigns
+from aqmlab.report.figures import data, draw
+from aqmlab.report.page.tables import how_made
+from aqmlab.results.results import load
 
 from .conftest import campaign_of, grid
 
@@ -123,7 +123,7 @@ def test_a_loop_that_is_called_like_a_label_is_no_label(ran, name):
 
 
 def test_figures_of_places_that_read_alike_as_files_are_all_kept():
-    from aqmlab.figures import drawing
+    from aqmlab.report.figures import drawing
 
     names = drawing.own_names(["rtt_time-a-b", "rtt_time-a-b", "rtt_time-A-b", "rates"])
     assert names == ["rtt_time-a-b", "rtt_time-a-b-2", "rtt_time-A-b-3", "rates"]

@@ -1,7 +1,7 @@
 """TEACUP configs whose values, columns or experiments would be taken for each other."""
 
 import pytest
-from aqmlab.errors import ScenarioError
+from aqmlab.base.errors import ScenarioError
 
 from .test_teacup_small import SMALL, small
 

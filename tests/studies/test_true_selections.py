@@ -2,8 +2,8 @@
 
 import pytest
 from aqmlab import api, spans
-from aqmlab.failures import RequestError
-from aqmlab.studies.rfc7928.ellipses import seconds
+from aqmlab.base.failures import RequestError
+from aqmlab.studies.papers.rfc7928.ellipses import seconds
 from aqmlab.studies.selection import Selection, Source
 
 HOME = 'path.rate = "4/1 Mbit/s"\napps.a = { kind = "bulk" }\n'

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aqmlab.figures import data
+from aqmlab.report.figures import data
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results import Results
+    from aqmlab.results.results import Results
 
 
 def of(results: Results) -> pl.DataFrame:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.errors import shown
-from aqmlab.failures import RequestError
+from aqmlab.base.errors import shown
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.table_files import TableFiles, table_files
 from aqmlab.narrowing import digest_of_entries, trials_named
-from aqmlab.results import Results, scan_files
-from aqmlab.store import Folder
-from aqmlab.table_files import TableFiles, table_files
+from aqmlab.results.results import Results, scan_files
 from aqmlab.trial_facts import kinds_in
 
 if TYPE_CHECKING:

@@ -1,0 +1,265 @@
+"""What each trial of a campaign is called in tables and figures.
+
+People compare *queues* at some *rate* and *round-trip time*. These three are read from the
+resolved trial, whatever the scenario calls the parameters it varies; what else is varied is
+added to the queue's name, so that no two different conditions share a label.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aqmlab.base.errors import BadValueError
+from aqmlab.scenario import quantities
+
+_Texts = Mapping[str, str]
+"""The conditions of a trial as people write them."""
+
+_Condition = tuple[tuple[str, str], ...]
+
+_OF_QUEUES = ("qdisc", "queue", "aqm")
+"""Conditions, by the last part of their names, whose values are a discipline and its parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A condition in words; the fields say more than their sum, so each may stand alone."""
+
+    queue: str
+    """The disciplines, and whatever else is varied at equal rate and round-trip time."""
+    rate: str
+    """Down and up, in Mbit/s, such as "12/1"."""
+    rtt: str
+    """The varied round-trip time, such as "40 ms"; empty if it does not vary. Where it follows from
+    another number, that is named, too: "50 ms (delay=25)"."""
+
+    @property
+    def place(self) -> str:
+        """Everything but the queue: where the queues are compared."""
+        return ", ".join(self.place_parts())
+
+    def place_parts(self) -> list[str]:
+        """Rate and round-trip time, as captions say them."""
+        parts = [f"{self.rate} Mbit/s"] if self.rate else []
+        return [*parts, f"RTT {self.rtt}"] if self.rtt else parts
+
+    @property
+    def brief(self) -> str:
+        """As short as it goes, for narrow tables."""
+        return " ".join(part for part in (self.queue, self.rate, self.rtt) if part)
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.queue, self.place) if part)
+
+
+def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
+    """The label of each trial: equal for equal conditions, and different for different ones.
+
+    A trial is a mapping with `conditions`, `links` (as `links_of` gives them) and `rtt_base_ms`.
+    """
+    texts = [_texts(trial["conditions"]) for trial in trials]
+    varied_rtt = _varied_rtts(trials)
+    plain = [
+        Label(_queue(trial["links"]), _rate(trial["links"]), _rtt(trial["rtt_base_ms"], varied_rtt))
+        for trial in trials
+    ]
+    scheme = _scheme(texts, plain)
+    if scheme is not None:
+        plain = [replace(label, queue=own[scheme]) for own, label in zip(texts, plain, strict=True)]
+    extra = _undetermined(texts, plain)
+    behind = [name for name in _behind_rtts(texts, plain) if name not in extra]
+    short = _short_names(texts)
+    made = [
+        replace(
+            label,
+            queue=_queue_and(label.queue, own, {name: short[name] for name in extra}),
+            rtt=_rtt_and(label.rtt, own, {name: short[name] for name in behind}),
+        )
+        for own, label in zip(texts, plain, strict=True)
+    ]
+    return _told_apart(made, texts)
+
+
+def condition_text(value: Any) -> str:
+    """A varied value as people write it.
+
+    >>> condition_text({"kind": "codel", "target": "5 ms"}), condition_text(0.5)
+    ('codel target=5 ms', '0.5')
+    """
+    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
+        params = value.get("params") or {key: value[key] for key in value if key != "kind"}
+        if isinstance(params, Mapping):
+            return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, float):
+        return json.dumps(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:
+    seen: dict[str, set[float]] = defaultdict(set)
+    for trial in trials:
+        for flow, rtt_ms in trial["rtt_base_ms"].items():
+            seen[flow].add(rtt_ms)
+    return {flow for flow, values in seen.items() if len(values) > 1}
+
+
+def _queue(links: Mapping[str, Mapping[str, Any]]) -> str:
+    kinds = [link["queue"] for link in links.values()]
+    if len(set(kinds)) > 1:
+        return f"{links['down']['queue']} down, {links['up']['queue']} up"
+    return kinds[0] if kinds else "no queue"
+
+
+def _rate(links: Mapping[str, Mapping[str, Any]]) -> str:
+    return "/".join(f"{link['mbit']:g}" for link in links.values())
+
+
+def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
+    values = sorted({rtt_base_ms[flow] for flow in varied if flow in rtt_base_ms})
+    return "/".join(f"{value:g}" for value in values) + " ms" if values else ""
+
+
+def _behind_rtts(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
+    """The conditions that are numbers of which each stands for one round-trip time.
+
+    An RTT of 50 ms may be a delay of 25 in each direction: who varies 25 and 50 would take the one
+    for the other.
+    """
+    return [name for name in _names(texts) if _is_behind(texts, labels, name)]
+
+
+def _is_behind(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> bool:
+    pairs = set()
+    for own, label in zip(texts, labels, strict=True):
+        if name not in own:
+            return False
+        pairs.add((own[name], label.rtt))
+    values, rtts = zip(*pairs, strict=True)
+    one_to_one = len(set(values)) == len(set(rtts)) == len(pairs) > 1
+    return one_to_one and all(_is_another_number(text, rtt) for text, rtt in pairs)
+
+
+def _is_another_number(text: str, rtt: str) -> bool:
+    """Whether `text` is a plain number or a time, and not the one that `rtt` says."""
+    try:
+        return quantities.duration(text) != quantities.duration(rtt)
+    except BadValueError:
+        return bool(re.fullmatch(r"[0-9.]+", text))
+
+
+def _rtt_and(rtt: str, conditions: _Texts, names: Mapping[str, str]) -> str:
+    """The round-trip time and the numbers behind it."""
+    words = [f"{shown}={conditions[name]}" for name, shown in names.items()]
+    return f"{rtt} ({', '.join(words)})" if words else rtt
+
+
+def _scheme(texts: Sequence[_Texts], labels: Sequence[Label]) -> str | None:
+    """The condition whose values name the queues, such as "FIFO" and "PIE", if there is one."""
+    if len({label.queue for label in labels}) < 2:
+        return None
+    return next((name for name in _names(texts) if _names_queues(texts, labels, name)), None)
+
+
+def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> bool:
+    queues: dict[str, set[str]] = defaultdict(set)
+    places: dict[str, set[str]] = defaultdict(set)
+    for own, label in zip(texts, labels, strict=True):
+        if name not in own:
+            return False
+        queues[own[name]].add(label.queue)
+        places[own[name]].add(label.place)
+    same_places = len({frozenset(found) for found in places.values()}) == 1
+    return (
+        same_places
+        and all(len(found) == 1 for found in queues.values())
+        and not any("=" in text for text in queues)
+    )
+
+
+def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
+    """The conditions that vary between trials of one label, without those that follow others.
+
+    A condition that a trial does not have is a value of its own: the scenario's.
+    """
+    parts: list[Hashable] = list(labels)
+    chosen: list[str] = []
+    for name in _names(texts):
+        finer = [(part, own.get(name)) for part, own in zip(parts, texts, strict=True)]
+        if len(set(finer)) > len(set(parts)):
+            chosen.append(name)
+            numbers: dict[Hashable, int] = {}
+            parts = [numbers.setdefault(part, len(numbers)) for part in finer]
+    return chosen
+
+
+def _short_names(texts: Sequence[_Texts]) -> dict[str, str]:
+    """The last part of each condition's name, or all of it where another has that name."""
+    names = _names(texts)
+    short = {name: name.rsplit(".", 1)[-1] for name in names}
+    known = Counter(name.casefold() for name in {*names, *short.values()})
+    ends = Counter(one.casefold() for one in short.values())
+
+    def is_clear(name: str) -> bool:
+        end = short[name].casefold()
+        return ends[end] == 1 and known[end] == 1
+
+    return {name: short[name] if is_clear(name) else name for name in names}
+
+
+def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
+    """The queue's name and what else is varied; parameters of the discipline are said once."""
+    own, words = queue, []
+    for name, shown in names.items():
+        if name in conditions:
+            text = conditions[name]
+            is_own = name.rpartition(".")[2].casefold() in _OF_QUEUES
+            if is_own and own == queue and text.partition(" ")[0] == queue:
+                own = text
+            else:
+                words.append(f"{shown}={text}")
+    return " ".join([own, *words])
+
+
+def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
+    """`labels` with other words where two conditions read alike, as "a=1 b=2" may be two or one."""
+    conditions = [tuple(sorted(own.items())) for own in texts]
+    confused = _confused(labels, conditions)
+    spelled = list(labels)
+    for index in confused:
+        words = (
+            f"{name}={json.dumps(text, ensure_ascii=False)}" for name, text in conditions[index]
+        )
+        spelled[index] = replace(labels[index], queue=" ".join([labels[index].queue, *words]))
+    while confused := _confused(spelled, conditions):
+        numbers: dict[_Condition, int] = {}
+        for index in confused:
+            number = numbers.setdefault(conditions[index], len(numbers) + 1)
+            spelled[index] = replace(spelled[index], queue=f"{spelled[index].queue} #{number}")
+    return spelled
+
+
+def _confused(labels: Sequence[Label], conditions: Sequence[_Condition]) -> list[int]:
+    """The trials whose label, in one of its forms, is that of another condition, too."""
+    meant: dict[str, set[_Condition]] = defaultdict(set)
+    forms = [(f"brief {label.brief}", f"long {label}") for label in labels]
+    for own, condition in zip(forms, conditions, strict=True):
+        for form in own:
+            meant[form].add(condition)
+    return [index for index, own in enumerate(forms) if any(len(meant[form]) > 1 for form in own)]
+
+
+def _names(texts: Sequence[_Texts]) -> list[str]:
+    """The conditions of all trials, in their order."""
+    return list(dict.fromkeys(name for own in texts for name in own))
+
+
+def _texts(conditions: Mapping[str, Any]) -> dict[str, str]:
+    return {name: condition_text(value) for name, value in conditions.items()}
