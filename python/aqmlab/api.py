@@ -18,15 +18,17 @@ from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.runner import Campaign, Progress, Report
 from aqmlab.campaign.store.folder import Trial
+from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry
 from aqmlab.engines.registry import Say
 from aqmlab.planning.overrides import split_values
 from aqmlab.results import results as stored
-from aqmlab.results.labels import group_apps, links_of
+from aqmlab.results import spans
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
     from aqmlab.planning.planner import Plan
+    from aqmlab.planning.planner import Trial as Planned
     from aqmlab.report.figures.drawing import Drawing
     from aqmlab.scenario.model import Scenario
 
@@ -218,16 +220,12 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
     for entry, trial in zip(about["trials"], plan.trials, strict=True):
         entry["links"] = links_of(trial.spec)
         entry["rtt_base_ms"] = trial.rtt_base_ms
-    about["apps"] = {
-        app["name"]: app["app"]["kind"] for trial in plan.trials for app in trial.spec["apps"]
-    }
+    about["apps"] = _own_facts(about["trials"], plan.trials)
     about["app_groups"] = group_apps(app for trial in plan.trials for app in trial.spec["apps"])
-    about["stated_tolerances_ms"] = _stated(plan, about["apps"])
+    about["stated_tolerances_ms"] = plan.stated_tolerances
     if plan.rates:
         about["stated_rates_mbit"] = plan.rates
-    first = plan.trials[0].spec
-    about["duration_s"] = first["duration_ns"] / 1e9
-    about["measure_from_s"] = first["measure"].get("from_ns", 0) / 1e9
+    about |= spans.of_spec(plan.trials[0].spec)
     about["scenario_text"] = plan.text
     about["source"] = _shareable(plan.source)
     about["command"] = request.command()
@@ -249,15 +247,18 @@ def _shareable(path: str | Path | Scenario) -> str:
     return str(named.relative_to(here)) if named.is_relative_to(here) else named.name
 
 
-def _stated(plan: Plan, kinds: Mapping[str, str]) -> dict[str, float]:
-    """The tolerances that the scenario itself states."""
-    from aqmlab.planning.planner import TOLERANCES_MS
-
-    return {
-        app: limit_ms
-        for app, limit_ms in plan.tolerances.items()
-        if limit_ms != TOLERANCES_MS.get(kinds.get(app, ""))
-    }
+def _own_facts(entries: list[dict[str, Any]], trials: Sequence[Planned]) -> dict[str, str]:
+    """The kind of each application; notes in entries what is otherwise there than in the first."""
+    kinds: dict[str, str] = {}
+    first = spans.of_spec(trials[0].spec)
+    for entry, trial in zip(entries, trials, strict=True):
+        own = kinds_of(trial.spec["apps"])
+        kinds = own | kinds
+        if others := {name: kind for name, kind in own.items() if kinds[name] != kind}:
+            entry["apps"] = others
+        span = spans.of_spec(trial.spec)
+        entry |= {name: value for name, value in span.items() if value != first[name]}
+    return kinds
 
 
 def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -57,18 +57,44 @@ def test_files_of_others_are_not_touched(home, tmp_path):
     ],
 )
 def test_experiments_are_named_as_teacup_names_them(trial, name):
-    assert teacup.experiment(trial, [1, 3]).id == name
+    first = {"id": "first", "seed": 1, "conditions": {"none": 0}}
+    assert teacup.experiments([first, trial])[trial["id"]].id == name
 
 
 def test_the_prefix_of_a_teacup_config_is_kept():
     trial = {"id": "p_x_aqm_pie_run_0", "seed": 1, "conditions": {"aqm": "pie"}}
-    assert teacup.experiment(trial, [1]).prefix == "p_x"
+    assert teacup.experiments([trial])[trial["id"]].prefix == "p_x"
 
 
 @pytest.mark.parametrize("name", [".._qdisc_x_run_0", "._qdisc_x_run_0", "_qdisc_x_run_0"])
 def test_no_experiment_is_called_as_another_folder(name):
     trial = {"id": name, "seed": 1, "conditions": {"qdisc": "pie"}}
-    assert teacup.experiment(trial, [1]).prefix == teacup.PREFIX
+    assert teacup.experiments([trial])[name].prefix == teacup.PREFIX
+
+
+def test_no_two_conditions_are_one_experiment():
+    labels = ["a/b", "a-b", "A-b", "α", "β", "10 %", "10 ~"]
+    trials = [
+        {"id": f"{label}{seed}", "seed": seed, "conditions": {"s": label}}
+        for label in labels
+        for seed in (1, 2)
+    ]
+    names = [one.id for one in teacup.experiments(trials).values()]
+    assert len({name.casefold() for name in names}) == len(names)
+    assert [name.rpartition("_run_")[2] for name in names] == ["0", "1"] * len(labels)
+    stems = [name.rpartition("_run_")[0] for name in names]
+    assert stems[0::2] == stems[1::2], "seeds of a condition are its runs"
+
+
+def test_two_conditions_with_one_last_word_are_named_whole():
+    trial = {"id": "a", "seed": 1, "conditions": {"up.qdisc": "pie", "down.qdisc": "codel"}}
+    assert "_upqdisc_pie_downqdisc_codel_" in teacup.experiments([trial])["a"].id
+
+
+def test_files_that_differ_in_case_only_get_a_number(tmp_path):
+    target = Target(tmp_path)
+    target.write(target.free_name("Home", ".gz"), b"")
+    assert target.free_name("home", ".gz") == "home_2.gz"
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/tmp/x", "link/x", ".."])

@@ -9,7 +9,7 @@ from aqmlab.campaign.runner import Campaign
 from aqmlab.campaign.store.dataset import write_records
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.table_files import table_files
-from aqmlab.results.labels import group_apps, links_of
+from aqmlab.campaign.trial_facts import group_apps, links_of
 
 from .processes import HERE
 from .processes import dask as dask

@@ -1,5 +1,7 @@
 import pytest
-from aqmlab.results.labels import Label, condition_text, group_apps, label_trials, links_of
+from aqmlab.base.condition_text import condition_text
+from aqmlab.campaign.trial_facts import group_apps, links_of
+from aqmlab.results.labels import Label, label_trials
 
 from .conftest import app, spec_of
 
@@ -94,8 +96,11 @@ def test_parameters_of_a_discipline_that_is_varied_are_said_once():
     texts = ["fq_codel limit=1000", "fq_codel limit=100", "pie"]
     found = labels(*(({"qdisc": text}, spec_of(text.split()[0])) for text in texts))
     assert [label.queue for label in found] == texts
-    found = labels(*(({"up": text}, spec_of("pie")) for text in ["pie", "pie target=5ms", "4 ms"]))
-    assert [label.queue for label in found] == ["pie", "pie target=5ms", "pie up=4 ms"]
+    texts = ["pie", "pie target=5ms"]
+    found = labels(*(({"up.qdisc": text}, spec_of("pie")) for text in texts))
+    assert [label.queue for label in found] == texts
+    found = labels(*(({"up": text}, spec_of("pie")) for text in texts))
+    assert [label.queue for label in found] == ["pie up=pie", "pie up=pie target=5ms"]
 
 
 def test_a_line_without_a_bottleneck_has_a_label():

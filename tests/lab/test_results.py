@@ -126,3 +126,51 @@ def test_verdicts_of_some_trials_are_theirs(home_results):
     table = some.table("verdicts")
     assert table["queue"].unique(maintain_order=True).to_list() == ["pfifo", "pie"]
     assert some.height("verdicts") == len(table)
+
+
+def test_narrowed_results_say_nothing_of_other_trials(home_results):
+    names = ["trial-4", "trial-0"]
+    some = home_results.narrowed(names)
+    for table in home_results.tables:
+        assert set(some.scan(table).collect()["trial"]) <= set(names), table
+    assert [one["id"] for one in some.manifest["trials"]] == ["trial-0", "trial-4"]
+    assert some.labels == {name: home_results.labels[name] for name in ("trial-0", "trial-4")}
+    assert some.complete and some.digest not in (None, home_results.digest)
+    assert {one.seeds for one in some.verdicts} == {1}
+    assert some.narrowed(["trial-4"]).flows["trial"].unique().to_list() == ["trial-4"]
+    with pytest.raises(RequestError, match=r"(?s)files.*scan"):
+        some.files("flows")
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["trial-0", "trail-1"], "unknown trial `trail-1`.*did you mean `trial-1`"),
+        ("trial-1", r"`trial-1` is a text.*\[\"trial-1\"\]"),
+        (["x"], "unknown trial `x`.*there are trial-0"),
+        ([3], "unknown trial `3`"),
+    ],
+)
+def test_names_of_no_trials_are_refused_with_those_there_are(home_results, names, told):
+    with pytest.raises(RequestError, match=f"(?s){told}"):
+        home_results.narrowed(names)
+
+
+def test_a_narrowed_campaign_has_only_its_own_trials_to_narrow(home_results):
+    with pytest.raises(RequestError, match="unknown trial `trial-1`"):
+        home_results.narrowed(["trial-0"]).narrowed(["trial-1"])
+
+
+def test_the_files_of_a_part_are_those_of_its_trials(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "CHUNK", 4)
+    campaigns.run(campaign_of(grid()), tmp_path, jobs=1)
+    whole = load(tmp_path)
+    parts = list(whole.by_chunk())
+    assert len(parts) == 2
+    for part in parts:
+        names = [one["id"] for one in part.manifest["trials"]]
+        for path in part.files("flows"):
+            assert set(pl.read_parquet(path)["trial"]) <= set(names)
+        assert part.labels == {name: whole.labels[name] for name in names}
+        assert len(part.manifest["digests"]) == len(names)
+    assert [one for part in parts for one in part.files("flows")] == whole.files("flows")

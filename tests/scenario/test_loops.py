@@ -3,9 +3,11 @@
 import itertools
 
 import pytest
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import ScenarioError
+from aqmlab.campaign.trial_facts import links_of
 from aqmlab.planning import planner
-from aqmlab.results.labels import condition_text, label_trials, links_of
+from aqmlab.results.labels import label_trials
 
 HOME = """\
 [path]
@@ -254,3 +256,18 @@ def test_the_later_of_two_options_wins_and_a_profile_keeps_its_congestion_contro
     host = ("hosts.home.cc=reno", "hosts.home.profile=freebsd")
     for order in (host, host[::-1]):
         assert spec(*order)["apps"][0]["home"]["cc"]["kind"] == "reno"
+
+
+@pytest.mark.parametrize("name", ["engine", "Engine", "ENGINE"])
+def test_a_loop_that_is_called_like_the_column_of_engines_is_refused(refused, name):
+    steps = '[{label = "A", path.rtt = "1 ms"}, {label = "B", path.rtt = "2 ms"}]'
+    message = refused(f"{name} = {steps}", engine="sim,kernel", build=False)
+    assert message.startswith("--engine: ") and f"`{name}`" in message
+    assert "rename" in message
+
+
+def test_no_two_names_of_trials_differ_in_case_only(load):
+    steps = ", ".join(f'{{label = "{one}", path.rtt = "{at} ms"}}'
+                      for at, one in enumerate(["A", "a", "a-2", "A-2"], 1))  # fmt: skip
+    ids = [trial.id.casefold() for trial in load(f"s = [{steps}]", seeds=2).trials]
+    assert len(set(ids)) == len(ids) == 8

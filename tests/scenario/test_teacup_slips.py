@@ -55,7 +55,7 @@ def test_a_queue_that_is_nobodys_is_said():
 
 def test_packets_that_pass_no_queue_are_said():
     lines = [line for line in SMALL.splitlines() if "('2', " not in line]
-    plan = small(text="\n".join(lines))
+    plan = small(text="\n".join(lines), sets=[("TPCONF_vary_parameters", "['runs']")])
     said = "c.py:9: start_iperf: packets from b to a pass no queue: nothing limits or delays them"
     assert said in plan.warnings
 

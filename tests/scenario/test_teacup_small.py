@@ -95,8 +95,12 @@ def test_queues_may_share_a_bottleneck():
         ({"sets": [("TPCONF_vary_parameters", "['runs']")]}, ["run_0", "run_1"]),
         ({"sets": [("TPCONF_vary_parameters", "[]")]}, [""]),
         (
-            {"sets": [("TPCONF_vary_parameters", "[]")], "vary": [("V_x", "c_d,e")]},
-            ["x_c-d", "x_e"],
+            {
+                "sets": [("TPCONF_vary_parameters", "[]")],
+                "vary": [("V_x", "fq_codel,pie")],
+                "queue": "queue_disc=V_x",
+            },
+            ["x_fq-codel", "x_pie"],
         ),
     ],
 )

@@ -16,7 +16,7 @@ class Results:
         self.manifest = {
             "apps": {"film": "dash", "call": "voip"},
             "conditions": ["qdisc"],
-            "trials": [{"rtt_base_ms": {"film": 20.0, "call": 20.0}}],
+            "trials": [{"id": name, "rtt_base_ms": {"film": 20.0, "call": 20.0}} for name in "ba"],
         }
         spec = json.dumps({"measure": {"from_ns": 10_000_000_000, "to_ns": 20_000_000_000}})
         trials = {"trial": ["b", "a"], "qdisc": ["PIE", "FIFO"], "seed": [1, 1]}

@@ -119,3 +119,20 @@ def test_a_study_goes_into_no_file_and_no_campaign(tiny, tmp_path, capsys, comma
     assert status_of([command, str(tiny), "--out", str(tmp_path / name)]) == 2
     assert f"{tmp_path / name}: {problem}" in capsys.readouterr().err
     assert [one.name for one in (tmp_path / "campaign").iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("asked", [["reproduce"], ["claims"]])
+@pytest.mark.parametrize("damaged", ["tables/flows/chunk=0000/rows.parquet", "manifest.json"])
+def test_damage_of_a_stored_campaign_is_told_where_it_is(tiny, tmp_path, capsys, asked, damaged):
+    out = tmp_path / "out"
+    command = [*asked, str(tiny), "--out", str(out), "--jobs", "1", "--seeds", "1"]
+    status_of(command)
+    path = out / "home" / "seed-1" / damaged
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    capsys.readouterr()
+    assert status_of(command) == 2
+    said = capsys.readouterr().err
+    assert f"\nerror: {path}: " in f"\n{said}"
+    assert "figures.py" not in said and "claims.py" not in said

@@ -33,6 +33,10 @@ class RequestError(LabError):
     status = 2
 
 
+class DamagedError(RequestError):
+    """A stored file that is not as it was written: no mistake in the request for it."""
+
+
 class DiskError(LabError):
     """A file that could not be written: the request cannot be met as it was made."""
 

@@ -1,4 +1,4 @@
-"""Names that are each given once."""
+"""Names that are each given once, also for file systems that ignore case."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ class Names:
 
     It remembers where it stopped counting, or many that want the same name would take long.
 
+    Names that differ in case only are one name.
+
     >>> names = Names()
     >>> [names.free(wanted) for wanted in ("a", "a", "a-3", "a", "a")]
     ['a', 'a-2', 'a-3', 'a-4', 'a-5']
+    >>> [Names().free("A"), names.free("A")]
+    ['A', 'A-6']
     """
 
     def __init__(self) -> None:
@@ -18,9 +22,9 @@ class Names:
 
     def free(self, wanted: str) -> str:
         """`wanted`, or else with a number; it is taken from now on."""
-        own, number = wanted, self._next.get(wanted, 2)
-        while own in self._next:
+        own, number = wanted, self._next.get(wanted.casefold(), 2)
+        while own.casefold() in self._next:
             own, number = f"{wanted}-{number}", number + 1
-        self._next[wanted] = number
-        self._next.setdefault(own, 2)
+        self._next[wanted.casefold()] = number
+        self._next.setdefault(own.casefold(), 2)
         return own

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 _RESULTS_ARE_MADE_BY = (
+    "base/condition_text.py",
     "campaign/store",
     "campaign/task.py",
     "engines",
-    "results/labels.py",
 )
 """Modules between a resolved trial and its tables. The trial's JSON does not say how they work."""
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from aqmlab.base.checksums import with_checksum
 from aqmlab.base.failures import RequestError
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
@@ -22,14 +23,24 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.scheduler import Progress, Report, Silence, run_all
 from aqmlab.campaign.speed import Lot
 from aqmlab.campaign.store.dataset import Dataset, Found, lost_trials, write_records
-from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of
+from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of, text_of
 from aqmlab.campaign.store.manifest import FORMAT
 from aqmlab.campaign.store.sql_views import catalogue
 from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
 from aqmlab.engines.registry import ENGINES
 
-__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "lots", "missing", "run"]
+__all__ = [
+    "Campaign",
+    "Progress",
+    "Report",
+    "Silence",
+    "cores",
+    "lots",
+    "missing",
+    "retell",
+    "run",
+]
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,7 @@ def run(
     progress = progress or Silence()
     if _is_complete(campaign, folder):
         folder.clear_finished()
+        retell(campaign, folder)
         return Report()
     folder.make()
     with folder.locked():
@@ -106,6 +118,20 @@ def run(
         _complete(campaign, folder, found, report)
         _note_speed(campaign, found, report)
     return report
+
+
+def retell(campaign: Campaign, folder: Folder) -> None:
+    """Lets the manifest say what `campaign` says of itself now: its title, limits, notes, command.
+
+    Trials and tables stay, for they are the same, and so do the versions that made them. Raises
+    `DiskError` if the manifest differs and cannot be written.
+    """
+    before = folder.manifest()
+    results = {name: before[name] for name in _RESULTS if name in before}
+    now = _manifest(campaign, results) | {"versions": before["versions"]}
+    if with_checksum(text_of(now)) != folder.manifest_path.read_bytes():
+        with folder.locked():
+            folder.write_manifest(now)
 
 
 def missing(campaign: Campaign, path: Path) -> list[Trial]:
@@ -156,6 +182,10 @@ def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
         )
         for engine in campaign.engine.split(",")
     ]
+
+
+_RESULTS = ("complete", "digest", "digests", "failed", "events", "packets", "files")
+"""The members of a manifest that a campaign's trials have made."""
 
 
 def cores() -> int:

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines import registry
 from aqmlab.planning import source_map
@@ -27,7 +28,6 @@ from aqmlab.planning.overrides import (
     split_values,
     with_vary,
 )
-from aqmlab.results.labels import condition_text
 from aqmlab.scenario import conflicts, merge, quantities, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario import sweep as variation
@@ -100,6 +100,8 @@ class Plan:
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     tolerances: dict[str, float] = field(default_factory=dict)
+    stated_tolerances: dict[str, float] = field(default_factory=dict)
+    """Those of `tolerances` that the scenario states."""
     rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: dict[str, Any] = field(default_factory=dict)
@@ -107,7 +109,7 @@ class Plan:
     """What was asked for as it was written, comments and all; of a value, as TOML."""
 
     def to_manifest(self) -> dict[str, Any]:
-        """The plan as JSON: what was asked for, and every trial with the digest of its spec."""
+        """The plan as JSON: what was asked for, and every trial with what its seeds share."""
         return {
             "name": self.name,
             "title": self.title,
@@ -124,7 +126,7 @@ class Plan:
                     "id": trial.id,
                     "conditions": trial.conditions,
                     "seed": trial.seed,
-                    "spec_digest": spec_digest(trial.spec),
+                    "condition": condition_digest(trial.spec),
                     "engine": trial.engine,
                 }
                 for trial in self.trials
@@ -136,6 +138,11 @@ def spec_digest(spec: Mapping[str, Any]) -> str:
     """Sixteen hexadecimal digits that stand for a resolved trial."""
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def condition_digest(spec: Mapping[str, Any]) -> str:
+    """Stands for a resolved trial apart from its seed: all trials of a condition have the same."""
+    return spec_digest({name: value for name, value in spec.items() if name != "seed"})
 
 
 def load(
@@ -193,8 +200,13 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
     """`plan` on its engines: on several, each runs every trial."""
     if len(names) == 1:
         return replace(plan, trials=tuple(replace(one, engine=names[0]) for one in plan.trials))
-    if "engine" in plan.conditions:
-        raise ScenarioError("--engine", "the scenario has a condition `engine` of its own")
+    for name in plan.conditions:
+        if name.casefold() == "engine":
+            problem = f"the scenario has a condition `{shown(name)}` of its own"
+            hint = (
+                "several engines are a condition `engine`, and tables ignore case; rename the loop"
+            )
+            raise ScenarioError("--engine", problem, hint)
     trials = []
     taken = TrialNames()
     # The engines of one condition stand side by side, each with all its seeds.
@@ -315,6 +327,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         name: quantities.duration(text) / 1e6 for name, text in report.tolerances.items()
     }
     rates_mbit = {name: quantities.rate(text) / 1e6 for name, text in report.rates.items()}
+    stated = _named(trials, tolerances_ms)
     warnings.update(dict.fromkeys(_nobodys(trials, report)))
     return Plan(
         name=found.name,
@@ -325,7 +338,8 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         conditions=_names_of(loops),
         warnings=tuple(warnings),
         figures=report.figures,
-        tolerances=tolerances(trials) | _named(trials, tolerances_ms),
+        tolerances=tolerances(trials) | stated,
+        stated_tolerances=stated,
         rates=_named(trials, rates_mbit),
         notes=report.notes,
         scenario=asked,

@@ -10,12 +10,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario import quantities
+
+_Texts = Mapping[str, str]
+"""The conditions of a trial as people write them."""
+
+_Condition = tuple[tuple[str, str], ...]
+
+_OF_QUEUES = ("qdisc", "queue", "aqm")
+"""Conditions, by the last part of their names, whose values are a discipline and its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,96 +59,31 @@ class Label:
 
 
 def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
-    """The label of each trial.
+    """The label of each trial: equal for equal conditions, and different for different ones.
 
     A trial is a mapping with `conditions`, `links` (as `links_of` gives them) and `rtt_base_ms`.
     """
+    texts = [_texts(trial["conditions"]) for trial in trials]
     varied_rtt = _varied_rtts(trials)
     plain = [
         Label(_queue(trial["links"]), _rate(trial["links"]), _rtt(trial["rtt_base_ms"], varied_rtt))
         for trial in trials
     ]
-    scheme = _scheme(trials, plain)
+    scheme = _scheme(texts, plain)
     if scheme is not None:
-        plain = [
-            replace(label, queue=condition_text(trial["conditions"][scheme]))
-            for trial, label in zip(trials, plain, strict=True)
-        ]
-    extra = _undetermined(trials, plain)
-    behind = [name for name in _behind_rtts(trials, plain) if name not in extra]
-    return [
+        plain = [replace(label, queue=own[scheme]) for own, label in zip(texts, plain, strict=True)]
+    extra = _undetermined(texts, plain)
+    behind = [name for name in _behind_rtts(texts, plain) if name not in extra]
+    short = _short_names(texts)
+    made = [
         replace(
             label,
-            queue=_queue_and(label.queue, trial["conditions"], extra),
-            rtt=_rtt_and(label.rtt, trial["conditions"], behind),
+            queue=_queue_and(label.queue, own, {name: short[name] for name in extra}),
+            rtt=_rtt_and(label.rtt, own, {name: short[name] for name in behind}),
         )
-        for trial, label in zip(trials, plain, strict=True)
+        for own, label in zip(texts, plain, strict=True)
     ]
-
-
-def links_of(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Per direction, the slowest link that an application crosses: its rate and discipline.
-
-    A modem's is none of them, for what people compare is what the gateway is set to.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for direction in ("down", "up"):
-        used = {index for app in spec["apps"] for index in app[direction]["links"]}
-        links = [spec["links"][index] for index in sorted(used)]
-        links = [link for link in links if link["name"] != f"modem-{direction}"]
-        if links:
-            slowest = min(links, key=lambda link: link["rate_bps"])
-            mbit = slowest["rate_bps"] / 1e6
-            found[direction] = {"mbit": mbit, "queue": slowest["qdisc"]["kind"]}
-    return found
-
-
-def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """For each application the name under which figures show it.
-
-    Copies that differ only in their number and their start stand together: `web-1` to `web-4`
-    are `web`, or `web-1 to 4` if other applications are called `web-5`.
-    """
-    likes: dict[tuple[str, str], list[str]] = {}
-    before: dict[str, Any] = {}
-    for app in apps:
-        stem, _, number = app["name"].rpartition("-")
-        stem = stem if re.fullmatch("[0-9]+", number) and stem else app["name"]
-        start_ns, stop_ns = app.get("start_ns", 0), app.get("stop_ns")
-        span_ns = None if stop_ns is None else stop_ns - start_ns
-        if before.get(app["name"]) == (app["app"], span_ns):
-            continue  # as in most trials
-        before[app["name"]] = (app["app"], span_ns)
-        likeness = json.dumps([app["app"], span_ns], sort_keys=True)
-        names = likes.setdefault((stem, likeness), [])
-        if app["name"] not in names:
-            names.append(app["name"])
-    stems = Counter(stem for stem, _ in likes)
-    groups = {}
-    for (stem, _), names in likes.items():
-        shown = names[0]
-        if len(names) > 1:
-            shown = stem if stems[stem] == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}"
-        groups.update(dict.fromkeys(names, shown))
-    return groups
-
-
-def condition_text(value: Any) -> str:
-    """A varied value as people write it.
-
-    >>> condition_text({"kind": "codel", "target": "5 ms"}), condition_text(0.5)
-    ('codel target=5 ms', '0.5')
-    """
-    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
-        params = value.get("params") or {key: value[key] for key in value if key != "kind"}
-        if isinstance(params, Mapping):
-            return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, float):
-        return json.dumps(value)
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
+    return _told_apart(made, texts)
 
 
 def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -166,24 +110,23 @@ def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
     return "/".join(f"{value:g}" for value in values) + " ms" if values else ""
 
 
-def _behind_rtts(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label]) -> list[str]:
+def _behind_rtts(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
     """The conditions that are numbers of which each stands for one round-trip time.
 
     An RTT of 50 ms may be a delay of 25 in each direction: who varies 25 and 50 would take the one
     for the other.
     """
-    names = dict.fromkeys(name for trial in trials for name in trial["conditions"])
-    return [name for name in names if _is_behind(trials, labels, name)]
+    return [name for name in _names(texts) if _is_behind(texts, labels, name)]
 
 
-def _is_behind(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label], name: str) -> bool:
+def _is_behind(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> bool:
     pairs = set()
-    for trial, label in zip(trials, labels, strict=True):
-        if name not in trial["conditions"]:
+    for own, label in zip(texts, labels, strict=True):
+        if name not in own:
             return False
-        pairs.add((condition_text(trial["conditions"][name]), label.rtt))
-    texts, rtts = zip(*pairs, strict=True)
-    one_to_one = len(set(texts)) == len(set(rtts)) == len(pairs) > 1
+        pairs.add((own[name], label.rtt))
+    values, rtts = zip(*pairs, strict=True)
+    one_to_one = len(set(values)) == len(set(rtts)) == len(pairs) > 1
     return one_to_one and all(_is_another_number(text, rtt) for text, rtt in pairs)
 
 
@@ -195,29 +138,27 @@ def _is_another_number(text: str, rtt: str) -> bool:
         return bool(re.fullmatch(r"[0-9.]+", text))
 
 
-def _rtt_and(rtt: str, conditions: Mapping[str, Any], names: Sequence[str]) -> str:
+def _rtt_and(rtt: str, conditions: _Texts, names: Mapping[str, str]) -> str:
     """The round-trip time and the numbers behind it."""
-    words = [f"{name.rsplit('.', 1)[-1]}={condition_text(conditions[name])}" for name in names]
+    words = [f"{shown}={conditions[name]}" for name, shown in names.items()]
     return f"{rtt} ({', '.join(words)})" if words else rtt
 
 
-def _scheme(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label]) -> str | None:
+def _scheme(texts: Sequence[_Texts], labels: Sequence[Label]) -> str | None:
     """The condition whose values name the queues, such as "FIFO" and "PIE", if there is one."""
     if len({label.queue for label in labels}) < 2:
         return None
-    names = dict.fromkeys(name for trial in trials for name in trial["conditions"])
-    return next((name for name in names if _names_queues(trials, labels, name)), None)
+    return next((name for name in _names(texts) if _names_queues(texts, labels, name)), None)
 
 
-def _names_queues(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label], name: str) -> bool:
+def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> bool:
     queues: dict[str, set[str]] = defaultdict(set)
     places: dict[str, set[str]] = defaultdict(set)
-    for trial, label in zip(trials, labels, strict=True):
-        if name not in trial["conditions"]:
+    for own, label in zip(texts, labels, strict=True):
+        if name not in own:
             return False
-        text = condition_text(trial["conditions"][name])
-        queues[text].add(label.queue)
-        places[text].add(label.place)
+        queues[own[name]].add(label.queue)
+        places[own[name]].add(label.place)
     same_places = len({frozenset(found) for found in places.values()}) == 1
     return (
         same_places
@@ -226,39 +167,82 @@ def _names_queues(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label], 
     )
 
 
-def _undetermined(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label]) -> list[str]:
-    """The conditions that vary between trials of one label, without those that follow others."""
-    groups: dict[Label, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for trial, label in zip(trials, labels, strict=True):
-        for name, value in trial["conditions"].items():
-            groups[label][name].append(condition_text(value))
+def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
+    """The conditions that vary between trials of one label, without those that follow others.
+
+    A condition that a trial does not have is a value of its own: the scenario's.
+    """
+    parts: list[Hashable] = list(labels)
     chosen: list[str] = []
-    names = dict.fromkeys(name for trial in trials for name in trial["conditions"])
-    for name in names:
-        if any(_adds(group, chosen, name) for group in groups.values()):
+    for name in _names(texts):
+        finer = [(part, own.get(name)) for part, own in zip(parts, texts, strict=True)]
+        if len(set(finer)) > len(set(parts)):
             chosen.append(name)
+            numbers: dict[Hashable, int] = {}
+            parts = [numbers.setdefault(part, len(numbers)) for part in finer]
     return chosen
 
 
-def _adds(group: Mapping[str, list[str]], chosen: Sequence[str], name: str) -> bool:
-    """Whether `name` tells trials apart that the `chosen` names do not."""
-    if name not in group:
-        return False
-    known = list(zip(*(group[one] for one in chosen if one in group), strict=True))
-    known = known or [()] * len(group[name])
-    return len(set(zip(known, group[name], strict=True))) > len(set(known))
-
-
-def _queue_and(queue: str, conditions: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The queue's name and what else is varied; what varies its own parameters is said once."""
+def _short_names(texts: Sequence[_Texts]) -> dict[str, str]:
+    """The last part of each condition's name, or all of it where another has that name."""
+    names = _names(texts)
     short = {name: name.rsplit(".", 1)[-1] for name in names}
-    ambiguous = len(set(short.values())) < len(short)
-    words: list[str] = []
-    for name in names:
+    known = Counter(name.casefold() for name in {*names, *short.values()})
+    ends = Counter(one.casefold() for one in short.values())
+
+    def is_clear(name: str) -> bool:
+        end = short[name].casefold()
+        return ends[end] == 1 and known[end] == 1
+
+    return {name: short[name] if is_clear(name) else name for name in names}
+
+
+def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
+    """The queue's name and what else is varied; parameters of the discipline are said once."""
+    own, words = queue, []
+    for name, shown in names.items():
         if name in conditions:
-            text = condition_text(conditions[name])
-            if text.partition(" ")[0] == queue:
-                queue = text
+            text = conditions[name]
+            is_own = name.rpartition(".")[2].casefold() in _OF_QUEUES
+            if is_own and own == queue and text.partition(" ")[0] == queue:
+                own = text
             else:
-                words.append(f"{name if ambiguous else short[name]}={text}")
-    return " ".join([queue, *words])
+                words.append(f"{shown}={text}")
+    return " ".join([own, *words])
+
+
+def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
+    """`labels` with other words where two conditions read alike, as "a=1 b=2" may be two or one."""
+    conditions = [tuple(sorted(own.items())) for own in texts]
+    confused = _confused(labels, conditions)
+    spelled = list(labels)
+    for index in confused:
+        words = (
+            f"{name}={json.dumps(text, ensure_ascii=False)}" for name, text in conditions[index]
+        )
+        spelled[index] = replace(labels[index], queue=" ".join([labels[index].queue, *words]))
+    while confused := _confused(spelled, conditions):
+        numbers: dict[_Condition, int] = {}
+        for index in confused:
+            number = numbers.setdefault(conditions[index], len(numbers) + 1)
+            spelled[index] = replace(spelled[index], queue=f"{spelled[index].queue} #{number}")
+    return spelled
+
+
+def _confused(labels: Sequence[Label], conditions: Sequence[_Condition]) -> list[int]:
+    """The trials whose label, in one of its forms, is that of another condition, too."""
+    meant: dict[str, set[_Condition]] = defaultdict(set)
+    forms = [(f"brief {label.brief}", f"long {label}") for label in labels]
+    for own, condition in zip(forms, conditions, strict=True):
+        for form in own:
+            meant[form].add(condition)
+    return [index for index, own in enumerate(forms) if any(len(meant[form]) > 1 for form in own)]
+
+
+def _names(texts: Sequence[_Texts]) -> list[str]:
+    """The conditions of all trials, in their order."""
+    return list(dict.fromkeys(name for own in texts for name in own))
+
+
+def _texts(conditions: Mapping[str, Any]) -> dict[str, str]:
+    return {name: condition_text(value) for name, value in conditions.items()}

@@ -21,7 +21,9 @@ from aqmlab.campaign.store.folder import TABLES, Folder, Trial
 from aqmlab.campaign.store.parquet import TRIALS
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 from aqmlab.engines import registry
-from aqmlab.results.labels import Label, label_trials
+from aqmlab.results.grouping import labels_of
+from aqmlab.results.labels import Label
+from aqmlab.results.narrowing import of_trials, trials_named
 from aqmlab.results.verdicts.table import NAME as VERDICTS
 from aqmlab.results.verdicts.table import frame_of
 
@@ -42,6 +44,8 @@ class Results:
 
     _only: frozenset[str] | None = None
     _chunk: str | None = None
+    _recorded: Sequence[dict[str, Any]] | None = None
+    """All trials of the folder, where the manifest has some of them only."""
 
     def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self._folder = Folder(path)
@@ -103,19 +107,32 @@ class Results:
     def table(self, name: str) -> pl.DataFrame:
         """A table by name; raises `RequestError` if there is none."""
         if name not in self._frames:
-            self._frames[name] = self._collected(name, self._rows(name))
+            self._frames[name] = self._collected(name, self.scan(name))
         return self._frames[name]
 
     def height(self, name: str) -> int:
         """How many rows a table has, without reading them."""
         import polars as pl
 
-        return int(self._collected(name, self._rows(name).select(pl.len())).item())
+        return int(self._collected(name, self.scan(name).select(pl.len())).item())
 
     def narrowed(self, trials: Collection[str]) -> Results:
-        """The same results of some trials only: nothing of the others is read."""
+        """The same results of some trials only: nothing of the others is read.
+
+        Raises `RequestError` for a name that no trial has.
+        """
+        own = trials_named(self.manifest["trials"], trials)
+        some = self._with(own)
+        some._only = frozenset(one["id"] for one in own)
+        return some
+
+    def _with(self, own: Sequence[dict[str, Any]]) -> Results:
+        """The same results, whose manifest has some of the trials; they keep their labels."""
         some = copy.copy(self)
-        some._only, some._frames, some.memo = frozenset(trials), {}, {}
+        some._frames, some.memo = {}, {}
+        some._recorded = self._recorded or self.manifest["trials"]
+        some.manifest = of_trials(self.manifest, own)
+        some.labels = {one["id"]: self.labels[one["id"]] for one in own}
         return some
 
     def in_files(self) -> Results:
@@ -133,11 +150,11 @@ class Results:
             return
         trials = {trial["id"]: trial for trial in self.manifest["trials"]}
         for chunk in chunks:
-            part = copy.copy(self)
-            part._chunk, part._frames, part.memo = chunk, {}, {}
+            frame = scan_files(self._files, TRIALS, chunk).select("trial")
+            names = self._collected(TRIALS, frame)["trial"]
+            part = self._with([trials[name] for name in names if name in trials])
+            part._chunk = chunk
             part.tables = tuple(name for name in self.tables if self._files.paths(name, chunk))
-            own = [trials[name] for name in part.table(TRIALS)["trial"] if name in trials]
-            part.manifest = {**self.manifest, "trials": own}
             yield part
 
     def verify(self) -> None:
@@ -147,11 +164,14 @@ class Results:
     def files(self, name: str) -> list[Path]:
         """The Parquet files of a table, in the order of trials, for other readers.
 
-        Each is verified first. Raises `RequestError` for one that is not as it was written, and if
-        there is no table of the name.
+        Each is verified first. Raises `RequestError` for one that is not as it was written, if
+        there is no table of the name, and for narrowed results, for files hold other trials, too.
         """
         self._refuse_unknown(name)
-        return self._files.paths(name)
+        if self._only is not None:
+            problem = f"the files of `{name}` hold other trials than the results were narrowed to"
+            raise RequestError(problem, f'`scan("{name}")` reads the rows of these trials')
+        return self._files.paths(name, self._chunk)
 
     def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
         """The rows that are asked for; raises `RequestError` with the file that has them not."""
@@ -164,23 +184,18 @@ class Results:
             table = self._folder.path / TABLES / name
             raise self._folder.damaged(table, str(error).splitlines()[0]) from None
 
-    def _rows(self, name: str) -> pl.LazyFrame:
-        """The rows of a table that are of the wanted trials, as verdicts are by themselves."""
-        import polars as pl
-
-        rows = self.scan(name)
-        wanted = None if name == VERDICTS else self._only
-        return rows if wanted is None else rows.filter(pl.col("trial").is_in(wanted))
-
     def scan(self, name: str) -> pl.LazyFrame:
         """A table as a query over its files, for more rows than memory holds.
 
         Raises `RequestError` if there is none of the name.
         """
+        import polars as pl
+
         if name == VERDICTS:
             return frame_of(self).lazy()
         self._refuse_unknown(name)
-        return self._stored(name)
+        rows = self._stored(name)
+        return rows if self._only is None else rows.filter(pl.col("trial").is_in(self._only))
 
     def _refuse_unknown(self, name: str) -> None:
         if name not in self.tables:
@@ -235,10 +250,8 @@ class Results:
 
     @cached_property
     def labels(self) -> dict[str, Label]:
-        """What each trial is called, by its name."""
-        trials = self.manifest["trials"]
-        labels = label_trials(trials)
-        return {trial["id"]: label for trial, label in zip(trials, labels, strict=True)}
+        """What each trial is called, by its name; trials with one label are its seeds."""
+        return labels_of(self.manifest["trials"])
 
     def labelled(self, name: str) -> pl.DataFrame:
         """A table with the columns `queue_label`, `rate_label`, `rtt_label` and `place_label`."""
@@ -286,7 +299,7 @@ class Results:
             Trial(
                 index, trial["id"], trial["seed"], trial["conditions"], "", recorded=trial["spec"]
             )
-            for index, trial in enumerate(self.manifest["trials"])
+            for index, trial in enumerate(self._recorded or self.manifest["trials"])
         ]
 
     def spec(self, trial: str) -> dict[str, Any]:

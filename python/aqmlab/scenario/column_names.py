@@ -6,9 +6,9 @@ import hashlib
 import re
 from collections.abc import Mapping
 
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError, shown
 from aqmlab.base.unique_names import Names
-from aqmlab.results.labels import condition_text
 
 _MOST_NAME = 100
 

@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import ScenarioError, shown
-from aqmlab.results.labels import condition_text
 from aqmlab.scenario import merge
 from aqmlab.scenario.merge import Keys, Layer
 from aqmlab.scenario.sweep import Loop, Step

@@ -24,8 +24,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadMemberError, BadValueError, shown, suggestion
-from aqmlab.results.labels import condition_text
 from aqmlab.scenario import merge, toml_writer
 from aqmlab.scenario.column_names import is_column, refuse_name
 

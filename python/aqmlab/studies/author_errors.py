@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from aqmlab.base.errors import ScenarioError, nearest, shown
-from aqmlab.base.failures import LabError, RequestError, describe
+from aqmlab.base.failures import DamagedError, LabError, RequestError, describe
 
 _OF_THE_MACHINE = (OSError, MemoryError)
 
@@ -39,7 +39,7 @@ class Place:
 
     def slip(self, error: Exception) -> RequestError:
         """What to say of an error in it; raises those that are no slips of its author."""
-        if isinstance(error, (*_OF_THE_MACHINE, ScenarioError)):
+        if isinstance(error, (*_OF_THE_MACHINE, ScenarioError, DamagedError)):
             raise error
         if isinstance(error, LabError) and not isinstance(error, RequestError):
             raise error

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aqmlab.report.figures import data
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -34,17 +36,22 @@ def of(results: Results) -> pl.DataFrame:
 def _chunks(results: Results) -> pl.DataFrame:
     import polars as pl
 
-    kinds = results.manifest["apps"]
-    streams = [name for name, kind in kinds.items() if kind == "dash"]
-    noted = results.table("app_series").filter(pl.col("flow").is_in(streams))
+    noted = results.table("app_series").filter(data.of_kind(results, "dash"))
     keys = [name for name in noted.columns if name not in ("metric", "value")]
     wide = noted.pivot(on="metric", index=keys, values="value", aggregate_function="first")
+    return measured(results, wide, pl.col("t_s"), pl.col("t_s"))
+
+
+def measured(
+    results: Results, rows: pl.DataFrame, start_s: pl.Expr, end_s: pl.Expr
+) -> pl.DataFrame:
+    """The rows of which all, from start to end, is within the measured time of their own trial."""
+    import polars as pl
+
     spans = results.table("trials").select("trial", _second("from").fill_null(0.0), _second("to"))
-    end_s = pl.col("to").fill_null(float("inf"))
-    measured = wide.join(spans, on="trial", maintain_order="left").filter(
-        pl.col("t_s").is_between(pl.col("from"), end_s)
-    )
-    return measured.drop("from", "to")
+    within = (start_s >= pl.col("from")) & (end_s <= pl.col("to").fill_null(float("inf")))
+    joined = rows.join(spans, on="trial", maintain_order="left")
+    return joined.filter(within).drop("from", "to")
 
 
 def _second(name: str) -> pl.Expr:

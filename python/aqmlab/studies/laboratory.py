@@ -161,6 +161,9 @@ class Laboratory:
         together = _Together(progress or Silence())
         open_parts = [part for part in parts if part.unrecorded()]
         together.start(parts, open_parts)
+        for part in parts:
+            if part not in open_parts:  # their trials are there, and may be told of otherwise
+                campaigns.retell(part.campaign, Folder(part.folder))
         report = Report()
         started = time.monotonic()
         # The same processes for all parts, for starting them takes longer than many a trial.

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
-from aqmlab.results.labels import condition_text
 from aqmlab.studies import chunks, statistic
 from aqmlab.studies.selection import Selection
 from aqmlab.studies.statistic import Span, Take
@@ -103,6 +103,8 @@ class Numbers:
     def drops(self, link: str, flow: str, at: At = NOWHERE) -> BySeed:
         """The packets of a flow that a queue dropped; zero if none."""
         rows = self._of("queue_drops", {"link": link, "flow": flow}, at)
+        if rows["seed"].n_unique() < rows.height:
+            raise RequestError(f"{link}: the conditions name more than one trial")
         found = dict.fromkeys(self.seeds, 0.0)
         return found | {row["seed"]: float(row["drops"]) for row in rows.iter_rows(named=True)}
 

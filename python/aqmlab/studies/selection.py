@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.campaign.store.folder import Folder, Trial, digest_of
+from aqmlab.base.errors import shown
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.table_files import TableFiles, table_files
+from aqmlab.campaign.trial_facts import kinds_in
+from aqmlab.results.narrowing import digest_of_entries, trials_named
 from aqmlab.results.results import Results, scan_files
 
 if TYPE_CHECKING:
     import polars as pl
+
+_OF_CAMPAIGNS = ("duration_s", "measure_from_s", "measure_to_s")
+_LIMITS = ("stated_tolerances_ms", "stated_rates_mbit")
+"""What a manifest says of all trials that do not say otherwise."""
 
 SCENARIO = "scenario"
 """The condition that tells trials of several scenarios apart."""
@@ -65,8 +73,8 @@ class Selection(Results):
             files.verify()
 
     def only(self, wanted: Collection[str]) -> Selection:
-        """Fewer of the trials."""
-        names = set(wanted)
+        """Fewer of the trials; raises `RequestError` for a name that none of them has."""
+        names = {one["id"] for one in trials_named(self.manifest["trials"], wanted)}
         return Selection(
             [
                 replace(one, wanted=frozenset(n for n in one.wanted if self._name(one, n) in names))
@@ -100,7 +108,7 @@ class Selection(Results):
             known = manifest.get("digests") or [None] * len(manifest["trials"])
             for entry, digest in zip(manifest["trials"], known, strict=True):
                 if entry["id"] in source.wanted:
-                    entries.append(self._entry(source, entry))
+                    entries.append(self._entry(source, manifest, entry))
                     digests.append(digest)
             failed |= {
                 self._name(source, name): text
@@ -109,6 +117,7 @@ class Selection(Results):
             }
         complete = bool(digests) and None not in digests
         conditions = dict.fromkeys(name for one in manifests for name in one["conditions"])
+        self._refuse_taken(conditions)
         return {
             **manifests[0],
             "apps": _union(manifests, "apps"),
@@ -117,23 +126,28 @@ class Selection(Results):
             "trials": entries,
             "digests": digests,
             "complete": complete,
-            "digest": _digest(entries, digests) if complete else None,
+            "digest": digest_of_entries(entries, digests) if complete else None,
             "failed": failed,
         }
 
-    def _entry(self, source: Source, entry: dict[str, Any]) -> dict[str, Any]:
+    def _entry(
+        self, source: Source, manifest: dict[str, Any], entry: dict[str, Any]
+    ) -> dict[str, Any]:
+        """A trial with what its own campaign says of all of its trials."""
+        own = {name: manifest[name] for name in _OF_CAMPAIGNS if name in manifest}
+        own |= {name: manifest.get(name, {}) for name in _LIMITS}
+        told = {**own, **entry, "apps": kinds_in(manifest, entry)}
         if not self._several:
-            return entry
+            return told
         conditions = {SCENARIO: source.scenario, **entry["conditions"]}
-        return {**entry, "id": self._name(source, entry["id"]), "conditions": conditions}
+        return {**told, "id": self._name(source, entry["id"]), "conditions": conditions}
 
-
-def _digest(entries: Sequence[dict[str, Any]], digests: Sequence[str | None]) -> str:
-    trials = [
-        Trial(index, entry["id"], entry["seed"], entry["conditions"], "", recorded=entry["spec"])
-        for index, entry in enumerate(entries)
-    ]
-    return digest_of(trials, digests)
+    def _refuse_taken(self, conditions: Iterable[str]) -> None:
+        """Raises `RequestError` if a condition is called as the one that tells scenarios apart."""
+        for name in conditions if self._several else ():
+            if name.casefold() == SCENARIO:
+                problem = f"a condition is called `{shown(name)}`, and `{SCENARIO}` tells scenarios"
+                raise RequestError(f"{problem} apart", "rename the loop; tables ignore case")
 
 
 def _union(manifests: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:

@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
-from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.base.condition_text import condition_text
+from aqmlab.base.failures import DamagedError, DiskError, RequestError
 from aqmlab.base.files import locked, write_atomically
 from aqmlab.base.text_files import SUFFIXES
 from aqmlab.campaign.store.manifest import FORMAT, read
 from aqmlab.campaign.store.trial_file import spec_digest
 from aqmlab.engines import registry
-from aqmlab.results.labels import condition_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +44,9 @@ MANIFEST = "manifest.json"
 CATALOGUE = "catalogue.sql"
 TABLES = "tables"
 ROWS = "rows.parquet"
+
+LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
+"""The columns that `Results.labelled` adds to a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,9 @@ class Trial:
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
-        """What identifies the trial: its name and everything that the run depends on."""
-        return f"{self.id}\n{self.spec}\n"
+        """What identifies the trial: all that tables say of it, and all that the run depends on."""
+        told = [self.id, self.seed, dict(self.conditions), self.engine]
+        return f"{json.dumps(told)}\n{self.spec}\n"
 
 
 class Folder:
@@ -134,7 +138,7 @@ class Folder:
         """A path in this folder as manifest and records name it."""
         return path.relative_to(self.path).as_posix()
 
-    def damaged(self, path: Path, problem: str) -> RequestError:
+    def damaged(self, path: Path, problem: str) -> DamagedError:
         """The error for a file of a table that is not as it was written, with its remedy."""
         hint = "remove the folder and run the campaign again"
         if path.parent.name.startswith("chunk="):
@@ -142,7 +146,7 @@ class Folder:
                 f"remove {self.path / TABLES}/*/{path.parent.name} and give the campaign's command"
                 " again: it runs the trials of that part, and keeps the others"
             )
-        return RequestError(f"{path}: is damaged: {problem}", hint)
+        return DamagedError(f"{path}: is damaged: {problem}", hint)
 
     def make(self) -> None:
         """Makes the folder, with room for trials."""
@@ -238,7 +242,7 @@ class Columns:
         import pyarrow as pa
 
         # SQL ignores case.
-        folded = {name.casefold() for name in (*taken, "trial", "seed")}
+        folded = {name.casefold() for name in (*taken, *LABELS, "trial", "seed")}
         conditions = [
             (f"condition.{name}" if name.casefold() in folded else name, kind)
             for name, kind in self._types.items()

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic's: that of Python 3.11 tells
 
 from aqmlab.base.checksums import is_intact
 from aqmlab.base.errors import shown
-from aqmlab.base.failures import RequestError
+from aqmlab.base.failures import DamagedError, RequestError
 from aqmlab.base.files import open_regular
 
 FORMAT = 3
@@ -65,8 +65,15 @@ class _Trial(TypedDict):
     spec: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
     """Stands for all that the trial was resolved to: see `store.Trial.spec_digest`."""
     conditions: dict[str, _Value]
+    condition: NotRequired[Annotated[str, Field(pattern="^[0-9a-f]{16}$")]]
+    """Stands for all of it but the seed: see `plan.condition_digest`."""
     seed: Count
     engine: NotRequired[str]
+    apps: NotRequired[dict[str, str]]
+    """The kinds of applications that are of another kind than in the campaign's first trials."""
+    duration_s: NotRequired[_Number]
+    measure_from_s: NotRequired[_Number]
+    measure_to_s: NotRequired[_Number]
     links: dict[Literal["down", "up"], _Link]
     rtt_base_ms: dict[str, _Number]
 
@@ -96,6 +103,7 @@ class _Manifest(TypedDict):
     stated_rates_mbit: NotRequired[dict[str, _Number]]
     duration_s: _Number
     measure_from_s: _Number
+    measure_to_s: NotRequired[_Number]
     trials: Annotated[list[_Trial], Field(min_length=1)]
     digest: NotRequired[str | None]
     digests: NotRequired[list[str | None]]
@@ -178,11 +186,11 @@ def _told(error: Mapping[str, Any]) -> str:
     return f"`{shown(where)}`: {expected[0].lower() + expected[1:]}, not `{shown(error['input'])}`"
 
 
-def _unreadable(path: Path, reason: str) -> RequestError:
+def _unreadable(path: Path, reason: str) -> DamagedError:
     hint = "put back a copy of it, or give another folder"
-    return RequestError(f"{path}: cannot be read: {reason}", hint)
+    return DamagedError(f"{path}: cannot be read: {reason}", hint)
 
 
-def _damaged(path: Path, problem: str) -> RequestError:
+def _damaged(path: Path, problem: str) -> DamagedError:
     hint = "put back a copy of it, or remove the folder and run the campaign again"
-    return RequestError(f"{path}: is damaged: {problem}", hint)
+    return DamagedError(f"{path}: is damaged: {problem}", hint)

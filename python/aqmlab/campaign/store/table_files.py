@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.base.checksums import FileChecksum, mismatch
-from aqmlab.base.failures import RequestError
+from aqmlab.base.failures import DamagedError
 from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives
 from aqmlab.campaign.store.folder import CATALOGUE, TABLES, Folder
@@ -98,7 +98,7 @@ class TableFiles:
             listed = self._folder.relative(found) in self._files
             if not listed and not found.name.startswith(".") and not found.is_dir():
                 problem = f"{found}: is not one of the campaign's files"
-                raise RequestError(problem, "remove it: readers of the folder take it for results")
+                raise DamagedError(problem, "remove it: readers of the folder take it for results")
 
 
 def tables_in(files: Iterable[str]) -> list[str]:

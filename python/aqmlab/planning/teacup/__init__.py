@@ -92,7 +92,9 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
     trials: list[Trial] = []
     left_out: dict[str, int] = {}
     resolved = 0
-    for experiment in experiments.experiments(config, asked.variables, asked.vary, asked.seeds):
+    loops = experiments.varied(config, asked.variables, asked.vary, asked.seeds)
+    effects = experiments.effects(loops)
+    for experiment in experiments.experiments(config, loops, asked.variables):
         resolved += len(config.rows("traffic_gens"))
         if resolved > MOST_RESOLVED:
             problem = f"more than {MOST_RESOLVED} traffic generators in all experiments"
@@ -101,11 +103,14 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
             spec = _spec(config, own_hosts, experiment, asked)
         except hosts.NotModelledError as missing:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
+            effects.note(experiment.picks, {"left out": experiment.id})
             continue
+        effects.note(experiment.picks, spec)
         resolved += len(spec["apps"]) + len(spec["links"])
         trials.append(Trial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
         config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
+    effects.refuse_none(lambda name: experiments.place(config, name))
     if not trials:
         raise ScenarioError(config.source, "no experiment is left", "\n".join(left_out) or None)
     return Plan(

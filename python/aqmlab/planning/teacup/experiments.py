@@ -11,17 +11,19 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
 from aqmlab.planning.teacup.functions import SCALARS
 from aqmlab.planning.teacup.vocabulary import Config
-from aqmlab.results.labels import condition_text
 from aqmlab.scenario.column_names import is_column, refuse_name
+from aqmlab.scenario.conflicts import Effects
 from aqmlab.scenario.seeds import LARGEST
+from aqmlab.scenario.sweep import Loop, Step
 
 _MOST = 100_000
 RUNS = "V_runs"
@@ -49,15 +51,17 @@ class Experiment:
     variables: dict[str, Any]
     conditions: dict[str, str | int | float]
     seed: int
+    picks: tuple[int, ...]
+    """Which values of each loop, counted from 0."""
 
 
-def experiments(
+def varied(
     config: Config,
     sets: Mapping[str, Any],
     vary: Mapping[str, list[Any]],
     seeds: tuple[int, ...] | None,
-) -> Iterator[Experiment]:
-    """Every experiment of `config`, with variables set, varied and repeated otherwise."""
+) -> list[Varied]:
+    """The loops of `config`, with variables set, varied and repeated otherwise."""
     loops = _loops(config)
     _refuse_unknown(config, loops, [*sets, *vary])
     loops = [_with_sets(loop, sets) for loop in loops]
@@ -69,25 +73,52 @@ def experiments(
     if total > _MOST:
         problem = f"{total} experiments are too many, {_MOST} at most"
         raise ScenarioError(config.where("vary_parameters"), problem)
+    return loops
+
+
+def effects(loops: Iterable[Varied]) -> Effects:
+    """Notes the trials of `loops`, and refuses values that make the same ones."""
+    return Effects(
+        [
+            Loop(
+                loop.name,
+                tuple(Step(tuple(zip(loop.columns, row, strict=True)), ()) for row in loop.values),
+            )
+            for loop in loops
+        ]
+    )
+
+
+def place(config: Config, name: str) -> str:
+    """How a message names the place of a loop: its option, or its line in the config."""
+    return name if name.startswith("--") else f"{config.where('parameter_list')}: {shown(name)}"
+
+
+def experiments(
+    config: Config, loops: list[Varied], sets: Mapping[str, Any]
+) -> Iterator[Experiment]:
+    """Every experiment of `loops`."""
     defaults = {str(name): value for name, value in config.table("variable_defaults").items()}
     prefix = _safe(str(config.get("test_id", "exp_20000101-000000")))
     taken = Names()
-    for picks in itertools.product(*(loop.values for loop in loops)):
-        yield _experiment(prefix, loops, picks, defaults, sets, taken)
+    for picked in itertools.product(*(enumerate(loop.values) for loop in loops)):
+        picks, rows = tuple(number for number, _ in picked), [row for _, row in picked]
+        own_id, variables, conditions, seed = _experiment(prefix, loops, rows, defaults)
+        variables.update(sets)
+        yield Experiment(taken.free(own_id[:200]), variables, conditions, seed, picks)
 
 
 def _experiment(
     prefix: str,
     loops: list[Varied],
-    picks: tuple[tuple[Any, ...], ...],
+    rows: list[tuple[Any, ...]],
     defaults: Mapping[str, Any],
-    sets: Mapping[str, Any],
-    taken: Names,
-) -> Experiment:
+) -> tuple[str, dict[str, Any], dict[str, str | int | float], int]:
+    """The name of an experiment, its variables, conditions and seed."""
     variables = dict(defaults)
     conditions: dict[str, str | int | float] = {}
     own_id, seed = prefix, 1
-    for loop, values in zip(loops, picks, strict=True):
+    for loop, values in zip(loops, rows, strict=True):
         variables.update(loop.extras)
         variables.update(zip(loop.names, values, strict=True))
         for name, short, column, value in zip(
@@ -98,8 +129,7 @@ def _experiment(
                 seed = _seed(value, loop)
             else:
                 conditions[column] = value if isinstance(value, (int, float)) else str(value)
-    variables.update(sets)
-    return Experiment(taken.free(own_id[:200]), variables, conditions, seed)
+    return own_id, variables, conditions, seed
 
 
 def _seed(run: Any, loop: Varied) -> int:
@@ -147,6 +177,22 @@ def _name_columns(config: Config, loops: list[Varied]) -> None:
                     refuse_name(short)
                 except BadValueError as problem:
                     raise problem.at(config.where("parameter_list")) from None
+    _refuse_one_column(config, loops)
+
+
+def _refuse_one_column(config: Config, loops: list[Varied]) -> None:
+    """Raises `ScenarioError` if two columns have one name when case is ignored, as in SQL."""
+    owners: dict[str, str] = {}
+    for column, name in (
+        pair for loop in loops for pair in zip(loop.columns, loop.names, strict=True)
+    ):
+        other = owners.setdefault(column.casefold(), name)
+        if other != name:
+            problem = (
+                f"`{shown(other)}` and `{shown(name)}` have one name in tables, `{shown(column)}`"
+            )
+            hint = "tables ignore case; give one of them another short name"
+            raise ScenarioError(config.where("parameter_list"), problem, hint)
 
 
 def _safe(text: str) -> str:
@@ -230,7 +276,7 @@ def _add_vary(loops: list[Varied], vary: Mapping[str, list[Any]]) -> None:
             raise ScenarioError(f"--vary {shown(name)}", f"`{shown(twice)}` is given twice")
         for loop in loops:
             if loop.names == (name,):
-                loop.values = rows
+                loop.values, loop.name = rows, f"--vary {name}"
                 break
             if name in loop.names:
                 raise ScenarioError(
@@ -240,7 +286,7 @@ def _add_vary(loops: list[Varied], vary: Mapping[str, list[Any]]) -> None:
             inside = [number for number, loop in enumerate(loops) if RUNS in loop.names]
             at = inside[0] if inside else len(loops)
             short = name.removeprefix("V_")
-            loops.insert(at, Varied("--vary", (name,), (short,), rows, {}))
+            loops.insert(at, Varied(f"--vary {name}", (name,), (short,), rows, {}))
 
 
 def _set_runs(loops: list[Varied], seeds: tuple[int, ...] | None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.files import write_atomically
-from aqmlab.report.figures.drawing import Drawing, Figure, styled
+from aqmlab.report.figures.drawing import Drawing, Figure, own_names, styled
 from aqmlab.results.summary import sparse
 from aqmlab.scenario.figure_names import FIGURES
 
@@ -47,6 +47,9 @@ def draw(results: Results, name: str) -> list[Drawing]:
         raise RequestError(f"the figure `{name}` has nothing to show in these results")
     with styled():
         drawings = list(chosen.draw(results))
+    names = own_names([drawing.name for drawing in drawings])
+    for drawing, own in zip(drawings, names, strict=True):
+        drawing.name = own
     few = sparse(results) if "flows" in chosen.tables else ""
     for drawing in drawings if few else ():
         drawing.notes = [*drawing.notes, few]

@@ -20,10 +20,8 @@ _COLUMNS = ("throughput_p25_mbit", "throughput_p50_mbit", "throughput_p75_mbit")
 def _downloads(results: Results) -> pl.DataFrame:
     import polars as pl
 
-    kinds = results.manifest.get("apps", {})
-    bulk = [name for name, kind in kinds.items() if kind == "bulk"]
     frame = data.carrying(results, "flows")
-    return frame.filter(pl.col("flow").is_in(bulk) & (pl.col("direction") == "down"))
+    return frame.filter(data.of_kind(results, "bulk") & (pl.col("direction") == "down"))
 
 
 def _applies(results: Results) -> bool:

@@ -26,10 +26,8 @@ def _streams(results: Results) -> pl.DataFrame:
     """A row per trial and stream with columns for AR and RR."""
     import polars as pl
 
-    kinds = results.manifest.get("apps", {})
-    dash = [name for name, kind in kinds.items() if kind == "dash"]
     frame = results.labelled("apps").filter(
-        pl.col("metric").is_in([_AR, _RR]) & pl.col("flow").is_in(dash)
+        pl.col("metric").is_in([_AR, _RR]) & data.of_kind(results, "dash")
     )
     keys = ["trial", "queue_label", "rate_label", "rtt_label", "flow"]
     groups = results.manifest.get("app_groups", {})

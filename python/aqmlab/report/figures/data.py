@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
+
+from aqmlab.campaign.trial_facts import trials_with
+from aqmlab.results import spans
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,6 +109,27 @@ def examples(results: Results, most: int) -> tuple[Results, list[str], list[str]
     return results.narrowed(first["trial"].to_list()), places, notes
 
 
+def of_kind(results: Results, kind: str) -> pl.Expr:
+    """Which rows are of an application of a kind, which may be of another in other trials."""
+    import polars as pl
+
+    found = [pl.lit(value=False)]
+    for app, trials in trials_with(results.manifest, kind).items():
+        found.append((pl.col("flow") == app) & pl.col("trial").is_in(trials))
+    return pl.any_horizontal(found)
+
+
+def seeds_of(frame: pl.DataFrame, queues: Sequence[str]) -> str:
+    """The seed of the trial that each queue's panel shows: the first of its rows."""
+    import polars as pl
+
+    firsts = [(queue, frame.filter(pl.col("queue_label") == queue)["seed"]) for queue in queues]
+    seeds = {queue: seed[0] for queue, seed in firsts if len(seed)}
+    if len(set(seeds.values())) <= 1:
+        return f"seed {next(iter(seeds.values()), '?')}"
+    return ", ".join(f"seed {seed} ({queue})" for queue, seed in seeds.items())
+
+
 def medians(frame: pl.DataFrame, columns: Sequence[str], *keys: str) -> pl.DataFrame:
     """The median of each column over seeds and copies, by `keys`."""
     import polars as pl
@@ -116,14 +141,16 @@ def medians(frame: pl.DataFrame, columns: Sequence[str], *keys: str) -> pl.DataF
 
 def seeds_note(results: Results) -> str:
     """How many seeds stand behind a number."""
-    seeds = {trial["seed"] for trial in results.manifest["trials"]}
-    return "one seed" if len(seeds) == 1 else f"median over {len(seeds)} seeds"
+    counts = Counter(results.labels[trial] for trial in results.table("trials")["trial"]).values()
+    least, most = min(counts, default=0), max(counts, default=0)
+    if most == 1:
+        return "one seed"
+    return f"median over {most if least == most else f'{least} to {most}'} seeds"
 
 
 def span_note(results: Results) -> str:
     """Which part of the trial statistics are about."""
-    start, end = results.manifest.get("measure_from_s", 0), results.manifest.get("duration_s", 0)
-    return f"{start:g} to {end:g} s"
+    return spans.measured_text(results.manifest)
 
 
 def place_note(rtts: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from aqmlab.base.failures import RequestError
+from aqmlab.base.unique_names import Names
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -60,6 +61,12 @@ class Drawing:
             png: Any = FigureCanvasAgg(self.canvas)  # nor has its `print_png`
             png.print_png(buffer, metadata={"Software": None})
         return buffer.getvalue()
+
+
+def own_names(wanted: Sequence[str]) -> list[str]:
+    """The names of drawings' files, of which no two are one where case is ignored."""
+    taken = Names()
+    return [taken.free(name) for name in wanted]
 
 
 def always(_: Results) -> bool:

@@ -55,7 +55,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
         legend_below(made, handles, [plain_text(queue) for queue in queues])
         caption = (
             f"Mean backlog and longest sojourn of each 200th of the trial at the bottleneck"
-            f"{' at ' + place if place else ''}, seed {here['seed'][0]}; linear below 1."
+            f"{' at ' + place if place else ''}, {data.seeds_of(here, queues)}; linear below 1."
         )
         yield Drawing(f"queue_time-{data.slug(place)}", made, caption, [*notes, *more, *rims])
 

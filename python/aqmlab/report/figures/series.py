@@ -74,8 +74,8 @@ class Series:
             rest = [*rest, *together, *rim_covered(panels)]
             handles = [_line(number) for number in range(len(apps))]
             legend_below(made, handles, [plain_text(app) for app in apps])
-            seed = here["seed"][0]
-            caption = f"{self.caption}{' at ' + place if place else ''}, seed {seed}."
+            seeds = data.seeds_of(here, queues)
+            caption = f"{self.caption}{' at ' + place if place else ''}, {seeds}."
             yield Drawing(f"{self.name}-{data.slug(place)}", made, caption, [*notes, *more, *rest])
 
     def _panel(self, axes: Axes, frame: pl.DataFrame, apps: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.results import spans
 from aqmlab.results.summary import Line, lines, sparse
 from aqmlab.results.verdicts.criteria import (
     BAD,
@@ -141,15 +142,17 @@ def how_made(results: Results) -> list[tuple[str, str]]:
     manifest: dict[str, Any] = results.manifest
     seeds = sorted({trial["seed"] for trial in manifest["trials"]})
     versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
-    start, end = manifest["measure_from_s"], manifest["duration_s"]
-    return [
+    length, measured = spans.length_text(manifest), spans.measured_text(manifest)
+    packets = f"{manifest['packets']:,}".replace(",", " ") if "packets" in manifest else None
+    made = [
         ("Command", manifest["command"]),
         ("Scenario", manifest.get("source") or manifest["name"]),
-        ("Trials", f"{len(manifest['trials'])} of {end:g} s, statistics from {start:g} s"),
+        ("Trials", f"{len(manifest['trials'])} of {length}, statistics from {measured}"),
         ("Varied", ", ".join(manifest.get("conditions", ())) or "nothing"),
         ("Seeds", ", ".join(map(str, seeds[:50])) + (" …" if len(seeds) > 50 else "")),
         ("Engine", results.made_by),
         ("Versions", versions),
         ("Digest", results.digest or "none: trials are missing"),
-        ("Packets", f"{manifest.get('packets', 0):,}".replace(",", " ")),
+        ("Packets", packets),
     ]
+    return [(name, text) for name, text in made if text is not None]

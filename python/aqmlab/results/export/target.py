@@ -23,6 +23,8 @@ class Target:
             )
         self.folder, self._force = folder, force
         self._written: set[Path] = set()
+        self._folded: set[str] = set()
+        """The same for file systems that ignore case."""
 
     def refuse_present(self, *names: str) -> None:
         """Raises `RequestError` if there is a file of one of these names, unless `force`."""
@@ -36,7 +38,7 @@ class Target:
     def free_name(self, stem: str, suffix: str) -> str:
         """`stem` and `suffix`, with a number between them if this export has that name already."""
         name, count = f"{stem}{suffix}", 1
-        while self.folder / name in self._written:
+        while str(self.folder / name).casefold() in self._folded:
             count += 1
             name = f"{stem}_{count}{suffix}"
         return name
@@ -63,6 +65,7 @@ class Target:
         if path not in self._written:
             self.refuse_present(name)
         self._written.add(path)
+        self._folded.add(str(path).casefold())
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

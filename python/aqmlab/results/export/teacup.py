@@ -22,14 +22,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from aqmlab import _core
+from aqmlab.base.condition_text import condition_text
+from aqmlab.base.unique_names import Names
 from aqmlab.results.export import packets
-from aqmlab.results.labels import condition_text
 
 if TYPE_CHECKING:
     from aqmlab.results.export.trials import TrialRows
@@ -54,29 +56,61 @@ class Experiment(NamedTuple):
     id: str
 
 
-def experiment(trial: Mapping[str, Any], seeds: Sequence[int]) -> Experiment:
-    """The name of a trial, by its entry in the manifest; `seeds` are those of its campaign.
+def experiments(trials: Sequence[Mapping[str, Any]]) -> dict[str, Experiment]:
+    """The names of a campaign's trials, by their names in its manifest.
 
-    >>> experiment({"id": "a", "seed": 7, "conditions": {"path.qdisc": "fq_codel"}}, [5, 7]).id
-    'exp_20200101-000000_qdisc_fq-codel_run_1'
+    Conditions that TEACUP's characters cannot tell apart, such as "a/b" and "a-b", get a number.
+
+    >>> varied = {"path.qdisc": "fq_codel"}
+    >>> trials = [{"id": "a", "seed": 7, "conditions": varied}]
+    >>> experiments(trials)["a"].id
+    'exp_20200101-000000_qdisc_fq-codel_run_0'
     """
-    conditions = trial["conditions"]
+    runs = {seed: run for run, seed in enumerate(sorted({one["seed"] for one in trials}))}
+    shorts = _shorts(dict.fromkeys(name for one in trials for name in one["conditions"]))
+    taken = Names()
+    stems: dict[tuple[tuple[str, str], ...], str] = {}
+    found = {}
+    for trial in trials:
+        texts = {name: condition_text(value) for name, value in trial["conditions"].items()}
+        kept = _kept(trial)
+        if kept is None:
+            stem = "".join(f"_{shorts[name]}_{_value(text)}" for name, text in texts.items())
+            key = tuple(texts.items())
+            if key not in stems:
+                stems[key] = taken.free(PREFIX + stem)
+            kept = Experiment(PREFIX, f"{stems[key]}_run_{runs[trial['seed']]}")
+        found[trial["id"]] = kept
+    return found
+
+
+def _kept(trial: Mapping[str, Any]) -> Experiment | None:
+    """The name that a TEACUP config gave."""
     if _TEACUP_ID.fullmatch(trial["id"]):
-        first = next(iter(conditions), "run")
+        first = next(iter(trial["conditions"]), "run")
         prefix = trial["id"].partition(f"_{first}_")[0]
         if prefix not in ("", ".", ".."):  # which would be other folders
             return Experiment(prefix, trial["id"])
-    varied = "".join(f"_{_short(name)}_{_value(value)}" for name, value in conditions.items())
-    return Experiment(PREFIX, f"{PREFIX}{varied}_run_{sorted(seeds).index(trial['seed'])}")
+    return None
 
 
-def _short(name: str) -> str:
-    return re.sub("[^A-Za-z0-9]", "", name.rpartition(".")[2]) or "v"
+def _shorts(names: Iterable[str]) -> dict[str, str]:
+    """The last part of each condition's name, or all of it where two have that in common."""
+    last = {name: _letters(name.rpartition(".")[2]) for name in names}
+    often = Counter(short.casefold() for short in last.values())
+    return {
+        name: short if often[short.casefold()] == 1 else _letters(name)
+        for name, short in last.items()
+    }
 
 
-def _value(value: Any) -> str:
+def _letters(text: str) -> str:
+    return re.sub("[^A-Za-z0-9]", "", text) or "v"
+
+
+def _value(text: str) -> str:
     """A value as TEACUP writes it: without the character that parts names from values."""
-    return re.sub("[^A-Za-z0-9.]+", "-", condition_text(value)).strip("-")
+    return re.sub("[^A-Za-z0-9.]+", "-", text).strip("-")
 
 
 def files(trial: TrialRows, name: str) -> Iterator[tuple[str, bytes]]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.export import trials_alone
 from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.criteria import (
@@ -27,26 +28,37 @@ if TYPE_CHECKING:
 
 def judge(results: Results) -> list[Verdict]:
     """The verdict for every application in every condition, in the campaign's order."""
-    kinds: Mapping[str, str] = results.manifest.get("apps", {})
-    limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
-    rates: Mapping[str, float] = results.manifest.get("stated_rates_mbit", {})
-    checks = {app: checks_for(kind, limits.get(app), rates.get(app)) for app, kind in kinds.items()}
-    transfers = [app for app, kind in kinds.items() if is_transfer(kind)]
+    entries = {trial["id"]: trial for trial in results.manifest["trials"]}
+    kinds: dict[tuple[Label, str], str] = {}
+    checks: dict[tuple[Label, str], tuple[Check, ...]] = {}
     values: dict[tuple[Label, str], list[_Seed]] = defaultdict(list)
     for part in results.by_chunk():
         speeds = Speeds(part)
         for trial in trials_alone(part):
             label, found = results.labels[trial["id"]], _measured(trial["flows"])
-            if own := found.keys() & transfers:
-                for app, speed in speeds.of(trial, own).items():
+            own_kinds = kinds_in(results.manifest, entries[trial["id"]])
+            transfers = {app for app in found.keys() & own_kinds if is_transfer(own_kinds[app])}
+            if transfers:
+                for app, speed in speeds.of(trial, transfers).items():
                     found[app] |= speed
             for app, measured in found.items():
-                if app in checks:
-                    values[label, app].append(_Seed.of(measured, checks[app]))
+                if app in own_kinds:
+                    key = label, app
+                    if key not in checks:
+                        kinds[key] = own_kinds[app]
+                        told = {**results.manifest, **entries[trial["id"]]}
+                        checks[key] = _checks(told, app, kinds[key])
+                    values[key].append(_Seed.of(measured, checks[key]))
     return [
-        Verdict(label, app, kinds[app], _findings(checks[app], seeds), len(seeds), _duration(seeds))
-        for (label, app), seeds in values.items()
+        Verdict(*key, kinds[key], _findings(checks[key], seeds), len(seeds), _duration(seeds))
+        for key, seeds in values.items()
     ]
+
+
+def _checks(told: Mapping[str, Any], app: str, kind: str) -> tuple[Check, ...]:
+    """What an application needs in a trial, by what a manifest says of it."""
+    limits, rates = told.get("stated_tolerances_ms", {}), told.get("stated_rates_mbit", {})
+    return checks_for(kind, limits.get(app), rates.get(app))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,13 +56,14 @@ def frame_of(results: Results) -> pl.DataFrame:
 
     types = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BOOLEAN": pl.Boolean, "BIGINT": pl.Int64}
     schema = {"trial": pl.String, **{name: types[kind] for name, kind in COLUMNS.items()}}
-    trials = {label: trial for trial, label in reversed(results.labels.items())}
+    scanned = results.scan(TRIALS)
+    finished = scanned.select("trial").collect()["trial"]
+    trials = {results.labels[trial]: trial for trial in reversed(finished.to_list())}
     rows = [
         (trials[verdict.label], verdict.app, verdict.kind, *row)
         for verdict in results.verdicts
         for row in _rows(verdict)
     ]
-    scanned = results.scan(TRIALS)
     named = conditions(scanned.collect_schema().names())
     front = scanned.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
     made = pl.DataFrame(rows, schema=schema, orient="row")

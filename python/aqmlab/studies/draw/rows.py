@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign.trial_facts import trials_with
 from aqmlab.report.figures import data
 from aqmlab.studies import chunks
 from aqmlab.studies.numbers import refuse_unknown
@@ -204,8 +205,8 @@ def _noted(results: Results, table: str, metric: str, apps: Apps, by: str) -> pl
 
 def _chunks(results: Results, flows: Apps, by: str = "") -> pl.DataFrame:
     """The chunks of streams."""
-    kinds = results.manifest["apps"]
-    streams = [name for name in _apps(results) if kinds[name] == "dash"]
+    found = trials_with(results.manifest, "dash")
+    streams = [name for name in _apps(results) if name in found]
     refuse_unknown("video stream", flows.values(), streams)
     return measured(_named(chunks.of(results), "flow", flows, by))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import MARKERS, colour, grid, legend_below, name_axes, plain_text
+from aqmlab.studies import chunks
 from aqmlab.studies.draw import Form
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def seconds(results: Results, apps: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
     keys = ["trial", *results.manifest["conditions"], "second"]
-    start_s = results.manifest["measure_from_s"]
     windows = _of(results, "windows", apps).filter((pl.col("t_s") - 0.5) % 1.0 == 0)
     together = windows.group_by(keys, maintain_order=True).agg(pl.col("throughput_mbit").sum())
     flow = ["trial", "flow", "direction"]
@@ -82,7 +82,7 @@ def seconds(results: Results, apps: Sequence[str]) -> pl.DataFrame:
         (delay.sum() / pl.col("n").sum()).alias("delay_ms")
     )
     both = together.join(delays, on=["trial", "second"], maintain_order="left")
-    return both.filter(pl.col("second") >= start_s)
+    return chunks.measured(results, both, pl.col("second"), pl.col("second") + 1)
 
 
 def _of(results: Results, table: str, apps: Sequence[str]) -> pl.DataFrame:

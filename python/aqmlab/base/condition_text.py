@@ -1,0 +1,25 @@
+"""The value of a condition as text, the same in labels, tables and messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def condition_text(value: Any) -> str:
+    """A varied value as people write it.
+
+    >>> condition_text({"kind": "codel", "target": "5 ms"}), condition_text(0.5)
+    ('codel target=5 ms', '0.5')
+    """
+    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
+        params = value.get("params") or {key: value[key] for key in value if key != "kind"}
+        if isinstance(params, Mapping):
+            return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, float):
+        return json.dumps(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

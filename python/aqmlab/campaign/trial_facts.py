@@ -1,0 +1,76 @@
+"""What a manifest says of a trial besides its conditions, read from the resolved trial."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def links_of(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Per direction, the slowest link that an application crosses: its rate and discipline.
+
+    A modem's is none of them, for what people compare is what the gateway is set to.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for direction in ("down", "up"):
+        used = {index for app in spec["apps"] for index in app[direction]["links"]}
+        links = [spec["links"][index] for index in sorted(used)]
+        links = [link for link in links if link["name"] != f"modem-{direction}"]
+        if links:
+            slowest = min(links, key=lambda link: link["rate_bps"])
+            mbit = slowest["rate_bps"] / 1e6
+            found[direction] = {"mbit": mbit, "queue": slowest["qdisc"]["kind"]}
+    return found
+
+
+def kinds_of(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The kind of each application of a resolved trial."""
+    return {app["name"]: app["app"]["kind"] for app in apps}
+
+
+def kinds_in(manifest: Mapping[str, Any], trial: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of each application of one of a manifest's trials, which may have its own."""
+    return {**manifest.get("apps", {}), **trial.get("apps", {})}
+
+
+def trials_with(manifest: Mapping[str, Any], kind: str) -> dict[str, list[str]]:
+    """The trials in which an application is of a kind, by the application."""
+    found: dict[str, list[str]] = {}
+    for trial in manifest["trials"]:
+        for app, own in kinds_in(manifest, trial).items():
+            if own == kind:
+                found.setdefault(app, []).append(trial["id"])
+    return found
+
+
+def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """For each application the name under which figures show it.
+
+    Copies that differ only in their number and their start stand together: `web-1` to `web-4`
+    are `web`, or `web-1 to 4` if other applications are called `web-5`.
+    """
+    likes: dict[tuple[str, str], list[str]] = {}
+    before: dict[str, Any] = {}
+    for app in apps:
+        stem, _, number = app["name"].rpartition("-")
+        stem = stem if re.fullmatch("[0-9]+", number) and stem else app["name"]
+        start_ns, stop_ns = app.get("start_ns", 0), app.get("stop_ns")
+        span_ns = None if stop_ns is None else stop_ns - start_ns
+        if before.get(app["name"]) == (app["app"], span_ns):
+            continue  # as in most trials
+        before[app["name"]] = (app["app"], span_ns)
+        likeness = json.dumps([app["app"], span_ns], sort_keys=True)
+        names = likes.setdefault((stem, likeness), [])
+        if app["name"] not in names:
+            names.append(app["name"])
+    stems = Counter(stem for stem, _ in likes)
+    groups = {}
+    for (stem, _), names in likes.items():
+        shown = names[0]
+        if len(names) > 1:
+            shown = stem if stems[stem] == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}"
+        groups.update(dict.fromkeys(names, shown))
+    return groups
