@@ -6,6 +6,7 @@ goes on with the trials that are missing and ends with the same bytes.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
@@ -24,12 +25,27 @@ from aqmlab.owners import refuse_other
 from aqmlab.query.views import catalogue
 from aqmlab.running import Progress, Report, Silence, run_all
 from aqmlab.speed import Lot
-from aqmlab.store import CATALOGUE, Folder, Trial, campaign_key, digest_of
+from aqmlab.store import CATALOGUE, Folder, Trial, campaign_key, digest_of, text_of
 from aqmlab.table_files import table_files, tables_in
 from aqmlab.versions import build
 from aqmlab.workers import Processes
 
-__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "lots", "missing", "run"]
+__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "follow", "lots", "missing", "run"]
+
+_RESULTS = (
+    "complete",
+    "digest",
+    "digests",
+    "failed",
+    "events",
+    "packets",
+    "files",
+    "versions",
+)
+"""What a manifest says of the trials that were run, and of the software that ran them."""
+
+_REQUEST = ("command", "source")
+"""What it says of how they were asked for; another spelling is the same request."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,14 @@ class Campaign:
         engine = ENGINES[trial.engine]
         options = self.options.get(engine.name, {})
         return Order(
-            self.runner or engine.runner, trial.spec, self.key, options, engine.tells, build()
+            self.runner or engine.runner,
+            trial.spec,
+            self.key,
+            trial.id,
+            trial.engine,
+            options,
+            engine.tells,
+            build(),
         )
 
 
@@ -82,9 +105,9 @@ def run(
     _refuse_far(campaign, executor)
     progress = progress or Silence()
     if _is_complete(campaign, folder):
+        follow(campaign, path)
         folder.clear_finished()
         return Report()
-    folder.make()
     with folder.locked():
         refuse_other(campaign, folder)  # again, for another may have been quicker
         folder.clear_unfinished()
@@ -94,6 +117,8 @@ def run(
             for one in campaign.trials
             if (only is None or one.id in only) and not dataset.has(one)
         ]
+        for damaged, problem in dataset.damaged.items():
+            progress.damaged(f"{damaged}: is damaged: {problem}; its trials are run again")
         progress.begin(campaign.trials, left)
         with dataset.recording():
             if executor is not None:
@@ -106,6 +131,35 @@ def run(
         _complete(campaign, folder, found, report)
         _note_speed(campaign, found, report)
     return report
+
+
+def follow(campaign: Campaign, path: Path) -> None:
+    """Lets the manifest in the folder `path` say of the scenario what `campaign` says.
+
+    Trials that have ended stay as they are, and so does what made them. Does nothing if the
+    manifest says so already, or if trials run. Raises `RequestError` if the folder holds another
+    campaign, and `DiskError` if it cannot be written.
+    """
+    folder = Folder(path)
+    if not _is_behind(campaign, folder):
+        return
+    with folder.locked():
+        refuse_other(campaign, folder)
+        if _is_behind(campaign, folder):
+            before = folder.manifest()
+            results = {key: before[key] for key in _RESULTS if key in before}
+            folder.write_manifest(_manifest(campaign, results))
+
+
+def _is_behind(campaign: Campaign, folder: Folder) -> bool:
+    """Whether a manifest that lists results says of the scenario something else."""
+    before = folder.manifest()
+    told = json.loads(text_of(_manifest(campaign, None)))
+    return "files" in before and any(
+        before.get(key) != told.get(key)
+        for key in before.keys() | told.keys()
+        if key not in (*_RESULTS, *_REQUEST, "checksum")
+    )
 
 
 def missing(campaign: Campaign, path: Path) -> list[Trial]:

@@ -171,6 +171,9 @@ class Laboratory:
                 )
                 report.run += own.run
                 report.failed |= own.failed
+        for part in parts:
+            if part not in open_parts:
+                campaigns.follow(part.campaign, part.folder)
         together.finish()
         report.seconds = time.monotonic() - started
         return report
@@ -231,6 +234,10 @@ class _Together:
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
         """One of the campaigns begins, which is no news."""
+
+    def damaged(self, problem: str) -> None:
+        """Hands on."""
+        self.told.damaged(problem)
 
     def moved(self, trial: Trial, seconds: float) -> None:
         """Hands on."""
