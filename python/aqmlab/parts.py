@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from aqmlab import streams
 from aqmlab.checksums import is_intact, with_checksum
-from aqmlab.files import open_regular
+from aqmlab.files import open_regular, reason_of
 from aqmlab.manifest import TABLE_NAME
 
 if TYPE_CHECKING:
@@ -248,8 +248,9 @@ def fault_of(path: Path, origin: Origin) -> str | None:
             return None if part.is_sound() else "its contents are not those recorded"
     except FileNotFoundError:
         raise
-    except UNREADABLE:
-        return "its contents are not those recorded"
+    except UNREADABLE as error:
+        is_told = isinstance(error, OSError) and error.strerror is not None
+        return reason_of(error) if is_told else "its contents are not those recorded"
 
 
 def is_whole(path: Path, origin: Origin) -> bool:

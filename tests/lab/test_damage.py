@@ -5,6 +5,7 @@ a thousand flipped bits for each reader.
 """
 
 import contextlib
+import errno
 import io
 import os
 import random
@@ -280,6 +281,30 @@ def test_no_reader_serves_another_result(whole, right, place, fault):
     assert refused["run"] and refused["verify"] and refused["export"]  # which read all files
     of_flows = [pair for pair in pairs if "flows" in pair[0].parts][:1]
     assert all(spoil(whole, right, place, fault, of_flows, SLOW).values())
+
+
+@pytest.mark.parametrize("code", (errno.ESTALE, errno.EIO, errno.EACCES), ids=errno.errorcode.get)
+@pytest.mark.parametrize("reader", [name for name in READERS if name not in SLOW])
+def test_a_file_that_cannot_be_read_now_is_not_called_damaged(
+    whole, place, monkeypatch, reader, code
+):
+    """As on a network's file system, whose server lost a file, or on a failing disk."""
+    folder = copy_of(whole, place)
+    victims = [folder / "manifest.json", *sorted(folder.glob("tables/flows/*/*"))]
+    real = os.open
+    for victim in victims:
+
+        def refused(path, flags, *more, victim=victim, **named):
+            if Path(path) == victim:
+                raise OSError(code, os.strerror(code), str(path))
+            return real(path, flags, *more, **named)
+
+        with monkeypatch.context() as patch, pytest.raises(LabError) as caught:
+            patch.setattr(os, "open", refused)
+            READERS[reader](folder)
+        text = str(caught.value)
+        assert f"{victim}: cannot be read: {os.strerror(code).lower()}" in text
+        assert "is damaged" not in text and "remove" not in text
 
 
 @pytest.mark.soak
