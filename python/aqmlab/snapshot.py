@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from aqmlab.dataset import Dataset
-from aqmlab.failures import RequestError
-from aqmlab.store import Folder, recorded_trials
-from aqmlab.table_files import TableFiles, table_files
-from aqmlab.tables import Finished
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.dataset import Dataset
+from aqmlab.campaign.store.folder import Folder, recorded_trials
+from aqmlab.campaign.store.parquet import Finished
+from aqmlab.campaign.store.table_files import TableFiles, table_files
 
 TRIES = 20
 """How often a reader reads anew; a campaign moves a chunk once in many seconds."""

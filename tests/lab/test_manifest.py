@@ -8,12 +8,12 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.manifest import read
+from aqmlab.campaign.store.trial_file import Origin, is_whole, spec_digest
 from aqmlab.cli import status_of
-from aqmlab.failures import RequestError
-from aqmlab.manifest import read
-from aqmlab.parts import Origin, is_whole, spec_digest
-from aqmlab.results import load
-from aqmlab.store import Folder
+from aqmlab.results.results import load
 
 GONE = object()
 OURS = Origin("home", "trial-0", "sim", spec_digest("{}"))
@@ -126,7 +126,7 @@ def test_what_never_ends_is_no_manifest(tmp_path):
 
 
 def test_a_manifest_beyond_all_measure_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("aqmlab.manifest.MOST_BYTES", 1000)
+    monkeypatch.setattr("aqmlab.campaign.store.manifest.MOST_BYTES", 1000)
     (tmp_path / "manifest.json").write_text(" " * 1001)
     with pytest.raises(RequestError, match="cannot be read: it has more than 1000 bytes"):
         load(tmp_path)
@@ -141,7 +141,7 @@ def test_what_never_ends_is_no_trial(tmp_path):
 
 @pytest.mark.parametrize("name", ["../flows", "/tmp/flows", "a b"])
 def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_path, name):
-    from aqmlab.parts import encode
+    from aqmlab.campaign.store.trial_file import encode
 
     path = tmp_path / "00000.zip"
     columns = {"word": ["x"]}

@@ -5,11 +5,11 @@ import shutil
 
 import polars as pl
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import dataset
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset
 from aqmlab.cli import status_of
-from aqmlab.failures import RequestError
-from aqmlab.results import load
+from aqmlab.results.results import load
 
 from . import fake_engine
 from .conftest import bytes_of, campaign_of, grid, spec_of
@@ -141,7 +141,7 @@ def test_a_file_of_another_trial_is_not_sealed(tmp_path, small_chunks):
     """Another campaign, or another process, may put it there after it was looked at."""
     foreign, folder = tmp_path / "foreign", tmp_path / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aqmlab.store.Folder.remove_parts", lambda *_: None)
+        patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
         campaigns.run(slower(), foreign, jobs=1)
         (foreign / "trials" / "lock").unlink(missing_ok=True)
     part = "trials/00000.zip"
@@ -262,7 +262,7 @@ def test_what_is_damaged_is_run_again_and_everybody_says_its_name(
 def test_a_record_that_says_other_digests_than_its_table_is_not_sealed(tmp_path, small_chunks):
     from dataclasses import replace
 
-    from aqmlab import chunk_record
+    from aqmlab.campaign.store import chunk_record
 
     folder = tmp_path / "out"
     halted(folder)

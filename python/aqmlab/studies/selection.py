@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.failures import RequestError
-from aqmlab.results import Results, scan_files
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.folder import Folder, Trial, digest_of
+from aqmlab.campaign.store.table_files import TableFiles
+from aqmlab.results.results import Results, scan_files
 from aqmlab.snapshot import take
-from aqmlab.store import Folder, Trial, digest_of
-from aqmlab.table_files import TableFiles
 
 if TYPE_CHECKING:
     import polars as pl
