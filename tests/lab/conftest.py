@@ -1,5 +1,6 @@
 import itertools
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,10 @@ def as_if_running(folder):
 
 
 def bytes_of(folder):
-    """Every file in a folder, by name."""
-    files = (path for path in Path(folder).rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    """Every file in a folder, also in folders that are links, by name."""
+    places = (Path(place) / name for place, _, names in walk(folder) for name in names)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in places}
+
+
+def walk(folder):
+    return os.walk(folder, followlinks=True)

@@ -105,7 +105,7 @@ def test_a_worker_of_another_build_that_joins_late_gets_no_trials(
 
 
 def test_a_trial_is_not_run_by_another_build():
-    answer = perform(Order("fake_engine:run", "{}", "key", build="0.1.0 deadbeef"))
+    answer = perform(Order("fake_engine:run", "{}", "key", "one", "sim", build="0.1.0 deadbeef"))
     assert answer.failed == "build" and "not 0.1.0 deadbeef" in answer.problem
 
 

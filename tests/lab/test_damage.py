@@ -5,7 +5,9 @@ a thousand flipped bits for each reader.
 """
 
 import contextlib
+import errno
 import io
+import os
 import random
 import shutil
 from collections import Counter
@@ -163,7 +165,55 @@ def add(path, other, chance):
     shutil.copy(path, beside)
 
 
-FAULTS = (flip, truncate, extend, swap, duplicate, delete, add)
+def add_link(path, other, chance):
+    """A linked folder of a chunk that is not the campaign's; or the same of whole tables."""
+    outside = path.parents[3] / "outside"
+    shutil.copytree(path.parent, outside / path.parent.name)
+    where = path.parents[1] if "tables" in path.parts else path.parent / "tables" / "flows"
+    (where / "chunk=0007").symlink_to(outside / path.parent.name)
+
+
+def hide(path, other, chance):
+    """A hidden file, as some readers of a folder take it for a table's."""
+    where = path if "tables" in path.parts else path.parent / "tables" / "flows" / "x"
+    shutil.copy(path, where.with_name(".r.parquet"))
+
+
+def rewrite(path, other, chance):
+    """Other bytes of the same size, in place, and the time of the last write as it was."""
+    times = path.stat()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def move(path, other, chance):
+    """A file under the name of another, which is lost."""
+    path.replace(other)
+
+
+def link(path, other, chance):
+    """A link to another file of the kind."""
+    path.unlink()
+    path.symlink_to(other)
+
+
+def link_to_itself(path, other, chance):
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def make_folder(path, other, chance):
+    path.unlink()
+    path.mkdir()
+
+
+FAULTS = (
+    flip, truncate, extend, swap, duplicate, delete, add,
+    add_link, hide, rewrite, move, link, link_to_itself, make_folder,
+)  # fmt: skip
 
 
 def files_of(folder):
@@ -185,6 +235,7 @@ def served(read, folder):
 def copy_of(whole, place):
     folder = place / "copy" / "whole"
     shutil.rmtree(folder.parent, ignore_errors=True)
+    shutil.rmtree(place / "outside", ignore_errors=True)
     shutil.copytree(whole, folder)
     return folder
 
@@ -213,7 +264,7 @@ def spoil(whole, right, place, fault, pairs, readers):
         for name in readers:
             folder = copy_of(whole, place)
             fault(folder / path.relative_to(whole), folder / other.relative_to(whole), chance)
-            if bytes_of(folder) == bytes_of(whole):
+            if fault is not link_to_itself and bytes_of(folder) == bytes_of(whole):
                 continue
             found = served(READERS[name], folder)
             assert found in (None, right[name]), f"{name}: {fault.__name__} {path.name}"
@@ -230,6 +281,30 @@ def test_no_reader_serves_another_result(whole, right, place, fault):
     assert refused["run"] and refused["verify"] and refused["export"]  # which read all files
     of_flows = [pair for pair in pairs if "flows" in pair[0].parts][:1]
     assert all(spoil(whole, right, place, fault, of_flows, SLOW).values())
+
+
+@pytest.mark.parametrize("code", (errno.ESTALE, errno.EIO, errno.EACCES), ids=errno.errorcode.get)
+@pytest.mark.parametrize("reader", [name for name in READERS if name not in SLOW])
+def test_a_file_that_cannot_be_read_now_is_not_called_damaged(
+    whole, place, monkeypatch, reader, code
+):
+    """As on a network's file system, whose server lost a file, or on a failing disk."""
+    folder = copy_of(whole, place)
+    victims = [folder / "manifest.json", *sorted(folder.glob("tables/flows/*/*"))]
+    real = os.open
+    for victim in victims:
+
+        def refused(path, flags, *more, victim=victim, **named):
+            if Path(path) == victim:
+                raise OSError(code, os.strerror(code), str(path))
+            return real(path, flags, *more, **named)
+
+        with monkeypatch.context() as patch, pytest.raises(LabError) as caught:
+            patch.setattr(os, "open", refused)
+            READERS[reader](folder)
+        text = str(caught.value)
+        assert f"{victim}: cannot be read: {os.strerror(code).lower()}" in text
+        assert "is damaged" not in text and "remove" not in text
 
 
 @pytest.mark.soak
@@ -259,11 +334,16 @@ def test_no_flipped_bit_is_served(whole, right, place, reader, record_property):
         print(f"{reader:8} {name:15} {how:9} {count}")
 
 
-@pytest.mark.parametrize(
-    "fault", (flip, truncate, extend, swap, delete), ids=lambda one: one.__name__
-)
+OF_UNFINISHED = (
+    flip, truncate, extend, swap, duplicate, delete, rewrite, move, link, link_to_itself,
+    make_folder,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sealed", (1, 2))
+@pytest.mark.parametrize("fault", OF_UNFINISHED, ids=lambda one: one.__name__)
 def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged(
-    whole, tmp_path, fault, monkeypatch
+    whole, tmp_path, fault, sealed, monkeypatch
 ):
     chance = random.Random(fault.__name__)
     template = tmp_path / "template"
@@ -274,12 +354,17 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
         with pytest.raises(SystemExit):
             campaigns.run(made, template, jobs=1)
-    (template / "trials" / "chunk=0001.json").unlink()
+    for path in [*template.glob("trials/*.zip")] if sealed == 2 else []:
+        path.unlink()
+    if sealed == 1:
+        (template / "trials" / "chunk=0001.json").unlink()
     files = sorted(path for path in template.rglob("*") if path.is_file())
     pairs = [path for path in files if path.suffix != ".parquet"]
     pairs += chance.sample([path for path in files if path.suffix == ".parquet"], 2)
     right = load(whole)
-    for at, path in enumerate(pairs):
+    parts = [path for path in pairs if path.suffix == ".zip"]
+    tried = [path for path in pairs if path not in parts[2:]]
+    for at, path in enumerate(tried):
         folder = tmp_path / "again"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(template, folder)
@@ -288,7 +373,7 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
         other = folder / (same or pairs)[at % len(same or pairs)].relative_to(template)
         fault(spoiled, other, chance)
         with contextlib.suppress(LabError):
-            flows = load(folder).flows
+            flows = load(folder).table("flows")
             names = flows["trial"].unique().to_list()
             assert flows.equals(right.flows.filter(pl.col("trial").is_in(names)), null_equal=True)
         try:

@@ -5,16 +5,18 @@ import json
 import os
 import random
 import shutil
+from dataclasses import replace
 
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.manifest import read
-from aqmlab.campaign.store.trial_file import is_whole, spec_digest
+from aqmlab.campaign.store.trial_file import Origin, is_whole, spec_digest
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
 
 GONE = object()
+OURS = Origin("home", "trial-0", "sim", spec_digest("{}"))
 
 
 @pytest.fixture
@@ -133,22 +135,20 @@ def test_a_manifest_beyond_all_measure_is_not_read(tmp_path, monkeypatch):
 def test_what_never_ends_is_no_trial(tmp_path):
     os.mkfifo(tmp_path / "00000.zip")
     (tmp_path / "00001.zip").symlink_to("/dev/zero")
-    assert not is_whole(tmp_path / "00000.zip", spec_digest("{}"), "home")
-    assert not is_whole(tmp_path / "00001.zip", spec_digest("{}"), "home")
+    assert not is_whole(tmp_path / "00000.zip", OURS)
+    assert not is_whole(tmp_path / "00001.zip", OURS)
 
 
-@pytest.mark.parametrize("name", ["../flows.arrow", "/tmp/flows.arrow", "a b.arrow"])
+@pytest.mark.parametrize("name", ["../flows", "/tmp/flows", "a b"])
 def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_path, name):
-    import zipfile
-
     from aqmlab.campaign.store.trial_file import encode
 
     path = tmp_path / "00000.zip"
-    outcome = {"tables": {"flows": {"word": ["x"]}}, "digest": "0", "events": 1, "packets": 1}
-    path.write_bytes(encode(outcome, "{}", "home"))
-    assert is_whole(path, spec_digest("{}"), "home")
-    assert not is_whole(path, spec_digest('{"seed":2}'), "home")
-    assert not is_whole(path, spec_digest("{}"), "another campaign")
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr(name, b"")
-    assert not is_whole(path, spec_digest("{}"), "home")
+    columns = {"word": ["x"]}
+    outcome = {"tables": {"flows": columns}, "digest": "0", "events": 1, "packets": 1}
+    path.write_bytes(encode(outcome, "{}", OURS))
+    assert is_whole(path, OURS)
+    others = {"campaign": "other", "trial": "other", "engine": "kernel", "spec": spec_digest("")}
+    assert not any(is_whole(path, replace(OURS, **{key: one})) for key, one in others.items())
+    path.write_bytes(encode(outcome | {"tables": {name: columns}}, "{}", OURS))
+    assert not is_whole(path, OURS)

@@ -18,6 +18,7 @@ from aqmlab.cli import status_of
 from aqmlab.results.query.campaigns import find
 from aqmlab.results.query.session import Session
 from aqmlab.results.query.units import unit_of
+from aqmlab.results.results import load
 
 from .conftest import HOME, as_if_running, campaign_of, grid, rewrite_manifest, spec_of
 from .test_dataset import last_byte_of
@@ -392,14 +393,62 @@ def test_a_folder_without_tables_is_refused(tmp_path):
         find(tmp_path / "out")
 
 
-def test_a_table_that_leads_elsewhere_is_refused(home_results, tmp_path):
+def test_a_file_that_is_a_link_is_known_by_what_it_leads_to(home_results, tmp_path, capsys):
     shutil.copytree(home_results.path, tmp_path / "out")
-    (tmp_path / "secret.parquet").write_bytes(b"x")
+    asked = ["query", str(tmp_path / "out"), "SELECT count(*) AS n FROM flows", "--format", "csv"]
     (file,) = (tmp_path / "out" / "tables" / "flows").glob("*/*.parquet")
-    file.unlink()
-    file.symlink_to(tmp_path / "secret.parquet")
-    with pytest.raises(RequestError, match="leads out of the folder"):
-        find(tmp_path / "out")
+    file.rename(tmp_path / "flows.parquet")
+    file.symlink_to(tmp_path / "flows.parquet")
+    assert status_of(asked) == 0
+    assert capsys.readouterr().out.split() == ["n", str(home_results.flows.height)]
+    (tmp_path / "flows.parquet").write_bytes(b"x")
+    assert status_of(asked) == 2
+    assert f"{file}: is damaged: it has 1 bytes" in capsys.readouterr().err
+
+
+def test_a_folder_of_links_to_campaigns_is_read_as_they_are(home_results, tmp_path, capsys):
+    (tmp_path / "links").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "links" / name).symlink_to(home_results.path)
+    rows = str(home_results.flows.height)
+    sql = "SELECT campaign, count(*) AS n FROM flows GROUP BY ALL ORDER BY ALL"
+    assert status_of(["query", str(tmp_path / "links"), sql, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["campaign,n", f"a,{rows}", f"b,{rows}"]
+    linked = tmp_path / "links" / "a"
+    assert load(linked).flows.equals(home_results.flows, null_equal=True)
+    assert status_of(["verify", str(linked)]) == 0
+    assert status_of(["query", str(linked), "SELECT count(*) FROM flows"]) == 0
+
+
+def test_a_question_is_asked_again_when_a_campaign_has_replaced_a_file(
+    home_results, tmp_path, monkeypatch
+):
+    from aqmlab.results.query import campaigns as found
+    from aqmlab.results.query.process import Question, answer
+
+    folder = tmp_path / "out"
+    shutil.copytree(home_results.path, folder)
+    once, before = iter([True]), found.find
+
+    def find_and_replace(path):
+        files = before(path)
+        if next(once, False):
+            replace_flows(folder)
+        return files
+
+    monkeypatch.setattr(found, "find", find_and_replace)
+    question = Question(str(folder), "SELECT count(*) AS n FROM flows", "csv")
+    said = b"".join(answer(question, lambda _: None))
+    assert said.split() == [b"n", str(home_results.flows.height).encode()]
+
+
+def replace_flows(folder):
+    """Writes the table `flows` of a campaign anew, with the same rows in other bytes."""
+    (path,) = (folder / "tables" / "flows").glob("*/*.parquet")
+    pl.read_parquet(path).write_parquet(path)
+    name = path.relative_to(folder).as_posix()
+    files = load(folder).manifest["files"] | {name: checksum_of(path)}
+    rewrite_manifest(folder, files=files)
 
 
 def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):

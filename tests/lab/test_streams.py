@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from aqmlab.campaign.store import arrow_guard, trial_file
-from aqmlab.campaign.store.trial_file import Part, encode, is_whole, spec_digest
+from aqmlab.campaign.store.trial_file import Origin, Part, archived, encode, is_whole, spec_digest
 
 OUTCOME = {
     "tables": {
@@ -25,8 +25,15 @@ OUTCOME = {
 }
 
 
+OURS = Origin("home", "trial-0", "sim", spec_digest("{}"))
+HEAD = {
+    "trial": "trial-0", "engine": "sim", "campaign": "home", "spec": "{}", "digest": "0",
+    "events": 1, "packets": 1, "form": "",
+}  # fmt: skip
+
+
 def is_ours(path):
-    return is_whole(path, spec_digest("{}"), "home")
+    return is_whole(path, OURS)
 
 
 def stream(table, **options):
@@ -38,9 +45,15 @@ def stream(table, **options):
     return sink.getvalue()
 
 
-def with_table(path, data, kind=zipfile.ZIP_STORED):
-    """A trial's file, whose checksums are right, with one more table."""
-    path.write_bytes(encode(OUTCOME, "{}", "home"))
+def with_table(path, data):
+    """A trial's file, whose checksums are right, with a table of which the stream is `data`."""
+    path.write_bytes(archived(HEAD, {"apps": data}))
+    return path
+
+
+def with_member(path, data, kind=zipfile.ZIP_STORED):
+    """A trial's file with one more member."""
+    path.write_bytes(encode(OUTCOME, "{}", OURS))
     with zipfile.ZipFile(path, "a", kind) as archive:
         archive.writestr("apps.arrow", data)
     return path
@@ -95,7 +108,7 @@ def test_what_unpacks_to_more_than_a_trial_needs_is_refused_unpacked(monkeypatch
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_an_archive_that_unpacks_is_no_trial(tmp_path, kind):
-    path = with_table(tmp_path / "00000.zip", bytes(10**7), kind)
+    path = with_member(tmp_path / "00000.zip", bytes(10**7), kind)
     assert path.stat().st_size < 10**5
     with pytest.raises(ValueError, match="is no file of a trial"):
         Part(path)
@@ -104,12 +117,12 @@ def test_an_archive_that_unpacks_is_no_trial(tmp_path, kind):
 
 def test_an_archive_of_many_is_refused_before_its_list_is_read(tmp_path, monkeypatch):
     path = tmp_path / "00000.zip"
-    path.write_bytes(encode(OUTCOME, "{}", "home"))
+    path.write_bytes(encode(OUTCOME, "{}", OURS))
     with zipfile.ZipFile(path, "a") as archive:
         for number in range(200):
             archive.writestr(f"t{number}.arrow", b"")
     noted = tmp_path / "00001.zip"
-    noted.write_bytes(encode(OUTCOME, "{}", "home"))
+    noted.write_bytes(encode(OUTCOME, "{}", OURS))
     with zipfile.ZipFile(noted, "a") as archive:
         archive.comment = b"of another list"
     monkeypatch.setattr(trial_file.zipfile, "ZipFile", lambda *_: pytest.fail("it was read"))
@@ -118,16 +131,17 @@ def test_an_archive_of_many_is_refused_before_its_list_is_read(tmp_path, monkeyp
 
 def test_what_we_write_is_read(tmp_path):
     path = tmp_path / "00000.zip"
-    path.write_bytes(encode(OUTCOME, "{}", "home"))
+    path.write_bytes(encode(OUTCOME, "{}", OURS))
     assert is_ours(path)
-    with_table(path, stream(WORDS))
-    assert not is_ours(path)  # a table that its head knows nothing of
     with Part(path) as part:
-        assert part.table("apps").equals(WORDS)
         assert part.table("flows").to_pylist() == [
             {"word": "x", "value": 1.5, "flag": True},
             {"word": "y", "value": None, "flag": False},
         ]
+    with_member(path, stream(WORDS))
+    assert not is_ours(path)  # a table that its head knows nothing of
+    with Part(with_table(path, stream(WORDS))) as part:
+        assert part.table("apps").equals(WORDS)
     for table in (THOUSAND, WORDS, THOUSAND.slice(0, 0)):
         assert arrow_guard.read(stream(table)).equals(table)
         assert arrow_guard.read(stream(table, compression=None)).equals(table)

@@ -7,6 +7,7 @@ the SHA-256 of its own text.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -14,7 +15,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from aqmlab.base.files import open_regular
+from aqmlab.base.failures import RequestError
+from aqmlab.base.files import open_regular, reason_of
+
+_NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOTDIR, errno.ENXIO)
+"""Errors that say what stands in a file's place; any other says that it cannot be read now."""
 
 _LAST_MEMBER = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 
@@ -34,7 +39,10 @@ def checksum_of(path: Path) -> FileChecksum:
 
 
 def mismatch(path: Path, expected: Iterable[FileChecksum]) -> str | None:
-    """How the file at `path` differs from every one of the `expected` checksums, if it does."""
+    """How the file at `path` differs from every one of the `expected` checksums, if it does.
+
+    Raises `RequestError` if the system does not let it be read, which says nothing of its contents.
+    """
     expected = tuple(expected)
     try:
         size_bytes = path.stat().st_size
@@ -45,8 +53,16 @@ def mismatch(path: Path, expected: Iterable[FileChecksum]) -> str | None:
     except FileNotFoundError:
         return "it is missing"
     except OSError as error:
-        return str(error.strerror or error).lower()
+        if error.errno not in _NO_FILE:
+            raise unreadable(path, error) from None
+        return reason_of(error)
     return None if found in expected else "its contents are not those recorded"
+
+
+def unreadable(path: Path, error: OSError) -> RequestError:
+    """The error for a file that may be as it was written, but cannot be read."""
+    hint = "give the command again when the file can be read; nothing was changed"
+    return RequestError(f"{path}: cannot be read: {reason_of(error)}", hint)
 
 
 def with_checksum(text: str) -> bytes:

@@ -118,6 +118,56 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
         os.close(handle)
 
 
+class Claim:
+    """A file that a process holds locked, to say that the folder around it is its own.
+
+    The lock is on a file, for NFS locks no folder. It goes with its process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Takes the lock; raises `BlockingIOError` if another process has it, or `OSError`."""
+        self._path = path
+        while True:
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                _lock(self._handle)
+                is_held = self.is_held()
+            except BaseException:
+                os.close(self._handle)
+                raise
+            if is_held:
+                return
+            os.close(self._handle)  # the process that had it locked has removed it
+
+    def is_held(self) -> bool:
+        """Whether the locked file still stands at its path; raises `OSError`."""
+        try:
+            return os.path.samestat(os.fstat(self._handle), self._path.stat())
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def release(self) -> None:
+        """Removes the file and gives up the lock."""
+        with suppress(OSError):
+            if self.is_held():
+                self._path.unlink()
+        os.close(self._handle)
+
+
+def _lock(handle: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: two processes at once are the user's care
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def reason_of(error: Exception) -> str:
+    """An error as a part of a sentence."""
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return strerror.lower() if strerror else str(error)
+
+
 def cache_folder() -> Path:
     """Where what is worth keeping between runs goes; it need not exist.
 

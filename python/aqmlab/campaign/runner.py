@@ -6,6 +6,7 @@ goes on with the trials that are missing and ends with the same bytes.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
@@ -14,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aqmlab.base.checksums import with_checksum
 from aqmlab.base.failures import RequestError
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
@@ -30,17 +30,22 @@ from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
 from aqmlab.engines.registry import ENGINES
 
-__all__ = [
-    "Campaign",
-    "Progress",
-    "Report",
-    "Silence",
-    "cores",
-    "lots",
-    "missing",
-    "retell",
-    "run",
-]
+__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "follow", "lots", "missing", "run"]
+
+_RESULTS = (
+    "complete",
+    "digest",
+    "digests",
+    "failed",
+    "events",
+    "packets",
+    "files",
+    "versions",
+)
+"""What a manifest says of the trials that were run, and of the software that ran them."""
+
+_REQUEST = ("command", "source")
+"""What it says of how they were asked for; another spelling is the same request."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,14 @@ class Campaign:
         engine = ENGINES[trial.engine]
         options = self.options.get(engine.name, {})
         return Order(
-            self.runner or engine.runner, trial.spec, self.key, options, engine.tells, build()
+            self.runner or engine.runner,
+            trial.spec,
+            self.key,
+            trial.id,
+            trial.engine,
+            options,
+            engine.tells,
+            build(),
         )
 
 
@@ -93,10 +105,9 @@ def run(
     _refuse_far(campaign, executor)
     progress = progress or Silence()
     if _is_complete(campaign, folder):
+        follow(campaign, path)
         folder.clear_finished()
-        retell(campaign, folder)
         return Report()
-    folder.make()
     with folder.locked():
         refuse_other(campaign, folder)  # again, for another may have been quicker
         folder.clear_unfinished()
@@ -106,6 +117,8 @@ def run(
             for one in campaign.trials
             if (only is None or one.id in only) and not dataset.has(one)
         ]
+        for damaged, problem in dataset.damaged.items():
+            progress.damaged(f"{damaged}: is damaged: {problem}; its trials are run again")
         progress.begin(campaign.trials, left)
         with dataset.recording():
             if executor is not None:
@@ -120,18 +133,33 @@ def run(
     return report
 
 
-def retell(campaign: Campaign, folder: Folder) -> None:
-    """Lets the manifest say what `campaign` says of itself now: its title, limits, notes, command.
+def follow(campaign: Campaign, path: Path) -> None:
+    """Lets the manifest in the folder `path` say of the scenario what `campaign` says.
 
-    Trials and tables stay, for they are the same, and so do the versions that made them. Raises
-    `DiskError` if the manifest differs and cannot be written.
+    Trials that have ended stay as they are, and so does what made them. Does nothing if the
+    manifest says so already, or if trials run. Raises `RequestError` if the folder holds another
+    campaign, and `DiskError` if it cannot be written.
     """
+    folder = Folder(path)
+    if not _is_behind(campaign, folder):
+        return
+    with folder.locked():
+        refuse_other(campaign, folder)
+        if _is_behind(campaign, folder):
+            before = folder.manifest()
+            results = {key: before[key] for key in _RESULTS if key in before}
+            folder.write_manifest(_manifest(campaign, results))
+
+
+def _is_behind(campaign: Campaign, folder: Folder) -> bool:
+    """Whether a manifest that lists results says of the scenario something else."""
     before = folder.manifest()
-    results = {name: before[name] for name in _RESULTS if name in before}
-    now = _manifest(campaign, results) | {"versions": before["versions"]}
-    if with_checksum(text_of(now)) != folder.manifest_path.read_bytes():
-        with folder.locked():
-            folder.write_manifest(now)
+    told = json.loads(text_of(_manifest(campaign, None)))
+    return "files" in before and any(
+        before.get(key) != told.get(key)
+        for key in before.keys() | told.keys()
+        if key not in (*_RESULTS, *_REQUEST, "checksum")
+    )
 
 
 def missing(campaign: Campaign, path: Path) -> list[Trial]:
@@ -182,10 +210,6 @@ def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
         )
         for engine in campaign.engine.split(",")
     ]
-
-
-_RESULTS = ("complete", "digest", "digests", "failed", "events", "packets", "files")
-"""The members of a manifest that a campaign's trials have made."""
 
 
 def cores() -> int:

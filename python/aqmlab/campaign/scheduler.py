@@ -33,6 +33,9 @@ class Progress(Protocol):
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
         """The campaign is about to run the `missing` ones of its trials."""
 
+    def damaged(self, problem: str) -> None:
+        """A file of trials does not count, so that they are run again; comes before `begin`."""
+
     def moved(self, trial: Trial, seconds: float) -> None:
         """So much of a running trial has passed; any thread may say so, and few engines do."""
 
@@ -47,6 +50,9 @@ class Silence:
     """Nobody wants to know."""
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
+        """Says nothing."""
+
+    def damaged(self, problem: str) -> None:
         """Says nothing."""
 
     def moved(self, trial: Trial, seconds: float) -> None:

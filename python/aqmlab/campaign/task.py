@@ -34,11 +34,20 @@ class Order:
     spec: str
     campaign: str
     """The key of the campaign that the trial belongs to."""
+    trial: str
+    """The name of the trial."""
+    engine: str
     options: Mapping[str, Any] = field(default_factory=dict)
     tells: bool = False
     """Whether the runner tells how far it is."""
     build: str | None = None
     """The build that must run it; any, if absent."""
+
+    @property
+    def origin(self) -> trial_file.Origin:
+        """The trial, as its result names it."""
+        digest = trial_file.spec_digest(self.spec)
+        return trial_file.Origin(self.campaign, self.trial, self.engine, digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +78,7 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
         run: Runner = load(order.runner)
         trial_file.make_ready()  # which takes longer than many a trial, once
         started = time.perf_counter()
-        data = trial_file.encode(
-            run(order.spec, **order.options, **told), order.spec, order.campaign
-        )
+        data = trial_file.encode(run(order.spec, **order.options, **told), order.spec, order.origin)
     except LabError as error:
         failed = "request" if error.status == 2 else "trial"
         return Answer(failed=failed, problem=error.problem, hint=error.hint)

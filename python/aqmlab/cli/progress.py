@@ -52,6 +52,10 @@ class Bar:
             self._task = self._progress.add_task("trials", total=self._cost, done=self._count())
             self._progress.start()
 
+    def damaged(self, problem: str) -> None:
+        """Warns of a file."""
+        console.talk(f"warning: {problem}")
+
     def moved(self, trial: Trial, seconds: float) -> None:
         """Moves the bar by a part of a trial."""
         with self._lock:

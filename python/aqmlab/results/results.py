@@ -10,16 +10,17 @@ import copy
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aqmlab.base.failures import LabError, RequestError
-from aqmlab.campaign.store.dataset import Dataset
-from aqmlab.campaign.store.folder import TABLES, Folder, Trial
+from aqmlab.campaign.store import snapshot
+from aqmlab.campaign.store.folder import TABLES, Folder
 from aqmlab.campaign.store.parquet import TRIALS
-from aqmlab.campaign.store.table_files import TableFiles, table_files
+from aqmlab.campaign.store.snapshot import Snapshot
+from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.engines import registry
 from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
@@ -30,12 +31,15 @@ from aqmlab.results.verdicts.table import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.campaign.store.parquet import Finished
     from aqmlab.results.verdicts.criteria import Verdict
+
+_T = TypeVar("_T")
 
 
 class Results:
     """The results of a campaign, finished or not.
+
+    Of a campaign that runs, they are those of the trials that had ended when they were loaded.
 
     `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
     `tcp_series`, `summary` and `trials` are polars frames; `table(name)` gives any of them, and
@@ -44,8 +48,9 @@ class Results:
 
     _only: frozenset[str] | None = None
     _chunk: str | None = None
-    _recorded: Sequence[dict[str, Any]] | None = None
-    """All trials of the folder, where the manifest has some of them only."""
+    _of_files_only: bool = False
+    _had: frozenset[str] | None = None
+    """The trials that had ended, if more of them have by now."""
 
     def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self._folder = Folder(path)
@@ -53,7 +58,8 @@ class Results:
         self._frames: dict[str, pl.DataFrame] = {}
         self.memo: dict[str, Any] = {}
         """What was derived from the tables and will be wanted again."""
-        self.manifest: dict[str, Any] = self._folder.manifest()
+        self._snapshot: Snapshot = snapshot.take(self._folder)
+        self.manifest: dict[str, Any] = dict(self._snapshot.manifest)
 
     @property
     def path(self) -> Path:
@@ -93,28 +99,32 @@ class Results:
     @property
     def warnings(self) -> list[str]:
         """What somebody should know before trusting the results."""
-        return list(self.manifest.get("warnings", ()))
+        damage = [one.problem for one in self._damage()]
+        return [*self.manifest.get("warnings", ()), *damage]
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables there are."""
         if self._is_in_files:
-            return tuple(self._files.names)
-        unsealed = [made for made in self._unsealed if made is not None]
+            return tuple(self._snapshot.files.names)
+        unsealed = [made for made in self._snapshot.unsealed if made is not None]
         names = {name for made in unsealed for name in made.names()}
-        return tuple(sorted({*names, *self._files.names}))
+        return tuple(sorted({*names, *self._snapshot.files.names}))
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by name; raises `RequestError` if there is none."""
         if name not in self._frames:
-            self._frames[name] = self._collected(name, self.scan(name))
+            self._frames[name] = self._read(lambda: self._collected(name, self._rows(name)))
         return self._frames[name]
 
     def height(self, name: str) -> int:
         """How many rows a table has, without reading them."""
         import polars as pl
 
-        return int(self._collected(name, self.scan(name).select(pl.len())).item())
+        def count() -> int:
+            return int(self._collected(name, self._rows(name).select(pl.len())).item())
+
+        return self._read(count)
 
     def narrowed(self, trials: Collection[str]) -> Results:
         """The same results of some trials only: nothing of the others is read.
@@ -130,7 +140,6 @@ class Results:
         """The same results, whose manifest has some of the trials; they keep their labels."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
-        some._recorded = self._recorded or self.manifest["trials"]
         some.manifest = of_trials(self.manifest, own)
         some.labels = {one["id"]: self.labels[one["id"]] for one in own}
         return some
@@ -139,27 +148,38 @@ class Results:
         """The same results, as far as they stand in the tables' files."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
-        some._is_in_files, some.tables = True, tuple(self._files.names)
+        some._of_files_only, some.tables = True, tuple(self._snapshot.files.names)
         return some
 
     def by_chunk(self) -> Iterator[Results]:
         """The same results, a chunk of the trials at a time, for more than memory holds."""
-        chunks = self._files.chunks() if self._is_in_files else []
+        files = self._snapshot.files
+        chunks = files.chunks() if self._is_in_files else []
         if len(chunks) < 2:
             yield self
             return
         trials = {trial["id"]: trial for trial in self.manifest["trials"]}
         for chunk in chunks:
-            frame = scan_files(self._files, TRIALS, chunk).select("trial")
+            frame = scan_files(files, TRIALS, chunk).select("trial")
             names = self._collected(TRIALS, frame)["trial"]
             part = self._with([trials[name] for name in names if name in trials])
             part._chunk = chunk
-            part.tables = tuple(name for name in self.tables if self._files.paths(name, chunk))
+            part.tables = tuple(name for name in self.tables if files.has(name, chunk))
             yield part
 
     def verify(self) -> None:
         """Raises `RequestError` for the first file that is not as it was written."""
-        self._files.verify()
+        self._read(self._verify)
+
+    def _verify(self) -> None:
+        for files in self._opened_files():
+            files.verify()
+        for damage in self._damage():
+            raise damage
+
+    def _damage(self) -> list[RequestError]:
+        """The error for each file of a running campaign that does not count."""
+        return self._snapshot.damage
 
     def files(self, name: str) -> list[Path]:
         """The Parquet files of a table, in the order of trials, for other readers.
@@ -171,7 +191,44 @@ class Results:
         if self._only is not None:
             problem = f"the files of `{name}` hold other trials than the results were narrowed to"
             raise RequestError(problem, f'`scan("{name}")` reads the rows of these trials')
-        return self._files.paths(name, self._chunk)
+
+        def paths() -> list[Path]:
+            return [
+                path for files in self._opened_files() for path in files.paths(name, self._chunk)
+            ]
+
+        return self._read(paths)
+
+    def _read(self, read: Callable[[], _T]) -> _T:
+        """What `read` returns, read anew where the campaign has moved something since."""
+        for _ in range(snapshot.TRIES):
+            try:
+                return read()
+            except RequestError:
+                if not self._renewed():
+                    raise
+        return read()
+
+    def _renewed(self) -> bool:
+        """Looks at the folder again; returns whether it is another one than it was."""
+        if not self._snapshot.has_moved():
+            return False
+        had = self._names() if self._had is None else self._had
+        self._snapshot = snapshot.take(self._folder, whole=not self._of_files_only)
+        if self._snapshot.manifest["campaign"] != self.manifest["campaign"]:
+            problem = f"{self.path}: another campaign was run here since these results were loaded"
+            raise RequestError(problem, "load them again")
+        if lost := sorted(had - self._names()):
+            raise RequestError(
+                f"{self.path}: the trial `{lost[0]}` was removed since these results were loaded",
+                "load them again",
+            )
+        self._had = had
+        return True
+
+    def _opened_files(self) -> Sequence[TableFiles]:
+        """The files of the tables, of each campaign."""
+        return [self._snapshot.files]
 
     def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
         """The rows that are asked for; raises `RequestError` with the file that has them not."""
@@ -179,10 +236,23 @@ class Results:
 
         _refuse_fork()
         try:
-            return frame.collect()
+            found = frame.collect()
         except (OSError, pl.exceptions.PolarsError) as error:
             table = self._folder.path / TABLES / name
             raise self._folder.damaged(table, str(error).splitlines()[0]) from None
+        for files in self._opened_files():
+            files.refuse_replaced(name, self._chunk)
+        return found
+
+    def _rows(self, name: str) -> pl.LazyFrame:
+        """The rows of a table that are of the wanted trials, as verdicts are by themselves."""
+        import polars as pl
+
+        rows = self.scan(name)
+        for wanted in () if name == VERDICTS else (self._only, self._had):
+            if wanted is not None:
+                rows = rows.filter(pl.col("trial").is_in(wanted))
+        return rows
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A table as a query over its files, for more rows than memory holds.
@@ -207,26 +277,26 @@ class Results:
         import polars as pl
 
         if self._is_in_files:
-            return scan_files(self._files, name, self._chunk)
+            return scan_files(self._snapshot.files, name, self._chunk)
         return pl.concat(self._unfinished(name), how="diagonal_relaxed")
 
-    @cached_property
+    @property
     def _is_in_files(self) -> bool:
         """Whether all that there is stands in the tables' files."""
-        return "files" in self.manifest
+        return self._of_files_only or not self._snapshot.is_running
 
-    @cached_property
-    def _files(self) -> TableFiles:
-        return table_files(self._folder, self.manifest)
+    def _names(self) -> frozenset[str]:
+        """The trials that have ended."""
+        return self._snapshot.in_tables if self._of_files_only else self._snapshot.names
 
     def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
         """The chunks of a table while the campaign runs, or after it was killed."""
         import polars as pl
 
-        for chunk, made in enumerate(self._unsealed):
+        for chunk, made in enumerate(self._snapshot.unsealed):
             if made is None:
                 where = self._folder.chunk_path(name, chunk).parent.name
-                yield from map(_scanned, self._files.paths(name, where))
+                yield from map(_scanned, self._snapshot.files.paths(name, where))
             elif name in made.names():
                 frame = pl.from_arrow(made.table(name))
                 assert isinstance(frame, pl.DataFrame)
@@ -284,23 +354,6 @@ class Results:
         from aqmlab.results.export import trials_as_json
 
         return trials_as_json(self)
-
-    @cached_property
-    def _dataset(self) -> Dataset:
-        return Dataset(self._folder, self.recorded_trials(), self.manifest["campaign"])
-
-    @cached_property
-    def _unsealed(self) -> list[Finished | None]:
-        return [self._dataset.unsealed(chunk) for chunk in range(len(self._dataset.chunks))]
-
-    def recorded_trials(self) -> Sequence[Trial]:
-        """The trials as the manifest has them, by name only."""
-        return [
-            Trial(
-                index, trial["id"], trial["seed"], trial["conditions"], "", recorded=trial["spec"]
-            )
-            for index, trial in enumerate(self._recorded or self.manifest["trials"])
-        ]
 
     def spec(self, trial: str) -> dict[str, Any]:
         """What the simulator was given for `trial`."""

@@ -161,9 +161,6 @@ class Laboratory:
         together = _Together(progress or Silence())
         open_parts = [part for part in parts if part.unrecorded()]
         together.start(parts, open_parts)
-        for part in parts:
-            if part not in open_parts:  # their trials are there, and may be told of otherwise
-                campaigns.retell(part.campaign, Folder(part.folder))
         report = Report()
         started = time.monotonic()
         # The same processes for all parts, for starting them takes longer than many a trial.
@@ -174,6 +171,9 @@ class Laboratory:
                 )
                 report.run += own.run
                 report.failed |= own.failed
+        for part in parts:
+            if part not in open_parts:
+                campaigns.follow(part.campaign, part.folder)
         together.finish()
         report.seconds = time.monotonic() - started
         return report
@@ -234,6 +234,10 @@ class _Together:
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
         """One of the campaigns begins, which is no news."""
+
+    def damaged(self, problem: str) -> None:
+        """Hands on."""
+        self.told.damaged(problem)
 
     def moved(self, trial: Trial, seconds: float) -> None:
         """Hands on."""

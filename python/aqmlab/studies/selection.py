@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import Folder
-from aqmlab.campaign.store.table_files import TableFiles, table_files
+from aqmlab.campaign.store.snapshot import take
+from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.narrowing import digest_of_entries, trials_named
 from aqmlab.results.results import Results, scan_files
@@ -49,11 +50,9 @@ class Selection(Results):
         self._several = len({one.scenario for one in self._sources}) > 1
         self._frames: dict[str, pl.DataFrame] = {}
         self.memo: dict[str, Any] = {}
-        manifests = [Folder(one.folder).manifest() for one in self._sources]
-        self._opened = [
-            table_files(Folder(source.folder), manifest)
-            for source, manifest in zip(self._sources, manifests, strict=True)
-        ]
+        snapshots = [take(Folder(one.folder), whole=False) for one in self._sources]
+        manifests = [dict(one.manifest) for one in snapshots]
+        self._opened = [one.files for one in snapshots]
         self.tables = tuple(_common([files.names for files in self._opened]))
         self.manifest = self._merged(manifests)
 
@@ -67,10 +66,16 @@ class Selection(Results):
         ]
         return pl.concat(frames, how="diagonal_relaxed")
 
-    def verify(self) -> None:
-        """Raises `RequestError` for the first file that is not as it was written."""
-        for files in self._opened:
-            files.verify()
+    def _opened_files(self) -> Sequence[TableFiles]:
+        return self._opened
+
+    def _damage(self) -> list[RequestError]:
+        """None: only trials that are in tables are wanted."""
+        return []
+
+    def _renewed(self) -> bool:
+        """Never: its trials were run before it was made."""
+        return False
 
     def only(self, wanted: Collection[str]) -> Selection:
         """Fewer of the trials; raises `RequestError` for a name that none of them has."""

@@ -1,7 +1,8 @@
 """The record of a chunk: that all its trials are in the tables, and the checksums of these.
 
 It stands beside the trials' own files while a campaign runs; the manifest of a complete campaign
-holds the same and replaces it.
+holds the same and replaces it. It names its campaign, its chunk and files of that chunk only, so
+that no record counts in another's place.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class ChunkRecord:
 
     campaign: str
     """The key of the campaign."""
+    chunk: int
     digests: Sequence[str]
     """The digest of each trial."""
     events: int
@@ -41,11 +43,27 @@ class ChunkRecord:
     files: Mapping[str, Alternatives]
     """The checksums of each table's file, by its path in the campaign's folder."""
 
+    def fault(self, campaign: str, chunk: int, trials: int, folder: str) -> str | None:
+        """Why it is not the record of a chunk of so many trials, with tables in folders so called.
+
+        `None` if it is.
+        """
+        if self.campaign != campaign:
+            return "it is of another campaign"
+        if self.chunk != chunk:
+            return f"it is the record of chunk {self.chunk}"
+        if len(self.digests) != trials:
+            return f"it has {len(self.digests)} of {trials} trials"
+        if any(name.split("/")[2] != folder for name in self.files):
+            return "it names files of another chunk"
+        return None
+
     def write(self, path: Path) -> None:
         """Writes it to `path`; raises `DiskError`."""
         text = text_of(
             {
                 "campaign": self.campaign,
+                "chunk": self.chunk,
                 "digests": self.digests,
                 "events": self.events,
                 "packets": self.packets,
@@ -58,6 +76,7 @@ class ChunkRecord:
 @with_config(STRICT)
 class _Written(TypedDict):
     campaign: str
+    chunk: Count
     digests: list[str]
     events: Count
     packets: Count
@@ -65,23 +84,32 @@ class _Written(TypedDict):
     checksum: Sha256
 
 
-def read(path: Path) -> ChunkRecord | None:
-    """The record at `path`; `None` if there is none, or if it is not as it was written."""
-    try:
-        with open_regular(path) as file:
-            if os.fstat(file.fileno()).st_size > _MOST_BYTES:
-                return None
-            text = file.read(_MOST_BYTES)
-        found = _adapter().validate_json(text)
-    except (OSError, ValidationError):
-        return None
+def read(path: Path) -> ChunkRecord:
+    """The record at `path`.
+
+    Raises `FileNotFoundError` if there is none, another `OSError` if it cannot be read, and
+    `ValueError` if it is not as it was written.
+    """
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > _MOST_BYTES:
+            raise ValueError(f"it has more than {_MOST_BYTES} bytes")
+        text = file.read(_MOST_BYTES)
     if not is_intact(text):
-        return None
+        raise ValueError("its text does not match its `checksum`")
+    try:
+        found = _adapter().validate_json(text)
+    except ValidationError:
+        raise ValueError("it is no record of a chunk") from None
     files = {
         name: tuple(FileChecksum(*one) for one in known) for name, known in found["files"].items()
     }
     return ChunkRecord(
-        found["campaign"], found["digests"], found["events"], found["packets"], files
+        found["campaign"],
+        found["chunk"],
+        found["digests"],
+        found["events"],
+        found["packets"],
+        files,
     )
 
 

@@ -14,17 +14,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.base.checksums import FileChecksum, checksum_of
-from aqmlab.base.files import write_atomically
+from aqmlab.base.checksums import FileChecksum, checksum_of, mismatch
+from aqmlab.base.files import reason_of, write_atomically
 from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives, ChunkRecord
 from aqmlab.campaign.store.folder import Columns, Folder, Trial
 from aqmlab.campaign.store.parquet import OF_TRIALS, TRIALS, Finished, fitted, table_file, widen
 from aqmlab.campaign.store.table_files import TableFiles, table_files
-from aqmlab.campaign.store.trial_file import is_whole
+from aqmlab.campaign.store.trial_file import fault_of, spec_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,25 +60,39 @@ class Dataset:
         self._folder, self._campaign = folder, campaign
         self._columns = Columns(trials)
         self.chunks = [trials[start : start + CHUNK] for start in range(0, len(trials), CHUNK)]
-        self._records = {
-            chunk: record
-            for chunk, own in enumerate(self.chunks)
-            if (record := self._read_record(chunk, own)) is not None
-        }
-        self._recorded = [self._recorded_in(chunk) for chunk in range(len(self.chunks))]
+        self.damaged: dict[Path, str] = {}
+        """Records and trials' own files that do not count, and why."""
+        self._records = self._read_records(self.damaged)
         self._sealing: Future[None] | None = None
         self._sealer: ThreadPoolExecutor
+
+    @cached_property
+    def _recorded(self) -> list[set[int]]:
+        """The finished trials of each chunk, by their indices."""
+        return [self._recorded_in(chunk) for chunk in range(len(self.chunks))]
 
     def has(self, trial: Trial) -> bool:
         """Whether a trial is finished."""
         return trial.index in self._recorded[trial.index // CHUNK]
 
-    def verify(self) -> None:
-        """Raises `RequestError` for a file of a sealed chunk that is not as it was written."""
+    def files(self) -> TableFiles:
+        """The files of the tables of sealed chunks."""
         sealed: dict[str, Alternatives] = {}
         for record in self._records.values():
             sealed |= record.files
-        TableFiles(self._folder, sealed, all_listed=False).verify()
+        return TableFiles(self._folder, sealed, all_listed=False)
+
+    def verify(self) -> None:
+        """Raises `RequestError` for a file of a sealed chunk that is not as it was written."""
+        self.files().verify()
+
+    def sealed(self) -> list[Trial]:
+        """The trials of sealed chunks."""
+        return [one for chunk in self._records for one in self.chunks[chunk]]
+
+    def has_moved(self) -> bool:
+        """Whether the records in the folder are others than those that were read."""
+        return self._read_records({}) != self._records
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -89,6 +104,7 @@ class Dataset:
     def keep(self, trial: Trial, data: bytes) -> None:
         """Records a finished trial; raises `DiskError`."""
         chunk = trial.index // CHUNK
+        self._folder.refuse_replaced()
         write_atomically(self._folder.part_path(trial.index), data, synced=False)
         self._recorded[chunk].add(trial.index)
         if self.is_full(chunk):
@@ -113,6 +129,7 @@ class Dataset:
             self._make_alike()
         for chunk, record in self._records.items():
             found.add(self.chunks[chunk], record)
+        self._hold_against_tables(found)
         return found
 
     def unsealed(self, chunk: int) -> Finished | None:
@@ -121,47 +138,89 @@ class Dataset:
 
     def _finished(self, chunk: int) -> Finished:
         trials = [one for one in self.chunks[chunk] if self.has(one)]
-        return Finished(self._folder, trials, self._columns)
+        return Finished(self._folder, trials, self._columns, self._campaign)
 
     def _recorded_in(self, chunk: int) -> set[int]:
         trials = self.chunks[chunk]
         if chunk in self._records:
             return {one.index for one in trials}
-        path = self._folder.part_path
-        return {
-            one.index
-            for one in trials
-            if is_whole(path(one.index), one.spec_digest, self._campaign)
-        }
+        return {one.index for one in trials if self._has_part(one)}
 
-    def _read_record(self, chunk: int, trials: Sequence[Trial]) -> ChunkRecord | None:
-        """The record of a chunk, unless none of its files is left: then its trials are lost."""
-        record = chunk_record.read(self._folder.record_path(chunk))
-        if record is None or record.campaign != self._campaign:
-            return None
-        is_whole = len(record.digests) == len(trials)
-        exist = any(os.path.lexists(self._folder.path / name) for name in record.files)
-        return record if is_whole and exist else None
+    def _has_part(self, trial: Trial) -> bool:
+        """Whether a trial's own file is there and whole."""
+        path = self._folder.part_path(trial.index)
+        try:
+            fault = fault_of(path, trial.origin(self._campaign))
+        except FileNotFoundError:
+            return False
+        if fault is not None:
+            self.damaged[path] = fault
+        return fault is None
+
+    def _read_records(self, damaged: dict[Path, str]) -> dict[int, ChunkRecord]:
+        """The records of the sealed chunks; of the others, `damaged` is told."""
+        found = {}
+        for chunk, trials in enumerate(self.chunks):
+            path = self._folder.record_path(chunk)
+            try:
+                record = chunk_record.read(path)
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError) as error:
+                damaged[path] = reason_of(error)
+                continue
+            where = self._folder.chunk_path(TRIALS, chunk).parent.name
+            fault = record.fault(self._campaign, chunk, len(trials), where)
+            if fault is not None:
+                damaged[path] = fault
+            elif any(os.path.lexists(self._folder.path / name) for name in record.files):
+                found[chunk] = record  # else somebody removed its tables, for its trials to be run
+        return found
+
+    def _hold_against_tables(self, found: Found) -> None:
+        """Raises `RequestError` unless the table of trials has each trial once, with its digest."""
+        import pyarrow.parquet as pq
+
+        for chunk, trials in enumerate(self.chunks):
+            path = self._folder.chunk_path(TRIALS, chunk)
+            expected = [
+                (one.id, found.digests[one.index], one.spec_digest)
+                for one in trials
+                if one.index in found.digests
+            ]
+            if not expected:
+                continue
+            problem = mismatch(path, [found.files[self._folder.relative(path)]])
+            if problem is None:
+                rows = pq.read_table(path, columns=["trial", "digest", "spec"], partitioning=None)
+                names, digests, specs = (column.to_pylist() for column in rows.columns)
+                if [*zip(names, digests, map(spec_digest, specs), strict=True)] != expected:
+                    problem = "it holds other trials than its record says"
+            if problem is not None:
+                raise self._folder.damaged(path, problem)
 
     def _keep_record(self, chunk: int, record: ChunkRecord) -> None:
+        self._folder.refuse_replaced()
         record.write(self._folder.record_path(chunk))
         self._records[chunk] = record
 
     def _seal(self, chunk: int) -> None:
         """Writes tables and record of a finished chunk; then removes the trials' own files."""
+        self._folder.refuse_replaced()
         if chunk not in self._records:
             self._keep_record(chunk, self._write_tables(chunk))
         self._folder.remove_parts([one.index for one in self.chunks[chunk]])
 
     def _write_tables(self, chunk: int) -> ChunkRecord:
         """Writes the tables of what is finished in a chunk."""
+        self._folder.refuse_replaced()
         finished = self._finished(chunk)
         files = {
             self._folder.relative(path): (checksum,)
             for path, checksum in finished.write(chunk).items()
         }
         digests, events, packets = finished.totals()
-        return ChunkRecord(self._campaign, digests, events, packets, files)
+        return ChunkRecord(self._campaign, chunk, digests, events, packets, files)
 
     def _wait(self) -> None:
         if self._sealing is not None:
@@ -198,6 +257,7 @@ class Dataset:
         """
         name = self._folder.relative(path)
         if is_due:
+            self._folder.refuse_replaced()
 
             def before_it_stands(new: FileChecksum) -> None:
                 old = checksum_of(path)
@@ -245,6 +305,7 @@ def write_records(
         counts = pq.read_table(path, columns=["events", "packets"], partitioning=None)
         ChunkRecord(
             manifest["campaign"],
+            number,
             manifest["digests"][chunk : chunk + CHUNK],
             sum(counts["events"].to_pylist()),
             sum(counts["packets"].to_pylist()),

@@ -7,6 +7,7 @@
 | `catalogue.sql`                        | the tables as views, for DuckDB                   |
 | `trials/00000.zip`                     | a finished trial each, until its hundred are there |
 | `trials/chunk=0000.json`               | the record of a chunk, until the manifest holds it |
+| `trials/lock`                          | locked by the process that runs the campaign      |
 
 The table `trials` has one row per trial: conditions, seed, digest, and the trial resolved. Every
 other begins with trial, conditions and seed.
@@ -31,10 +32,10 @@ from typing import TYPE_CHECKING, Any
 from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.failures import DamagedError, DiskError, RequestError
-from aqmlab.base.files import locked, write_atomically
+from aqmlab.base.files import Claim, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
 from aqmlab.campaign.store.manifest import FORMAT, read
-from aqmlab.campaign.store.trial_file import spec_digest
+from aqmlab.campaign.store.trial_file import Origin, spec_digest
 from aqmlab.engines import registry
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ ROWS = "rows.parquet"
 
 LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
 """The columns that `Results.labelled` adds to a table."""
+
+_PARTS = "trials"
+_CLAIM = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,33 @@ class Trial:
         told = [self.id, self.seed, dict(self.conditions), self.engine]
         return f"{json.dumps(told)}\n{self.spec}\n"
 
+    def origin(self, campaign: str) -> Origin:
+        """The trial, as its own file names it."""
+        return Origin(campaign, self.id, self.engine, self.spec_digest)
+
+
+def recorded_trials(manifest: Mapping[str, Any]) -> list[Trial]:
+    """The trials as a manifest has them: of what was run, only the digest is known."""
+    return [
+        Trial(
+            index,
+            entry["id"],
+            entry["seed"],
+            entry["conditions"],
+            "",
+            entry.get("engine", "sim"),
+            recorded=entry["spec"],
+        )
+        for index, entry in enumerate(manifest["trials"])
+    ]
+
 
 class Folder:
     """A campaign's folder; it need not exist before it is written to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._claim: Claim | None = None
 
     @property
     def manifest_path(self) -> Path:
@@ -113,18 +138,20 @@ class Folder:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces the manifest."""
+        self.refuse_replaced()
         members = {name: value for name, value in manifest.items() if name != "checksum"}
         write_atomically(self.manifest_path, with_checksum(text_of(members)))
 
     def write_catalogue(self, text: str) -> FileChecksum:
         """Replaces the views of the tables; returns the checksum of their file."""
+        self.refuse_replaced()
         path = self.path / CATALOGUE
         write_atomically(path, text.encode())
         return checksum_of(path)
 
     def part_path(self, index: int) -> Path:
         """Where trial number `index` is left when it is finished."""
-        return self.path / "trials" / f"{index:05d}.zip"
+        return self.path / _PARTS / f"{index:05d}.zip"
 
     def chunk_path(self, table: str, chunk: int) -> Path:
         """Where the rows of a chunk of trials in a table are."""
@@ -132,7 +159,7 @@ class Folder:
 
     def record_path(self, chunk: int) -> Path:
         """Where the record of a chunk is until the manifest holds it."""
-        return self.path / "trials" / f"chunk={chunk:04d}.json"
+        return self.path / _PARTS / f"chunk={chunk:04d}.json"
 
     def relative(self, path: Path) -> str:
         """A path in this folder as manifest and records name it."""
@@ -141,7 +168,9 @@ class Folder:
     def damaged(self, path: Path, problem: str) -> DamagedError:
         """The error for a file of a table that is not as it was written, with its remedy."""
         hint = "remove the folder and run the campaign again"
-        if path.parent.name.startswith("chunk="):
+        if path.parent.name == _PARTS:
+            hint = "give the campaign's command again: it runs the trials of that file"
+        elif path.parent.name.startswith("chunk="):
             hint = (
                 f"remove {self.path / TABLES}/*/{path.parent.name} and give the campaign's command"
                 " again: it runs the trials of that part, and keeps the others"
@@ -151,7 +180,7 @@ class Folder:
     def make(self) -> None:
         """Makes the folder, with room for trials."""
         try:
-            (self.path / "trials").mkdir(parents=True, exist_ok=True)
+            (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DiskError.of(error, self.path) from None
 
@@ -162,31 +191,65 @@ class Folder:
                 leftover.unlink(missing_ok=True)
 
     def remove_parts(self, indices: Iterable[int]) -> None:
-        """Removes trials' own files, once the tables hold them."""
-        for index in indices:
-            self.part_path(index).unlink(missing_ok=True)
+        """Removes trials' own files, once the tables hold them; raises `DiskError`."""
+        for path in map(self.part_path, indices):
+            with disk_errors(path):
+                path.unlink(missing_ok=True)
 
     def clear_finished(self) -> None:
-        """Removes what a complete campaign needs no more: the records of chunks, and their room."""
-        with contextlib.suppress(OSError):  # a folder that cannot be written is complete too
+        """Removes what a complete campaign needs no more: the records of chunks, and their room.
+
+        A folder that cannot be written is complete too.
+        """
+        if not (self.path / _PARTS).is_dir():
+            return
+        with contextlib.suppress(OSError):  # which another process that completes it raises, too
+            self._claim = self._claim or Claim(self.path / _PARTS / _CLAIM)
             self.clear_unfinished()
             for path in self.path.glob("trials/chunk=*.json"):
                 path.unlink(missing_ok=True)
+        self._release()
         with contextlib.suppress(OSError):  # somebody keeps something of their own there
-            (self.path / "trials").rmdir()
+            (self.path / _PARTS).rmdir()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Holds the folder for this process alone; the lock goes with the process."""
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(locked(self.path, wait=False))
-            except BlockingIOError:
-                raise RequestError(
-                    f"{self.path}: another process is running this campaign",
-                    "wait for it, or give another folder with `--out DIR`",
-                ) from None
+        self.make()
+        path = self.path / _PARTS / _CLAIM
+        try:
+            self._claim = Claim(path)
+        except BlockingIOError:
+            raise RequestError(
+                f"{self.path}: another process is running this campaign",
+                "wait for it, or give another folder with `--out DIR`",
+            ) from None
+        except OSError as error:
+            raise DiskError.of(error, path) from None
+        try:
             yield
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._claim is not None:
+            self._claim.release()
+            self._claim = None
+
+    def refuse_replaced(self) -> None:
+        """Raises `RequestError` if this process held the folder, and another one stands there now.
+
+        A lock goes with the file that is locked, and stays behind when the folder is removed.
+        """
+        try:
+            is_replaced = self._claim is not None and not self._claim.is_held()
+        except OSError as error:
+            raise DiskError.of(error, self.path) from None
+        if is_replaced:
+            raise RequestError(
+                f"{self.path}: was removed or replaced while its campaign ran",
+                "give the campaign's command again, or another folder with `--out DIR`",
+            )
 
 
 def text_of(manifest: Mapping[str, Any]) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
-from aqmlab.base.files import disk_errors, sync_folder, unfinished
+from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
 from aqmlab.campaign.store.folder import Columns, Folder, Trial
-from aqmlab.campaign.store.trial_file import Part
+from aqmlab.campaign.store.trial_file import UNREADABLE, Part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,8 +34,14 @@ OF_TRIALS = ("digest", "events", "packets", "spec")
 class Finished:
     """Finished trials whose own files are still there, and the tables that they make together."""
 
-    def __init__(self, folder: Folder, trials: Sequence[Trial], columns: Columns) -> None:
-        self._folder, self._columns = folder, columns
+    def __init__(
+        self, folder: Folder, trials: Sequence[Trial], columns: Columns, campaign: str
+    ) -> None:
+        """Reads the heads of the files of `trials`; `campaign` is the campaign's key.
+
+        Raises `RequestError` for a file that is not as it was written, here and later.
+        """
+        self._folder, self._columns, self._campaign = folder, columns, campaign
         self.trials = trials
         self._heads: list[tuple[str, int, int, str]] = []
         schemas: dict[str, dict[str, pa.DataType]] = {}
@@ -46,7 +52,8 @@ class Finished:
                 if part.form not in forms:
                     forms.add(part.form)
                     for name in part.names():
-                        widen(schemas.setdefault(name, {}), part.schema(name))
+                        table = self._table(part, trial, name)
+                        widen(schemas.setdefault(name, {}), table.schema)
         self._own = {name: _schema_of(columns) for name, columns in schemas.items()}
         taken = {name for own in self._own.values() for name in own.names}
         self._front = columns.schema({*taken, *OF_TRIALS})
@@ -82,7 +89,8 @@ class Finished:
             for trial in self.trials:
                 with self._part(trial) as part:
                     for name in part.names():
-                        if waiting[name].add(trial, fitted(part.table(name), self._own[name])):
+                        table = fitted(self._table(part, trial, name), self._own[name])
+                        if waiting[name].add(trial, table):
                             files[name].add(self._joined(name, waiting[name].take()))
             for name, rest in waiting.items():
                 files[name].add(self._joined(name, rest.take()))
@@ -100,11 +108,34 @@ class Finished:
         for trial in self.trials:
             with self._part(trial) as part:
                 if name in part.names():
-                    rows.append((trial, fitted(part.table(name), self._own[name])))
+                    table = self._table(part, trial, name)
+                    rows.append((trial, fitted(table, self._own[name])))
         return self._joined(name, rows)
 
-    def _part(self, trial: Trial) -> Part:
-        return Part(self._folder.part_path(trial.index))
+    @contextmanager
+    def _part(self, trial: Trial) -> Iterator[Part]:
+        with self._refusing(trial):
+            part = Part(self._folder.part_path(trial.index))
+        with part:
+            with self._refusing(trial):
+                if part.origin != trial.origin(self._campaign):
+                    raise ValueError("it holds the result of another trial")
+            yield part
+
+    def _table(self, part: Part, trial: Trial, name: str) -> pa.Table:
+        with self._refusing(trial):
+            return part.table(name)
+
+    @contextmanager
+    def _refusing(self, trial: Trial) -> Iterator[None]:
+        """Within, what a trial's own file does not let be read is damage of that file."""
+        try:
+            yield
+        except UNREADABLE as error:
+            path = self._folder.part_path(trial.index)
+            is_missing = isinstance(error, FileNotFoundError)
+            reason = "it is missing" if is_missing else reason_of(error)
+            raise self._folder.damaged(path, reason) from None
 
     def _joined(self, name: str, rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Table:
         """Rows of some trials with the columns in front."""
@@ -175,7 +206,9 @@ def table_file(
     with ExitStack() as cleanup:
         cleanup.callback(made.unlink, missing_ok=True)
         with disk_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            # The folder of the campaign itself is not made anew when somebody has removed it.
+            for folder in (path.parents[2], path.parents[1], path.parents[0]):
+                folder.mkdir(exist_ok=True)
             file = made.open("wb")
             cleanup.callback(_close, file)
             writer = _parquet_writer(file, schema)

@@ -6,14 +6,21 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from aqmlab.base.checksums import FileChecksum, mismatch
+from aqmlab.base.checksums import FileChecksum, mismatch, unreadable
 from aqmlab.base.failures import DamagedError
-from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives
 from aqmlab.campaign.store.folder import CATALOGUE, TABLES, Folder
 from aqmlab.campaign.store.parquet import TRIALS
+
+
+class _Folders(NamedTuple):
+    """The folders within a folder of the tables."""
+
+    listed: tuple[Path, ...]
+    """Those that lead to files of the campaign."""
+    others: tuple[Path, ...]
 
 
 class TableFiles:
@@ -22,10 +29,18 @@ class TableFiles:
     def __init__(self, folder: Folder, files: Mapping[str, Alternatives], *, all_listed: bool):
         self._folder, self._files, self._all_listed = folder, files, all_listed
         self._verified: dict[Path, tuple[int, ...]] = {}
+        self._seen: dict[Path, tuple[tuple[int, ...], _Folders]] = {}
         self._by_table: dict[str, list[Path]] = defaultdict(list)
+        self._by_place: dict[tuple[str, str], list[Path]] = defaultdict(list)
+        self._known: set[str] = set()
+        """The paths of all files and of the folders that they are in, as text."""
         for name in sorted(files):
+            path = folder.path / name
+            self._known.update((str(path), str(path.parent), str(path.parent.parent)))
             if name != CATALOGUE:
-                self._by_table[name.split("/")[1]].append(folder.path / name)
+                _, table, chunk, _ = name.split("/")
+                self._by_table[table].append(path)
+                self._by_place[table, chunk].append(path)
 
     @property
     def names(self) -> list[str]:
@@ -36,21 +51,31 @@ class TableFiles:
         """The chunks of which there are files, as their folders are called."""
         return sorted({path.parent.name for path in self._listed()})
 
+    def has(self, table: str, chunk: str) -> bool:
+        """Whether there is a file of a chunk of a table."""
+        return (table, chunk) in self._by_place
+
     def paths(self, table: str, chunk: str | None = None) -> list[Path]:
         """The files of a table, or of one chunk of it, in the order of trials.
 
         Raises `RequestError` for the first that is not as it was written.
         """
-        self._refuse_unlisted(table)
-        wanted = [one for one in self._by_table[table] if chunk in (None, one.parent.name)]
+        place = self._folder.path / TABLES / table
+        if chunk is None:
+            self._refuse_unlisted(place)
+            wanted = self._by_table.get(table, [])
+        else:
+            self._refuse_unlisted(place, place / chunk)
+            wanted = self._by_place.get((table, chunk), [])
         for path in wanted:
             self._verify(path)
-        return wanted
+        return list(wanted)
 
     def recorded(self, table: str) -> list[tuple[Path, Alternatives]]:
         """The files of a table and their checksums, for a reader that verifies them itself."""
-        self._refuse_unlisted(table)
-        return [(path, self._files[self._folder.relative(path)]) for path in self._by_table[table]]
+        self._refuse_unlisted(self._folder.path / TABLES / table)
+        paths = self._by_table.get(table, [])
+        return [(path, self._files[self._folder.relative(path)]) for path in paths]
 
     def of_chunk(self, chunk: str) -> dict[str, Alternatives]:
         """The files of a chunk and their checksums."""
@@ -58,7 +83,7 @@ class TableFiles:
 
     def verify(self) -> None:
         """Raises `RequestError` for the first file that is not as it was written."""
-        self._refuse_unlisted("*")
+        self._refuse_unlisted(self._folder.path / TABLES)
         for name in self._files:
             self._verify(self._folder.path / name)
 
@@ -90,15 +115,53 @@ class TableFiles:
         if state is not None:
             self._verified[path] = state
 
-    def _refuse_unlisted(self, table: str) -> None:
-        """Raises `RequestError` for a file beside the tables' own, which other readers read too."""
+    def refuse_replaced(self, table: str, chunk: str | None = None) -> None:
+        """Raises `RequestError` if a file of a table is not the one that was verified.
+
+        For readers that have read it since.
+        """
+        found = self._by_table.get(table, [])
+        for path in found if chunk is None else self._by_place.get((table, chunk), []):
+            if _state(path) != self._verified.get(path):
+                raise self._folder.damaged(path, "it was replaced while it was read")
+
+    def _refuse_unlisted(self, folder: Path, only: Path | None = None) -> None:
+        """Raises `RequestError` for a file in `folder` that is none of the campaign's.
+
+        Other readers take any file there for results: hidden ones, and those of linked folders,
+        too. With `only`, looks into no other folder that leads to files of the campaign.
+        """
         if not self._all_listed:
             return
-        for found in sorted(self._folder.path.glob(f"{TABLES}/{table}/**/*")):
-            listed = self._folder.relative(found) in self._files
-            if not listed and not found.name.startswith(".") and not found.is_dir():
-                problem = f"{found}: is not one of the campaign's files"
-                raise DamagedError(problem, "remove it: readers of the folder take it for results")
+        within = self._folders_in(folder)
+        listed = within.listed if only is None else (only,)
+        for one in (*within.others, *listed):
+            self._refuse_unlisted(one)
+
+    def _folders_in(self, folder: Path) -> _Folders:
+        """The folders in a folder, which is read again when its entries have changed."""
+        state = _state(folder)
+        if state is None:
+            return _Folders((), ())
+        before = self._seen.get(folder)
+        if before is not None and before[0] == state:
+            return before[1]
+        listed: list[Path] = []
+        others: list[Path] = []
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:  # also a chain of links without an end
+            raise unreadable(folder, error) from None
+        for entry in entries:
+            if _leads_to_folder(entry):
+                (listed if entry.path in self._known else others).append(Path(entry.path))
+            elif entry.path not in self._known:
+                raise DamagedError(
+                    f"{entry.path}: is not one of the campaign's files",
+                    "remove it: readers of the folder take it for results",
+                )
+        self._seen[folder] = (state, _Folders(tuple(listed), tuple(others)))
+        return self._seen[folder][1]
 
 
 def tables_in(files: Iterable[str]) -> list[str]:
@@ -108,22 +171,25 @@ def tables_in(files: Iterable[str]) -> list[str]:
 
 
 def table_files(folder: Folder, manifest: Mapping[str, Any]) -> TableFiles:
-    """The files of a campaign's tables: of its sealed chunks only, while it runs."""
-    if "files" in manifest:
-        listed = {name: (FileChecksum(*one),) for name, one in manifest["files"].items()}
-        return TableFiles(folder, listed, all_listed=True)
-    sealed: dict[str, Alternatives] = {}
-    for path in sorted(folder.path.glob("trials/chunk=*.json")):
-        record = chunk_record.read(path)
-        if record is not None and record.campaign == manifest["campaign"]:
-            sealed |= record.files
-    return TableFiles(folder, sealed, all_listed=False)
+    """The files of the tables that a manifest lists; a running campaign's lists none."""
+    listed = {name: (FileChecksum(*one),) for name, one in manifest["files"].items()}
+    return TableFiles(folder, listed, all_listed=True)
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself, which leads nowhere
+        return False
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """Changes whenever a program writes the file."""
+    """Changes whenever a program writes the file, or an entry of the folder.
+
+    Programs may set the time of the last write, and not that of the last change.
+    """
     try:
         found = path.stat()
     except OSError:
         return None
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -6,13 +6,11 @@ manifest may say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import MANIFEST, Folder
-from aqmlab.campaign.store.table_files import table_files
+from aqmlab.campaign.store.snapshot import take
 from aqmlab.results.query.sources import File, Found
 
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
@@ -25,24 +23,23 @@ def find(path: Path) -> Found:
     Raises `RequestError` if there is no campaign, or nothing in its tables.
     """
     campaigns, deeper = _campaigns(path)
-    manifests = {folder: folder.manifest() for folder in campaigns}
+    snapshots = {folder: take(folder, whole=False) for folder in campaigns}
     files: dict[str, list[File]] = {}
-    inside = path.resolve()
-    for folder, manifest in manifests.items():
-        own = table_files(folder, manifest)
+    for folder, snapshot in snapshots.items():
+        own = snapshot.files
         for name in own.names:
             for file, checksums in own.recorded(name):
-                found = File(str(folder.path), str(_inside(file, inside)), checksums)
+                found = File(str(folder.path), str(file), checksums)
                 files.setdefault(name, []).append(found)
     if not files:
         problem = f"{path}: no trial of the campaign is in its tables yet"
         hint = "they are written a hundred trials at a time, and at the end"
         raise RequestError(problem, hint)
     return Found(
-        [str(folder.path) for folder in manifests],
+        [str(folder.path) for folder in snapshots],
         files,
-        sum(map(_missing, manifests.values())),
-        sum(len(manifest["trials"]) for manifest in manifests.values()),
+        sum(len(one.manifest["trials"]) - len(one.in_tables) for one in snapshots.values()),
+        sum(len(one.manifest["trials"]) for one in snapshots.values()),
         [str(folder) for folder in deeper],
     )
 
@@ -60,17 +57,3 @@ def _campaigns(path: Path) -> tuple[list[Folder], list[Path]]:
             return [Folder(one) for one in found], sorted(others.difference(found))
     Folder(path).manifest()  # which says what is missing
     return [], []
-
-
-def _missing(manifest: Mapping[str, Any]) -> int:
-    if manifest["complete"]:
-        return 0
-    digests = manifest.get("digests", ())
-    return len(manifest["trials"]) - sum(digest is not None for digest in digests)
-
-
-def _inside(file: Path, path: Path) -> Path:
-    real = file.resolve()
-    if not real.is_relative_to(path):
-        raise RequestError(f"{file}: leads out of the folder, to {real}")
-    return real

@@ -21,6 +21,7 @@ from pathlib import Path
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.base.processes import how_ended, python_path
 from aqmlab.results.query.output import Note
+from aqmlab.results.query.sources import Found
 
 READY = {"said": "ready"}
 """Is said when the tables are open, from when the time of an answer counts."""
@@ -29,6 +30,7 @@ DONE = {"said": "done"}
 """Is said when the answer is whole."""
 
 _LONGEST_S = 86_400.0
+_TRIES = 5
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([KMGT])(I?)B", re.IGNORECASE)
 
 
@@ -65,8 +67,38 @@ def seconds(value: float) -> float:
     return value
 
 
+@dataclass(slots=True)
+class _Try:
+    """What came of asking once."""
+
+    found: Found | None = None
+    """The files that were to be asked."""
+    is_answered: bool = False
+    """Whether a part of the answer has been handed over."""
+
+
 def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
-    """The bytes of the answer, as they are made; raises `LabError` with what helps."""
+    """The bytes of the answer, as they are made; raises `LabError` with what helps.
+
+    Asks again if a campaign has replaced files since they were found.
+    """
+    for _ in range(_TRIES):
+        attempt = _Try()
+        try:
+            yield from _answer(question, note, attempt)
+        except RequestError:
+            if attempt.is_answered or attempt.found is None:
+                raise
+            from aqmlab.results.query.campaigns import find
+
+            if find(Path(question.folder)) == attempt.found:
+                raise
+        else:
+            return
+    yield from _answer(question, note, _Try())
+
+
+def _answer(question: Question, note: Note, attempt: _Try) -> Generator[bytes, None, None]:
     process = subprocess.Popen(
         [sys.executable, "-m", "aqmlab.results.query.answerer"],
         stdin=subprocess.PIPE,
@@ -83,7 +115,7 @@ def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
 
     clock = threading.Timer(question.seconds, stop)
     try:
-        done = yield from _heard(process, question, clock, note)
+        done = yield from _heard(process, question, clock, note, attempt)
     finally:
         clock.cancel()
         process.kill()
@@ -99,13 +131,18 @@ def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
 
 
 def _heard(
-    process: subprocess.Popen[bytes], question: Question, clock: threading.Timer, note: Note
+    process: subprocess.Popen[bytes],
+    question: Question,
+    clock: threading.Timer,
+    note: Note,
+    attempt: _Try,
 ) -> Generator[bytes, None, bool]:
     """Yields what is answered; returns whether that is all of it."""
     from aqmlab.results.query.campaigns import find  # while the process starts
 
     assert process.stdin is not None and process.stdout is not None
-    asked = (asdict(question), asdict(find(Path(question.folder))))
+    attempt.found = find(Path(question.folder))
+    asked = (asdict(question), asdict(attempt.found))
     with contextlib.suppress(BrokenPipeError):  # it died; what it left says no more
         process.stdin.writelines(json.dumps(line).encode() + b"\n" for line in asked)
         process.stdin.flush()
@@ -114,6 +151,7 @@ def _heard(
             break
         said = json.loads(line)
         if "bytes" in said:
+            attempt.is_answered = True
             yield process.stdout.read(said["bytes"])
         elif "note" in said:
             note(said["note"])
