@@ -109,20 +109,36 @@ def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
             yield f"{lost} packets were lost {way} and fewer dropped"
 
 
-def _limit(link: dict[str, Any]) -> float:
+def _limit_packets(link: dict[str, Any]) -> float:
     kind = catalogue.load()["disciplines"][link["qdisc"]["kind"]]
-    param = kind.params["limit"]
-    if param.type != "count":
+    param, given = kind.params["limit"], link["qdisc"]["params"]
+    if param.type != "count" or given.get("limit_bytes"):
         return math.inf
-    limit: float = link["qdisc"]["params"].get("limit", param.default)
+    limit: float = given.get("limit", param.default)
     return 3 * limit if kind.name == "pfifo_fast" else limit  # which has three bands
 
 
+def _limit_bytes(link: dict[str, Any]) -> float:
+    kind = catalogue.load()["disciplines"][link["qdisc"]["kind"]]
+    param, given = kind.params["limit"], link["qdisc"]["params"]
+    if param.type != "bytes":
+        return given.get("limit_bytes") or math.inf
+    limit: float = given.get("limit", param.default)
+    return limit
+
+
 def queues_hold_no_more_than_their_limit(run: Run) -> Iterator[str]:
-    """A backlog is within the limit in packets, and waits are within the trial."""
+    """A backlog is within the limit in packets or bytes, and waits are within the trial."""
+    hosts = [app[side] for app in run.spec["apps"] for side in ("home", "wan")]
+    largest = max(host["mtu"] for host in hosts)
     for link in run.spec["links"]:
         row = by_link(run)[link["name"]]
-        if row["backlog_max_packets"] > _limit(link):
+        samples = (one for one in run.tables["queue_series"] if one["link"] == link["name"])
+        most_bytes = max((one["backlog_bytes"] for one in samples), default=0)
+        # Some disciplines take any packet as long as the limit is not reached.
+        if most_bytes >= _limit_bytes(link) + largest:
+            yield f"{link['name']}: {most_bytes} bytes in {link['qdisc']}"
+        if row["backlog_max_packets"] > _limit_packets(link):
             yield f"{link['name']}: {row['backlog_max_packets']} packets in {link['qdisc']}"
         names = [f"sojourn_{name}_ms" for name in ("p5", "p50", "p95", "p99", "max")]
         waits = [row[name] for name in names]
