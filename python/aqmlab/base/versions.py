@@ -9,6 +9,7 @@ from pathlib import Path
 
 _RESULTS_ARE_MADE_BY = (
     "chunk_record.py",
+    "columns.py",
     "dataset.py",
     "engines.py",
     "labels.py",

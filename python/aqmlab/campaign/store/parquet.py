@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
-from aqmlab.campaign.store.folder import Columns, Folder, Trial
+from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.trial_file import UNREADABLE, Part
+from aqmlab.columns import Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
