@@ -24,13 +24,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
-from aqmlab.base.condition_text import condition_text
 from aqmlab.base.failures import DamagedError, DiskError, RequestError
 from aqmlab.base.files import Claim, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
@@ -38,16 +37,11 @@ from aqmlab.campaign.store.manifest import FORMAT, read
 from aqmlab.campaign.store.trial_file import Origin, spec_digest
 from aqmlab.engines import registry
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 MANIFEST = "manifest.json"
 CATALOGUE = "catalogue.sql"
 TABLES = "tables"
 ROWS = "rows.parquet"
 
-LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
-"""The columns that `Results.labelled` adds to a table."""
 
 _PARTS = "trials"
 _CLAIM = "lock"
@@ -283,62 +277,3 @@ def digest_of(trials: Sequence[Trial], digests: Sequence[str | None]) -> str:
     for trial, digest in zip(trials, digests, strict=True):
         folded.update(f"{trial.id} {digest}\n".encode())
     return folded.hexdigest()[:16]
-
-
-class Columns:
-    """The columns in front of every table: which trial, under which conditions, which seed."""
-
-    def __init__(self, trials: Sequence[Trial]) -> None:
-        names = dict.fromkeys(name for trial in trials for name in trial.conditions)
-        self._types: dict[str, pa.DataType] = {
-            name: _type_of([one.conditions[name] for one in trials if name in one.conditions])
-            for name in names
-        }
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self._types) + 2
-
-    def schema(self, taken: Collection[str]) -> pa.Schema:
-        """Their names and types; a condition called as a column of a table gets another name."""
-        import pyarrow as pa
-
-        # SQL ignores case.
-        folded = {name.casefold() for name in (*taken, *LABELS, "trial", "seed")}
-        conditions = [
-            (f"condition.{name}" if name.casefold() in folded else name, kind)
-            for name, kind in self._types.items()
-        ]
-        return pa.schema([("trial", pa.string()), *conditions, ("seed", pa.int64())])
-
-    def arrays(self, rows: Sequence[tuple[Trial, int]]) -> list[pa.Array]:
-        """Their values for so many rows of each of some trials, one after the other."""
-        import numpy as np
-        import pyarrow as pa
-
-        which = pa.array(np.repeat(np.arange(len(rows)), [count for _, count in rows]))
-        columns: list[tuple[list[Any], pa.DataType]] = [
-            ([trial.id for trial, _ in rows], pa.string())
-        ]
-        for name, kind in self._types.items():
-            columns.append(([_as(trial.conditions.get(name), kind) for trial, _ in rows], kind))
-        columns.append(([trial.seed for trial, _ in rows], pa.int64()))
-        return [pa.array(values, kind).take(which) for values, kind in columns]
-
-
-def _as(value: Any, kind: pa.DataType) -> Any:
-    import pyarrow as pa
-
-    return condition_text(value) if value is not None and pa.types.is_string(kind) else value
-
-
-def _type_of(values: Sequence[Any]) -> pa.DataType:
-    import pyarrow as pa
-
-    kinds = {type(value) for value in values}
-    if kinds == {bool}:
-        return pa.bool_()
-    if kinds == {int} and all(abs(value) < 2**63 for value in values):
-        return pa.int64()
-    return pa.float64() if kinds and kinds <= {int, float} else pa.string()

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
-from aqmlab.campaign.store.folder import Columns, Folder, Trial
+from aqmlab.campaign.store.columns import Columns
+from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.trial_file import UNREADABLE, Part
 
 if TYPE_CHECKING:
