@@ -7,7 +7,6 @@ use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::Side;
 
 use crate::sockets::{self, Change, Conn, End, Info};
-use crate::spec::tcp_of;
 use crate::sys;
 use crate::world::World;
 
@@ -39,7 +38,7 @@ impl World<'_> {
             let Some(index) = self.conns.iter().rposition(of_port) else { continue };
             let spec = &self.spec.apps[app];
             let at = if side == 0 { Side::Home } else { Side::Wan };
-            sockets::accepted(&fd, self.conns[index].open, tcp_of(spec, at))?;
+            sockets::accepted(&fd, self.conns[index].open, spec.tcp(at))?;
             self.poll.watch(&fd, (index * 2 + side) as u64)?;
             let end = &mut self.conns[index].ends[side];
             end.fd = Some(fd);
@@ -68,14 +67,14 @@ impl World<'_> {
         for change in changes {
             if let Change::Read(_) = change {
                 let at = if side == 0 { Side::Home } else { Side::Wan };
-                let tcp = tcp_of(&self.spec.apps[app], at);
+                let tcp = self.spec.apps[app].tcp(at);
                 if let Some(fd) = &self.conns[index].ends[side].fd {
                     sockets::quickly(fd, open, tcp)?;
                 }
             }
             self.report(index, side, change);
         }
-        self.bury(index);
+        self.reap(index);
         Ok(())
     }
 
@@ -93,11 +92,11 @@ impl World<'_> {
             Change::PeerFinished => Notice::Finished { conn: id, at },
             Change::Read(_) | Change::Gone => return,
         };
-        self.notices.push_back((conn.app, notice));
+        self.runner.notify(conn.app as u32, notice);
     }
 
     /// Forgets the sockets of a connection that is over: both halves closed, or reset.
-    pub(crate) fn bury(&mut self, index: usize) {
+    pub(crate) fn reap(&mut self, index: usize) {
         let conn = &mut self.conns[index];
         let [home, wan] = &conn.ends;
         // An end that never came to be is over with the other.
@@ -114,7 +113,7 @@ impl World<'_> {
             end.gone = true;
             end.fd = None;
         }
-        self.notices.push_back((conn.app, Notice::Closed(conn.id)));
+        self.runner.notify(conn.app as u32, Notice::Closed(conn.id));
     }
 
     fn hear(&mut self, index: usize, side: usize) {
@@ -125,14 +124,13 @@ impl World<'_> {
         {
             conn.ends[side].read += u64::from(payload);
             let notice = Notice::Datagram { conn: conn.id, at, payload, tag };
-            self.notices.push_back((conn.app, notice));
+            self.runner.notify(conn.app as u32, notice);
         }
     }
 
-    pub(crate) fn open(&mut self, app: usize, open: Open) -> Result<ConnId, String> {
+    /// Opens the sockets of connection `id` of an application.
+    pub(crate) fn open(&mut self, app: usize, id: ConnId, open: Open) -> Result<(), String> {
         let index = self.conns.len();
-        let id = ConnId(self.apps[app].conns.len() as u32);
-        self.apps[app].conns.push(index);
         let port = 10_000 + (index % 30_000) as u16;
         self.conns.push(Conn {
             app,
@@ -149,14 +147,14 @@ impl World<'_> {
         if open.transport == Transport::Tcp {
             if !self.listeners.contains_key(&(app, far.index())) {
                 self.lab.enter(far)?;
-                let fd = sockets::listener(app, far, tcp_of(spec, far)).map_err(text)?;
+                let fd = sockets::listener(app, far, spec.tcp(far)).map_err(text)?;
                 self.poll.watch(&fd, LISTENS | (app * 2 + far.index()) as u64).map_err(text)?;
                 self.listeners.insert((app, far.index()), fd);
             }
             self.lab.enter(open.from)?;
-            let near = tcp_of(spec, open.from);
+            let near = spec.tcp(open.from);
             let fd = sockets::client(app, port, open, near).map_err(text)?;
-            return self.adopt(index, open.from, fd).map(|()| id);
+            return self.adopt(index, open.from, fd);
         }
         for side in [Side::Home, Side::Wan] {
             // The kernel itself answers echo requests.
@@ -167,7 +165,7 @@ impl World<'_> {
             let fd = sockets::datagrams(app, side, port, open).map_err(text)?;
             self.adopt(index, side, fd)?;
         }
-        Ok(id)
+        Ok(())
     }
 
     fn adopt(&mut self, index: usize, side: Side, fd: OwnedFd) -> Result<(), String> {

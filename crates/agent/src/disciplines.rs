@@ -10,7 +10,7 @@ mod kinds;
 mod shown;
 
 use aqmlab_core::{Args, Param, Value};
-use aqmlab_sim::spec::LinkSpec;
+use aqmlab_trial::spec::LinkSpec;
 use serde_json::Value as Json;
 
 use self::kinds::How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
@@ -26,9 +26,8 @@ struct Chosen {
 impl Chosen {
     fn of(at: &str, link: &LinkSpec) -> Result<Self, String> {
         let at = format!("{at}.qdisc");
-        let kind = aqmlab_qdisc::kinds::find(&link.qdisc.kind)
-            .ok_or_else(|| format!("{at}: there is no discipline called `{}`", link.qdisc.kind))?;
-        let args = aqmlab_sim::arguments::arguments(&at, kind.params, &link.qdisc.params)
+        let kind = link.qdisc.kind.0;
+        let args = aqmlab_trial::arguments::arguments(&at, kind.params, &link.qdisc.params)
             .map_err(|error| error.to_string())?;
         Ok(Self { params: kind.params, args })
     }
@@ -52,7 +51,7 @@ pub(crate) struct Wanted {
 ///
 /// If the kernel has no such discipline, or cannot be told of a parameter.
 pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
-    let known = find(at, &link.qdisc.kind)?;
+    let known = find(at, link.qdisc.kind.0.name)?;
     let chosen = Chosen::of(at, link)?;
     let mut words = Vec::new();
     let mut wanted =
@@ -85,7 +84,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     }
     words.push(match known.besides {
         // tc computes from it how the average decays while nothing waits.
-        "bandwidth" => format!("bandwidth {}bit", link.rate_bps),
+        "bandwidth" => format!("bandwidth {}bit", link.rate_bps()),
         besides => besides.to_owned(),
     });
     words.retain(|word| !word.is_empty());

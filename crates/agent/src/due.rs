@@ -1,6 +1,6 @@
 //! What the loop does at regular times.
 
-use aqmlab_sim::{Grain, Spec};
+use aqmlab_trial::{Grain, Spec};
 
 /// How often the taps are emptied; their buffers hold far more than passes in that time.
 /// So short that emptying them never keeps an application from reading for long.
@@ -14,10 +14,6 @@ pub(crate) struct Due {
     pub(crate) sample: u64,
     pub(crate) every: u64,
     pub(crate) second: u64,
-    /// When to note what an application has read: time, which of its two marks, application.
-    pub(crate) marks: Vec<(u64, usize, usize)>,
-    /// How many of them have passed.
-    pub(crate) mark: usize,
     pub(crate) end: u64,
 }
 
@@ -30,19 +26,12 @@ pub(crate) fn every(spec: &Spec) -> u64 {
 impl Due {
     /// At the beginning of a trial.
     pub(crate) fn new(spec: &Spec) -> Self {
-        let (end, every) = (spec.duration_ns, every(spec));
-        let of = |app| {
-            let active = spec.active(app);
-            [(active.start.as_nanos(), 0, app), (active.end.as_nanos(), 1, app)]
-        };
-        let mut marks: Vec<_> = (0..spec.apps.len()).flat_map(of).collect();
-        marks.sort_unstable();
-        Self { drain: DRAIN_NS, sample: every, every, second: SECOND_NS, marks, mark: 0, end }
+        let (end, every) = (spec.duration.as_nanos(), every(spec));
+        Self { drain: DRAIN_NS, sample: every, every, second: SECOND_NS, end }
     }
 
     /// The first of them.
     pub(crate) fn next(&self) -> u64 {
-        let mark = self.marks.get(self.mark).map_or(u64::MAX, |(at, ..)| *at);
-        self.end.min(self.drain).min(self.sample).min(self.second).min(mark)
+        self.end.min(self.drain).min(self.sample).min(self.second)
     }
 }

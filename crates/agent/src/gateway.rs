@@ -28,7 +28,8 @@ use std::thread::{self, JoinHandle};
 
 use aqmlab_core::{Direction, Event, Instant};
 use aqmlab_node::{Port, PortLog};
-use aqmlab_sim::Spec;
+use aqmlab_trial::Spec;
+use aqmlab_trial::link::ResolvedLink;
 
 use self::line::Line;
 use self::slots::Slots;
@@ -112,7 +113,7 @@ impl Room {
             poll.watch(tun.fd(), token as u64).map_err(text)?;
         }
         poll.watch(timer.fd(), TIMER).map_err(text)?;
-        let end = Instant::from_nanos(spec.duration_ns);
+        let end = spec.end();
         let every = due::every(spec);
         let mut sample = Instant::from_nanos(every);
         let mut tokens = Vec::new();
@@ -190,8 +191,9 @@ impl Half {
             None => None,
             Some(link) => {
                 let at = format!("links[{link}]");
-                let mut port = aqmlab_sim::port(&at, &spec.links[link], spec.seed)
+                let built = ResolvedLink::new(&at, &spec.links[link], spec.seed)
                     .map_err(|error| error.to_string())?;
+                let mut port = built.port;
                 // The only way to learn whose bytes are no longer needed.
                 port.log.events = Some(Vec::new());
                 Some((link, port))
@@ -300,7 +302,7 @@ mod tests {
                 {{"name": "a", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {up}, "down": {down}}}
             ]}}"#
         );
-        let spec = aqmlab_sim::parse(&json).expect("it is a trial");
+        let spec = aqmlab_trial::parse(&json).expect("it is a trial");
         Half::new(&spec, Direction::Up, false).expect("there is such a discipline")
     }
 

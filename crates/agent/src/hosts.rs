@@ -9,33 +9,33 @@ mod settings;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use aqmlab_core::{Args, Side};
-use aqmlab_sim::Spec;
-use aqmlab_sim::spec::TcpSpec;
+use aqmlab_core::{Args, Bytes, Side};
 use aqmlab_tcp::{Profile, Stack};
+use aqmlab_trial::Spec;
+use aqmlab_trial::resolve;
+use aqmlab_trial::spec::{AppSpec, Host, Named, TcpSpec};
 
 pub(crate) use self::controllers::forget_controllers;
 use self::controllers::{controller, cubic_module};
 use self::settings::{of_host, settings};
 use crate::run::sysctl;
-use crate::spec::tcp_of;
 use crate::sys;
 
 /// What cables and the routers' interfaces carry.
-const MOST_MTU: u32 = 1_500;
+const MOST_MTU: Bytes = Bytes(1_500);
 /// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
-const LEAST_MTU: u32 = 296;
+const LEAST_MTU: Bytes = Bytes(296);
 
 /// Says why the kernel cannot be such an endpoint, if it cannot.
 pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
-    if tcp.profile != "linux" {
+    if tcp.profile != Host::default() {
         let problem = "a Linux kernel cannot be this host; the kernel engine has `linux`";
-        return Err(format!("{at}.profile: `{}`: {problem}", tcp.profile));
+        return Err(format!("{at}.profile: `{}`: {problem}", tcp.profile.name()));
     }
     controllers::check(at, tcp)?;
     if !(LEAST_MTU..=MOST_MTU).contains(&tcp.mtu) {
-        let range = format!("{LEAST_MTU} to {MOST_MTU}");
-        return Err(format!("{at}.mtu: {} B: the kernel engine has {range}", tcp.mtu));
+        let range = format!("{} to {}", LEAST_MTU.0, MOST_MTU.0);
+        return Err(format!("{at}.mtu: {} B: the kernel engine has {range}", tcp.mtu.0));
     }
     settings::check(at, tcp)
 }
@@ -53,14 +53,13 @@ pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
 fn endpoints(spec: &Spec, side: Side) -> impl Iterator<Item = (String, &TcpSpec)> {
     let name = if side == Side::Home { "home" } else { "wan" };
     let apps = spec.apps.iter().enumerate();
-    apps.filter(|(_, app)| uses_tcp(&app.app.kind))
-        .map(move |(index, app)| (format!("apps[{index}].{name}"), tcp_of(app, side)))
+    apps.filter(|(index, app)| uses_tcp(*index, app))
+        .map(move |(index, app)| (format!("apps[{index}].{name}"), app.tcp(side)))
 }
 
-/// Whether applications of `kind` open TCP connections. An unknown kind is refused elsewhere.
-fn uses_tcp(kind: &str) -> bool {
-    aqmlab_apps::kinds::find(kind)
-        .is_none_or(|kind| (kind.build)(&Args::defaults(kind.params)).uses_tcp())
+/// Whether an application opens TCP connections. Its parameters have been checked.
+fn uses_tcp(index: usize, app: &AppSpec) -> bool {
+    resolve::app(&format!("apps[{index}]"), app).is_ok_and(|app| app.uses_tcp())
 }
 
 /// The settings of a host, by path below `/proc/sys/net/ipv4`.
@@ -123,7 +122,7 @@ pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
         text += " quickack 1";
     }
     if tcp.mtu != MOST_MTU {
-        text = format!("{text} mtu lock {}", tcp.mtu);
+        text = format!("{text} mtu lock {}", tcp.mtu.0);
     }
     let linux = Args::defaults(Profile::settings(Stack::Linux));
     if args.count("initial_window") != linux.count("initial_window") {
@@ -141,10 +140,10 @@ pub(crate) fn apply(fd: &OwnedFd, tcp: &TcpSpec) -> std::io::Result<()> {
     // The kernel doubles both numbers: half of a buffer is for its own bookkeeping. A receive
     // buffer of twice the window is what offers that window (tcp_adv_win_scale 1).
     if let Some(bytes) = tcp.send_buffer {
-        sys::set(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes as i32)?;
+        sys::set(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes.0 as i32)?;
     }
     if let Some(bytes) = tcp.receive_buffer {
-        sys::set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes as i32)?;
+        sys::set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes.0 as i32)?;
     }
     Ok(())
 }

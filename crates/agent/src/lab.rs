@@ -26,8 +26,8 @@ mod ends;
 use std::fs::File;
 
 use aqmlab_core::{Direction, Side};
-use aqmlab_sim::Spec;
-use aqmlab_sim::spec::AppSpec;
+use aqmlab_trial::Spec;
+use aqmlab_trial::spec::AppSpec;
 
 pub(crate) use self::ends::{address, interface};
 use self::ends::{cable, enter, host, namespace, router};
@@ -123,7 +123,7 @@ impl Lab {
     /// Makes ready what lies around a gateway of ours, which adds the time on the wire itself.
     fn lead_to_ours(&mut self, spec: &Spec) -> Result<(), String> {
         for (index, link) in spec.links.iter().enumerate() {
-            let kind = aqmlab_qdisc::kinds::find(&link.qdisc.kind).map_or("", |kind| kind.name);
+            let kind = link.qdisc.kind.0.name;
             let direction = direction_of(spec, index);
             self.installed.push(Installed { device: 0, kind, direction });
         }

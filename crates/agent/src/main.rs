@@ -20,7 +20,7 @@
 //! | `hosts`    | a TCP endpoint as socket options, its settings and controller     |
 //! | `sockets`  | connections and datagrams                                         |
 //! | `world`    | applications and the loop that calls them; `due` is its calendar  |
-//! | `hand`     | the world as an application sees it                               |
+//! | `app_io`   | the sockets and the clock of the applications                     |
 //! | `tap`      | what passes the two ends; `ring` brings it from the kernel        |
 //! | `capture`  | the same as a capture                                             |
 //! | `waits`    | how long packets waited in the disciplines, whose were dropped    |
@@ -32,6 +32,7 @@
 //! | `run`      | programs and kernel settings                                      |
 //! | `sys`      | system calls: the only unsafe code but `ring`'s                   |
 
+mod app_io;
 mod capture;
 mod check;
 mod conns;
@@ -40,7 +41,6 @@ mod due;
 mod echoes;
 mod gateway;
 mod guest;
-mod hand;
 mod host;
 mod hosts;
 mod lab;
@@ -63,7 +63,7 @@ mod world;
 
 use std::process::ExitCode;
 
-use aqmlab_sim::Spec;
+use aqmlab_trial::Spec;
 
 use crate::lab::Lab;
 use crate::mode::Mode;
@@ -136,7 +136,7 @@ fn run_here(mut words: impl Iterator<Item = String>) -> Result<ExitCode, String>
 
 /// A trial that the kernel can run.
 fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
-    let spec = aqmlab_sim::parse(json).map_err(|error| error.to_string())?;
+    let spec = aqmlab_trial::parse(json).map_err(|error| error.to_string())?;
     check::check(&spec, mode)?;
     Ok(spec)
 }

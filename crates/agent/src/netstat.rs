@@ -4,7 +4,7 @@
 //! 6.1, net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). A connection is known by them only
 //! if it was the only one.
 
-use aqmlab_sim::tables::TcpEvents;
+use aqmlab_trial::findings::TcpEvents;
 
 /// Counters of the namespace in which this thread is.
 pub(crate) fn read() -> Result<TcpEvents, String> {

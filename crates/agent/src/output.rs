@@ -1,6 +1,6 @@
 //! The result as JSON: columns with their types, numbers exactly, `null` for "no value".
 
-use aqmlab_sim::{Column, Table};
+use aqmlab_trial::{Column, Table};
 use serde_json::{Map, Value, json};
 
 use crate::tables::View;

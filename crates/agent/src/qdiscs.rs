@@ -13,14 +13,15 @@
 //! that rings late, so that a busy link carries its whole rate. A packet leaves at the beginning
 //! of its time on the wire; for a line, [`crate::ways`] adds that time.
 //!
-//! [`OverheadSpec::counted`]: aqmlab_sim::spec::OverheadSpec::counted
+//! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
-use aqmlab_core::Direction;
-use aqmlab_sim::spec::{LinkSpec, ShaperSpec};
+use aqmlab_core::{Bytes, Direction};
+use aqmlab_trial::spec::{LinkSpec, ShaperSpec};
 use serde_json::Value as Json;
 
 use crate::disciplines::{self, Wanted};
 use crate::run::{run, run_all};
+use crate::spec::signed;
 use crate::stats::Asker;
 
 /// By how much a link may be ahead of an ideal one, and how late HTB's timer may ring without a
@@ -47,11 +48,11 @@ pub(crate) struct Installed {
 pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
     disciplines::wanted(at, link)?;
     let over = link.overhead;
-    if !(LEAST_BPS..=MOST_BPS).contains(&link.rate_bps) {
+    if !(LEAST_BPS..=MOST_BPS).contains(&link.rate_bps()) {
         let range = format!("{LEAST_BPS} to {MOST_BPS}");
         return Err(format!(
             "{at}.rate_bps: {}: the kernel engine has {range} bit/s",
-            link.rate_bps
+            link.rate_bps()
         ));
     }
     if link.shaper == ShaperSpec::Dummynet {
@@ -63,11 +64,11 @@ pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
         return Err(format!(
             "{at}.overhead.counted: {} B, but the link charges {} B: HTB cannot charge less than \
              its discipline counts; `ip` and `ethernet` charge as much",
-            over.counted, over.bytes
+            over.counted.0, over.bytes.0
         ));
     }
     // The kernel keeps both in 16 bits.
-    if over.bytes.max(over.minimum) > 1_500 {
+    if over.bytes.max(over.minimum) > Bytes(1_500) {
         return Err(format!("{at}.overhead: more than 1500 B; the kernel engine has less"));
     }
     check_place(at, link)
@@ -86,7 +87,8 @@ pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
 
 /// What a link charges for an IP packet.
 pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
-    let framed = u64::from((ip_len + link.overhead.bytes).max(link.overhead.minimum));
+    let whole = Bytes(ip_len.into()) + link.overhead.bytes;
+    let framed = whole.max(link.overhead.minimum).0;
     if link.overhead.atm { framed.div_ceil(48) * 53 } else { framed }
 }
 
@@ -134,17 +136,17 @@ impl Htb {
     fn of(link: &LinkSpec) -> Self {
         let over = link.overhead;
         Self {
-            rate_bps: link.rate_bps,
+            rate_bps: link.rate_bps(),
             burst: match link.shaper {
                 // tc takes a bucket of nothing for one that it should choose.
                 ShaperSpec::Line | ShaperSpec::Dummynet => {
-                    (link.rate_bps / 8 * SLACK_NS / 1_000_000_000).max(1)
+                    (link.rate_bps() / 8 * SLACK_NS / 1_000_000_000).max(1)
                 }
                 ShaperSpec::Htb => BURST,
             },
-            counted: i64::from(over.counted) - 14,
-            overhead: over.bytes - over.counted,
-            minimum: over.minimum,
+            counted: signed(over.counted) - 14,
+            overhead: (over.bytes - over.counted).0 as u32,
+            minimum: over.minimum.0 as u32,
             atm: over.atm,
         }
     }
@@ -230,6 +232,8 @@ fn json(text: &str) -> Result<Json, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aqmlab_core::BitRate;
+    use aqmlab_trial::spec::Named;
     use serde_json::json;
 
     fn link(overhead: &Json) -> LinkSpec {
@@ -272,12 +276,15 @@ mod tests {
             check("links[0]", &link).expect_err("it cannot be made")
         };
         for (said, at) in [
-            (change(|link| link.overhead.counted = 14), "links[0].overhead.counted: 14 B"),
-            (change(|link| link.rate_bps = 1_000), "links[0].rate_bps: 1000"),
-            (change(|link| link.overhead.minimum = 9_000), "links[0].overhead"),
+            (change(|link| link.overhead.counted = Bytes(14)), "links[0].overhead.counted: 14 B"),
+            (change(|link| link.rate = BitRate::new(1_000)), "links[0].rate_bps: 1000"),
+            (change(|link| link.overhead.minimum = Bytes(9_000)), "links[0].overhead"),
             (change(|link| link.own = true), "links[0].own"),
             (change(|link| link.shaper = ShaperSpec::Dummynet), "links[0].shaper: `dummynet`"),
-            (change(|link| link.qdisc.kind = "pie_freebsd".into()), "links[0].qdisc"),
+            (
+                change(|link| link.qdisc.kind = Named::find("pie_freebsd").unwrap()),
+                "links[0].qdisc",
+            ),
         ] {
             assert!(said.starts_with(at), "{said}");
         }
@@ -287,7 +294,7 @@ mod tests {
     fn the_bucket_is_a_tenth_of_a_millisecond_or_what_tc_gives() {
         let mut link = link(&json!({}));
         assert_eq!(Htb::of(&link).burst, 150);
-        link.rate_bps = 64_000;
+        link.rate = BitRate::new(64_000);
         assert_eq!(Htb::of(&link).burst, 1);
         link.shaper = ShaperSpec::Htb;
         assert_eq!(Htb::of(&link).burst, 1_600);

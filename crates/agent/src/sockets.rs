@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 
 use aqmlab_apps::{ConnId, Open, Transport};
 use aqmlab_core::{Instant, Side};
-use aqmlab_sim::spec::TcpSpec;
+use aqmlab_trial::spec::TcpSpec;
 
 use crate::{hosts, lab, sys};
 
-/// What is written at once when an application pours.
+/// The bytes of one write of an application that writes without end.
 static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
 /// Bytes that may be written to a connection before it is established.
 const EARLY: u64 = 64 * 1_024;
@@ -45,7 +45,7 @@ pub(crate) struct End {
     pub(crate) established: bool,
     /// Taken from the application and not yet from the agent by the kernel.
     pub(crate) pending: u64,
-    pub(crate) pouring: bool,
+    pub(crate) unlimited: bool,
     /// Whether the application waits for room.
     pub(crate) short: bool,
     pub(crate) closing: bool,
@@ -112,7 +112,7 @@ impl End {
                 return;
             }
         }
-        if self.pouring && !self.closing {
+        if self.unlimited && !self.closing {
             while self.push(ZEROS.len() as u64) == ZEROS.len() as u64 {}
         }
         if self.closing && !self.shut {

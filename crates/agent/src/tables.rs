@@ -7,11 +7,12 @@
 use aqmlab_apps::Transport;
 use aqmlab_core::{Direction, Duration, Side};
 use aqmlab_measure::{FlowReport, Meter};
-use aqmlab_sim::tables::{
-    self, ConnFindings, Drops, EndCounts, Findings, FlowFindings, Frame, LinkCounts, LinkFindings,
-    QueueSample, Samples, TcpEvents, TcpSample,
+use aqmlab_trial::findings::{
+    ConnFindings, Drops, EndCounts, FlowFindings, LinkFindings, QueueSample, Samples, TcpEvents,
+    TcpSample,
 };
-use aqmlab_sim::{Spec, Table};
+use aqmlab_trial::tables::{self, Frame, LinkCounts};
+use aqmlab_trial::{Findings, Spec, Table};
 
 use crate::echoes::{self, Reductions};
 use crate::netstat;
@@ -20,7 +21,7 @@ use crate::sockets::{Conn, Info};
 use crate::stats::Counters;
 use crate::tap::{self, Measured, Record};
 use crate::waits::{Waits, waits};
-use crate::world::{self, Slot, World};
+use crate::world::{self, World};
 
 /// A trial that has run.
 pub(crate) struct View<'a> {
@@ -48,7 +49,8 @@ impl<'a> View<'a> {
         };
         let mut waits = waits(&records, &passed, Frame::of(spec), charge);
         let mut meter = Meter::new(tables::settings(spec), &spec.all_active());
-        let ended: Vec<_> = world.apps.iter().map(Slot::ended).collect();
+        let apps = 0..spec.apps.len();
+        let ended: Vec<_> = apps.map(|app| world.runner.app(app).ended()).collect();
         let measured = tap::measure(&records, &ended, &mut meter);
         let mut links = Vec::new();
         for (link, one) in installed.iter().enumerate() {
@@ -95,18 +97,13 @@ fn flows(
 ) -> Vec<FlowFindings> {
     let mut all = Vec::new();
     for (flow, report) in reports.into_iter().enumerate() {
-        let slot = &mut world.apps[flow];
-        let notes = std::mem::take(&mut slot.notes);
-        let pings = slot.conns.iter().map(|&conn| &world.conns[conn]).find(|conn| conn.is_icmp());
-        let app = slot.app();
-        let [before, after] = world.read_marks[flow].map(Option::unwrap_or_default);
-        let mut found = FlowFindings::new(spec, flow, app, report);
-        found.read = [0, 1].map(|side: usize| after[side].saturating_sub(before[side]));
+        let mut found = world.runner.findings(spec, flow, report);
+        let conns = world.runner.conns(flow).iter().map(|&conn| &world.conns[conn as usize]);
+        let pings = conns.clone().find(|conn| conn.is_icmp());
         if let Some(pings) = pings {
             let asked = pings.open.from.peer();
             found.read[asked.index()] = requests(records, flow, asked, &found);
         }
-        found.notes = notes;
         all.push(found);
     }
     all
@@ -132,7 +129,7 @@ fn of_link(
     waits: Waits,
 ) -> LinkFindings {
     // What the link charged is the time that it was busy.
-    let busy_s = 8.0 * waits.charged as f64 / spec.links[link].rate_bps as f64;
+    let busy_s = 8.0 * waits.charged as f64 / spec.links[link].rate_bps() as f64;
     if let Some(done) = &world.ours {
         let log = &done.links[link].log;
         return LinkFindings { busy_s, ..LinkFindings::of(log, Duration::ZERO, waits.report) };
@@ -217,7 +214,7 @@ fn samples(spec: &Spec, world: &mut World<'_>) -> Option<Samples> {
         }
     };
     let queues = world.queues.iter().map(&mut queue).collect();
-    let sampled = spec.keeps_series() && spec.measure.sample_ns > 0;
+    let sampled = spec.keeps_series() && spec.measure.sample > Duration::ZERO;
     sampled.then_some(Samples { tcp, queues })
 }
 

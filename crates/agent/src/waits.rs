@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use aqmlab_core::{Direction, Instant};
-use aqmlab_sim::tables::{Frame, QueueReport};
+use aqmlab_trial::tables::{Frame, QueueReport};
 
 use crate::tap::{Record, take};
 
@@ -125,7 +125,7 @@ mod tests {
     fn frame() -> Frame {
         let json = r#"{"seed": 1, "duration_ns": 16000000, "links": [], "apps": [],
             "measure": {"to_ns": 10000000, "step_ns": 4000000, "window_ns": 4000000}}"#;
-        Frame::of(&aqmlab_sim::parse(json).expect("it is a trial"))
+        Frame::of(&aqmlab_trial::parse(json).expect("it is a trial"))
     }
 
     fn ms(at: u64, key: u64) -> Record {

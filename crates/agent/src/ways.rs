@@ -15,15 +15,15 @@
 //! Source: Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `tabledist`, `packet_time_ns`).
 //! **Difference:** tc counts netem's times in ticks of 64 ns.
 
-use aqmlab_core::{Direction, Side};
-use aqmlab_sim::Spec;
-use aqmlab_sim::spec::{LinkSpec, RouteSpec, ShaperSpec};
+use aqmlab_core::{Bytes, Direction, Duration, Side};
+use aqmlab_trial::Spec;
+use aqmlab_trial::spec::{AppSpec, LinkSpec, RouteSpec, ShaperSpec};
 use serde_json::Value as Json;
 
 use crate::lab::address;
 use crate::qdiscs::show;
 use crate::run::{run, run_all};
-use crate::spec::way;
+use crate::spec::signed;
 
 /// Most different ways in one direction: the bands that `prio` has.
 const MOST_WAYS: usize = 16;
@@ -46,12 +46,12 @@ struct Way {
 
 impl Way {
     /// A route's; `host_jitter_ns` is drawn together with the route's own.
-    const fn of(route: &RouteSpec, host_jitter_ns: u64) -> Self {
+    fn of(route: &RouteSpec, host_jitter: Duration) -> Self {
         Self {
-            delay_ns: route.delay_ns,
-            jitter_ns: route.jitter_ns.saturating_add(host_jitter_ns),
+            delay_ns: route.delay.as_nanos(),
+            jitter_ns: route.jitter_with(host_jitter).as_nanos(),
             loss: route.loss,
-            reorder: route.reorder && route.jitter_ns > 0,
+            reorder: route.reorders(),
         }
     }
 
@@ -95,7 +95,7 @@ fn us(ns: u64) -> String {
 /// The different ways of a direction, and the place among them of each application's.
 fn ways(spec: &Spec, direction: Direction) -> (Vec<Way>, Vec<usize>) {
     let mut all: Vec<Way> = Vec::new();
-    let of = |app| Way::of(way(app, direction), spec.host_jitter_ns);
+    let of = |app: &AppSpec| Way::of(app.route(direction), spec.host_jitter);
     let places = spec.apps.iter().map(|app| {
         all.iter().position(|known| *known == of(app)).unwrap_or_else(|| {
             all.push(of(app));
@@ -178,21 +178,21 @@ pub(crate) fn install(
 /// The netem that is the wire of a link.
 fn wire(link: &LinkSpec) -> String {
     let over = link.overhead;
-    let mut table = format!("stab overhead {}", i64::from(over.bytes) - 14);
-    if over.minimum > 0 {
-        table = format!("{table} mpu {}", over.minimum);
+    let mut table = format!("stab overhead {}", signed(over.bytes) - 14);
+    if over.minimum > Bytes(0) {
+        table = format!("{table} mpu {}", over.minimum.0);
     }
     if over.atm {
         table += " linklayer atm";
     }
-    if over.minimum > 0 || over.atm {
+    if over.minimum > Bytes(0) || over.atm {
         // A table of single bytes for packets of up to that length.
         table += " mtu 2047 tsize 2048";
-    } else if over.bytes == 14 {
+    } else if over.bytes == Bytes(14) {
         // tc takes no empty table.
         table.clear();
     }
-    format!("{table} netem limit {ROOM} rate {}bit", link.rate_bps)
+    format!("{table} netem limit {ROOM} rate {}bit", link.rate_bps())
 }
 
 fn read_back(device: &str, link: Option<&LinkSpec>, all: &[Way]) -> Result<(), String> {
@@ -203,9 +203,9 @@ fn read_back(device: &str, link: Option<&LinkSpec>, all: &[Way]) -> Result<(), S
         let (root, over) = (of("1:"), link.overhead);
         let stab = |name: &str| root["stab"][name].as_i64().unwrap_or(0);
         let same = root["kind"] == "netem"
-            && root["options"]["rate"]["rate"] == link.rate_bps / 8
-            && stab("overhead") == i64::from(over.bytes) - 14
-            && stab("mpu") == i64::from(over.minimum)
+            && root["options"]["rate"]["rate"] == link.rate_bps() / 8
+            && stab("overhead") == signed(over.bytes) - 14
+            && stab("mpu") == signed(over.minimum)
             && (root["stab"]["linklayer"] == "atm") == over.atm;
         if !same {
             return Err(format!("{device}: `{}` was asked for, but there is {root}", wire(link)));
@@ -240,18 +240,23 @@ mod tests {
     use serde_json::json;
 
     fn route(delay_ns: u64, jitter_ns: u64, reorder: bool) -> RouteSpec {
-        RouteSpec { links: vec![0], delay_ns, loss: 0.0, jitter_ns, reorder }
+        let (delay, jitter) = (Duration::from_nanos(delay_ns), Duration::from_nanos(jitter_ns));
+        RouteSpec { links: vec![0], delay, loss: 0.0, jitter, reorder }
     }
 
     #[test]
     fn jitter_lies_above_the_delay_and_keeps_the_order_unless_it_may_not() {
-        let way = |reorder| Way::of(&route(20_000_000, 1_000_000, reorder), 50_000);
+        let way =
+            |reorder| Way::of(&route(20_000_000, 1_000_000, reorder), Duration::from_micros(50));
         assert_eq!(way(true).netem(), "netem limit 1000000 delay 20525.000us 525.000us");
         assert!(way(false).netem().ends_with("rate 1000gbit"));
         // A host's jitter alone never reorders.
-        let host = Way::of(&route(20_000_000, 0, true), 50_000);
+        let host = Way::of(&route(20_000_000, 0, true), Duration::from_micros(50));
         assert_eq!(host.netem(), "netem limit 1000000 delay 20025.000us 25.000us rate 1000gbit");
-        assert_eq!(Way::of(&route(5, 0, true), 0).netem(), "netem limit 1000000 delay 0.005us");
+        assert_eq!(
+            Way::of(&route(5, 0, true), Duration::ZERO).netem(),
+            "netem limit 1000000 delay 0.005us"
+        );
     }
 
     #[test]
@@ -271,7 +276,8 @@ mod tests {
 
     #[test]
     fn a_netem_that_differs_is_found_out() {
-        let way = Way { loss: 0.01, ..Way::of(&route(20_000_000, 0, false), 50_000) };
+        let way =
+            Way { loss: 0.01, ..Way::of(&route(20_000_000, 0, false), Duration::from_micros(50)) };
         let shown = |delay: f64, loss: f64| {
             json!({"kind": "netem", "options": {
                 "delay": {"delay": delay, "jitter": 2.4e-5}, "loss-random": {"loss": loss},

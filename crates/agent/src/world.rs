@@ -1,18 +1,16 @@
 //! Applications over sockets: the loop that calls them, samples, and reads the taps.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use aqmlab_apps::{App, Notice};
-use aqmlab_core::{Direction, Instant, Rng, Side};
-use aqmlab_sim::{Notes, Spec};
+use aqmlab_core::{Direction, Instant, Side};
+use aqmlab_trial::app_runner::{deliver_one, set_marks};
+use aqmlab_trial::{AppRunner, Spec};
 
 use crate::capture::Capture;
 use crate::conns::text;
 use crate::due::{DRAIN_NS, Due, SECOND_NS};
 use crate::gateway::{self, Gateway};
-use crate::hand::Hand;
 use crate::lab::{self, Lab};
 use crate::sockets::{Conn, Info};
 use crate::stats::{Asker, Counters};
@@ -21,35 +19,6 @@ use crate::tap::{Record, Tap};
 
 /// The token of the timer.
 const TIMER: u64 = 1 << 63;
-
-/// Why an application is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Wake {
-    Start,
-    Stop,
-    Token(u64),
-}
-
-/// An application and what belongs to it.
-pub(crate) struct Slot {
-    /// Absent only while it is being called.
-    pub(crate) app: Option<Box<dyn App>>,
-    pub(crate) rng: Rng,
-    pub(crate) conns: Vec<usize>,
-    pub(crate) notes: Notes,
-}
-
-impl Slot {
-    /// The application, between calls.
-    pub(crate) fn app(&self) -> &dyn App {
-        self.app.as_deref().unwrap_or_else(|| unreachable!("nobody is being called"))
-    }
-
-    /// When it ended, if it did.
-    pub(crate) fn ended(&self) -> Option<Instant> {
-        self.app().ended()
-    }
-}
 
 /// One TCP at one time.
 pub(crate) struct TcpSample {
@@ -75,12 +44,9 @@ pub(crate) struct World<'a> {
     /// When the trial began, in nanoseconds since 1970.
     origin_ns: u64,
     pub(crate) now: Instant,
-    pub(crate) apps: Vec<Slot>,
+    pub(crate) runner: AppRunner,
     pub(crate) conns: Vec<Conn>,
     pub(crate) listeners: BTreeMap<(usize, usize), OwnedFd>,
-    wakes: BinaryHeap<Reverse<(Instant, u64, usize, Wake)>>,
-    asked: u64,
-    pub(crate) notices: VecDeque<(usize, Notice)>,
     pub(crate) buffer: Vec<u8>,
     taps: [Tap; 2],
     /// The tap behind the disciplines of both directions, between the routers; a gateway of ours
@@ -99,9 +65,6 @@ pub(crate) struct World<'a> {
     pub(crate) gauges: Vec<(Instant, usize, &'static str, f64)>,
     /// What the taps of the two ends saw, if that is kept.
     pub(crate) captures: Option<[Capture; 2]>,
-    /// Bytes that each application had read, at home and on the internet, when its part of the
-    /// interval of the statistics began and when it ended.
-    pub(crate) read_marks: Vec<[Option<[u64; 2]>; 2]>,
     pub(crate) failure: Option<String>,
 }
 
@@ -120,19 +83,16 @@ impl<'a> World<'a> {
             lab.enter_bottleneck(installed.direction)?;
             askers.push(Asker::new()?);
         }
-        let mut world = Self {
+        let world = Self {
             spec,
             lab,
             poll: Poll::new().map_err(text)?,
             timer: Timer::new().map_err(text)?,
             origin_ns: 0,
             now: Instant::ZERO,
-            apps: Vec::new(),
+            runner: AppRunner::of(spec).map_err(|error| error.to_string())?,
             conns: Vec::new(),
             listeners: BTreeMap::new(),
-            wakes: BinaryHeap::new(),
-            asked: 0,
-            notices: VecDeque::new(),
             buffer: Vec::new(),
             taps: [home, wan],
             between,
@@ -145,41 +105,10 @@ impl<'a> World<'a> {
             gauges: Vec::new(),
             captures: (keeps_packets(spec) && !lab.mode.host)
                 .then(|| [Capture::new(), Capture::new()]),
-            read_marks: vec![Default::default(); spec.apps.len()],
             failure: None,
         };
         world.poll.watch(world.timer.fd(), TIMER).map_err(text)?;
-        for index in 0..spec.apps.len() {
-            world.add_app(index)?;
-        }
         Ok(world)
-    }
-
-    fn add_app(&mut self, index: usize) -> Result<(), String> {
-        let (spec, app) = (self.spec, &self.spec.apps[index]);
-        let at = format!("apps[{index}].app");
-        let kind = aqmlab_apps::kinds::find(&app.app.kind)
-            .ok_or_else(|| format!("{at}: there is no kind called `{}`", app.app.kind))?;
-        let args = aqmlab_sim::arguments::arguments(&at, kind.params, &app.app.params)
-            .map_err(|error| error.to_string())?;
-        self.apps.push(Slot {
-            app: Some((kind.build)(&args)),
-            // The simulator's streams, so that both engines draw the same.
-            rng: Rng::stream(spec.seed, &format!("app.{}", app.name)),
-            conns: Vec::new(),
-            notes: Notes::of(spec),
-        });
-        let late = spec.start_delay_ns(index);
-        self.schedule(index, Instant::from_nanos(app.start_ns.saturating_add(late)), Wake::Start);
-        if let Some(stop_ns) = app.stop_ns {
-            self.schedule(index, Instant::from_nanos(stop_ns.saturating_add(late)), Wake::Stop);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn schedule(&mut self, app: usize, at: Instant, wake: Wake) {
-        self.asked += 1;
-        self.wakes.push(Reverse((at, self.asked, app, wake)));
     }
 
     /// Runs the trial; `tick` is called once for each second of it.
@@ -198,13 +127,16 @@ impl<'a> World<'a> {
             if self.now.as_nanos() >= due.end {
                 break;
             }
-            self.wake();
-            self.settle();
+            while self.runner.wake_all(self.now) || self.runner.has_notices() {
+                while deliver_one(self) {}
+            }
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            let woken = self.wakes.peek().map_or(u64::MAX, |Reverse((at, ..))| at.as_nanos());
-            self.timer.set(self.origin_ns + due.next().min(woken)).map_err(text)?;
+            let runner = [self.runner.next_wake(), self.runner.next_mark()];
+            let next =
+                runner.into_iter().flatten().map(Instant::as_nanos).fold(due.next(), u64::min);
+            self.timer.set(self.origin_ns + next).map_err(text)?;
             self.poll.wait(&mut tokens).map_err(text)?;
             self.look();
             for &token in tokens.iter().filter(|&&token| token != TIMER) {
@@ -232,10 +164,7 @@ impl<'a> World<'a> {
     /// Does what is to be done at regular times.
     fn do_chores(&mut self, due: &mut Due, tick: &mut impl FnMut()) -> Result<(), String> {
         let now = self.now.as_nanos();
-        while let Some(&(_, mark, app)) = due.marks.get(due.mark).filter(|(at, ..)| now >= *at) {
-            self.mark_read(app, mark);
-            due.mark += 1;
-        }
+        set_marks(self, self.now);
         if now >= due.drain.min(due.end) {
             self.empty_taps();
             due.drain = now + DRAIN_NS;
@@ -284,14 +213,6 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Notes what an application has read so far as its mark number `mark`, unless that is set.
-    fn mark_read(&mut self, app: usize, mark: usize) {
-        let conns = self.apps[app].conns.iter().map(|&conn| &self.conns[conn]);
-        let read = conns
-            .fold([0; 2], |[home, wan], conn| [home + conn.ends[0].read, wan + conn.ends[1].read]);
-        self.read_marks[app][mark].get_or_insert(read);
-    }
-
     fn sample(&mut self) -> Result<(), String> {
         for (index, conn) in self.conns.iter_mut().enumerate().filter(|(_, conn)| conn.is_tcp()) {
             for side in [Side::Home, Side::Wan] {
@@ -327,40 +248,6 @@ impl<'a> World<'a> {
         }
         let both = self.lab.installed.iter().zip(&mut self.askers);
         both.map(|(one, asker)| asker.ask(one.device).map(|(counters, _)| counters)).collect()
-    }
-
-    /// Calls for everything that is due.
-    pub(crate) fn wake(&mut self) {
-        while let Some(&Reverse((at, _, app, wake))) = self.wakes.peek() {
-            if at > self.now {
-                break;
-            }
-            self.wakes.pop();
-            let notice = match wake {
-                Wake::Start => Notice::Start,
-                Wake::Stop => Notice::Stop,
-                Wake::Token(token) => Notice::Wake(token),
-            };
-            self.notices.push_back((app, notice));
-        }
-    }
-
-    /// Delivers notices until there are none.
-    fn settle(&mut self) {
-        while let Some((index, notice)) = self.notices.pop_front() {
-            let Some(mut app) = self.apps[index].app.take() else {
-                unreachable!("an application is never called while it is being called")
-            };
-            // Time ends an application, or who tells it, or the end of its last connection.
-            let may_end =
-                matches!(notice, Notice::Wake(_) | Notice::Stop | Notice::Finished { .. });
-            app.handle(notice, &mut Hand { world: self, app: index });
-            let ended = may_end && app.ended().is_some();
-            self.apps[index].app = Some(app);
-            if ended {
-                self.mark_read(index, 1);
-            }
-        }
     }
 }
 

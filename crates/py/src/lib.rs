@@ -26,7 +26,7 @@ fn run<'py>(
     captures: Option<(String, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let outcome = py.detach(move || -> PyResult<_> {
-        let spec = aqmlab_sim::parse(spec_json)
+        let spec = aqmlab_trial::parse(spec_json)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let outcome =
             aqmlab_sim::run(&spec).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -52,14 +52,14 @@ fn run<'py>(
 /// `spec_json` is a resolved trial. What `run` refuses is found here in microseconds.
 #[pyfunction]
 fn check(spec_json: &str) -> Option<(String, String)> {
-    let wrong = aqmlab_sim::parse(spec_json).and_then(|spec| aqmlab_sim::check(&spec)).err()?;
+    let wrong = aqmlab_trial::parse(spec_json).and_then(|spec| aqmlab_trial::check(&spec)).err()?;
     Some((wrong.at, wrong.problem))
 }
 
 /// Bits per second of a rate of 802.11n while data are on the air; `None` if there is none such.
 #[pyfunction]
 fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
-    aqmlab_sim::wifi_rate(mcs, width_mhz, short_guard)
+    aqmlab_trial::link::wifi_rate(mcs, width_mhz, short_guard)
 }
 
 fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {

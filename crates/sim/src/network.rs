@@ -3,28 +3,11 @@
 use aqmlab_core::{Digest, Duration, Instant, Packet, Rng, Side};
 use aqmlab_node::Port;
 
-use crate::agenda::{Agenda, Rank, Slot};
+use crate::agenda::{Actor, Agenda, Slot};
 use crate::line::{Line, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
 use crate::wifi::{Medium, Place};
-
-/// Who can be called by the agenda.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Actor {
-    /// A link that has become free while packets wait.
-    Link(usize),
-    /// A line whose first packet arrives.
-    Line(usize),
-    /// A medium on which an exchange begins or ends.
-    Medium(usize),
-    /// An application that asked to be woken, started or stopped.
-    App(u32),
-    /// One end of a connection whose timer may have expired.
-    End(u32, aqmlab_core::Side),
-    /// The sampler of TCP and queue state.
-    Sampler,
-}
 
 /// A port and its place in the agenda.
 pub(crate) struct Link {
@@ -65,8 +48,6 @@ pub(crate) struct RoutePlan {
 pub(crate) struct Network<O> {
     pub(crate) now: Instant,
     pub(crate) agenda: Agenda,
-    /// By rank and place in the agenda.
-    actors: [Vec<Actor>; 2],
     pub(crate) links: Vec<Link>,
     pub(crate) lines: Vec<Line>,
     pub(crate) media: Vec<Medium>,
@@ -85,7 +66,6 @@ impl<O: Observer> Network<O> {
         Self {
             now: Instant::ZERO,
             agenda: Agenda::new(),
-            actors: [Vec::new(), Vec::new()],
             links: Vec::new(),
             lines: Vec::new(),
             media: Vec::new(),
@@ -99,30 +79,8 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Gives `actor` a place in the agenda.
-    pub(crate) fn enrol(&mut self, actor: Actor) -> Slot {
-        let rank = match actor {
-            Actor::Link(_) | Actor::Line(_) | Actor::Medium(_) => Rank::Network,
-            Actor::App(_) | Actor::End(..) | Actor::Sampler => Rank::Host,
-        };
-        let slot = self.agenda.join(rank);
-        let (actors, index) = (&mut self.actors[slot.rank()], slot.index());
-        if index == actors.len() {
-            actors.push(actor);
-        } else {
-            actors[index] = actor;
-        }
-        slot
-    }
-
-    /// Who has that place.
-    #[inline]
-    pub(crate) fn actor(&self, slot: Slot) -> Actor {
-        self.actors[slot.rank()][slot.index()]
-    }
-
     pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
-        let slot = self.enrol(Actor::Link(self.links.len()));
+        let slot = self.agenda.register(Actor::Link(self.links.len()));
         self.links.push(Link { name, port, slot, own, radio: None });
     }
 
@@ -160,7 +118,7 @@ impl<O: Observer> Network<O> {
             return found;
         }
         let index = self.lines.len();
-        let slot = self.enrol(Actor::Line(index));
+        let slot = self.agenda.register(Actor::Line(index));
         self.lines.push(Line::new(key, slot, Rng::stream(self.seed, &format!("line.{index}"))));
         index
     }

@@ -17,12 +17,11 @@ use std::collections::BTreeMap;
 
 use aqmlab_core::{Cx, Duration, Ecn, Event, Instant, Log, Packet, Reason, Rng};
 use aqmlab_qdisc::aqm::timer::{Clock, Timer};
-use aqmlab_qdisc::{Qdisc, flows, kinds};
+use aqmlab_qdisc::{Qdisc, flows};
+use aqmlab_trial::SpecError;
+use aqmlab_trial::arguments::arguments;
+use aqmlab_trial::spec::{KindSpec, QdiscKind};
 use serde::Deserialize;
-
-use crate::arguments;
-use crate::error::SpecError;
-use crate::spec::KindSpec;
 
 /// What a discipline did with a trace of packets.
 ///
@@ -30,7 +29,7 @@ use crate::spec::KindSpec;
 #[derive(Clone, Debug, Deserialize)]
 pub struct Recording {
     /// Our discipline that shall do the same.
-    pub qdisc: KindSpec,
+    pub qdisc: KindSpec<QdiscKind>,
     /// Whose each packet is.
     pub flow: Vec<u32>,
     /// The ECN field with which each flow sends.
@@ -133,14 +132,11 @@ impl Recording {
     }
 
     fn build(&self) -> Result<Box<dyn Qdisc>, SpecError> {
-        let mut spec = self.qdisc.clone();
-        let kind = kinds::find(&spec.kind).ok_or_else(|| {
-            SpecError::new("qdisc", format!("there is no kind called `{}`", spec.kind))
-        })?;
+        let (kind, mut params) = (self.qdisc.kind.0, self.qdisc.params.clone());
         if kind.params.iter().any(|param| param.name == "salt") {
-            spec.params.insert("salt".into(), SALT.into());
+            params.insert("salt".into(), SALT.into());
         }
-        let args = arguments::arguments("qdisc", kind.params, &spec.params)?;
+        let args = arguments("qdisc", kind.params, &params)?;
         Ok((kind.build)(&args))
     }
 
@@ -184,8 +180,7 @@ impl Recording {
 
     /// When our timer goes off, once for each update.
     fn schedule(&self, seen: &[i64]) -> Result<Schedule, SpecError> {
-        let kind = kinds::find(&self.qdisc.kind).map_or(&[][..], |kind| kind.params);
-        let args = arguments::arguments("qdisc", kind, &self.qdisc.params)?;
+        let args = arguments("qdisc", self.qdisc.kind.0.params, &self.qdisc.params)?;
         let clock = Clock::wheel(args.duration("tick"));
         let half = Duration::from_millis(500);
         let mut timer = Timer::start(clock, Instant::ZERO, half, args.duration("tupdate"));

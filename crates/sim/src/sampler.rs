@@ -3,10 +3,10 @@
 use aqmlab_apps::Transport;
 use aqmlab_core::{Duration, Instant, Side};
 use aqmlab_tcp::Metrics;
+use aqmlab_trial::findings::{QueueSample, Samples, TcpSample};
 
 use crate::agenda::Slot;
 use crate::observer::Observer;
-use crate::tables::{QueueSample, Samples, TcpSample};
 use crate::world::World;
 
 /// Takes samples and keeps them.

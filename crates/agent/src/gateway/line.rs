@@ -7,10 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use aqmlab_core::{Direction, Instant, Rng};
-use aqmlab_sim::Spec;
-
-use crate::spec::way;
+use aqmlab_core::{Direction, Duration, Instant, Rng};
+use aqmlab_trial::Spec;
+use aqmlab_trial::streams::Stream;
 
 /// Packets on their way in one direction.
 pub(super) struct Line {
@@ -25,14 +24,14 @@ pub(super) struct Line {
 
 /// What happens to packets of an application.
 struct Way {
-    delay_ns: u64,
-    jitter_ns: u64,
+    delay: Duration,
+    jitter: Duration,
     reorder: bool,
     loss: f64,
     /// With whom it shares a delay.
     group: usize,
-    chance: Rng,
-    jitter: Rng,
+    loss_rng: Rng,
+    jitter_rng: Rng,
 }
 
 impl Line {
@@ -42,22 +41,21 @@ impl Line {
         let apps = spec.apps.iter().filter(|_| delays);
         let ways: Vec<_> = apps
             .map(|app| {
-                let route = way(app, direction);
-                let key = (route.delay_ns, route.jitter_ns, route.reorder);
+                let route = app.route(direction);
+                let key = (route.delay, route.jitter, route.reorder);
                 let known = groups.iter().position(|other| *other == key);
                 let group = known.unwrap_or_else(|| {
                     groups.push(key);
                     groups.len() - 1
                 });
-                let name = format!("{}.{}", app.name, direction.name());
                 Way {
-                    delay_ns: route.delay_ns,
-                    jitter_ns: route.jitter_ns.saturating_add(spec.host_jitter_ns),
-                    reorder: route.reorder && route.jitter_ns > 0,
+                    delay: route.delay,
+                    jitter: route.jitter_with(spec.host_jitter),
+                    reorder: route.reorders(),
                     loss: route.loss,
                     group,
-                    chance: Rng::stream(spec.seed, &format!("loss.{name}")),
-                    jitter: Rng::stream(spec.seed, &format!("line.{name}")),
+                    loss_rng: Stream::Loss(&app.name, direction).rng(spec.seed),
+                    jitter_rng: Stream::Jitter(&app.name, direction).rng(spec.seed),
                 }
             })
             .collect();
@@ -69,11 +67,14 @@ impl Line {
     pub(super) fn push(&mut self, at: Instant, app: u32, id: u64) -> bool {
         let mut arrives = at;
         if let Some(way) = self.ways.get_mut(app as usize) {
-            if way.loss > 0.0 && way.chance.unit() < way.loss {
+            if way.loss > 0.0 && way.loss_rng.unit() < way.loss {
                 return false;
             }
-            let drawn = if way.jitter_ns > 0 { way.jitter.below(way.jitter_ns + 1) } else { 0 };
-            arrives = Instant::from_nanos(at.as_nanos() + way.delay_ns + drawn);
+            arrives += way.delay;
+            if way.jitter > Duration::ZERO {
+                let drawn = way.jitter_rng.below(way.jitter.as_nanos() + 1);
+                arrives += Duration::from_nanos(drawn);
+            }
             if !way.reorder {
                 arrives = arrives.max(self.last[way.group]);
                 self.last[way.group] = arrives;
@@ -106,7 +107,7 @@ mod tests {
                 {{"name": "a", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {way}, "down": {way}}}
             ]}}"#
         );
-        aqmlab_sim::parse(&json).expect("it is a trial")
+        aqmlab_trial::parse(&json).expect("it is a trial")
     }
 
     fn order(line: &mut Line) -> Vec<u64> {

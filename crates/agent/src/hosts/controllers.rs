@@ -3,44 +3,26 @@
 use std::collections::BTreeMap;
 
 use aqmlab_core::{Side, Value};
-use aqmlab_sim::Spec;
-use aqmlab_sim::arguments::arguments;
-use aqmlab_sim::spec::{AppSpec, TcpSpec};
+use aqmlab_trial::Spec;
+use aqmlab_trial::arguments::arguments;
+use aqmlab_trial::spec::{AppSpec, Controller, Named, TcpSpec};
 
 use super::endpoints;
 
 /// The kernel's congestion controllers that are ours too.
 const OURS: &[&str] = &["cubic", "reno", "bbr"];
-/// Those that it has besides, and that the simulator lacks.
-const THEIRS: &[&str] = &[
-    "bic",
-    "cdg",
-    "dctcp",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "nv",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-];
 /// Parameters of CUBIC that are parameters of its module.
 const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
 
 /// The kernel's name for the congestion controller of an endpoint.
-pub(super) fn controller(tcp: &TcpSpec) -> &str {
-    tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.as_str())
+pub(super) fn controller(tcp: &TcpSpec) -> &'static str {
+    tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.name())
 }
 
 /// Takes from an application the controllers that the simulator lacks.
 pub(crate) fn forget_controllers(app: &mut AppSpec) {
     for tcp in [&mut app.home, &mut app.wan] {
-        if THEIRS.contains(&controller(tcp)) {
-            tcp.cc = None;
-        }
+        tcp.cc.take_if(|cc| matches!(cc.kind, Controller::LinuxOnly(_)));
     }
 }
 
@@ -48,7 +30,7 @@ pub(crate) fn forget_controllers(app: &mut AppSpec) {
 pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     let name = controller(tcp);
     let params = tcp.cc.as_ref().map(|cc| &cc.params);
-    if THEIRS.contains(&name) {
+    if Controller::linux_only().contains(&name) {
         return match params.and_then(|params| params.keys().next()) {
             Some(param) => {
                 Err(format!("{at}.cc.{param}: the kernel engine runs `{name}` as it is"))
@@ -62,7 +44,7 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
             "cubic_rfc" | "cubic_freebsd" => "; its own is `cubic`",
             _ => "",
         };
-        let known = [OURS, THEIRS].concat().join(", ");
+        let known = [OURS, Controller::linux_only()].concat().join(", ");
         return Err(format!(
             "{at}.cc: `{name}`: the kernel does not have it{near}; it has {known}"
         ));

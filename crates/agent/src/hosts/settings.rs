@@ -1,9 +1,9 @@
 //! Settings of a TCP: how the kernel is told of each, and what it cannot be told.
 
 use aqmlab_core::{Args, Value};
-use aqmlab_sim::arguments::arguments;
-use aqmlab_sim::spec::TcpSpec;
 use aqmlab_tcp::{Profile, Stack};
+use aqmlab_trial::arguments::arguments;
+use aqmlab_trial::spec::TcpSpec;
 
 /// How the kernel is told of a setting of a profile.
 enum How {

@@ -6,11 +6,10 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use aqmlab_core::{Direction, Side};
-use aqmlab_sim::Spec;
+use aqmlab_trial::Spec;
 
 use crate::mode::Mode;
 use crate::run::{run, run_all, sysctl};
-use crate::spec::tcp_of;
 use crate::{hosts, sys};
 
 /// The interface of an end.
@@ -114,7 +113,7 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     for (index, app) in spec.apps.iter().enumerate() {
         let (here, there) = (address(index, side), address(index, side.peer()));
         lines.push(format!("ip addr add {here}/32 dev {name}"));
-        let how = hosts::route(tcp_of(app, side))?;
+        let how = hosts::route(app.tcp(side))?;
         let route = format!("ip route add {there}/32 via {hop} dev {name} src {here}{how}");
         lines.push(route);
     }

@@ -2,8 +2,9 @@
 
 use aqmlab_core::{Duration, Instant};
 
+use super::View;
 use super::columns::{Numbers, count, ms, quantile_ms};
-use super::{LinkFindings, QueueSample, View};
+use crate::findings::{LinkFindings, QueueSample};
 use crate::grain::Grain;
 use crate::table::{Column, Table, Words};
 
@@ -22,15 +23,14 @@ impl View<'_> {
 
     fn queue(&self, found: &LinkFindings) -> [(&'static str, f64); 18] {
         let LinkFindings { drops, report, .. } = found;
-        let length = Duration::from_nanos(self.spec.duration_ns);
         let measure = &self.spec.measure;
-        let to_ns = measure.to_ns.unwrap_or(self.spec.duration_ns);
-        let seconds = (to_ns - measure.from_ns) as f64 / 1e9;
+        let to = measure.to.unwrap_or(self.spec.end());
+        let seconds = to.since(measure.from).as_secs_f64();
         [
             ("packets_offered", found.offered as f64),
             ("packets_out", found.sent as f64),
             ("bytes_out", found.sent_bytes as f64),
-            ("utilisation", found.busy_s / length.as_secs_f64()),
+            ("utilisation", found.busy_s / self.spec.duration.as_secs_f64()),
             ("throughput_mbit", 8.0 * report.bytes as f64 / seconds / 1e6),
             ("drops_overlimit", drops.overlimit as f64),
             ("drops_sojourn", drops.sojourn as f64),

@@ -15,7 +15,7 @@ const HEADERS: u32 = 20 + 8;
 /// Refuses `app`, whose spec is at `at`, if a datagram of its would have to be fragmented.
 pub(crate) fn check(at: &str, spec: &AppSpec, app: &dyn App) -> Result<(), SpecError> {
     let Some(datagram) = app.datagram() else { return Ok(()) };
-    let mtu = spec.home.mtu.min(spec.wan.mtu);
+    let mtu = spec.home.mtu.min(spec.wan.mtu).0 as u32;
     let room = mtu.saturating_sub(HEADERS);
     if datagram.bytes <= room {
         return Ok(());

@@ -12,7 +12,7 @@ impl View<'_> {
     pub(super) fn windows(&self) -> Table {
         let (mut names, mut directions) = (Words::default(), Words::default());
         let (mut times, mut rates) = (Vec::new(), Vec::new());
-        let whole = Instant::ZERO..Instant::from_nanos(self.spec.duration_ns);
+        let whole = Instant::ZERO..self.spec.end();
         let grain = Grain::of(self.spec);
         let windows = Windows { step: grain.step, width: grain.window };
         for (flow, direction, report) in self.ways().filter(|_| self.spec.measure.series) {

@@ -5,9 +5,9 @@ use aqmlab_core::{Direction, Duration, Instant, Reason, Side};
 use aqmlab_measure::FlowReport;
 use aqmlab_node::PortLog;
 
-use super::frame::QueueReport;
 use crate::notes::Notes;
 use crate::spec::Spec;
+use crate::tables::QueueReport;
 
 /// What an engine found in a trial.
 #[derive(Debug, Default)]
@@ -51,20 +51,19 @@ impl FlowFindings {
     ///
     /// If the trial has no such application.
     pub fn new(spec: &Spec, flow: usize, app: &dyn App, report: FlowReport) -> Self {
-        let way = &spec.apps[flow];
+        let route = &spec.apps[flow];
         Self {
             report,
             carries: app.carries(),
             read: [0; 2],
-            rtt_base: Duration::from_nanos(way.up.delay_ns)
-                + Duration::from_nanos(way.down.delay_ns),
-            summary: app.summary(Instant::from_nanos(spec.duration_ns)),
+            rtt_base: route.up.delay + route.down.delay,
+            summary: app.summary(spec.end()),
             notes: Notes::default(),
         }
     }
 
     /// Whether its data go this way.
-    pub(super) fn is_primary(&self, direction: Direction) -> bool {
+    pub(crate) fn is_primary(&self, direction: Direction) -> bool {
         match self.carries {
             Carries::One(one) => one == direction,
             Carries::Both => true,

@@ -28,25 +28,28 @@ impl Grain {
     pub fn of(spec: &Spec) -> Self {
         let measure = &spec.measure;
         let points = u64::from(measure.points);
-        let fit = |step, most| coarsen(step, spec.duration_ns, most);
-        let step = fit(measure.step_ns, points);
-        let sample =
-            if measure.sample_ns == 0 { 0 } else { fit(measure.sample_ns, SAMPLES * points) };
+        let fit = |step: Duration, most| coarsen(step.as_nanos(), spec.duration.as_nanos(), most);
+        let step = fit(measure.step, points);
+        let sample = if measure.sample == Duration::ZERO {
+            0
+        } else {
+            fit(measure.sample, SAMPLES * points)
+        };
         Self {
             step: Duration::from_nanos(step),
-            window: Duration::from_nanos(measure.window_ns.next_multiple_of(step)),
+            window: Duration::from_nanos(measure.window.as_nanos().next_multiple_of(step)),
             sample: Duration::from_nanos(sample),
         }
     }
 
     /// How many steps the trial `spec` has.
     pub(crate) fn steps(self, spec: &Spec) -> u64 {
-        spec.duration_ns.div_ceil(self.step.as_nanos())
+        spec.duration.as_nanos().div_ceil(self.step.as_nanos())
     }
 
     /// How often each TCP and queue of the trial `spec` is sampled.
     pub(crate) fn samples(self, spec: &Spec) -> u64 {
-        spec.duration_ns.checked_div(self.sample.as_nanos()).unwrap_or(0)
+        spec.duration.as_nanos().checked_div(self.sample.as_nanos()).unwrap_or(0)
     }
 }
 

@@ -3,8 +3,9 @@
 use aqmlab_core::{Direction, Duration};
 use aqmlab_measure::DirectionReport;
 
+use super::View;
 use super::columns::{Numbers, ms, quantile_ms};
-use super::{FlowFindings, View};
+use crate::findings::FlowFindings;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {

@@ -9,12 +9,12 @@ use crate::spec::Spec;
 /// What a meter of the trial `spec` is to measure.
 pub fn settings(spec: &Spec) -> Settings {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
-    let end = Instant::from_nanos(spec.duration_ns);
+    let end = spec.end();
     Settings {
-        from: Instant::from_nanos(measure.from_ns),
-        to: measure.to_ns.map_or(end, Instant::from_nanos),
-        window: Duration::from_nanos(measure.window_ns),
-        step: Duration::from_nanos(measure.step_ns),
+        from: measure.from,
+        to: measure.to.unwrap_or(end),
+        window: measure.window,
+        step: measure.step,
         end,
         // A flow may have several connections, and a fair queue may let one of them pass
         // another; so a gap is a loss only once many later packets have come.

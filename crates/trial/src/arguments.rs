@@ -2,41 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use aqmlab_core::{Args, BitRate, Bytes, Duration, Kind, Param, Value};
+use aqmlab_core::{Args, BitRate, Bytes, Duration, Param, Value};
 use serde_json::Value as Json;
 
 use crate::error::SpecError;
-use crate::spec::KindSpec;
-
-/// A kind with its arguments, ready to be built as often as needed.
-pub(crate) struct Chosen<T: ?Sized + 'static> {
-    kind: &'static Kind<T>,
-    args: Args,
-}
-
-impl<T: ?Sized> Clone for Chosen<T> {
-    fn clone(&self) -> Self {
-        Self { kind: self.kind, args: self.args.clone() }
-    }
-}
-
-impl<T: ?Sized> Chosen<T> {
-    /// Builds one.
-    pub(crate) fn build(&self) -> Box<T> {
-        (self.kind.build)(&self.args)
-    }
-}
-
-/// Looks up what `spec` asks for with `find` and checks its arguments.
-pub(crate) fn choose<T: ?Sized>(
-    at: &str,
-    spec: &KindSpec,
-    find: fn(&str) -> Option<&'static Kind<T>>,
-) -> Result<Chosen<T>, SpecError> {
-    let kind = find(&spec.kind)
-        .ok_or_else(|| SpecError::new(at, format!("there is no kind called `{}`", spec.kind)))?;
-    Ok(Chosen { kind, args: arguments(at, kind.params, &spec.params)? })
-}
 
 /// The arguments of a kind that declares `params`, at their defaults but for those `given`.
 ///

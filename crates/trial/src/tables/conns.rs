@@ -2,8 +2,9 @@
 
 use aqmlab_core::{Instant, Side};
 
+use super::View;
 use super::columns::{Numbers, count, ms, seconds};
-use super::{ConnFindings, EndCounts, TcpEvents, TcpSample, View};
+use crate::findings::{ConnFindings, EndCounts, TcpEvents, TcpSample};
 use crate::table::{Table, Words};
 
 impl View<'_> {

@@ -7,7 +7,6 @@
 
 mod columns;
 mod conns;
-mod findings;
 mod flows;
 mod frame;
 mod queues;
@@ -18,12 +17,9 @@ mod tests;
 use aqmlab_core::Direction;
 use aqmlab_measure::jain;
 
-pub use findings::{
-    ConnFindings, Drops, EndCounts, Findings, FlowFindings, LinkFindings, QueueSample, Samples,
-    TcpEvents, TcpSample,
-};
 pub use frame::{Frame, QueueReport, settings};
 
+use crate::findings::Findings;
 use crate::spec::Spec;
 use crate::table::{Column, Table, Words};
 

@@ -4,9 +4,10 @@ use aqmlab_apps::Carries;
 use aqmlab_core::{Direction, Duration, Instant, Side};
 use aqmlab_measure::{FlowReport, Meter, Sent};
 
-use super::{
-    ConnFindings, Drops, EndCounts, Findings, FlowFindings, Frame, LinkCounts, LinkFindings,
-    QueueReport, QueueSample, Samples, TcpEvents, TcpSample, all, settings, unmeasured,
+use super::{Frame, LinkCounts, QueueReport, all, settings, unmeasured};
+use crate::findings::{
+    ConnFindings, Drops, EndCounts, Findings, FlowFindings, LinkFindings, QueueSample, Samples,
+    TcpEvents, TcpSample,
 };
 use crate::notes::Notes;
 use crate::spec::Spec;
@@ -282,7 +283,7 @@ fn every_cell_of_queues_and_connections_is_right() {
 #[test]
 fn a_queue_s_rates_are_over_the_interval_of_the_statistics() {
     let mut spec = spec("");
-    spec.measure.from_ns = 3_000_000_000;
+    spec.measure.from = Instant::from_millis(3_000);
     let tables = all(&spec, &findings(&spec));
     let queues = &tables.iter().find(|(name, _)| *name == "queues").expect("it is there").1;
     let down = &text(queues)[1];
