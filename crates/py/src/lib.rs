@@ -62,6 +62,12 @@ fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
     aqmlab_trial::link::wifi_rate(mcs, width_mhz, short_guard)
 }
 
+/// The JSON Schema of a resolved trial, as text.
+#[pyfunction]
+fn trial_schema() -> String {
+    aqmlab_trial::spec::json_schema().to_string()
+}
+
 fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {
     let create = |path: &str| {
         std::fs::File::create(path)
@@ -91,6 +97,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(trial_schema, module)?)?;
     module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;
