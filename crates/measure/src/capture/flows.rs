@@ -7,8 +7,8 @@ use aqmlab_core::{Direction, Instant};
 use super::decode::{Translation, Tuple};
 use super::flow::{Event, FlowMeter};
 use super::matching::Settled;
+use super::options::Options;
 use super::sides::Sides;
-use super::spp::Options;
 
 /// Events held back of one flow until it is known which way it goes, and of all.
 const HELD_OF_ONE: usize = 256;
@@ -59,7 +59,7 @@ impl Flows {
                 self.held += 1;
                 let decided = decide(&self.sides, tuple, *differences, options);
                 if decided.is_some() || held.len() >= HELD_OF_ONE || self.held >= HELD {
-                    self.settle(place, decided, options);
+                    self.decide_direction(place, decided, options);
                 }
             }
         }
@@ -70,7 +70,7 @@ impl Flows {
         for place in 0..self.all.len() {
             if let Flow::Undecided { tuple, differences, .. } = &self.all[place] {
                 let decided = decide(&self.sides, tuple, *differences, options);
-                self.settle(place, decided, options);
+                self.decide_direction(place, decided, options);
             }
         }
         let meter = |flow| match flow {
@@ -115,7 +115,7 @@ impl Flows {
     }
 
     /// Settles which way a flow goes, and measures what was held back.
-    fn settle(&mut self, place: usize, decided: Option<bool>, options: &Options) {
+    fn decide_direction(&mut self, place: usize, decided: Option<bool>, options: &Options) {
         let Flow::Undecided { tuple, differences, held } = &mut self.all[place] else { return };
         let [backward, ahead] = *differences;
         let up = decided.unwrap_or_else(|| match (ahead, backward) {

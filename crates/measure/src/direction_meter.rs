@@ -1,14 +1,14 @@
-//! One direction of one flow: the packets between its taps, and what became of the others.
+//! The meter of one direction of one flow: the packets between its taps, and the fates of others.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::{Direction, Duration, Instant};
 
 use crate::active::Active;
 use crate::jitter::Variation;
-use crate::meter::{DirectionReport, Sent};
 use crate::pairs::{Passage, RoundTrip, round_trip};
+use crate::report::DirectionReport;
 use crate::series::Series;
 
 /// Where packets may overtake, one is lost when this many later ones have arrived. `spp` looks
@@ -16,15 +16,31 @@ use crate::series::Series;
 const OVERTAKEN: usize = 8_192;
 /// A backstop for a path that delivers nothing any more: no bandwidth-delay product comes near.
 const BETWEEN_TAPS: usize = 1 << 20;
-/// Bins for which room is made at once; more than any figure shows.
+/// Bins allocated at once; more than any figure shows.
 const ROOM: usize = 1 << 16;
+
+/// A packet that passes the tap at its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its flow.
+    pub flow: u32,
+    /// Its connection. At the end a later packet shows a loss only within one connection, since a
+    /// queue may let packets of another pass.
+    pub conn: u32,
+    /// Its direction.
+    pub direction: Direction,
+    /// Its identity.
+    pub id: u64,
+    /// Bytes of the IP packet.
+    pub ip_len: u32,
+}
 
 /// The interval of the statistics.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Where it begins.
+    /// Its start.
     pub(crate) from: Instant,
-    /// Where it has ended.
+    /// Its end, which is outside.
     pub(crate) to: Instant,
 }
 
@@ -51,16 +67,16 @@ struct Flight {
     sent: Instant,
     /// [`Instant::NEVER`] while it is under way.
     received: Instant,
-    /// What had last arrived at its sender.
+    /// The last arrival at its sender.
     out: Out,
 }
 
-/// One direction of one flow.
-pub(crate) struct Way {
+/// Measures one direction of one flow.
+pub(crate) struct DirectionMeter {
     /// In the order of sending, and so of identity.
     flights: VecDeque<Flight>,
-    /// Where packets overtake: how many of `flights` have landed, and where the next one to
-    /// land is expected.
+    /// For packets that overtake: the number of `flights` that have landed, and the place at which
+    /// the next one is expected.
     landed: usize,
     expected: usize,
     arrived: Out,
@@ -73,9 +89,9 @@ pub(crate) struct Way {
     keep_series: bool,
 }
 
-impl Way {
-    /// A way whose throughput `active` counts, and whose series, if there are any, have steps
-    /// `series` wide.
+impl DirectionMeter {
+    /// A meter whose throughput `active` counts. Its series, if it keeps any, have steps of
+    /// `series`.
     pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
         let keep = series.is_some();
         let width = series.unwrap_or(Duration::MAX);
@@ -95,13 +111,13 @@ impl Way {
         }
     }
 
-    /// What last arrived in this direction.
+    /// The last arrival in this direction.
     #[inline]
     pub(crate) fn arrived(&self) -> Out {
         self.arrived
     }
 
-    /// A packet passes the tap at its sender, where `out` was the last to arrive.
+    /// A packet passes the tap at its sender, where `out` was the last arrival.
     #[inline]
     pub(crate) fn depart(&mut self, packet: Sent, now: Instant, out: Out, limits: Limits) {
         let Sent { conn, id, ip_len, .. } = packet;
@@ -119,7 +135,7 @@ impl Way {
         self.flights.push_back(Flight { id, conn, sent: now, received: Instant::NEVER, out });
     }
 
-    /// Bytes arrive at `now`, in the given step of the series, of whatever packet.
+    /// Bytes of any packet arrive at `now`, in the given step of the series.
     #[inline]
     pub(crate) fn count(&mut self, step: usize, ip_len: u32, now: Instant) {
         self.report.bytes_arrived += u64::from(ip_len);
@@ -134,7 +150,7 @@ impl Way {
         self.active.end(at);
     }
 
-    /// A packet arrives that none overtook: those before it that have not come are lost.
+    /// A packet arrives that no other overtook: the missing ones before it are lost.
     #[inline]
     pub(crate) fn land_in_order(
         &mut self,
@@ -188,9 +204,9 @@ impl Way {
         }
     }
 
-    /// At the end: what was sent before the last arrival of its connection and has not come is lost.
-    /// A later packet of another connection says nothing, for a fair queue may have let it pass.
-    pub(crate) fn settle(&mut self, back: &mut Self, limits: Limits) {
+    /// Ends the measurement. A packet that is missing is lost if a later one of its connection has
+    /// arrived. A later one of another connection shows nothing: a fair queue may let it pass.
+    pub(crate) fn lose_missing(&mut self, back: &mut Self, limits: Limits) {
         let mut arrived = BTreeSet::new();
         for flight in self.flights.iter().rev() {
             if flight.received != Instant::NEVER {
@@ -205,7 +221,7 @@ impl Way {
         self.release(back, limits);
     }
 
-    /// Hands over when the flow was active, and what was measured.
+    /// The active time of the flow, and the measurements.
     pub(crate) fn finish(self) -> (Range<Instant>, DirectionReport) {
         let (active, active_bytes, windows) = self.active.finish();
         let report = DirectionReport {
