@@ -4,9 +4,9 @@ use aqmlab_core::{Direction, Side};
 use aqmlab_trial::Spec;
 use aqmlab_trial::spec::AppSpec;
 
+use crate::links::used;
 use crate::mode::Mode;
-use crate::spec::used;
-use crate::{hosts, qdiscs, ways};
+use crate::{qdisc, tcp_settings, testbed};
 
 /// Most applications: a host's number is one byte of an address.
 const MOST_APPS: usize = 250;
@@ -15,7 +15,7 @@ const MOST_APPS: usize = 250;
 pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
     // What the simulator refuses, whoever its own TCPs are.
     let mut general = spec.clone();
-    general.apps.iter_mut().for_each(hosts::forget_controllers);
+    general.apps.iter_mut().for_each(tcp_settings::forget_controllers);
     aqmlab_trial::check(&general).map_err(|error| error.to_string())?;
     if spec.apps.len() > MOST_APPS {
         return Err(format!(
@@ -48,14 +48,14 @@ pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
             return Err(format!("links[{index}]: no application uses it"));
         }
         let at = format!("links[{index}]");
-        if mode.ours { qdiscs::check_place(&at, link)? } else { qdiscs::check(&at, link)? }
+        if mode.ours { qdisc::check_place(&at, link)? } else { qdisc::check(&at, link)? }
     }
     for (index, app) in spec.apps.iter().enumerate() {
         check_app(&format!("apps[{index}]"), app, [&up, &down])?;
     }
-    hosts::check_together(spec)?;
+    tcp_settings::check_together(spec)?;
     // The gateway's own delays know no bounds.
-    if mode.ours && mode.host { Ok(()) } else { ways::check(spec) }
+    if mode.ours && mode.host { Ok(()) } else { testbed::check(spec) }
 }
 
 fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String> {
@@ -69,7 +69,7 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
     }
     for side in [Side::Home, Side::Wan] {
         let at = format!("{at}.{}", if side == Side::Home { "home" } else { "wan" });
-        hosts::check(&at, app.tcp(side))?;
+        tcp_settings::check(&at, app.tcp(side))?;
     }
     Ok(())
 }
@@ -77,7 +77,7 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::direction_of;
+    use crate::links::direction_of;
     use aqmlab_trial::spec::Named;
 
     fn spec(up: &str, down: &str) -> Spec {

@@ -146,12 +146,12 @@ impl World<'_> {
         let far = open.from.peer();
         if open.transport == Transport::Tcp {
             if !self.listeners.contains_key(&(app, far.index())) {
-                self.lab.enter(far)?;
+                self.testbed.enter(far)?;
                 let fd = sockets::listener(app, far, spec.tcp(far)).map_err(text)?;
                 self.poll.watch(&fd, LISTENS | (app * 2 + far.index()) as u64).map_err(text)?;
                 self.listeners.insert((app, far.index()), fd);
             }
-            self.lab.enter(open.from)?;
+            self.testbed.enter(open.from)?;
             let near = spec.tcp(open.from);
             let fd = sockets::client(app, port, open, near).map_err(text)?;
             return self.adopt(index, open.from, fd);
@@ -161,7 +161,7 @@ impl World<'_> {
             if open.transport == Transport::Icmp && side == far {
                 continue;
             }
-            self.lab.enter(side)?;
+            self.testbed.enter(side)?;
             let fd = sockets::datagrams(app, side, port, open).map_err(text)?;
             self.adopt(index, side, fd)?;
         }

@@ -7,7 +7,7 @@ use aqmlab_apps::{ConnId, Open, Transport};
 use aqmlab_core::{Instant, Side};
 use aqmlab_trial::spec::TcpSpec;
 
-use crate::{hosts, lab, sys};
+use crate::{sys, tcp_settings, testbed};
 
 /// The bytes of one write of an application that writes without end.
 static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
@@ -226,8 +226,8 @@ pub(crate) const fn service(app: usize) -> u16 {
 pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
     sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    hosts::apply(&fd, tcp)?;
-    sys::bind(&fd, lab::address(app, at), service(app))?;
+    tcp_settings::apply(&fd, tcp)?;
+    sys::bind(&fd, testbed::address(app, at), service(app))?;
     sys::listen(&fd)?;
     Ok(fd)
 }
@@ -235,10 +235,10 @@ pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedF
 /// A connection being opened from `open.from`, in whose namespace this process is.
 pub(crate) fn client(app: usize, port: u16, open: Open, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
-    hosts::apply(&fd, tcp)?;
+    tcp_settings::apply(&fd, tcp)?;
     accepted(&fd, open, tcp)?;
-    sys::bind(&fd, lab::address(app, open.from), port)?;
-    sys::connect(&fd, lab::address(app, open.from.peer()), service(app))?;
+    sys::bind(&fd, testbed::address(app, open.from), port)?;
+    sys::connect(&fd, testbed::address(app, open.from.peer()), service(app))?;
     Ok(fd)
 }
 
@@ -267,15 +267,15 @@ pub(crate) fn datagrams(app: usize, at: Side, port: u16, open: Open) -> io::Resu
     if open.transport == Transport::Icmp {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
         // The port of such a socket is the identifier of its echo requests.
-        sys::bind(&fd, lab::address(app, at), port)?;
-        sys::connect(&fd, lab::address(app, at.peer()), 0)?;
+        sys::bind(&fd, testbed::address(app, at), port)?;
+        sys::connect(&fd, testbed::address(app, at.peer()), 0)?;
         return Ok(fd);
     }
     let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     let (own, peer) = if at == open.from { (port, service(app)) } else { (service(app), port) };
-    sys::bind(&fd, lab::address(app, at), own)?;
-    sys::connect(&fd, lab::address(app, at.peer()), peer)?;
+    sys::bind(&fd, testbed::address(app, at), own)?;
+    sys::connect(&fd, testbed::address(app, at.peer()), peer)?;
     if open.priority > 0 {
         sys::set(&fd, libc::SOL_SOCKET, libc::SO_PRIORITY, open.priority.into())?;
     }

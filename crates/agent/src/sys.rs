@@ -317,7 +317,7 @@ pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
     Ok(std::os::unix::process::parent_id() == parent)
 }
 
-/// Waits for events of many descriptors.
+/// Sojourns for events of many descriptors.
 pub(crate) struct Poll(OwnedFd);
 
 impl Poll {
@@ -336,7 +336,7 @@ impl Poll {
         check(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Waits for events and returns their tokens.
+    /// Sojourns for events and returns their tokens.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
         // SAFETY: `epoll_event` may be all zeros; the call fills at most as many as there are,
         // and only those it says it filled are read.

@@ -1,7 +1,7 @@
 //! What comes out: what the taps and the kernel tell, as the findings that tables are made of.
 //!
 //! Times, lengths and ECN fields are the taps'. The kernel counts a discipline's drops and marks by
-//! kind, but not by application (see [`crate::waits`]), and RED's forced drops with its early ones.
+//! kind, but not by application (see [`crate::taps::sojourn`]), and RED's forced drops with its early ones.
 //! A gateway of ours tells all that the simulator does.
 
 use aqmlab_apps::Transport;
@@ -14,13 +14,12 @@ use aqmlab_trial::findings::{
 use aqmlab_trial::tables::{self, Frame, LinkCounts};
 use aqmlab_trial::{Findings, Spec, Table};
 
-use crate::echoes::{self, Reductions};
 use crate::netstat;
-use crate::qdiscs::{self, Installed};
+use crate::qdisc::{self, Counters, Installed};
 use crate::sockets::{Conn, Info};
-use crate::stats::Counters;
-use crate::tap::{self, Measured, Record};
-use crate::waits::{Waits, waits};
+use crate::taps::ecn_reductions::{self, Reductions};
+use crate::taps::sojourn::{self, Sojourns};
+use crate::taps::{self, Measured, Record};
 use crate::world::{self, World};
 
 /// A trial that has run.
@@ -40,25 +39,27 @@ impl<'a> View<'a> {
         let counters = world.finish()?;
         let mut records = std::mem::take(&mut world.records);
         let passed = std::mem::take(&mut world.passed);
-        tap::order(&mut records);
+        taps::order(&mut records);
         let links = Direction::BOTH.map(|direction| {
             installed.iter().position(|one| one.direction == direction).map(|at| &spec.links[at])
         });
         let charge = |direction: Direction, ip_len| {
-            links[direction.index()].map_or(0, |link| qdiscs::charged(link, ip_len))
+            links[direction.index()].map_or(0, |link| qdisc::charged(link, ip_len))
         };
-        let mut waits = waits(&records, &passed, Frame::of(spec), charge);
+        let mut sojourns = sojourn::sojourns(&records, &passed, Frame::of(spec), charge);
         let mut meter = Meter::new(tables::settings(spec), &spec.all_active());
         let apps = 0..spec.apps.len();
         let ended: Vec<_> = apps.map(|app| world.runner.app(app).ended()).collect();
-        let measured = tap::measure(&records, &ended, &mut meter);
+        let measured = taps::measure(&records, &ended, &mut meter);
         let mut links = Vec::new();
         for (link, one) in installed.iter().enumerate() {
-            let waits = std::mem::take(&mut waits[one.direction.index()]);
-            links.push(of_link(spec, world, link, one, counters[link], waits));
+            let sojourns = std::mem::take(&mut sojourns[one.direction.index()]);
+            links.push(of_link(spec, world, link, one, counters[link], sojourns));
         }
-        let events =
-            Events { of_host: events_of_hosts(world)?, reductions: echoes::reductions(&records) };
+        let events = Events {
+            of_host: events_of_hosts(world)?,
+            reductions: ecn_reductions::reductions(&records),
+        };
         let findings = Findings {
             flows: flows(spec, world, meter.finish(), &records),
             links,
@@ -126,25 +127,25 @@ fn of_link(
     link: usize,
     installed: &Installed,
     counters: Counters,
-    waits: Waits,
+    sojourns: Sojourns,
 ) -> LinkFindings {
     // What the link charged is the time that it was busy.
-    let busy_s = 8.0 * waits.charged as f64 / spec.links[link].rate_bps() as f64;
+    let busy_s = 8.0 * sojourns.charged as f64 / spec.links[link].rate_bps() as f64;
     if let Some(done) = &world.ours {
         let log = &done.links[link].log;
-        return LinkFindings { busy_s, ..LinkFindings::of(log, Duration::ZERO, waits.report) };
+        return LinkFindings { busy_s, ..LinkFindings::of(log, Duration::ZERO, sojourns.report) };
     }
     LinkFindings {
         offered: counters.packets + counters.drops + counters.backlog_packets,
         sent: counters.packets,
-        sent_bytes: waits.all_bytes,
+        sent_bytes: sojourns.all_bytes,
         busy_s,
-        backlog_max_packets: waits.most,
+        backlog_max_packets: sojourns.most,
         drops: drops(installed.kind, counters),
         marks: counters.marks,
-        flow_drops: waits.drops(counters.drops),
-        flow_marks: waits.marks,
-        report: waits.report,
+        flow_drops: sojourns.drops(counters.drops),
+        flow_marks: sojourns.marks,
+        report: sojourns.report,
     }
 }
 
@@ -200,7 +201,7 @@ fn of_conn(conn: &Conn, events: &Events) -> ConnFindings {
 fn samples(spec: &Spec, world: &mut World<'_>) -> Option<Samples> {
     let tcp = world.tcp.iter().map(of_tcp).collect();
     let mut gauges = std::mem::take(&mut world.gauges).into_iter().peekable();
-    let mut queue = |sample: &world::QueueSample| {
+    let mut queue = |sample: &qdisc::QueueSample| {
         let key = (sample.at, sample.link);
         let of = std::iter::from_fn(|| gauges.next_if(|one| (one.0, one.1) == key));
         QueueSample {
@@ -236,7 +237,7 @@ fn of_tcp(sample: &world::TcpSample) -> TcpSample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tap::tests::record_at;
+    use crate::taps::record_at;
     use aqmlab_core::Instant;
 
     #[test]

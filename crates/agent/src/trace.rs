@@ -18,7 +18,7 @@ pub(crate) use self::job::Trace;
 
 use self::layout::Types;
 use self::probes::Gap;
-use crate::run::{run, run_all, sysctl};
+use crate::command::{run, run_all, sysctl};
 use crate::sys;
 
 const DEVICE: &str = "trace";

@@ -7,15 +7,14 @@ use aqmlab_core::{Direction, Instant, Side};
 use aqmlab_trial::app_runner::{deliver_one, set_marks};
 use aqmlab_trial::{AppRunner, Spec};
 
-use crate::capture::Capture;
 use crate::conns::text;
-use crate::due::{DRAIN_NS, Due, SECOND_NS};
-use crate::gateway::{self, Gateway};
-use crate::lab::{self, Lab};
+use crate::qdisc::{Counters, QueueSample, StatsReader};
+use crate::schedule::{DRAIN_NS, SECOND_NS, Schedule};
 use crate::sockets::{Conn, Info};
-use crate::stats::{Asker, Counters};
 use crate::sys::{self, Poll, Timer};
-use crate::tap::{Record, Tap};
+use crate::taps::{Capture, Record, Tap};
+use crate::testbed::{self, Testbed};
+use crate::userspace_qdisc::{self, Gateway};
 
 /// The token of the timer.
 const TIMER: u64 = 1 << 63;
@@ -28,17 +27,10 @@ pub(crate) struct TcpSample {
     pub(crate) info: Info,
 }
 
-/// One discipline at one time.
-pub(crate) struct QueueSample {
-    pub(crate) at: Instant,
-    pub(crate) link: usize,
-    pub(crate) counters: Counters,
-}
-
 /// Everything.
 pub(crate) struct World<'a> {
     pub(crate) spec: &'a Spec,
-    pub(crate) lab: &'a Lab,
+    pub(crate) testbed: &'a Testbed,
     pub(crate) poll: Poll,
     timer: Timer,
     /// When the trial began, in nanoseconds since 1970.
@@ -53,9 +45,9 @@ pub(crate) struct World<'a> {
     /// tells by itself.
     between: Option<Tap>,
     /// One for each link, in its namespace; none for a gateway of ours.
-    askers: Vec<Asker>,
+    stats_readers: Vec<StatsReader>,
     /// What a gateway of ours did.
-    pub(crate) ours: Option<gateway::Done>,
+    pub(crate) ours: Option<userspace_qdisc::Done>,
     pub(crate) records: Vec<Record>,
     /// What passed between the routers.
     pub(crate) passed: Vec<Record>,
@@ -70,22 +62,22 @@ pub(crate) struct World<'a> {
 
 impl<'a> World<'a> {
     /// The world of a trial in a laboratory that was built for it.
-    pub(crate) fn new(spec: &'a Spec, lab: &'a Lab) -> Result<Self, String> {
-        lab.enter(Side::Home)?;
-        let home = Tap::new(lab::interface(Side::Home))?;
-        lab.enter(Side::Wan)?;
-        let wan = Tap::new(lab::interface(Side::Wan))?;
-        lab.enter_bottleneck(Direction::Up)?;
-        let ours = lab.mode.ours;
+    pub(crate) fn new(spec: &'a Spec, testbed: &'a Testbed) -> Result<Self, String> {
+        testbed.enter(Side::Home)?;
+        let home = Tap::new(testbed::interface(Side::Home))?;
+        testbed.enter(Side::Wan)?;
+        let wan = Tap::new(testbed::interface(Side::Wan))?;
+        testbed.enter_bottleneck(Direction::Up)?;
+        let ours = testbed.mode.ours;
         let between = if ours { None } else { Some(Tap::new("g1")?) };
-        let mut askers = Vec::new();
-        for installed in lab.installed.iter().filter(|_| !ours) {
-            lab.enter_bottleneck(installed.direction)?;
-            askers.push(Asker::new()?);
+        let mut stats_readers = Vec::new();
+        for installed in testbed.installed.iter().filter(|_| !ours) {
+            testbed.enter_bottleneck(installed.direction)?;
+            stats_readers.push(StatsReader::new()?);
         }
         let world = Self {
             spec,
-            lab,
+            testbed,
             poll: Poll::new().map_err(text)?,
             timer: Timer::new().map_err(text)?,
             origin_ns: 0,
@@ -96,14 +88,14 @@ impl<'a> World<'a> {
             buffer: Vec::new(),
             taps: [home, wan],
             between,
-            askers,
+            stats_readers,
             ours: None,
             records: Vec::new(),
             passed: Vec::new(),
             tcp: Vec::new(),
             queues: Vec::new(),
             gauges: Vec::new(),
-            captures: (keeps_packets(spec) && !lab.mode.host)
+            captures: (keeps_packets(spec) && !testbed.mode.host)
                 .then(|| [Capture::new(), Capture::new()]),
             failure: None,
         };
@@ -113,12 +105,12 @@ impl<'a> World<'a> {
 
     /// Runs the trial; `tick` is called once for each second of it.
     pub(crate) fn run(&mut self, mut tick: impl FnMut()) -> Result<(), String> {
-        let mut due = Due::new(self.spec);
+        let mut due = Schedule::new(self.spec);
         // Begin at a whole second, so that the trial does not depend on how long building took.
         self.origin_ns = (sys::now_ns() / SECOND_NS + 2) * SECOND_NS;
-        let (spec, delays) = (self.spec, self.lab.mode.host);
+        let (spec, delays) = (self.spec, self.testbed.mode.host);
         let start = |tuns| Gateway::start(spec, tuns, self.origin_ns, delays);
-        let gateway = self.lab.tuns.as_ref().map(start).transpose()?;
+        let gateway = self.testbed.tuns.as_ref().map(start).transpose()?;
         self.wait_for(self.origin_ns)?;
         let mut tokens = Vec::new();
         loop {
@@ -154,7 +146,7 @@ impl<'a> World<'a> {
 
     /// Moves this process into an end.
     pub(crate) fn enter(&self, side: Side) -> Result<(), String> {
-        self.lab.enter(side)
+        self.testbed.enter(side)
     }
 
     fn look(&mut self) {
@@ -162,7 +154,7 @@ impl<'a> World<'a> {
     }
 
     /// Does what is to be done at regular times.
-    fn do_chores(&mut self, due: &mut Due, tick: &mut impl FnMut()) -> Result<(), String> {
+    fn do_chores(&mut self, due: &mut Schedule, tick: &mut impl FnMut()) -> Result<(), String> {
         let now = self.now.as_nanos();
         set_marks(self, self.now);
         if now >= due.drain.min(due.end) {
@@ -200,14 +192,14 @@ impl<'a> World<'a> {
     }
 
     /// Takes what a gateway of ours tells.
-    fn hear_ours(&mut self, mut done: gateway::Done) -> Result<(), String> {
+    fn hear_ours(&mut self, mut done: userspace_qdisc::Done) -> Result<(), String> {
         self.passed = std::mem::take(&mut done.passed);
         // As they are without it, in the order of their times.
         self.passed.sort_by_key(|record| record.at);
         self.queues = std::mem::take(&mut done.samples);
         self.gauges = std::mem::take(&mut done.gauges);
         self.ours = Some(done);
-        match self.lab.missed_by_ours()? {
+        match self.testbed.missed_by_ours()? {
             0 => Ok(()),
             missed => Err(format!("the gateway missed {missed} packets: it was too slow")),
         }
@@ -224,9 +216,9 @@ impl<'a> World<'a> {
                 }
             }
         }
-        let all = self.lab.installed.iter().zip(&mut self.askers).enumerate();
-        for (link, (installed, asker)) in all {
-            let (counters, gauges) = asker.ask(installed.device)?;
+        let all = self.testbed.installed.iter().zip(&mut self.stats_readers).enumerate();
+        for (link, (installed, reader)) in all {
+            let (counters, gauges) = reader.ask(installed.device)?;
             self.queues.push(QueueSample { at: self.now, link, counters });
             let all = gauges.into_iter().map(|(name, value)| (self.now, link, name, value));
             self.gauges.extend(all);
@@ -246,8 +238,8 @@ impl<'a> World<'a> {
         if let Some(done) = &self.ours {
             return Ok(done.links.iter().map(|link| link.counters).collect());
         }
-        let both = self.lab.installed.iter().zip(&mut self.askers);
-        both.map(|(one, asker)| asker.ask(one.device).map(|(counters, _)| counters)).collect()
+        let both = self.testbed.installed.iter().zip(&mut self.stats_readers);
+        both.map(|(one, reader)| reader.ask(one.device).map(|(counters, _)| counters)).collect()
     }
 }
 

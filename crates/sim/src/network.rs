@@ -4,7 +4,7 @@ use aqmlab_core::{Digest, Duration, Instant, Packet, Rng, Side};
 use aqmlab_node::Port;
 
 use crate::agenda::{Actor, Agenda, Slot};
-use crate::line::{Line, LineKey, Target};
+use crate::delay_line::{DelayLine, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
 use crate::wifi::{Medium, Place};
@@ -49,7 +49,7 @@ pub(crate) struct Network<O> {
     pub(crate) now: Instant,
     pub(crate) agenda: Agenda,
     pub(crate) links: Vec<Link>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<DelayLine>,
     pub(crate) media: Vec<Medium>,
     /// Of each flow: up, down.
     pub(crate) routes: Vec<[Route; 2]>,
@@ -119,7 +119,11 @@ impl<O: Observer> Network<O> {
         }
         let index = self.lines.len();
         let slot = self.agenda.register(Actor::Line(index));
-        self.lines.push(Line::new(key, slot, Rng::stream(self.seed, &format!("line.{index}"))));
+        self.lines.push(DelayLine::new(
+            key,
+            slot,
+            Rng::stream(self.seed, &format!("line.{index}")),
+        ));
         index
     }
 
@@ -262,7 +266,7 @@ impl<O: Observer> Network<O> {
     /// What was sent and is neither delivered nor destroyed: what waits and what travels.
     pub(crate) fn in_transit(&self) -> u64 {
         let waiting: usize = self.links.iter().map(|link| link.port.backlog().packets).sum();
-        let travelling: usize = self.lines.iter().map(Line::len).sum();
+        let travelling: usize = self.lines.iter().map(DelayLine::len).sum();
         (waiting + travelling + self.on_media()) as u64
     }
 

@@ -14,7 +14,7 @@ use aqmlab_trial::{AppRunner, Engine};
 
 use crate::agenda::{Actor, Slot};
 use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
-use crate::line::Target;
+use crate::delay_line::Target;
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::sampler::Sampler;

@@ -8,9 +8,9 @@ use std::path::Path;
 use aqmlab_core::{Direction, Side};
 use aqmlab_trial::Spec;
 
+use crate::command::{run, run_all, sysctl};
 use crate::mode::Mode;
-use crate::run::{run, run_all, sysctl};
-use crate::{hosts, sys};
+use crate::{sys, tcp_settings};
 
 /// The interface of an end.
 pub(crate) const fn interface(side: Side) -> &'static str {
@@ -113,7 +113,7 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     for (index, app) in spec.apps.iter().enumerate() {
         let (here, there) = (address(index, side), address(index, side.peer()));
         lines.push(format!("ip addr add {here}/32 dev {name}"));
-        let how = hosts::route(app.tcp(side))?;
+        let how = tcp_settings::route(app.tcp(side))?;
         let route = format!("ip route add {there}/32 via {hop} dev {name} src {here}{how}");
         lines.push(route);
     }
@@ -130,7 +130,7 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     ] {
         sysctl(setting, value)?;
     }
-    hosts::prepare(spec, side, mode.host)
+    tcp_settings::prepare(spec, side, mode.host)
 }
 
 #[cfg(test)]

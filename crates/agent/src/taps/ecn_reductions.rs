@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tap::Record;
+use super::tap::Record;
 
 // Flags of a TCP header (RFC 9293 section 3.1).
 const SYN: u8 = 0x02;
@@ -38,8 +38,8 @@ pub(crate) fn reductions(records: &[Record]) -> Reductions {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tap::tests::record_at;
     use super::*;
-    use crate::tap::tests::record_at;
     use aqmlab_core::{Direction, Instant};
 
     const ACK: u8 = 0x10;

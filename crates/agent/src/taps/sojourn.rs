@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, VecDeque};
 use aqmlab_core::{Direction, Instant};
 use aqmlab_trial::tables::{Frame, QueueReport};
 
-use crate::tap::{Record, take};
+use super::tap::{Record, take};
 
 /// The ECN field of a packet that was marked, CE.
 const MARKED: u8 = 3;
 
 /// What a discipline did to packets.
 #[derive(Default)]
-pub(crate) struct Waits {
+pub(crate) struct Sojourns {
     /// How long those waited that left.
     pub(crate) report: QueueReport,
     /// IP bytes of all that left.
@@ -46,17 +46,17 @@ struct Missing {
 
 /// Matches what senders' taps saw leave, in the order of time, with what `passed` between the
 /// routers; by direction. `charge` is what a direction's link charges for an IP packet of a length.
-pub(crate) fn waits(
+pub(crate) fn sojourns(
     records: &[Record],
     passed: &[Record],
     frame: Frame,
     charge: impl Fn(Direction, u32) -> u64,
-) -> [Waits; 2] {
+) -> [Sojourns; 2] {
     let mut under_way: BTreeMap<u64, VecDeque<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.sent) {
         under_way.entry(record.key).or_default().push_back(record);
     }
-    let mut all: [Waits; 2] = Default::default();
+    let mut all: [Sojourns; 2] = Default::default();
     let mut last_sent = BTreeMap::new();
     let mut changes: [Vec<(Instant, i64)>; 2] = Default::default();
     for record in passed {
@@ -96,7 +96,7 @@ fn most(mut changes: Vec<(Instant, i64)>) -> u64 {
     sums.max().and_then(|most| u64::try_from(most).ok()).unwrap_or(0)
 }
 
-impl Waits {
+impl Sojourns {
     /// Packets dropped, by application, where the discipline dropped `total`.
     pub(crate) fn drops(&self, total: u64) -> Vec<u64> {
         let mut drops = Vec::new();
@@ -118,8 +118,8 @@ fn add(counts: &mut Vec<u64>, flow: u32) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tap::tests::record_at;
     use super::*;
-    use crate::tap::tests::record_at;
     use aqmlab_core::Duration;
 
     fn frame() -> Frame {
@@ -137,7 +137,7 @@ mod tests {
         let sent = [ms(1, 7), ms(2, 8), ms(3, 9)];
         // The second is dropped, and the last leaves after the interval.
         let passed = [ms(5, 7), ms(12, 9)];
-        let [up, down] = waits(&sent, &passed, frame(), |_, ip_len| u64::from(ip_len) + 14);
+        let [up, down] = sojourns(&sent, &passed, frame(), |_, ip_len| u64::from(ip_len) + 14);
         assert_eq!(up.report.sojourn.count(), 1);
         assert_eq!(up.report.waited, Duration::from_millis(4));
         assert_eq!(up.report.worst, [0, 4, 0, 9].map(Duration::from_millis));
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_leaves_makes_room_for_one_that_comes_then() {
-        let [up, _] = waits(&[ms(1, 1), ms(3, 2)], &[ms(3, 1), ms(4, 2)], frame(), |_, _| 0);
+        let [up, _] = sojourns(&[ms(1, 1), ms(3, 2)], &[ms(3, 1), ms(4, 2)], frame(), |_, _| 0);
         assert_eq!(up.most, 1);
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let other = |at, key| Record { flow: 1, ..ms(at, key) };
         let sent = [ms(1, 1), other(2, 2), ms(3, 3), other(4, 4), ms(5, 5)];
         let passed = [ms(6, 1), ms(7, 5)];
-        let [up, _] = waits(&sent, &passed, frame(), |_, _| 0);
+        let [up, _] = sojourns(&sent, &passed, frame(), |_, _| 0);
         // The first application's second packet was passed by its third; of the other's two
         // packets neither came.
         assert_eq!(up.drops(1), [1]);
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn an_acknowledgement_passes_no_packet_of_the_other_direction_by() {
         let down = Record { direction: Direction::Down, ..ms(1, 1) };
-        let [_, waits] = waits(&[down, ms(2, 2)], &[ms(3, 2)], frame(), |_, _| 0);
+        let [_, waits] = sojourns(&[down, ms(2, 2)], &[ms(3, 2)], frame(), |_, _| 0);
         assert!(waits.drops(0).is_empty());
         assert_eq!(waits.drops(1), [1]);
     }
@@ -180,7 +180,7 @@ mod tests {
         let with = |ecn, record| Record { ecn, ..record };
         let sent = [with(2, ms(1, 1)), with(3, ms(2, 2)), with(2, ms(3, 3))];
         let passed = [with(3, ms(4, 1)), with(3, ms(5, 2)), with(2, ms(6, 3))];
-        let [up, _] = waits(&sent, &passed, frame(), |_, _| 0);
+        let [up, _] = sojourns(&sent, &passed, frame(), |_, _| 0);
         assert_eq!(up.marks, [1]);
     }
 }

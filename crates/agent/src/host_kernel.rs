@@ -6,8 +6,8 @@
 
 use std::io::Write;
 
+use crate::command::{run, run_all};
 use crate::mode::Mode;
-use crate::run::{run, run_all};
 use crate::{output, sys};
 
 /// Runs the trial that `json` is; returns the result, or what became of it instead.

@@ -11,7 +11,7 @@
 //! a bucket of [`SLACK_NS`] of the link's time it is never more than that ahead of an ideal link
 //! (one with room for a packet would send two at once after a pause), yet makes up for a timer
 //! that rings late, so that a busy link carries its whole rate. A packet leaves at the beginning
-//! of its time on the wire; for a line, [`crate::ways`] adds that time.
+//! of its time on the wire; for a line, `testbed::netem` adds that time.
 //!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
@@ -19,10 +19,10 @@ use aqmlab_core::{Bytes, Direction};
 use aqmlab_trial::spec::{LinkSpec, ShaperSpec};
 use serde_json::Value as Json;
 
-use crate::disciplines::{self, Wanted};
-use crate::run::{run, run_all};
-use crate::spec::signed;
-use crate::stats::Asker;
+use super::stats::StatsReader;
+use super::tc_params::{self, Wanted};
+use crate::command::{run, run_all};
+use crate::links::signed;
 
 /// By how much a link may be ahead of an ideal one, and how late HTB's timer may ring without a
 /// loss of rate: several times the jitter of timers in a guest.
@@ -46,7 +46,7 @@ pub(crate) struct Installed {
 
 /// Says why the kernel cannot make a link, if it cannot.
 pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
-    disciplines::wanted(at, link)?;
+    tc_params::wanted(at, link)?;
     let over = link.overhead;
     if !(LEAST_BPS..=MOST_BPS).contains(&link.rate_bps()) {
         let range = format!("{LEAST_BPS} to {MOST_BPS}");
@@ -98,7 +98,7 @@ pub(crate) fn install(
     link: &LinkSpec,
     direction: Direction,
 ) -> Result<Installed, String> {
-    let wanted = disciplines::wanted(&link.name, link)?;
+    let wanted = tc_params::wanted(&link.name, link)?;
     let htb = Htb::of(link);
     let mut lines = vec![
         format!("tc qdisc add dev {device} root handle 1: {} htb default 1", htb.table()),
@@ -167,7 +167,7 @@ impl Htb {
 
     /// Compares with the class that the kernel has.
     fn read_back(&self, device: u32) -> Result<(), String> {
-        let options = Asker::new()?.class(device)?;
+        let options = StatsReader::new()?.class(device)?;
         self.compare(&options)
     }
 
@@ -208,7 +208,7 @@ fn read_back(device: &str, wanted: &Wanted, htb: &Htb) -> Result<(), String> {
         let want = htb.counted;
         return Err(format!("htb with a size table of {want} was asked for, but there is {root}"));
     }
-    disciplines::compare(wanted, of("10:").unwrap_or(&Json::Null))?;
+    tc_params::compare(wanted, of("10:").unwrap_or(&Json::Null))?;
     if let Some(packets) = wanted.device_queue {
         let shown = json(&run(&format!("ip -j link show dev {device}"))?)?;
         let got = &shown[0]["txqlen"];

@@ -18,9 +18,9 @@
 //!
 //! **Small queues.** A router lies between the sender and the interface, and its IP input has
 //! taken the packet from the sender's socket, as on the way to a discipline of the kernel's
-//! ([`crate::lab`]). What waits here is bounded by the discipline's own limits.
+//! ([`crate::testbed`]). What waits here is bounded by the discipline's own limits.
 
-mod line;
+mod delay_line;
 mod packet;
 mod slots;
 
@@ -31,14 +31,13 @@ use aqmlab_node::{Port, PortLog};
 use aqmlab_trial::Spec;
 use aqmlab_trial::link::ResolvedLink;
 
-use self::line::Line;
+use self::delay_line::DelayLine;
 use self::slots::Slots;
-use crate::due;
-use crate::spec::used;
-use crate::stats::Counters;
+use crate::links::used;
+use crate::qdisc::{Counters, QueueSample};
+use crate::schedule;
 use crate::sys::{self, Poll, Timer, Tun};
-use crate::tap::{self, Record};
-use crate::world::QueueSample;
+use crate::taps::{self, Record};
 
 /// The token of the timer.
 const TIMER: u64 = 2;
@@ -91,7 +90,7 @@ impl Gateway {
         thread.map(Self).map_err(failed)
     }
 
-    /// Waits for its end, which is that of the trial.
+    /// Sojourns for its end, which is that of the trial.
     pub(crate) fn join(self) -> Result<Done, String> {
         self.0.join().unwrap_or_else(|_| Err("the gateway: it has panicked".into()))
     }
@@ -114,7 +113,7 @@ impl Room {
         }
         poll.watch(timer.fd(), TIMER).map_err(text)?;
         let end = spec.end();
-        let every = due::every(spec);
+        let every = schedule::every(spec);
         let mut sample = Instant::from_nanos(every);
         let mut tokens = Vec::new();
         loop {
@@ -178,7 +177,7 @@ struct Half {
     direction: Direction,
     /// The link, and its place in the trial.
     bottleneck: Option<(usize, Port)>,
-    line: Line,
+    line: DelayLine,
     slots: Slots,
     /// By application, as `pfifo_fast` sees it.
     priorities: Vec<u8>,
@@ -202,7 +201,7 @@ impl Half {
         Ok(Self {
             direction,
             bottleneck,
-            line: Line::new(spec, direction, delays),
+            line: DelayLine::new(spec, direction, delays),
             slots: Slots::default(),
             priorities: spec.apps.iter().map(|app| app.priority.unwrap_or(0)).collect(),
         })
@@ -271,7 +270,7 @@ impl Half {
             if packet.ecn == aqmlab_core::Ecn::Ce {
                 packet::mark(bytes);
             }
-            seen.extend(tap::passed(bytes, at));
+            seen.extend(taps::passed(bytes, at));
             if !self.line.push(departure.done, packet.flow, packet.id) {
                 self.slots.forget(packet.id);
             }

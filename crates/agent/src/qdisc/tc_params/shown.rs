@@ -46,8 +46,8 @@ fn rounded(name: &str, got: &Json, want: &Json) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::given;
     use super::*;
-    use crate::disciplines::tests::given;
     use serde_json::json;
 
     #[test]

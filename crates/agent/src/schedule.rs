@@ -9,7 +9,7 @@ pub(crate) const DRAIN_NS: u64 = 2_000_000;
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// When the world's own chores are due, in nanoseconds since the beginning.
-pub(crate) struct Due {
+pub(crate) struct Schedule {
     pub(crate) drain: u64,
     pub(crate) sample: u64,
     pub(crate) every: u64,
@@ -23,7 +23,7 @@ pub(crate) fn every(spec: &Spec) -> u64 {
     if spec.keeps_series() && sample > 0 { sample } else { u64::MAX }
 }
 
-impl Due {
+impl Schedule {
     /// At the beginning of a trial.
     pub(crate) fn new(spec: &Spec) -> Self {
         let (end, every) = (spec.duration.as_nanos(), every(spec));

@@ -16,12 +16,13 @@
 //! on a redirection at the gateway's entrance (`ifb`), TCP small queues would see its queue as the
 //! host's own and keep it at a few packets.
 //!
-//! With a discipline of ours the cable between the routers is a [`gateway`](crate::gateway) of
+//! With a discipline of ours the cable between the routers is a [`gateway`](crate::userspace_qdisc) of
 //! the agent, and on the host it does also what netem does in a machine.
 //!
 //! Each application has an address of its own at both ends, as in the simulator.
 
 mod ends;
+mod netem;
 
 use std::fs::File;
 
@@ -31,19 +32,19 @@ use aqmlab_trial::spec::AppSpec;
 
 pub(crate) use self::ends::{address, interface};
 use self::ends::{cable, enter, host, namespace, router};
+pub(crate) use self::netem::check;
+use crate::command::{run, run_all};
+use crate::links::{direction_of, used};
 use crate::mode::Mode;
-use crate::qdiscs::{self, Installed};
-use crate::run::{run, run_all};
-use crate::spec::{direction_of, used};
+use crate::qdisc::{self, Installed};
 use crate::sys::Tun;
-use crate::ways;
 
 /// Packets that may wait for a gateway of ours to read them: more than the applications ever send
 /// while it cannot.
 const TUN_ROOM: u32 = 16_384;
 
 /// The namespaces.
-pub(crate) struct Lab {
+pub(crate) struct Testbed {
     home: File,
     gateway: File,
     provider: File,
@@ -55,14 +56,14 @@ pub(crate) struct Lab {
     pub(crate) installed: Vec<Installed>,
 }
 
-impl Lab {
+impl Testbed {
     /// Builds the laboratory of a trial that [`crate::check`] has let through.
     ///
     /// # Errors
     ///
     /// If the kernel refuses something, or does something else than it was asked for.
     pub(crate) fn build(spec: &Spec, mode: Mode) -> Result<Self, String> {
-        let mut lab = Self {
+        let mut testbed = Self {
             home: namespace()?,
             gateway: namespace()?,
             provider: namespace()?,
@@ -72,9 +73,9 @@ impl Lab {
             installed: Vec::new(),
         };
         for (near, far, names) in [
-            (&lab.gateway, &lab.home, ["g0", "h0"]),
-            (&lab.gateway, &lab.provider, ["g1", "p1"]),
-            (&lab.provider, &lab.wan, ["p0", "w0"]),
+            (&testbed.gateway, &testbed.home, ["g0", "h0"]),
+            (&testbed.gateway, &testbed.provider, ["g1", "p1"]),
+            (&testbed.provider, &testbed.wan, ["p0", "w0"]),
         ] {
             if mode.ours && names[0] == "g1" {
                 continue;
@@ -83,39 +84,39 @@ impl Lab {
             cable(names, far)?;
         }
         if mode.ours {
-            lab.tuns = Some([lab.tun(Direction::Up)?, lab.tun(Direction::Down)?]);
+            testbed.tuns = Some([testbed.tun(Direction::Up)?, testbed.tun(Direction::Down)?]);
         }
         for direction in Direction::BOTH {
-            enter(lab.before(direction))?;
+            enter(testbed.before(direction))?;
             router(direction, mode.ours)?;
         }
         if mode.ours {
-            lab.lead_to_ours(spec)?;
+            testbed.lead_to_ours(spec)?;
         } else {
-            lab.install(spec)?;
+            testbed.install(spec)?;
         }
         for side in [Side::Home, Side::Wan] {
-            lab.enter(side)?;
+            testbed.enter(side)?;
             host(spec, side, mode)?;
         }
-        Ok(lab)
+        Ok(testbed)
     }
 
     /// Installs the kernel's disciplines, and what follows them.
     fn install(&mut self, spec: &Spec) -> Result<(), String> {
-        let lab = self;
+        let testbed = self;
         for (index, link) in spec.links.iter().enumerate() {
             let direction = direction_of(spec, index);
-            enter(lab.before(direction))?;
+            enter(testbed.before(direction))?;
             let device = if direction == Direction::Up { "g1" } else { "p1" };
-            lab.installed.push(qdiscs::install(device, link, direction)?);
+            testbed.installed.push(qdisc::install(device, link, direction)?);
             priorities(device, spec, direction)?;
         }
         for direction in Direction::BOTH {
-            enter(lab.before(direction.reverse()))?;
+            enter(testbed.before(direction.reverse()))?;
             let link = used(spec, direction).first().map(|&link| &spec.links[link]);
             let exit = if direction == Direction::Up { "p0" } else { "g0" };
-            ways::install(exit, spec, direction, link)?;
+            netem::install(exit, spec, direction, link)?;
         }
         Ok(())
     }
@@ -130,7 +131,7 @@ impl Lab {
         for direction in Direction::BOTH.into_iter().filter(|_| !self.mode.host) {
             enter(self.before(direction.reverse()))?;
             let exit = if direction == Direction::Up { "p0" } else { "g0" };
-            ways::install(exit, spec, direction, None)?;
+            netem::install(exit, spec, direction, None)?;
         }
         Ok(())
     }

@@ -33,14 +33,14 @@ pub(crate) struct LineKey {
 
 /// A line with the packets on it, in order of arrival.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct DelayLine {
     pub(crate) key: LineKey,
     pub(crate) slot: Slot,
     travelling: VecDeque<(Instant, u64, Packet)>,
     rng: Rng,
 }
 
-impl Line {
+impl DelayLine {
     /// An empty line; `rng` draws its jitter.
     pub(crate) fn new(key: LineKey, slot: Slot, rng: Rng) -> Self {
         Self { key, slot, travelling: VecDeque::new(), rng }
@@ -98,7 +98,7 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn line(jitter_ms: u64, reorder: bool) -> Line {
+    fn line(jitter_ms: u64, reorder: bool) -> DelayLine {
         let key = LineKey {
             from: None,
             target: Target::Host,
@@ -106,10 +106,10 @@ mod tests {
             jitter: Duration::from_millis(jitter_ms),
             reorder,
         };
-        Line::new(key, Slot(0), Rng::stream(1, "line"))
+        DelayLine::new(key, Slot(0), Rng::stream(1, "line"))
     }
 
-    fn ids(mut line: Line) -> Vec<u64> {
+    fn ids(mut line: DelayLine) -> Vec<u64> {
         for id in 0..200 {
             line.push(Instant::from_millis(id), id, Packet::plain(id, 0, 100));
         }

@@ -18,7 +18,7 @@ use aqmlab_trial::spec::{AppSpec, Host, Named, TcpSpec};
 pub(crate) use self::controllers::forget_controllers;
 use self::controllers::{controller, cubic_module};
 use self::settings::{of_host, settings};
-use crate::run::sysctl;
+use crate::command::sysctl;
 use crate::sys;
 
 /// What cables and the routers' interfaces carry.

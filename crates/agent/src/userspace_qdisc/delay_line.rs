@@ -1,6 +1,6 @@
 //! What follows a bottleneck: the time on the wire, and on the host also delay, jitter and loss.
 //!
-//! In a machine netem adds those ([`crate::ways`]) and a packet is handed on when it has left the
+//! In a machine netem adds those ([`crate::testbed::netem`]) and a packet is handed on when it has left the
 //! link. On a host netem may be missing, so the gateway does what the simulator's lines do: jitter
 //! is drawn uniformly, and keeps the order of what shares a delay unless it may not.
 
@@ -12,7 +12,7 @@ use aqmlab_trial::Spec;
 use aqmlab_trial::streams::Stream;
 
 /// Packets on their way in one direction.
-pub(super) struct Line {
+pub(super) struct DelayLine {
     travelling: BinaryHeap<Reverse<(Instant, u64, u64)>>,
     /// Packets taken so far: of those that arrive at one time, the first is the first.
     count: u64,
@@ -34,7 +34,7 @@ struct Way {
     jitter_rng: Rng,
 }
 
-impl Line {
+impl DelayLine {
     /// An empty one of the trial's delays, or, without `delays`, of none.
     pub(super) fn new(spec: &Spec, direction: Direction, delays: bool) -> Self {
         let mut groups = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
         aqmlab_trial::parse(&json).expect("it is a trial")
     }
 
-    fn order(line: &mut Line) -> Vec<u64> {
+    fn order(line: &mut DelayLine) -> Vec<u64> {
         (0..300).for_each(|id| assert!(line.push(Instant::from_millis(id), 0, id)));
         std::iter::from_fn(|| line.pop(Instant::from_millis(1_000))).collect()
     }
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn packets_arrive_after_their_delay_and_not_before() {
         let spec = spec(r#"{"links": [], "delay_ns": 20000000}"#);
-        let mut line = Line::new(&spec, Direction::Up, true);
+        let mut line = DelayLine::new(&spec, Direction::Up, true);
         assert!(line.push(Instant::from_millis(5), 0, 9));
         assert_eq!(line.pop(Instant::from_nanos(24_999_999)), None);
         assert_eq!(line.pop(Instant::from_millis(25)), Some(9));
-        let mut line = Line::new(&spec, Direction::Up, false);
+        let mut line = DelayLine::new(&spec, Direction::Up, false);
         assert!(line.push(Instant::from_millis(5), 0, 9));
         assert_eq!(line.next(), Some(Instant::from_millis(5)));
     }
@@ -135,15 +135,15 @@ mod tests {
             ))
         };
         let sorted: Vec<u64> = (0..300).collect();
-        assert_eq!(order(&mut Line::new(&of("false"), Direction::Up, true)), sorted);
-        let mixed = order(&mut Line::new(&of("true"), Direction::Up, true));
+        assert_eq!(order(&mut DelayLine::new(&of("false"), Direction::Up, true)), sorted);
+        let mixed = order(&mut DelayLine::new(&of("true"), Direction::Up, true));
         assert!(mixed != sorted && mixed.len() == 300);
     }
 
     #[test]
     fn a_share_of_packets_is_lost() {
         let spec = spec(r#"{"links": [], "delay_ns": 0, "loss": 0.25}"#);
-        let mut line = Line::new(&spec, Direction::Down, true);
+        let mut line = DelayLine::new(&spec, Direction::Down, true);
         let lost = (0..10_000).filter(|&id| !line.push(Instant::ZERO, 0, id)).count();
         assert!((2_300..2_700).contains(&lost), "{lost}");
     }

@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use aqmlab_core::{Digest, Direction, Instant};
 use aqmlab_measure::{Meter, Sent};
 
-use crate::capture::Capture;
-use crate::ring::Ring;
+use super::capture::Capture;
+use super::ring::Ring;
 use crate::sys;
 
 /// As much of a packet as is looked at: the IP header, and the longest TCP header.

@@ -20,10 +20,10 @@ use aqmlab_trial::Spec;
 use aqmlab_trial::spec::{AppSpec, LinkSpec, RouteSpec, ShaperSpec};
 use serde_json::Value as Json;
 
-use crate::lab::address;
-use crate::qdiscs::show;
-use crate::run::{run, run_all};
-use crate::spec::signed;
+use super::ends::address;
+use crate::command::{run, run_all};
+use crate::links::signed;
+use crate::qdisc::show;
 
 /// Most different ways in one direction: the bands that `prio` has.
 const MOST_WAYS: usize = 16;

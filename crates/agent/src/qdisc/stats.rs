@@ -2,6 +2,8 @@
 
 use std::os::fd::OwnedFd;
 
+use aqmlab_core::Instant;
+
 use crate::sys;
 
 /// Counters of one discipline at one time.
@@ -18,11 +20,18 @@ pub(crate) struct Counters {
     pub(crate) marks: u64,
 }
 
+/// The counters of one link's discipline at one time.
+pub(crate) struct QueueSample {
+    pub(crate) at: Instant,
+    pub(crate) link: usize,
+    pub(crate) counters: Counters,
+}
+
 /// Numbers that a discipline shows of itself, under the simulator's names.
 pub(crate) type Gauges = Vec<(&'static str, f64)>;
 
 /// Asks the kernel; belongs to the namespace in which it was made.
-pub(crate) struct Asker {
+pub(crate) struct StatsReader {
     socket: OwnedFd,
     buffer: Vec<u8>,
 }
@@ -41,7 +50,7 @@ const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
 const STATS_APP: u16 = 4;
 
-impl Asker {
+impl StatsReader {
     pub(crate) fn new() -> Result<Self, String> {
         let socket = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
             .map_err(|error| format!("netlink: {error}"))?;
