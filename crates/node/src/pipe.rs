@@ -61,8 +61,8 @@ impl Pipe {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
 
-    /// Chooses at which of [`BUCKETS`] ticks it is looked at, by a share of 2⁶⁴.
-    pub(crate) fn settle(&mut self, phase: u64) {
+    /// Chooses the tick of [`BUCKETS`] at which the garbage collector visits it, by a share of 2⁶⁴.
+    pub(crate) fn set_phase(&mut self, phase: u64) {
         self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }
 
@@ -78,9 +78,9 @@ impl Pipe {
         Instant::from_nanos(u64::try_from(paid).unwrap_or(0))
     }
 
-    /// When it has asked an empty discipline in vain, if nobody has told it so; to be called before
-    /// a packet comes to one.
-    pub(crate) fn asks_in_vain(&self, now: Instant) -> Option<Instant> {
+    /// The time of an empty poll that is not yet reported to the discipline. Call this before a
+    /// packet comes to an empty discipline.
+    pub(crate) fn empty_poll(&self, now: Instant) -> Option<Instant> {
         let due = self.wakes().max(self.asked);
         (self.rest.is_none() && due <= now).then_some(due)
     }

@@ -1,7 +1,7 @@
 //! An output port: a queue discipline before a link of finite rate.
 
 use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
-use aqmlab_qdisc::{Backlog, Qdisc};
+use aqmlab_qdisc::{Backlog, Parent, Qdisc};
 
 use crate::pipe::Pipe;
 use crate::{Overhead, Shaper};
@@ -46,7 +46,7 @@ pub struct Port {
 impl Port {
     /// An idle port; `rng` is the discipline's stream of chance.
     pub fn new(mut qdisc: Box<dyn Qdisc>, rate: BitRate, overhead: Overhead, rng: Rng) -> Self {
-        qdisc.link_rate(rate);
+        qdisc.attach(Parent { rate, never_polls_empty: false });
         let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
@@ -58,7 +58,7 @@ impl Port {
     #[must_use]
     pub fn shaped_by(mut self, shaper: Shaper) -> Self {
         if shaper == Shaper::Htb {
-            self.qdisc.never_asked_in_vain();
+            self.qdisc.attach(Parent { rate: self.rate, never_polls_empty: true });
         }
         let pipe = (shaper == Shaper::Dummynet).then(|| Pipe::new(self.rate));
         Self { shaper, credit: shaper.credit(self.rate), pipe, ..self }
@@ -71,11 +71,12 @@ impl Port {
         Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
-    /// Makes a new port one that has long been in service; see [`Qdisc::settle`].
-    pub fn settle(&mut self, phase: u64) {
-        self.qdisc.settle(phase);
+    /// Makes a new port one that has long been in service and idle: its timers run, at a point of
+    /// their period that `phase` chooses, as a share of 2⁶⁴.
+    pub fn warm_up(&mut self, phase: u64) {
+        self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));
         if let Some(pipe) = &mut self.pipe {
-            pipe.settle(phase);
+            pipe.set_phase(phase);
         }
     }
 
@@ -137,19 +138,19 @@ impl Port {
         Departure { sojourn: now.since(packet.enqueued), done }
     }
 
-    /// What a pipe did since it had nothing to send: it asked in vain, which the discipline must
-    /// hear of before a packet comes to it, and may have been taken away with its discipline.
+    /// Catches up with a pipe that had nothing to send: it polled the empty discipline, which must
+    /// see that before a packet comes, and may have been destroyed together with it.
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
             return;
         };
-        if let Some(then) = pipe.asks_in_vain(now) {
+        if let Some(then) = pipe.empty_poll(now) {
             let mut cx = Cx { now: then, rng: &mut self.rng, log: &mut self.log };
             self.qdisc.dequeue(&mut cx);
             pipe.rests(then);
         }
         if pipe.look(now) {
-            self.qdisc.renew();
+            self.qdisc.reset();
         }
     }
 

@@ -118,10 +118,10 @@ impl<S> Flows<S> {
         ((hash * self.table.len() as u64) >> 32) as usize
     }
 
-    /// Makes all anew while all are empty, where the scheduler is dummynet's: each state has to
-    /// `forget`, and a salt that was drawn is drawn again.
-    pub fn renew(&mut self, forget: impl Fn(&mut S)) {
-        debug_assert!(self.is_empty(), "only what is empty is taken away");
+    /// Resets all flows of dummynet's scheduler, which are empty: `forget` resets a flow's state,
+    /// and the next packet draws another salt.
+    pub fn reset(&mut self, forget: impl Fn(&mut S)) {
+        debug_assert!(self.is_empty(), "dummynet destroys empty disciplines only");
         if self.rules != Rules::FreeBsd {
             return;
         }

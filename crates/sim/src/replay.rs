@@ -99,7 +99,8 @@ pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
     if !late.is_empty() {
         // Some bytes that are never freed, once for a recording that has such a thing at all;
         // timers are copied with the laws that have them, and so own nothing.
-        qdisc.late_at(late.leak());
+        let late: &'static [Instant] = late.leak();
+        qdisc.visit_timers(&mut |timer| timer.late_at(late));
     }
     for (place, now) in times.into_iter().enumerate() {
         let got = player.step(place, now, &mut *qdisc);

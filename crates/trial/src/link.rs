@@ -39,7 +39,7 @@ impl ResolvedLink {
             .shaped_by(shaper(link.shaper))
             .delayed_by(link.pipe_delay);
         // Traffic arrives at a gateway that has been running. Its timers have any phase.
-        port.settle(Stream::Phase(&link.name).rng(seed).next_u64());
+        port.warm_up(Stream::Phase(&link.name).rng(seed).next_u64());
         Ok(Self { port, radio })
     }
 }

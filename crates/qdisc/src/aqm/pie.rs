@@ -22,6 +22,7 @@ pub mod rfc8033;
 use aqmlab_core::{Duration, Instant, Packet, Reason, Rng};
 
 use crate::Backlog;
+use crate::aqm::timer::Timer;
 
 /// What becomes of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,19 +76,12 @@ pub trait Law: Send {
     /// The queue's delay as the law sees it.
     fn delay(&self) -> Duration;
 
-    /// Lets the law's timer run as one does that has long been running, at a point of its period
-    /// that `phase` chooses, as a share of 2⁶⁴.
-    fn settle(&mut self, phase: u64) {
-        let _ = phase;
+    /// The timer of its updates, if it has one.
+    fn timer(&mut self) -> Option<&mut Timer> {
+        None
     }
 
-    /// Forgets all that it knows, as dummynet's law does when its queue is taken away. Others
-    /// ignore it.
-    fn renew(&mut self) {}
-
-    /// Makes the law's timer late by a tick each time that it is due at one of `dues`. Laws without
-    /// the kernel's timer ignore it.
-    fn late_at(&mut self, dues: &'static [Instant]) {
-        let _ = dues;
-    }
+    /// Forgets all that it knows, as dummynet's law does when its queue is destroyed. The laws of
+    /// Linux keep their state.
+    fn reset(&mut self) {}
 }

@@ -124,9 +124,9 @@ impl Red {
         self.table = IdleTable::new(self.thresholds.wlog, self.avpkt, rate);
     }
 
-    /// Lets the timer by which it adapts run as one does that has long been running.
-    pub fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
+    /// The timer of its adaptation.
+    pub fn timer(&mut self) -> &mut Timer {
+        &mut self.timer
     }
 
     /// Adapts as often as fell due until `now`.

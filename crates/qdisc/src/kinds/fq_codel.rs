@@ -202,7 +202,13 @@ trait Variant: Send {
     const EMPTY_DISARMS: bool = true;
 
     /// What becomes of a flow that a packet was just appended to, and of the packets over limit.
-    fn settle(&self, arrival: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>);
+    fn enforce_limit(
+        &self,
+        arrival: &Arrival,
+        limit: u64,
+        flows: &mut Flows<State>,
+        cx: &mut Cx<'_>,
+    );
 
     /// What the rule of one MTU counts.
     fn waiting(turn: &Turn<'_>) -> Bytes {
@@ -224,7 +230,7 @@ struct Linux {
 
 impl Variant for Linux {
     #[inline]
-    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
         if flows.backlog().packets as u64 > limit || flows.memory() > self.memory_limit {
             shed_as_linux(self.batch, flows, cx, State::strengthen);
         }
@@ -252,7 +258,7 @@ impl Variant for Linux35 {
     const EMPTY_DISARMS: bool = false;
 
     #[inline]
-    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
         if flows.backlog().packets as u64 > limit {
             shed_as_linux(1, flows, cx, |_, _| {});
         }
@@ -263,7 +269,7 @@ struct Rfc;
 
 impl Variant for Rfc {
     #[inline]
-    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
         if flows.backlog().packets as u64 <= limit {
             return;
         }
@@ -278,7 +284,13 @@ struct FreeBsd;
 
 impl Variant for FreeBsd {
     #[inline]
-    fn settle(&self, arrival: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(
+        &self,
+        arrival: &Arrival,
+        limit: u64,
+        flows: &mut Flows<State>,
+        cx: &mut Cx<'_>,
+    ) {
         let state = flows.state(arrival.flow);
         state.saw(arrival.len);
         if arrival.woke {
@@ -321,7 +333,7 @@ impl<V: Variant> Qdisc for FqCodel<V> {
         let flow = self.flows.classify(&packet, cx.rng);
         let len = packet.len;
         let woke = self.flows.push(flow, packet, cx.now);
-        self.extra.settle(&Arrival { flow, woke, len }, self.limit, &mut self.flows, cx);
+        self.extra.enforce_limit(&Arrival { flow, woke, len }, self.limit, &mut self.flows, cx);
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
@@ -344,8 +356,8 @@ impl<V: Variant> Qdisc for FqCodel<V> {
         packet
     }
 
-    fn renew(&mut self) {
-        self.flows.renew(|state| *state = State::default());
+    fn reset(&mut self) {
+        self.flows.reset(|state| *state = State::default());
     }
 
     fn backlog(&self) -> Backlog {

@@ -31,6 +31,7 @@ use super::pie::params::{MTU, delay_from, dummynet, target, tick, tupdate};
 use crate::aqm::pie::freebsd::{DelayFrom, FreeBsd, Switch};
 use crate::aqm::pie::linux::{Linux, MAX_PROB};
 use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
+use crate::aqm::timer::Timer;
 use crate::bounds;
 use crate::flows::{Flows, Rules, Settings};
 use crate::{Backlog, Qdisc};
@@ -240,20 +241,12 @@ impl<L: Dialect> Qdisc for FqPie<L> {
         }
     }
 
-    fn settle(&mut self, phase: u64) {
-        for (_, law) in self.flows.each() {
-            law.settle(phase);
-        }
+    fn visit_timers(&mut self, visit: &mut dyn FnMut(&mut Timer)) {
+        self.flows.each().filter_map(|(_, law)| law.timer()).for_each(visit);
     }
 
-    fn renew(&mut self) {
-        self.flows.renew(L::renew);
-    }
-
-    fn late_at(&mut self, dues: &'static [Instant]) {
-        for (_, law) in self.flows.each() {
-            law.late_at(dues);
-        }
+    fn reset(&mut self) {
+        self.flows.reset(L::reset);
     }
 
     fn backlog(&self) -> Backlog {

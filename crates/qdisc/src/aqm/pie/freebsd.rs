@@ -288,7 +288,7 @@ impl Law for FreeBsd {
         }
     }
 
-    fn renew(&mut self) {
+    fn reset(&mut self) {
         *self = Self::of(self.params);
     }
 

@@ -185,12 +185,8 @@ impl Law for Linux {
         Duration::from_nanos(self.vars.qdelay << 6)
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
-    }
-
-    fn late_at(&mut self, dues: &'static [Instant]) {
-        self.timer.late_at(dues);
+    fn timer(&mut self) -> Option<&mut Timer> {
+        Some(&mut self.timer)
     }
 }
 

@@ -155,8 +155,8 @@ impl Law for Linux314 {
         f64::from(self.vars.prob) / f64::from(u32::MAX)
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
+    fn timer(&mut self) -> Option<&mut Timer> {
+        Some(&mut self.timer)
     }
 
     fn delay(&self) -> Duration {

@@ -301,8 +301,8 @@ impl Law for Rfc8033 {
         self.vars.drop_prob
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
+    fn timer(&mut self) -> Option<&mut Timer> {
+        Some(&mut self.timer)
     }
 
     fn delay(&self) -> Duration {
