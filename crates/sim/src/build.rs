@@ -1,5 +1,7 @@
 //! From the parts of a trial to a world that is ready to run.
 
+use std::collections::VecDeque;
+
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::resolve::{Resolved, ResolvedApp};
 use aqmlab_trial::spec::{RouteSpec, Spec};
@@ -38,7 +40,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         conns: Vec::new(),
         apps: slots,
         runner: AppRunner::new(spec, apps),
-        touched: Vec::new(),
+        touched: VecDeque::new(),
         sampler: None,
         events: 0,
     };
@@ -61,6 +63,7 @@ fn plan_route(spec: &Spec, app: &str, direction: Direction, route: &RouteSpec) -
         jitter: route.jitter_with(spec.host_jitter),
         reorder: route.reorders(),
         loss: route.loss,
-        rng: Stream::Loss(app, direction).rng(spec.seed),
+        loss_rng: Stream::Loss(app, direction).rng(spec.seed),
+        jitter_rng: Stream::Jitter(app, direction).rng(spec.seed),
     }
 }

@@ -1,8 +1,8 @@
-//! A propagation delay: where packets are between a link and what follows it.
+//! A propagation delay between a link and the next link or host.
 
 use std::collections::VecDeque;
 
-use aqmlab_core::{Duration, Instant, Packet, Rng};
+use aqmlab_core::{Duration, Instant, Packet};
 
 use crate::agenda::Slot;
 
@@ -37,21 +37,20 @@ pub(crate) struct DelayLine {
     pub(crate) key: LineKey,
     pub(crate) slot: Slot,
     travelling: VecDeque<(Instant, u64, Packet)>,
-    rng: Rng,
 }
 
 impl DelayLine {
-    /// An empty line; `rng` draws its jitter.
-    pub(crate) fn new(key: LineKey, slot: Slot, rng: Rng) -> Self {
-        Self { key, slot, travelling: VecDeque::new(), rng }
+    /// An empty line.
+    pub(crate) fn new(key: LineKey, slot: Slot) -> Self {
+        Self { key, slot, travelling: VecDeque::new() }
     }
 
-    /// Puts a packet on the line at `at`. Returns when it arrives if it is now the first to.
+    /// Puts a packet on the line at `at`, which includes the packet's jitter. Returns the time of
+    /// its arrival if that is now the first.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let mut arrives = at + self.key.delay;
         if self.key.jitter > Duration::ZERO {
-            arrives += Duration::from_nanos(self.rng.below(self.key.jitter.as_nanos() + 1));
             if self.key.reorder {
                 return self.insert(arrives, ticket, packet);
             }
@@ -96,6 +95,8 @@ impl DelayLine {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_core::Rng;
+
     use super::*;
 
     fn line(jitter_ms: u64, reorder: bool) -> DelayLine {
@@ -106,12 +107,14 @@ mod tests {
             jitter: Duration::from_millis(jitter_ms),
             reorder,
         };
-        DelayLine::new(key, Slot(0), Rng::stream(1, "line"))
+        DelayLine::new(key, Slot(0))
     }
 
     fn ids(mut line: DelayLine) -> Vec<u64> {
+        let mut rng = Rng::stream(1, "jitter");
         for id in 0..200 {
-            line.push(Instant::from_millis(id), id, Packet::plain(id, 0, 100));
+            let drawn = Duration::from_nanos(rng.below(line.key.jitter.as_nanos() + 1));
+            line.push(Instant::from_millis(id) + drawn, id, Packet::plain(id, 0, 100));
         }
         std::iter::from_fn(|| line.pop()).map(|packet| packet.id).collect()
     }

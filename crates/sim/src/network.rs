@@ -27,9 +27,12 @@ pub(crate) struct Route {
     /// The line that leads from each link to the next, and from the last to the host. A way
     /// without links has just the one to the host.
     lines: Box<[usize]>,
-    /// Chance of loss after the last link, and its stream.
+    /// The probability of loss after the last link, and its stream.
     loss: f64,
-    rng: Rng,
+    loss_rng: Rng,
+    /// The largest extra delay after the last link, and its stream.
+    jitter: Duration,
+    jitter_rng: Rng,
     /// Packets lost to that chance.
     pub(crate) lost: u64,
 }
@@ -41,7 +44,8 @@ pub(crate) struct RoutePlan {
     pub(crate) jitter: Duration,
     pub(crate) reorder: bool,
     pub(crate) loss: f64,
-    pub(crate) rng: Rng,
+    pub(crate) loss_rng: Rng,
+    pub(crate) jitter_rng: Rng,
 }
 
 /// Everything that packets pass through.
@@ -86,7 +90,7 @@ impl<O: Observer> Network<O> {
 
     /// Lays a route, sharing lines with those that already run the same way.
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
-        let RoutePlan { links, delay, jitter, reorder, loss, rng } = plan;
+        let RoutePlan { links, delay, jitter, reorder, loss, loss_rng, jitter_rng } = plan;
         let mut lines = Vec::new();
         for (at, &link) in links.iter().enumerate() {
             let key = match links.get(at + 1) {
@@ -110,7 +114,8 @@ impl<O: Observer> Network<O> {
                 reorder,
             }));
         }
-        Route { first: links.first().copied(), lines: lines.into(), loss, rng, lost: 0 }
+        let (first, lines) = (links.first().copied(), lines.into());
+        Route { first, lines, loss, loss_rng, jitter, jitter_rng, lost: 0 }
     }
 
     fn line(&mut self, key: LineKey) -> usize {
@@ -119,11 +124,7 @@ impl<O: Observer> Network<O> {
         }
         let index = self.lines.len();
         let slot = self.agenda.register(Actor::Line(index));
-        self.lines.push(DelayLine::new(
-            key,
-            slot,
-            Rng::stream(self.seed, &format!("line.{index}")),
-        ));
+        self.lines.push(DelayLine::new(key, slot));
         index
     }
 
@@ -152,8 +153,8 @@ impl<O: Observer> Network<O> {
 
     #[cold]
     fn send_directly(&mut self, mut packet: Packet) {
-        if let Some(line) = self.leave(&mut packet, self.now) {
-            self.launch(line, Some(packet), self.now);
+        if let Some((line, at)) = self.leave(&mut packet, self.now) {
+            self.launch(line, Some(packet), at);
         }
     }
 
@@ -172,8 +173,8 @@ impl<O: Observer> Network<O> {
             if self.links[index].own && packet.hop == 0 {
                 self.own.leave(packet);
             }
-            if let Some(line) = self.leave(packet, departure.done) {
-                self.launch(line, taken, departure.done);
+            if let Some((line, at)) = self.leave(packet, departure.done) {
+                self.launch(line, taken, at);
             }
         }
         let Link { port, slot, .. } = &self.links[index];
@@ -188,20 +189,28 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// The line on which a packet travels that leaves its link at `at`, if it is not lost.
+    /// The next line of a packet that leaves its link at `at`, and that time with the packet's
+    /// jitter; none if the packet is lost. Both draws are from the route's own streams, so they do
+    /// not depend on other applications.
     #[inline]
-    pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<usize> {
+    pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(usize, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
         let hop = usize::from(packet.hop);
         let line = route.lines[hop];
-        let last = hop + 1 == route.lines.len();
-        if last && route.loss > 0.0 && route.rng.unit() < route.loss {
+        packet.hop += 1;
+        if hop + 1 < route.lines.len() {
+            return Some((line, at));
+        }
+        if route.loss > 0.0 && route.loss_rng.unit() < route.loss {
             route.lost += 1;
             self.observer.lost(packet, at);
             return None;
         }
-        packet.hop += 1;
-        Some(line)
+        if route.jitter == Duration::ZERO {
+            return Some((line, at));
+        }
+        let drawn = route.jitter_rng.below(route.jitter.as_nanos() + 1);
+        Some((line, at + Duration::from_nanos(drawn)))
     }
 
     /// Puts a packet on a line at `at`.

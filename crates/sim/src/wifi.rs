@@ -90,8 +90,8 @@ impl<O: Observer> Network<O> {
         }
         match fate {
             Fate::Delivered => {
-                if let Some(line) = self.leave(&mut packet, self.now) {
-                    self.launch(line, Some(packet), self.now);
+                if let Some((line, at)) = self.leave(&mut packet, self.now) {
+                    self.launch(line, Some(packet), at);
                 }
             }
             Fate::GivenUp => self.give_up(link, &packet),

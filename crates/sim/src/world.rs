@@ -5,6 +5,8 @@
 //! ([`World::drain`]) that `Network::send` takes to the first link. Applications act only on
 //! notices, and only through [`aqmlab_trial::Engine`].
 
+use std::collections::VecDeque;
+
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event};
@@ -34,8 +36,9 @@ pub(crate) struct World<O> {
     pub(crate) conns: Vec<Conn>,
     pub(crate) apps: Vec<AppSlot>,
     pub(crate) runner: AppRunner,
-    /// Ends that an application has touched and that may have something to send.
-    pub(crate) touched: Vec<(u32, Side)>,
+    /// Ends that may have something to send since an application acted on them, in the order of its
+    /// calls: a system call on one socket sends before the call on the next.
+    pub(crate) touched: VecDeque<(u32, Side)>,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
 }
@@ -195,7 +198,7 @@ impl<O: Observer> World<O> {
     /// Delivers notices and drains the ends that they touched, until neither is left.
     fn settle(&mut self) {
         loop {
-            if let Some((conn, side)) = self.touched.pop() {
+            if let Some((conn, side)) = self.touched.pop_front() {
                 self.drain(conn, side);
             } else if !deliver_one(self) {
                 return;
@@ -245,7 +248,7 @@ impl<O: Observer> World<O> {
             read: [0; 2],
             stats: None,
         });
-        self.touched.push((index, open.from));
+        self.touched.push_back((index, open.from));
         index
     }
 

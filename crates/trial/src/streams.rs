@@ -34,7 +34,7 @@ impl Stream<'_> {
             Self::Phase(link) => format!("phase.{link}"),
             Self::Wifi(link) => format!("wifi.{link}"),
             Self::Loss(app, direction) => format!("loss.{app}.{}", direction.name()),
-            Self::Jitter(app, direction) => format!("line.{app}.{}", direction.name()),
+            Self::Jitter(app, direction) => format!("jitter.{app}.{}", direction.name()),
         };
         Rng::stream(seed, &name)
     }
