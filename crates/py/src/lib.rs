@@ -47,9 +47,9 @@ fn run<'py>(
     Ok(result)
 }
 
-/// Checks a trial without running it: `None`, or where it is wrong and what the matter is.
+/// Checks a trial without running it: `None`, or the place and the problem.
 ///
-/// `spec_json` is a resolved trial. What `run` refuses is found here in microseconds.
+/// `spec_json` is a resolved trial. This finds all that `run` refuses, within microseconds.
 #[pyfunction]
 fn check(spec_json: &str) -> Option<(String, String)> {
     let wrong = aqmlab_trial::parse(spec_json).and_then(|spec| aqmlab_trial::check(&spec)).err()?;

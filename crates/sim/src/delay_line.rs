@@ -6,7 +6,7 @@ use aqmlab_core::{Duration, Instant, Packet};
 
 use crate::agenda::Slot;
 
-/// What a line leads to.
+/// The target of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The packet's destination.
@@ -15,17 +15,17 @@ pub(crate) enum Target {
     Link(usize),
 }
 
-/// What makes two ways share one line. A line is first in, first out only if all that enters
-/// it comes from one link, which is why the link belongs to the key.
+/// The key by which routes share a line. A line is first in, first out only if all its packets come
+/// from one link, so the link belongs to the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineKey {
     /// The link before it, if there is one.
     pub(crate) from: Option<usize>,
-    /// What it leads to.
+    /// The target.
     pub(crate) target: Target,
-    /// How long it is.
+    /// The propagation delay.
     pub(crate) delay: Duration,
-    /// Largest extra delay per packet.
+    /// The largest extra delay per packet.
     pub(crate) jitter: Duration,
     /// Whether that delay may let one packet pass another.
     pub(crate) reorder: bool,

@@ -16,7 +16,7 @@
 //! | `outcome`    | the result: a digest and tables                                        |
 //!
 //! A run is a function of its spec, seed included. Its digest folds every delivery, drop and
-//! mark with its time, and does not depend on what is measured.
+//! mark with its time, and does not depend on the measurement.
 
 mod agenda;
 mod build;
@@ -46,7 +46,7 @@ use crate::world::World;
 ///
 /// # Errors
 ///
-/// If it names something that does not exist or asks for something impossible.
+/// If the specification holds a value that does not exist or cannot be.
 ///
 /// # Panics
 ///

@@ -20,12 +20,12 @@ pub(crate) struct Link {
     pub(crate) radio: Option<Place>,
 }
 
-/// One flow's way in one direction.
+/// The route of one flow in one direction.
 pub(crate) struct Route {
     /// The first link, if there is one.
     first: Option<usize>,
-    /// The line that leads from each link to the next, and from the last to the host. A way
-    /// without links has just the one to the host.
+    /// The line from each link to the next, and from the last to the host. A route without links
+    /// has only the line to the host.
     lines: Box<[usize]>,
     /// The probability of loss after the last link, and its stream.
     loss: f64,
@@ -37,7 +37,7 @@ pub(crate) struct Route {
     pub(crate) lost: u64,
 }
 
-/// What a route is made of, before its lines exist.
+/// A route before its lines exist.
 pub(crate) struct RoutePlan {
     pub(crate) links: Vec<usize>,
     pub(crate) delay: Duration,
@@ -88,7 +88,7 @@ impl<O: Observer> Network<O> {
         self.links.push(Link { name, port, slot, own, radio: None });
     }
 
-    /// Lays a route, sharing lines with those that already run the same way.
+    /// Lays a route. It shares the lines of other routes with an equal [`LineKey`].
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
         let RoutePlan { links, delay, jitter, reorder, loss, loss_rng, jitter_rng } = plan;
         let mut lines = Vec::new();
@@ -142,7 +142,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Gives a packet its identity; returns the first link of its way.
+    /// Gives a packet its identity; returns the first link of its route.
     #[inline]
     fn stamp(&mut self, packet: &mut Packet) -> Option<usize> {
         self.packets += 1;
@@ -158,7 +158,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Sends what a link can send now, and asks to be called when it can send more.
+    /// Lets a link send now, and asks for a call at the time at which it can send more.
     pub(crate) fn pump(&mut self, index: usize) {
         if let Some(place) = self.links[index].radio {
             return self.feed(index, place);
@@ -223,20 +223,20 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Whether what `flow` sends from `side` first enters the sender's own link.
+    /// Whether the packets of `flow` from `side` enter the sender's own link first.
     pub(crate) fn starts_on_own_link(&self, flow: u32, side: Side) -> bool {
         let route = &self.routes[flow as usize][side.sends().index()];
         route.first.is_some_and(|link| self.links[link].own)
     }
 
-    /// Where a line leads.
+    /// The target of a line.
     #[inline]
     pub(crate) fn target(&self, line: usize) -> Target {
         self.lines[line].key.target
     }
 
-    /// The packet that has come to the end of a line before its destination. It stays on the
-    /// line, lest it be copied only to be read, until [`Self::clear`] takes it off.
+    /// The packet at the end of the line to its destination. It stays on the line until
+    /// [`Self::clear`] takes it off, which saves a copy.
     #[inline]
     pub(crate) fn arrived(&mut self, line: usize) -> Option<&Packet> {
         let packet = self.lines[line].first()?;
@@ -272,14 +272,14 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// What was sent and is neither delivered nor destroyed: what waits and what travels.
+    /// The packets that are neither delivered nor destroyed: in queues, on lines and on media.
     pub(crate) fn in_transit(&self) -> u64 {
         let waiting: usize = self.links.iter().map(|link| link.port.backlog().packets).sum();
         let travelling: usize = self.lines.iter().map(DelayLine::len).sum();
         (waiting + travelling + self.on_media()) as u64
     }
 
-    /// What was destroyed, in queues and on the path.
+    /// The packets destroyed, in queues and on the path.
     pub(crate) fn destroyed(&self) -> u64 {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped()).sum();
         let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();

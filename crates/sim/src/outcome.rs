@@ -1,4 +1,4 @@
-//! What comes out of a run: a digest, and what the world and its watchers found, as tables.
+//! The result of a run: a digest, and the findings of the world and its observer as tables.
 
 use aqmlab_core::{Digest, Instant, Side};
 use aqmlab_measure::FlowReport;
@@ -43,7 +43,7 @@ fn digest<O: Observer>(world: &World<O>) -> Digest {
     digest
 }
 
-/// The outcome of a run that nobody watched: what the links counted.
+/// The outcome of a run without measurement: the counters of the links.
 pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     let links = world.network.links.iter().map(|link| {
         let log = &link.port.log;
@@ -64,7 +64,7 @@ pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     }
 }
 
-/// The outcome of a run that the taps watched.
+/// The outcome of a run with measurement.
 pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     let digest = digest(&world);
     let taps = std::mem::replace(&mut world.network.observer, Taps::new(spec));
@@ -80,7 +80,7 @@ pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     }
 }
 
-/// Takes out of the world what tables are made from.
+/// Takes the findings out of the world.
 fn findings(
     world: &mut World<Taps>,
     spec: &Spec,

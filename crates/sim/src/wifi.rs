@@ -1,4 +1,4 @@
-//! Radios in the network: what feeds their drivers, and what becomes of what they send.
+//! Radios in the network: their drivers, and the delivery of their frames.
 
 use aqmlab_core::{Event, Instant, Log, Packet, Reason};
 use aqmlab_node::Departure;
@@ -64,8 +64,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Begins or ends an exchange that is due, passes on what has arrived and lets the senders'
-    /// disciplines go on.
+    /// Begins or ends an exchange that is due, delivers its packets and refills the drivers.
     pub(crate) fn exchange(&mut self, medium: usize) {
         let mut out = Vec::new();
         let Medium { cell, links, .. } = &mut self.media[medium];

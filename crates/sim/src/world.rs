@@ -1,7 +1,7 @@
 //! The world: applications over connections over the network, and the loop that moves them.
 //!
-//! A packet's way is on two screens: [`World::run`] here calls whoever is next; what arrives
-//! at a host goes to its connection ([`World::deliver`]), which answers with segments
+//! The path of a packet is on two screens: [`World::run`] calls the next actor; a packet that
+//! arrives at a host goes to its connection ([`World::deliver`]), which answers with segments
 //! ([`World::drain`]) that `Network::send` takes to the first link. Applications act only on
 //! notices, and only through [`aqmlab_trial::Engine`].
 
@@ -30,7 +30,7 @@ pub(crate) struct AppSlot {
     pub(crate) priority: Option<u8>,
 }
 
-/// Everything.
+/// The state of a run.
 pub(crate) struct World<O> {
     pub(crate) network: Network<O>,
     pub(crate) conns: Vec<Conn>,
@@ -44,7 +44,7 @@ pub(crate) struct World<O> {
 }
 
 impl<O: Observer> World<O> {
-    /// Moves the world until `end`.
+    /// Runs the world until `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         while let Some((now, slot)) = self.network.agenda.peek() {
             if now >= end {
@@ -76,7 +76,7 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Hands the packet that has come to the end of a line to whom it was sent to.
+    /// Delivers the packet at the end of a line to its destination.
     #[inline]
     fn deliver(&mut self, line: usize) {
         let now = self.network.now;
@@ -104,7 +104,7 @@ impl<O: Observer> World<O> {
         self.network.clear(line);
     }
 
-    /// Lets one end send all it can, passes on what it reports, and sets its timer.
+    /// Sends the segments of one end, notifies its application of events, and sets its timer.
     fn drain(&mut self, index: u32, side: Side) {
         let Self { network, conns, runner, .. } = self;
         let conn = &mut conns[index as usize];
@@ -144,8 +144,8 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        // A timer that moves later is left to ring early and set itself again: an
-        // acknowledgement restarts the retransmission timer, and most never expire.
+        // A timer that moves later is not moved in the agenda. It is called early and set again:
+        // each acknowledgement restarts the retransmission timer, and most never expire.
         if let Some(due) = end.tcp.poll_timeout() {
             if due < network.agenda.due(end.slot) {
                 network.agenda.set(end.slot, due.max(now));
@@ -156,7 +156,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Forgets the two TCPs of a connection that is over.
+    /// Removes the two TCPs of a connection that is closed.
     fn reap(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let Some(ends) = conn.ends.take() else { return };

@@ -1,4 +1,4 @@
-//! Arguments of kinds, from JSON in base units to the types that each kind declares.
+//! The arguments of a kind: JSON in base units, converted to the types that the kind declares.
 
 use std::collections::BTreeMap;
 

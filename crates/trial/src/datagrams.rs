@@ -1,8 +1,8 @@
 //! Whether the datagrams of an application fit the packets of its hosts.
 //!
-//! A host cuts a larger datagram into fragments (RFC 791 §3.2). That is not modelled: fragments
-//! without ports are told apart by no discipline as they are by Linux, and nobody sends realtime
-//! data in them by intention. So it is refused, and not sent as one packet that no link takes.
+//! A host cuts a larger datagram into fragments (RFC 791 §3.2), which are not modelled: a fragment
+//! has no ports by which a discipline could classify it, and realtime applications avoid
+//! fragments. The trial is refused.
 
 use aqmlab_apps::App;
 

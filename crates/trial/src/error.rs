@@ -1,13 +1,13 @@
-//! What can be wrong with a trial.
+//! The error of a trial that cannot be run.
 
 use std::fmt;
 
-/// A trial that cannot be run, and why: where, what, and what is allowed.
+/// A trial that cannot be run: the place, the problem and the values allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// The path of the offending value, such as `links[0].qdisc.limit`.
     pub at: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: String,
 }
 

@@ -1,4 +1,4 @@
-//! What an engine found in a trial: plain data, whichever engine it was.
+//! The findings of a trial: plain data, the same for every engine.
 
 use aqmlab_apps::{App, Carries};
 use aqmlab_core::{Direction, Duration, Instant, Reason, Side};
@@ -9,7 +9,7 @@ use crate::notes::Notes;
 use crate::spec::Spec;
 use crate::tables::QueueReport;
 
-/// What an engine found in a trial.
+/// The findings of a trial.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// By application of the trial.
@@ -18,34 +18,34 @@ pub struct Findings {
     pub links: Vec<LinkFindings>,
     /// In the order in which they were opened, those of datagrams included.
     pub conns: Vec<ConnFindings>,
-    /// States at regular times; none if there were no such times.
+    /// The states at regular times, if the trial is sampled.
     pub samples: Option<Samples>,
-    /// Steps of the simulator; none elsewhere.
+    /// The steps of the simulator; zero for other engines.
     pub events: u64,
     /// Packets sent by hosts.
     pub packets: u64,
 }
 
-/// What was found of one application.
+/// The findings on one application.
 #[derive(Debug)]
 pub struct FlowFindings {
-    /// What the taps tell.
+    /// The measurements of the taps.
     pub report: FlowReport,
-    /// Which way its data go.
+    /// The direction of its data.
     pub carries: Carries,
     /// Payload bytes that it read while it was active, at home and on the internet.
     pub read: [u64; 2],
-    /// Propagation both ways.
+    /// The propagation delay of both directions.
     pub rtt_base: Duration,
-    /// What it measured by itself.
+    /// Its own measures.
     pub summary: Vec<(&'static str, f64)>,
-    /// What it noted as it ran.
+    /// The metrics that it recorded as it ran.
     pub notes: Notes,
 }
 
 impl FlowFindings {
-    /// What `app`, application number `flow` of the trial, tells at its end, and the trial of it;
-    /// `report` is what the taps do.
+    /// The findings on `app`, application number `flow` of the trial, at its end. `report` is that
+    /// of the taps.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl FlowFindings {
         }
     }
 
-    /// Whether its data go this way.
+    /// Whether its data go in this direction.
     pub(crate) fn is_primary(&self, direction: Direction) -> bool {
         match self.carries {
             Carries::One(one) => one == direction,
@@ -85,10 +85,10 @@ impl Default for FlowFindings {
     }
 }
 
-/// What was found of one link and its discipline, in the whole trial where nothing else is said.
+/// The findings on one link and its discipline, in the whole trial unless stated otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct LinkFindings {
-    /// Packets that came.
+    /// Packets offered.
     pub offered: u64,
     /// Packets that went onto the link.
     pub sent: u64,
@@ -106,13 +106,12 @@ pub struct LinkFindings {
     pub flow_drops: Vec<u64>,
     /// Packets marked, by application.
     pub flow_marks: Vec<u64>,
-    /// How long packets waited.
+    /// The sojourn times.
     pub report: QueueReport,
 }
 
 impl LinkFindings {
-    /// What a port of ours counted, that was sending for `busy`; `report` says how long packets
-    /// waited.
+    /// The counters of a port that was sending for `busy`; `report` holds the sojourn times.
     pub fn of(log: &PortLog, busy: Duration, report: QueueReport) -> Self {
         let drops = |reason: Reason| log.drops[reason.index()];
         Self {
@@ -138,32 +137,32 @@ impl LinkFindings {
 /// Packets dropped, by reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drops {
-    /// For want of room.
+    /// Because the queue was full.
     pub overlimit: u64,
-    /// For having waited too long.
+    /// Because of their sojourn time.
     pub sojourn: u64,
-    /// By chance.
+    /// At random.
     pub early: u64,
-    /// Above RED's upper threshold; `None` if they are among those by chance.
+    /// Above RED's upper threshold; `None` if `early` includes them.
     pub forced: Option<u64>,
 }
 
-/// What was found of one connection.
+/// The findings on one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnFindings {
     /// The application, by its place in the trial.
     pub flow: usize,
     /// Its number within the application.
     pub number: u32,
-    /// When it was opened.
+    /// The time of its opening.
     pub opened: Instant,
-    /// When the first end had it established.
+    /// The time at which the first end had it established.
     pub established: Option<Instant>,
-    /// When both ends were done with it.
+    /// The time at which both ends had closed it.
     pub closed: Option<Instant>,
     /// Payload bytes read, at home and on the internet.
     pub read: [u64; 2],
-    /// What its two TCPs counted, home first; `None` for datagrams.
+    /// The counters of its two TCPs, home first; `None` for datagrams.
     pub tcp: Option<[EndCounts; 2]>,
 }
 
@@ -182,18 +181,18 @@ impl Default for ConnFindings {
     }
 }
 
-/// What one TCP counted.
+/// The counters of one TCP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndCounts {
     /// Segments sent, acknowledgements and retransmissions included.
     pub segments_sent: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
-    /// What else happened.
+    /// Events.
     pub events: TcpEvents,
 }
 
-/// What happened to a TCP; `None` where the engine cannot tell.
+/// The events of a TCP; `None` if the engine cannot count them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpEvents {
     /// Expiries of the retransmission timer.
@@ -202,13 +201,13 @@ pub struct TcpEvents {
     pub tlps: Option<u64>,
     /// Entries into fast recovery.
     pub fast_recoveries: Option<u64>,
-    /// Reductions that were taken back.
+    /// Reductions that were undone.
     pub spurious_undos: Option<u64>,
     /// Reductions for a mark.
     pub ece_reductions: Option<u64>,
 }
 
-/// States of TCPs and queues at regular times.
+/// The states of TCPs and queues at regular times.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// In the order of time.
@@ -220,11 +219,11 @@ pub struct Samples {
 /// One TCP at one time.
 #[derive(Clone, Debug)]
 pub struct TcpSample {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// Its place among the connections of the trial.
     pub conn: u32,
-    /// Which end.
+    /// The end.
     pub side: Side,
     /// Congestion window.
     pub cwnd_bytes: u64,
@@ -239,18 +238,18 @@ pub struct TcpSample {
 /// One link at one time.
 #[derive(Clone, Debug)]
 pub struct QueueSample {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// Its place among the links of the trial.
     pub link: usize,
-    /// Packets that wait.
+    /// Packets in the queue.
     pub backlog_packets: u64,
-    /// Bytes that wait, as the discipline counts them.
+    /// Bytes in the queue, as the discipline counts them.
     pub backlog_bytes: u64,
     /// Packets dropped so far.
     pub drops: u64,
     /// Packets marked so far.
     pub marks: u64,
-    /// What the discipline shows of itself.
+    /// The gauges of the discipline.
     pub gauges: Vec<(&'static str, f64)>,
 }

@@ -1,25 +1,24 @@
-//! How finely series over time are kept: the longer a trial, the coarser, so that memory does not
-//! grow with it.
+//! The resolution of time series: coarser for a longer trial, so that memory does not grow with it.
 //!
-//! A step is doubled until no more of them fit into the trial than asked for. A series is then as
-//! exact as before, only wider: a bin still counts every sample that falls into it. Numbers of a
-//! whole trial are made from none of this.
+//! A step is doubled until the trial has at most the number of points asked for. A series stays
+//! exact: a bin counts every sample that falls into it. Numbers of the whole trial do not depend
+//! on the resolution.
 
 use aqmlab_core::Duration;
 
 use crate::spec::Spec;
 
-/// The state of TCPs and queues is sampled up to so many times as often.
+/// The ratio of samples of TCPs and queues to points of a series, at most.
 const SAMPLES: u64 = 2;
 
 /// The steps of a trial's series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
-    /// Width of a bin, and how far a window of throughput moves.
+    /// The width of a bin, and the distance between two windows of throughput.
     pub step: Duration,
-    /// Width of a window of throughput, a whole multiple of the step.
+    /// The width of a window of throughput, a whole multiple of the step.
     pub window: Duration,
-    /// How often TCPs and queues are sampled; zero for never.
+    /// The interval at which TCPs and queues are sampled; zero for never.
     pub sample: Duration,
 }
 
@@ -42,12 +41,12 @@ impl Grain {
         }
     }
 
-    /// How many steps the trial `spec` has.
+    /// The number of steps of the trial `spec`.
     pub(crate) fn steps(self, spec: &Spec) -> u64 {
         spec.duration.as_nanos().div_ceil(self.step.as_nanos())
     }
 
-    /// How often each TCP and queue of the trial `spec` is sampled.
+    /// The number of samples of each TCP and queue of the trial `spec`.
     pub(crate) fn samples(self, spec: &Spec) -> u64 {
         spec.duration.as_nanos().checked_div(self.sample.as_nanos()).unwrap_or(0)
     }

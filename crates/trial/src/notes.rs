@@ -1,4 +1,4 @@
-//! What an application notes as it runs, thinned where it notes too much to be kept.
+//! The metrics that an application records as it runs, thinned if they are too many.
 
 use aqmlab_core::Instant;
 
@@ -7,7 +7,7 @@ use crate::spec::Spec;
 /// A metric's value at a time.
 pub type Note = (Instant, &'static str, f64);
 
-/// How one metric is thinned: of its notes, those numbered by multiples of `stride` are kept.
+/// The thinning of one metric: notes whose number is a multiple of `stride` are kept.
 #[derive(Clone, Copy, Debug)]
 struct Thinning {
     metric: &'static str,
@@ -16,18 +16,18 @@ struct Thinning {
     stride: u64,
 }
 
-/// An application's notes in the order in which they were taken: of each metric all, as long as
-/// they are few, and then every second, fourth, … of them.
+/// An application's notes in the order of time: all notes of a metric as long as they are few, and
+/// then every second, fourth, … of them.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    /// Most notes of one metric; zero keeps none.
+    /// The most notes of one metric; zero keeps none.
     most: usize,
     kept: Vec<Note>,
     metrics: Vec<Thinning>,
 }
 
 impl Notes {
-    /// Those of an application of the trial `spec`.
+    /// The notes of an application of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
         let most = (spec.measure.points as usize).saturating_mul(2);
         Self::new(if spec.keeps_series() { most } else { 0 })
@@ -38,7 +38,7 @@ impl Notes {
         Self { most, kept: Vec::new(), metrics: Vec::new() }
     }
 
-    /// Takes a note.
+    /// Adds a note.
     pub fn push(&mut self, at: Instant, metric: &'static str, value: f64) {
         if self.most == 0 {
             return;
@@ -55,7 +55,7 @@ impl Notes {
         thinning.seen += 1;
     }
 
-    /// What was kept.
+    /// The notes that were kept.
     pub fn iter(&self) -> impl Iterator<Item = &Note> {
         self.kept.iter()
     }
@@ -68,7 +68,7 @@ impl Notes {
         self.metrics.len() - 1
     }
 
-    /// Forgets every other note of a metric.
+    /// Removes every other note of a metric.
     fn thin(&mut self, place: usize) {
         let thinning = &mut self.metrics[place];
         let mut number = 0_usize;

@@ -17,7 +17,7 @@ pub fn parse(json: &str) -> Result<Spec, SpecError> {
     Ok(spec)
 }
 
-/// The place of an error. A kind stands for the whole of what has that kind.
+/// The place of an error. An error of a kind concerns the whole value that has this kind.
 fn place(path: &str) -> &str {
     path.strip_suffix(".kind").unwrap_or(path)
 }

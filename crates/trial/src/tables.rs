@@ -1,9 +1,9 @@
-//! The tables of a trial, from what an engine found: one code for all engines.
+//! The tables of a trial, made from the findings of any engine.
 //!
-//! An engine fills [`Findings`] and [`all`] makes every table of it, so a column is written once,
-//! and a table without rows has its columns too. Units are in the columns' names: seconds from the
-//! start of the trial, milliseconds of delay, megabits per second of IP packets. `NaN` stands for
-//! "there is no such value", or that the engine cannot tell.
+//! An engine fills [`Findings`] and [`all`] makes every table from them, so a column is written once.
+//! A table without rows has its columns too. Units are in the names of columns: seconds from the
+//! start of the trial, milliseconds of delay, megabits per second of IP packets. `NaN` means that
+//! the value does not exist, or that the engine cannot measure it.
 
 mod columns;
 mod conns;
@@ -42,7 +42,7 @@ pub fn all(spec: &Spec, findings: &Findings) -> Vec<(&'static str, Table)> {
     ]
 }
 
-/// The only table of a trial in which nothing was measured: what the links counted.
+/// The only table of a trial without measurement: the counters of the links.
 pub fn unmeasured<'a>(
     links: impl IntoIterator<Item = (&'a str, LinkCounts)>,
 ) -> Vec<(&'static str, Table)> {
@@ -65,7 +65,7 @@ pub fn unmeasured<'a>(
     vec![("links", Table::new(columns))]
 }
 
-/// What a link counted in the whole trial.
+/// The counters of a link over the whole trial.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkCounts {
     /// Packets that went onto it.
@@ -78,7 +78,7 @@ pub struct LinkCounts {
     pub marks: u64,
 }
 
-/// Everything that tables are made from.
+/// The sources of all tables.
 struct View<'a> {
     spec: &'a Spec,
     findings: &'a Findings,
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
         &self.spec.links[link].name
     }
 
-    /// One row: what concerns the trial as a whole.
+    /// One row on the trial as a whole.
     fn summary(&self) -> Table {
         let mut columns = Vec::new();
         for (direction, name) in [(Direction::Up, "jain_up"), (Direction::Down, "jain_down")] {

@@ -9,7 +9,7 @@ use crate::findings::FlowFindings;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
-    /// The rows of flow tables: each application and direction in which it sent something.
+    /// The rows of flow tables: each application and direction with a packet.
     pub(super) fn ways(&self) -> impl Iterator<Item = (usize, Direction, &DirectionReport)> {
         self.findings.flows.iter().enumerate().flat_map(|(flow, found)| {
             Direction::BOTH
@@ -58,7 +58,7 @@ impl View<'_> {
         Table::new(columns)
     }
 
-    /// What is measured of one way of a flow.
+    /// The measures of one direction of a flow.
     fn quantities(
         found: &FlowFindings,
         direction: Direction,

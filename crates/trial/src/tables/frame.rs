@@ -1,4 +1,4 @@
-//! What is measured when: the interval of the statistics and the steps of the series.
+//! The interval of the statistics and the steps of the series.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Histogram, Settings};
@@ -6,7 +6,7 @@ use aqmlab_measure::{Histogram, Settings};
 use crate::grain::Grain;
 use crate::spec::Spec;
 
-/// What a meter of the trial `spec` is to measure.
+/// The settings of the meter of the trial `spec`.
 pub fn settings(spec: &Spec) -> Settings {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let end = spec.end();
@@ -23,7 +23,7 @@ pub fn settings(spec: &Spec) -> Settings {
     }
 }
 
-/// The interval of the statistics, and the steps of what is kept over time.
+/// The interval of the statistics, and the steps of time series.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     from: Instant,
@@ -33,7 +33,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// That of the trial `spec`.
+    /// The frame of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
         let Settings { from, to, .. } = settings(spec);
         let (step, series) = (Grain::of(spec).step.as_nanos(), spec.measure.series);
@@ -41,14 +41,14 @@ impl Frame {
     }
 }
 
-/// What a link's queue did to the packets that it sent.
+/// The sojourn times of the packets that left a link's queue.
 #[derive(Clone, Debug, Default)]
 pub struct QueueReport {
-    /// How long packets waited, of those that left within the interval of the statistics.
+    /// The sojourn times of packets that left within the interval of the statistics.
     pub sojourn: Histogram,
-    /// The longest wait in each step of the time series.
+    /// The longest sojourn time in each step of the time series.
     pub worst: Vec<Duration>,
-    /// Wait times summed over packets: by Little's law, backlog summed over time.
+    /// The sum of sojourn times: by Little's law, the integral of the backlog.
     pub waited: Duration,
     /// IP bytes that left within the interval.
     pub bytes: u64,

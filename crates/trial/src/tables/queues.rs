@@ -1,4 +1,4 @@
-//! Queues: what waited, what was dropped, what was marked.
+//! Queues: sojourn times, drops and marks.
 
 use aqmlab_core::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What applications and flows did over time, and what applications measured.
+//! Time series of applications and flows, and the measures of applications.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Bin, Windows};
