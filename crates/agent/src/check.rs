@@ -1,4 +1,4 @@
-//! Which trials the kernel can run.
+//! The trials that the kernel can run.
 
 use aqmlab_core::{Direction, Side};
 use aqmlab_trial::Spec;
@@ -8,12 +8,12 @@ use crate::links::used;
 use crate::mode::Mode;
 use crate::{qdisc, tcp_settings, testbed};
 
-/// Most applications: a host's number is one byte of an address.
+/// The most applications: a host's number is one byte of an address.
 const MOST_APPS: usize = 250;
 
-/// Says why the kernel cannot run a trial, if it cannot.
+/// Refuses a trial that the kernel cannot run.
 pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
-    // What the simulator refuses, whoever its own TCPs are.
+    // All that the simulator refuses, except controllers that only the kernel has.
     let mut general = spec.clone();
     general.apps.iter_mut().for_each(tcp_settings::forget_controllers);
     aqmlab_trial::check(&general).map_err(|error| error.to_string())?;

@@ -1,12 +1,12 @@
-//! Runs the programs `ip`, `tc` and `ethtool`, and says so when they fail.
+//! Runs the programs `ip`, `tc` and `ethtool`, and reports their failures.
 
 use std::process::Command;
 
-/// Runs `line`, its words parted by spaces, and returns what it printed.
+/// Runs `line`, whose words are separated by spaces, and returns its output.
 ///
 /// # Errors
 ///
-/// If it cannot be started or fails: the line, and what it said.
+/// If it cannot be started or fails: the line, and its message.
 pub(crate) fn run(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -22,7 +22,7 @@ pub(crate) fn run(line: &str) -> Result<String, String> {
     Err(format!("`{line}` failed: {}", said.trim()))
 }
 
-/// Runs lines one after the other until one fails.
+/// Runs lines in order until one fails.
 pub(crate) fn run_all(lines: &[String]) -> Result<(), String> {
     lines.iter().try_for_each(|line| run(line).map(drop))
 }

@@ -14,7 +14,7 @@ use crate::world::World;
 const LISTENS: u64 = 1 << 62;
 
 impl World<'_> {
-    /// What the kernel has said of a socket.
+    /// Handles an event of a socket.
     pub(crate) fn event(&mut self, token: u64) {
         let result = if token & LISTENS != 0 {
             let place = (token & !LISTENS) as usize;
@@ -47,15 +47,15 @@ impl World<'_> {
         }
     }
 
-    /// Moves an end on after the kernel said that something has changed.
+    /// Processes an end whose state has changed.
     fn progress(&mut self, index: usize, side: usize) -> io::Result<()> {
         if !self.conns[index].is_tcp() {
-            self.hear(index, side);
+            self.receive_datagrams(index, side);
             return Ok(());
         }
         let mut changes = Vec::new();
         let end = &mut self.conns[index].ends[side];
-        end.settle(&mut changes);
+        end.check_connect(&mut changes);
         if end.established && !end.gone {
             if !end.peer_done {
                 end.drain(&mut changes);
@@ -95,11 +95,11 @@ impl World<'_> {
         self.runner.notify(conn.app as u32, notice);
     }
 
-    /// Forgets the sockets of a connection that is over: both halves closed, or reset.
+    /// Removes the sockets of a connection that is closed in both halves, or reset.
     pub(crate) fn reap(&mut self, index: usize) {
         let conn = &mut self.conns[index];
         let [home, wan] = &conn.ends;
-        // An end that never came to be is over with the other.
+        // An end that never existed is over with the other.
         let done = |end: &End, other: &End| {
             end.gone || (end.shut && end.peer_done) || (end.fd.is_none() && other.gone)
         };
@@ -116,7 +116,7 @@ impl World<'_> {
         self.runner.notify(conn.app as u32, Notice::Closed(conn.id));
     }
 
-    fn hear(&mut self, index: usize, side: usize) {
+    fn receive_datagrams(&mut self, index: usize, side: usize) {
         let conn = &mut self.conns[index];
         let at = if side == 0 { Side::Home } else { Side::Wan };
         let Some(fd) = &conn.ends[side].fd else { return };

@@ -1,8 +1,8 @@
-//! The host's own kernel as the place of a trial, in real time.
+//! Trials on the host's own kernel, in real time.
 //!
-//! Nothing of the host's own network is touched: all is in namespaces without a name, which are
-//! gone when this process is, and it dies with whoever started it. Settings are written inside of
-//! them only; what the whole kernel has in common is compared with what is wanted, and never set.
+//! A trial does not touch the host's own network. It uses namespaces without a name, which end with
+//! this process, and this process ends with its parent. Settings are written inside of the namespaces
+//! only. Settings of the whole kernel are compared with the trial's and never written.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::command::{run, run_all};
 use crate::mode::Mode;
 use crate::{output, sys};
 
-/// Runs the trial that `json` is; returns the result, or what became of it instead.
+/// Runs the trial in `json`; returns its result, or the reason that there is none.
 pub(crate) fn trial(json: &str, mode: Mode, parent: u32) -> String {
     match prepare(parent) {
         Ok(()) => crate::measured(json, mode, tick)
@@ -27,14 +27,14 @@ fn prepare(parent: u32) -> Result<(), String> {
     }
 }
 
-/// Says that another second of the trial has passed.
+/// Reports that another second of the trial has passed.
 fn tick() {
-    // Nobody may be listening.
+    // The reader may have gone.
     let _ = writeln!(std::io::stdout(), ".");
 }
 
-/// What a trial would miss here, a sentence each: rights, interfaces, and disciplines out of
-/// `kinds`, which are the kernel's names.
+/// The requirements that this host lacks, a sentence each: rights, interfaces, and disciplines out
+/// of `kinds`, which are the kernel's names.
 pub(crate) fn missing(kinds: &[String]) -> Vec<String> {
     if let Err(error) = sys::unshare_network() {
         return vec![format!(

@@ -1,9 +1,9 @@
 //! Runs one trial on the Linux kernel that it finds itself in.
 //!
-//! As the first process of a virtual machine it makes the machine usable, reads the trial, lays
-//! out a laboratory of network namespaces, runs the application models of `aqmlab-apps` over the
-//! kernel's own sockets, lets taps at both ends tell what `aqmlab-measure` makes of it, hands out
-//! the simulator's tables and ends the machine.
+//! As the first process of a virtual machine it sets the machine up, reads the trial, and builds a
+//! testbed of network namespaces. It runs the applications of `aqmlab-apps` over the kernel's own
+//! sockets, measures the packets at taps of both ends with `aqmlab-measure`, sends the tables to the
+//! host and stops the machine.
 //!
 //! | Module         | Holds                                                            |
 //! |----------------|------------------------------------------------------------------|
@@ -72,12 +72,12 @@ fn main() -> ExitCode {
     guest::end();
 }
 
-/// What it does outside of a machine:
+/// Serves a command outside of a machine:
 ///
-/// - `check [ours] [host]` says why the kernel cannot run the trial on standard input, if it
-///   cannot, and ends with 1;
+/// - `check [ours] [host]` prints the reason for which the kernel cannot run the trial on standard
+///   input and ends with 1, if there is one;
 /// - `run PARENT [ours] host` runs that trial on this very kernel, for the process `PARENT`;
-/// - `missing KIND…` says what such a trial would miss, a line each.
+/// - `missing KIND…` prints the requirements that this host lacks, a line each.
 fn elsewhere() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let done = match words.next().as_deref() {

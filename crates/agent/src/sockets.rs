@@ -43,21 +43,21 @@ impl Conn {
 pub(crate) struct End {
     pub(crate) fd: Option<OwnedFd>,
     pub(crate) established: bool,
-    /// Taken from the application and not yet from the agent by the kernel.
+    /// Bytes that the agent took from the application and the kernel has not yet taken.
     pub(crate) pending: u64,
     pub(crate) unlimited: bool,
-    /// Whether the application waits for room.
+    /// Whether the application waits for space in the send buffer.
     pub(crate) short: bool,
     pub(crate) closing: bool,
     pub(crate) shut: bool,
     pub(crate) peer_done: bool,
     pub(crate) gone: bool,
     pub(crate) read: u64,
-    /// What the kernel last said of it.
+    /// The last `TCP_INFO`.
     pub(crate) info: Info,
 }
 
-/// What happened at an end.
+/// A change at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Established,
@@ -101,7 +101,7 @@ impl End {
         taken
     }
 
-    /// Moves on what waits in the agent, and closes what is to be closed after it.
+    /// Sends the bytes that wait in the agent, and then closes the end if it is closing.
     pub(crate) fn flush(&mut self, changes: &mut Vec<Change>) {
         if !self.established || self.gone {
             return;
@@ -149,8 +149,8 @@ impl End {
         }
     }
 
-    /// Looks whether a connection that was being opened now is, or has failed.
-    pub(crate) fn settle(&mut self, changes: &mut Vec<Change>) {
+    /// Checks whether a connection that was being opened is established, or has failed.
+    pub(crate) fn check_connect(&mut self, changes: &mut Vec<Change>) {
         let Some(fd) = self.fd.as_ref().filter(|_| !self.established && !self.gone) else { return };
         let mut error = [0; 4];
         let known = sys::get_bytes(fd, libc::SOL_SOCKET, libc::SO_ERROR, &mut error);
@@ -169,7 +169,7 @@ const SYN_SENT: u8 = 2;
 /// `TCP_CLOSE` of the kernel.
 const CLOSED: u8 = 7;
 
-/// What `TCP_INFO` says (linux/tcp.h).
+/// Fields of `TCP_INFO` (linux/tcp.h).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Info {
     pub(crate) state: u8,
@@ -242,7 +242,7 @@ pub(crate) fn client(app: usize, port: u16, open: Open, tcp: &TcpSpec) -> io::Re
     Ok(fd)
 }
 
-/// Applies what an application chose for one connection.
+/// Applies an application's options for one connection.
 pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.nodelay.unwrap_or(open.nodelay) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
@@ -254,7 +254,7 @@ pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()
     Ok(())
 }
 
-/// Asks for quick acknowledgements, if they are wanted: the kernel forgets it after a while.
+/// Asks for quick acknowledgements, if they are wanted. The kernel resets the option after a while.
 pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.quickack.unwrap_or(open.quickack) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)?;

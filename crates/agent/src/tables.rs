@@ -1,8 +1,8 @@
-//! What comes out: what the taps and the kernel tell, as the findings that tables are made of.
+//! The findings of a trial, from the taps and the kernel's counters.
 //!
-//! Times, lengths and ECN fields are the taps'. The kernel counts a discipline's drops and marks by
-//! kind, but not by application (see [`crate::taps::sojourn`]), and RED's forced drops with its early ones.
-//! A gateway of ours tells all that the simulator does.
+//! Times, lengths and ECN fields come from the taps. The kernel counts a discipline's drops and marks by
+//! kind, but not by application (see [`crate::taps::sojourn`]), and RED's forced drops with its early
+//! ones. A discipline in user space gives all that the simulator's does.
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Direction, Duration, Side};
@@ -30,7 +30,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Measures what the taps of `world` recorded.
+    /// Measures the records of the taps of `world`.
     pub(crate) fn new(
         spec: &'a Spec,
         world: &mut World<'_>,
@@ -129,7 +129,7 @@ fn of_link(
     counters: Counters,
     sojourns: Sojourns,
 ) -> LinkFindings {
-    // What the link charged is the time that it was busy.
+    // The bytes that the link charged give the time that it was busy.
     let busy_s = 8.0 * sojourns.charged as f64 / spec.links[link].rate_bps() as f64;
     if let Some(done) = &world.ours {
         let log = &done.links[link].log;
@@ -149,8 +149,8 @@ fn of_link(
     }
 }
 
-/// Drops by reason: the kernel counts those for want of room apart, and any discipline has one
-/// reason besides, but for RED, which has two and one number for both.
+/// Drops by reason. The kernel counts drops by a full queue apart. Each discipline has one other
+/// reason, except RED, which has two and one counter for both.
 fn drops(kind: &str, counters: Counters) -> Drops {
     let overlimit = counters.overlimit.min(counters.drops);
     let rest = counters.drops - overlimit;
@@ -159,14 +159,14 @@ fn drops(kind: &str, counters: Counters) -> Drops {
     Drops { overlimit, sojourn, early, forced: (kind != "red").then_some(0) }
 }
 
-/// What is known of events beyond what sockets tell.
+/// Events beyond those that sockets report.
 struct Events {
     /// Of the two hosts' TCPs, if a host had one connection only.
     of_host: Option<[TcpEvents; 2]>,
     reductions: Reductions,
 }
 
-/// What the kernel counted at home and on the internet, if one connection was all.
+/// The kernel's counters at home and on the internet, if the trial had one connection.
 fn events_of_hosts(world: &World<'_>) -> Result<Option<[TcpEvents; 2]>, String> {
     if world.conns.iter().filter(|conn| conn.is_tcp()).count() != 1 {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! What the scenario says of a TCP endpoint: socket options for its connections, attributes of
-//! its route, and settings that all applications of a host have in common.
+//! The settings of a TCP endpoint: socket options of its connections, attributes of its route, and
+//! sysctls that all applications of a host share.
 //!
 //! Sources: Linux 6.1 Documentation/networking/ip-sysctl.rst, tcp(7), ip-route(8).
 
@@ -21,12 +21,12 @@ use self::settings::{of_host, settings};
 use crate::command::sysctl;
 use crate::sys;
 
-/// What cables and the routers' interfaces carry.
+/// The MTU of the cables and of the routers' interfaces.
 const MOST_MTU: Bytes = Bytes(1_500);
 /// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
 const LEAST_MTU: Bytes = Bytes(296);
 
-/// Says why the kernel cannot be such an endpoint, if it cannot.
+/// Refuses an endpoint that the kernel cannot be.
 pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     if tcp.profile != Host::default() {
         let problem = "a Linux kernel cannot be this host; the kernel engine has `linux`";
@@ -40,8 +40,8 @@ pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     settings::check(at, tcp)
 }
 
-/// Says why the applications of a trial cannot share their hosts, if they cannot: settings hold
-/// for a whole host, and CUBIC's for a whole kernel.
+/// Refuses applications that cannot share their hosts: settings hold for a whole host, and those of
+/// CUBIC for a whole kernel.
 pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
     for side in [Side::Home, Side::Wan] {
         sysctls(spec, side)?;
@@ -80,8 +80,8 @@ fn sysctls(spec: &Spec, side: Side) -> Result<BTreeMap<&'static str, String>, St
     Ok(all.into_iter().map(|(name, (_, text))| (name, text)).collect())
 }
 
-/// Applies what holds for a whole host, in whose namespace this process is. What a
-/// `shared_kernel` has in common for all is not set but compared.
+/// Applies the settings of a whole host, in whose namespace this process is. Settings of a whole
+/// kernel are only compared if it is a `shared_kernel`.
 pub(crate) fn prepare(spec: &Spec, side: Side, shared_kernel: bool) -> Result<(), String> {
     for (name, value) in sysctls(spec, side)? {
         sysctl(&format!("net/ipv4/{name}"), &value)?;
@@ -98,7 +98,7 @@ pub(crate) fn prepare(spec: &Spec, side: Side, shared_kernel: bool) -> Result<()
     Ok(())
 }
 
-/// Checks what is common to all that this kernel does.
+/// Checks a setting of the whole kernel.
 fn same_for_all(path: &str, value: &str) -> Result<(), String> {
     let there = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     if there.trim() == value {

@@ -1,4 +1,4 @@
-//! The laboratory in the kernel: four network namespaces and the cables between them.
+//! The testbed in the kernel: four network namespaces and the cables between them.
 //!
 //! ```text
 //!  home ─ h0 ═ g0 ─ gateway ─ g1 ═ p1 ─ provider ─ p0 ═ w0 ─ wan
@@ -6,18 +6,17 @@
 //!                               down ←┘
 //! ```
 //!
-//! HTB makes the bottleneck, and the discipline waits, where packets leave the gateway for the
-//! provider and the provider for the gateway; netem delays each application's packets by its
-//! share of the base RTT where they then leave for the hosts. So the delay follows the bottleneck
-//! in both directions, as in the simulator.
+//! HTB and the discipline form the bottleneck at the interfaces between the gateway and the provider.
+//! Netem delays each application's packets by its share of the base RTT at the interfaces to the
+//! hosts. So the delay follows the bottleneck in both directions, as in the simulator.
 //!
 //! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's
 //! IP input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). Were the bottleneck
 //! on a redirection at the gateway's entrance (`ifb`), TCP small queues would see its queue as the
 //! host's own and keep it at a few packets.
 //!
-//! With a discipline of ours the cable between the routers is a [`gateway`](crate::userspace_qdisc) of
-//! the agent, and on the host it does also what netem does in a machine.
+//! With a discipline in user space, [`crate::userspace_qdisc`] is the cable between the routers. On the
+//! host's own kernel it also takes the place of netem.
 //!
 //! Each application has an address of its own at both ends, as in the simulator.
 
@@ -39,8 +38,8 @@ use crate::mode::Mode;
 use crate::qdisc::{self, Installed};
 use crate::sys::Tun;
 
-/// Packets that may wait for a gateway of ours to read them: more than the applications ever send
-/// while it cannot.
+/// The queue of an interface to the discipline in user space: more packets than the applications
+/// send while it cannot read.
 const TUN_ROOM: u32 = 16_384;
 
 /// The namespaces.
@@ -50,18 +49,18 @@ pub(crate) struct Testbed {
     provider: File,
     wan: File,
     pub(crate) mode: Mode,
-    /// The routers' interfaces to a gateway of ours, the gateway's and the provider's.
+    /// The interfaces of the gateway and of the provider to the discipline in user space.
     pub(crate) tuns: Option<[Tun; 2]>,
-    /// What waits before each link of the trial, by its place in [`Spec::links`].
+    /// The discipline of each link of the trial, by its place in [`Spec::links`].
     pub(crate) installed: Vec<Installed>,
 }
 
 impl Testbed {
-    /// Builds the laboratory of a trial that [`crate::check`] has let through.
+    /// Builds the testbed of a trial that [`crate::check`] has passed.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses something, or does something else than it was asked for.
+    /// If the kernel refuses a setting, or has another value than asked for.
     pub(crate) fn build(spec: &Spec, mode: Mode) -> Result<Self, String> {
         let mut testbed = Self {
             home: namespace()?,
@@ -91,7 +90,7 @@ impl Testbed {
             router(direction, mode.ours)?;
         }
         if mode.ours {
-            testbed.lead_to_ours(spec)?;
+            testbed.prepare_userspace_qdisc(spec)?;
         } else {
             testbed.install(spec)?;
         }
@@ -102,7 +101,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    /// Installs the kernel's disciplines, and what follows them.
+    /// Installs the kernel's disciplines, and the netem behind them.
     fn install(&mut self, spec: &Spec) -> Result<(), String> {
         let testbed = self;
         for (index, link) in spec.links.iter().enumerate() {
@@ -121,8 +120,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// Makes ready what lies around a gateway of ours, which adds the time on the wire itself.
-    fn lead_to_ours(&mut self, spec: &Spec) -> Result<(), String> {
+    /// Prepares the interfaces around a discipline in user space, which adds the time on the wire.
+    fn prepare_userspace_qdisc(&mut self, spec: &Spec) -> Result<(), String> {
         for (index, link) in spec.links.iter().enumerate() {
             let kind = link.qdisc.kind.0.name;
             let direction = direction_of(spec, index);
@@ -136,7 +135,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// A router's interface to a gateway of ours, which forwards nothing by itself.
+    /// A router's interface to the discipline in user space.
     fn tun(&self, direction: Direction) -> Result<Tun, String> {
         enter(self.before(direction))?;
         let name = if direction == Direction::Up { "g1" } else { "p1" };
@@ -145,14 +144,14 @@ impl Testbed {
         })?;
         run_all(&[
             format!("ip link set {name} txqueuelen {TUN_ROOM}"),
-            // What waits, waits in our discipline.
+            // Packets queue in the discipline in user space, not here.
             format!("tc qdisc add dev {name} root noqueue"),
         ])?;
         Ok(tun)
     }
 
-    /// Packets that a gateway of ours did not read in time, in both directions.
-    pub(crate) fn missed_by_ours(&self) -> Result<u64, String> {
+    /// Packets that the discipline in user space did not read in time, in both directions.
+    pub(crate) fn missed_by_userspace_qdisc(&self) -> Result<u64, String> {
         let mut missed = 0;
         for (direction, name) in [(Direction::Up, "g1"), (Direction::Down, "p1")] {
             self.enter_bottleneck(direction)?;
@@ -185,8 +184,8 @@ impl Testbed {
     }
 }
 
-/// Gives packets the priority of their application where they come to a bottleneck: a cable and a
-/// router both forget what the sender's socket gave them (`____dev_forward_skb`, `ip_forward`).
+/// Sets the priority of packets at the bottleneck to that of their application: a cable and a
+/// router both reset the priority of the sender's socket (`____dev_forward_skb`, `ip_forward`).
 fn priorities(device: &str, spec: &Spec, direction: Direction) -> Result<(), String> {
     let sender = direction.receiver().peer();
     let set = |(index, app): (usize, &AppSpec)| {

@@ -1,24 +1,24 @@
-//! The bottleneck in the agent itself: a discipline of ours between the kernel's TCPs.
+//! The bottleneck in user space: the simulator's discipline between the kernel's TCPs.
 //!
 //! ```text
 //!  gateway ─ g1 ── Port up ── line ──> p1 ─ provider
 //!            g1 <── line ── Port down ── p1
 //! ```
 //!
-//! `g1` and `p1` are TUN interfaces in place of the cable between the two routers. What the one
-//! router sends the agent reads, gives to an [`aqmlab_node::Port`], which is the simulator's very
-//! own, and writes to the other router when it has left the link. So a difference from the
-//! kernel's discipline is one of disciplines, and a difference from the simulator one of TCPs.
+//! `g1` and `p1` are TUN interfaces in place of the cable between the two routers. The agent reads the
+//! packets of one router, offers them to an [`aqmlab_node::Port`], the simulator's own, and writes them
+//! to the other router when they have left the link. So a difference from the kernel's discipline is
+//! one of disciplines, and a difference from the simulator one of TCPs.
 //!
 //! **Time.** A thread of its own, that runs before all ordinary ones, waits for packets and for
 //! the link. However late it wakes, the port is told the times at which its link became free, so
 //! no rate is lost; a packet comes when it is read and is written when the thread wakes, and under
 //! instruction counting both are late by some microseconds. But a system call of the applications
-//! is finished first: what one `send` gives to TCP comes to the port at one time.
+//! is finished first: the packets of one `send` come to the port at one time.
 //!
 //! **Small queues.** A router lies between the sender and the interface, and its IP input has
 //! taken the packet from the sender's socket, as on the way to a discipline of the kernel's
-//! ([`crate::testbed`]). What waits here is bounded by the discipline's own limits.
+//! ([`crate::testbed`]). The discipline's own limits bound its queue.
 
 mod delay_line;
 mod packet;
@@ -42,20 +42,20 @@ use crate::taps::{self, Record};
 /// The token of the timer.
 const TIMER: u64 = 2;
 
-/// What a gateway did.
+/// The results of a gateway.
 #[derive(Default)]
 pub(crate) struct Done {
     /// By link of the trial.
     pub(crate) links: Vec<Link>,
     /// Samples of the links' disciplines.
     pub(crate) samples: Vec<QueueSample>,
-    /// Numbers that disciplines showed of themselves: when, which link, what.
+    /// The gauges of disciplines: time, link, name and value.
     pub(crate) gauges: Vec<(Instant, usize, &'static str, f64)>,
-    /// What left the disciplines.
+    /// The packets that left the disciplines.
     pub(crate) passed: Vec<Record>,
 }
 
-/// What one link did.
+/// The counters of one link.
 #[derive(Default)]
 pub(crate) struct Link {
     pub(crate) log: PortLog,
@@ -67,7 +67,7 @@ pub(crate) struct Gateway(JoinHandle<Result<Done, String>>);
 
 impl Gateway {
     /// Starts the gateway of a trial that begins at `origin_ns` since 1970, between the routers'
-    /// interfaces; with `delays` it does also what follows the links.
+    /// interfaces; with `delays` it also adds the delay, jitter and loss behind the links.
     pub(crate) fn start(
         spec: &Spec,
         tuns: &[Tun; 2],
@@ -82,9 +82,10 @@ impl Gateway {
             let _ = sys::run_first();
             let halves = Direction::BOTH.map(|way| Half::new(&spec, way, delays));
             let [up, down] = halves;
-            let mut room = Room { halves: [up?, down?], tuns, origin_ns, done: Done::default() };
-            room.run(&spec).map_err(|problem| format!("the gateway: {problem}"))?;
-            Ok(room.finish(&spec))
+            let mut worker =
+                Worker { halves: [up?, down?], tuns, origin_ns, done: Done::default() };
+            worker.run(&spec).map_err(|problem| format!("the gateway: {problem}"))?;
+            Ok(worker.finish(&spec))
         };
         let thread = thread::Builder::new().name("gateway".into()).spawn(work);
         thread.map(Self).map_err(failed)
@@ -96,15 +97,15 @@ impl Gateway {
     }
 }
 
-/// All that the thread has.
-struct Room {
+/// The state of the thread.
+struct Worker {
     halves: [Half; 2],
     tuns: [Tun; 2],
     origin_ns: u64,
     done: Done,
 }
 
-impl Room {
+impl Worker {
     fn run(&mut self, spec: &Spec) -> Result<(), String> {
         let text = |error: std::io::Error| error.to_string();
         let (poll, timer) = (Poll::new().map_err(text)?, Timer::new().map_err(text)?);
@@ -193,7 +194,7 @@ impl Half {
                 let built = ResolvedLink::new(&at, &spec.links[link], spec.seed)
                     .map_err(|error| error.to_string())?;
                 let mut port = built.port;
-                // The only way to learn whose bytes are no longer needed.
+                // The log of drops frees the bytes of dropped packets.
                 port.log.events = Some(Vec::new());
                 Some((link, port))
             }
@@ -207,7 +208,7 @@ impl Half {
         })
     }
 
-    /// Does what is due at `now`, takes what has come and hands on what has arrived.
+    /// Sends and forwards the packets that are due at `now`, and reads new ones.
     fn step(
         &mut self,
         now: Instant,
@@ -217,7 +218,7 @@ impl Half {
         self.send_due(now, seen);
         let (from, to) = (self.direction.index(), self.direction.reverse().index());
         while let Some(id) = self.slots.read(&tuns[from])? {
-            self.come(id, now, seen);
+            self.receive(id, now, seen);
         }
         while let Some(id) = self.line.pop(now) {
             self.slots.write(id, &tuns[to])?;
@@ -231,7 +232,7 @@ impl Half {
         [link, self.line.next()].into_iter().flatten().min()
     }
 
-    /// Sends what the link was free to send, at the times at which it was.
+    /// Sends packets at the times at which the link became free.
     fn send_due(&mut self, now: Instant, seen: &mut Vec<Record>) {
         let due = |half: &Self| half.bottleneck.as_ref()?.1.poll_timeout();
         while let Some(at) = due(self).filter(|at| *at <= now) {
@@ -241,12 +242,12 @@ impl Half {
         }
     }
 
-    /// Takes a packet that has come.
-    fn come(&mut self, id: u64, now: Instant, seen: &mut Vec<Record>) {
+    /// Processes a packet that has arrived.
+    fn receive(&mut self, id: u64, now: Instant, seen: &mut Vec<Record>) {
         let known = packet::read(self.slots.packet(id), self.direction, id)
             .filter(|packet| (packet.flow as usize) < self.priorities.len());
         let (Some(mut packet), Some((_, port))) = (known.clone(), &mut self.bottleneck) else {
-            // What is of no application waits for nothing.
+            // A packet of no application is not queued.
             if !self.line.push(now, known.map_or(u32::MAX, |packet| packet.flow), id) {
                 self.slots.forget(id);
             }
@@ -258,7 +259,7 @@ impl Half {
         self.send(now, seen);
     }
 
-    /// Sends what the link can send at `at`; returns whether there was anything.
+    /// Sends the packets that the link can send at `at`; returns whether there was one.
     fn send(&mut self, at: Instant, seen: &mut Vec<Record>) -> bool {
         let mut any = false;
         while let Some((_, port)) = &mut self.bottleneck {
@@ -310,7 +311,7 @@ mod tests {
         let mut seen = Vec::new();
         for number in 0..packets {
             let id = half.slots.put(&packet::tests::udp(0, 2, number));
-            half.come(id, at, &mut seen);
+            half.receive(id, at, &mut seen);
         }
         seen
     }
@@ -356,7 +357,7 @@ mod tests {
         let mut half = half(r#"{"kind": "pfifo"}"#);
         burst(&mut half, 10, Instant::ZERO);
         let id = half.slots.put(&[0x45; 20]);
-        half.come(id, Instant::ZERO, &mut Vec::new());
+        half.receive(id, Instant::ZERO, &mut Vec::new());
         assert_eq!(half.line.pop(Instant::ZERO), Some(id));
     }
 }

@@ -1,4 +1,4 @@
-//! Applications over sockets: the loop that calls them, samples, and reads the taps.
+//! The loop that serves the sockets, calls the applications, samples, and drains the taps.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -27,7 +27,7 @@ pub(crate) struct TcpSample {
     pub(crate) info: Info,
 }
 
-/// Everything.
+/// The state of a trial.
 pub(crate) struct World<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) testbed: &'a Testbed,
@@ -41,27 +41,27 @@ pub(crate) struct World<'a> {
     pub(crate) listeners: BTreeMap<(usize, usize), OwnedFd>,
     pub(crate) buffer: Vec<u8>,
     taps: [Tap; 2],
-    /// The tap behind the disciplines of both directions, between the routers; a gateway of ours
-    /// tells by itself.
+    /// The tap behind the disciplines of both directions, between the routers. A discipline in user
+    /// space records its own packets.
     between: Option<Tap>,
-    /// One for each link, in its namespace; none for a gateway of ours.
+    /// One for each link, in its namespace; none for disciplines in user space.
     stats_readers: Vec<StatsReader>,
-    /// What a gateway of ours did.
+    /// The results of the discipline in user space.
     pub(crate) ours: Option<userspace_qdisc::Done>,
     pub(crate) records: Vec<Record>,
-    /// What passed between the routers.
+    /// The packets between the routers.
     pub(crate) passed: Vec<Record>,
     pub(crate) tcp: Vec<TcpSample>,
     pub(crate) queues: Vec<QueueSample>,
-    /// Numbers that disciplines showed of themselves with those samples: when, which link, what.
+    /// The gauges of disciplines with those samples: time, link, name and value.
     pub(crate) gauges: Vec<(Instant, usize, &'static str, f64)>,
-    /// What the taps of the two ends saw, if that is kept.
+    /// The captures of the two ends' taps, if they are kept.
     pub(crate) captures: Option<[Capture; 2]>,
     pub(crate) failure: Option<String>,
 }
 
 impl<'a> World<'a> {
-    /// The world of a trial in a laboratory that was built for it.
+    /// The world of a trial in the testbed that was built for it.
     pub(crate) fn new(spec: &'a Spec, testbed: &'a Testbed) -> Result<Self, String> {
         testbed.enter(Side::Home)?;
         let home = Tap::new(testbed::interface(Side::Home))?;
@@ -136,7 +136,7 @@ impl<'a> World<'a> {
             }
         }
         if let Some(gateway) = gateway {
-            self.hear_ours(gateway.join()?)?;
+            self.take_userspace_results(gateway.join()?)?;
         }
         match self.taps.iter().chain(&self.between).map(Tap::missed).sum::<u64>() {
             0 => Ok(()),
@@ -153,7 +153,7 @@ impl<'a> World<'a> {
         self.now = Instant::from_nanos(sys::now_ns().saturating_sub(self.origin_ns));
     }
 
-    /// Does what is to be done at regular times.
+    /// Does the periodic work that is due.
     fn do_chores(&mut self, due: &mut Schedule, tick: &mut impl FnMut()) -> Result<(), String> {
         let now = self.now.as_nanos();
         set_marks(self, self.now);
@@ -191,15 +191,15 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Takes what a gateway of ours tells.
-    fn hear_ours(&mut self, mut done: userspace_qdisc::Done) -> Result<(), String> {
+    /// Takes the results of the discipline in user space.
+    fn take_userspace_results(&mut self, mut done: userspace_qdisc::Done) -> Result<(), String> {
         self.passed = std::mem::take(&mut done.passed);
         // As they are without it, in the order of their times.
         self.passed.sort_by_key(|record| record.at);
         self.queues = std::mem::take(&mut done.samples);
         self.gauges = std::mem::take(&mut done.gauges);
         self.ours = Some(done);
-        match self.testbed.missed_by_ours()? {
+        match self.testbed.missed_by_userspace_qdisc()? {
             0 => Ok(()),
             missed => Err(format!("the gateway missed {missed} packets: it was too slow")),
         }
@@ -218,7 +218,7 @@ impl<'a> World<'a> {
         }
         let all = self.testbed.installed.iter().zip(&mut self.stats_readers).enumerate();
         for (link, (installed, reader)) in all {
-            let (counters, gauges) = reader.ask(installed.device)?;
+            let (counters, gauges) = reader.read(installed.device)?;
             self.queues.push(QueueSample { at: self.now, link, counters });
             let all = gauges.into_iter().map(|(name, value)| (self.now, link, name, value));
             self.gauges.extend(all);
@@ -226,7 +226,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Asks every connection and discipline a last time.
+    /// Reads every connection and discipline a last time.
     pub(crate) fn finish(&mut self) -> Result<Vec<Counters>, String> {
         for conn in self.conns.iter_mut().filter(|conn| conn.is_tcp()) {
             for end in &mut conn.ends {
@@ -239,7 +239,7 @@ impl<'a> World<'a> {
             return Ok(done.links.iter().map(|link| link.counters).collect());
         }
         let both = self.testbed.installed.iter().zip(&mut self.stats_readers);
-        both.map(|(one, reader)| reader.ask(one.device).map(|(counters, _)| counters)).collect()
+        both.map(|(one, reader)| reader.read(one.device).map(|(counters, _)| counters)).collect()
     }
 }
 

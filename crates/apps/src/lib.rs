@@ -210,10 +210,10 @@ pub trait Io {
     fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64;
 
     /// Writes without end at `at`, as fast as the connection takes it, until it is closed.
-    fn pour(&mut self, conn: ConnId, at: Side);
+    fn send_unlimited(&mut self, conn: ConnId, at: Side);
 
     /// Closes the half of the connection that `at` sends on, once what was written has left;
-    /// stops [`Io::pour`]. On a datagram socket: closes it.
+    /// stops [`Io::send_unlimited`]. On a datagram socket: closes it.
     fn close(&mut self, conn: ConnId, at: Side);
 
     /// Resets the connection at once from `at`, discarding what was not yet sent.

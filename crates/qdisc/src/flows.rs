@@ -49,8 +49,8 @@ pub struct Settings {
 ///
 /// # Driving it
 ///
-/// To enqueue: [`classify`](Self::classify), judge, [`push`](Self::push). To dequeue: ask
-/// [`whose_turn`](Self::whose_turn) it is and take packets from that [`turn`](Self::turn); then
+/// To enqueue: [`classify`](Self::classify), judge, [`push`](Self::push). To dequeue: find the
+/// [`next_flow`](Self::next_flow) and take packets from its [`turn`](Self::turn); then
 /// report either [`sent`](Self::sent) or, if there was nothing, [`emptied`](Self::emptied) and ask
 /// again. Nothing is allocated once the queues have grown to what they need.
 pub struct Flows<S> {
@@ -154,10 +154,10 @@ impl<S> Flows<S> {
         self.append(index, On::New);
     }
 
-    /// Whose turn it is: the first new flow with credit, else the first old one. Flows on the
+    /// The next flow to serve: the first new flow with credit, else the first old one. Flows on the
     /// way that have used theirs up get another quantum and wait at the end of the old list.
     #[inline]
-    pub fn whose_turn(&mut self) -> Option<usize> {
+    pub fn next_flow(&mut self) -> Option<usize> {
         loop {
             let index = self.new.first().or_else(|| self.old.first())?;
             let flow = &mut self.table[index];

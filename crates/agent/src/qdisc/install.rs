@@ -1,10 +1,10 @@
 //! Bottlenecks: HTB and a discipline, installed with `tc` and read back.
 //!
 //! **Sizes.** The kernel counts a packet with its Ethernet header, 14 bytes more than IP. A size
-//! table (`stab`) at HTB's root makes that the IP length and [`OverheadSpec::counted`], which is
-//! what the discipline counts; HTB's class adds the rest of what the link charges. So a rate, and
-//! a limit in bytes, mean what they mean in the simulator. HTB cannot charge less than its
-//! discipline counts, so such links are refused.
+//! table (`stab`) at HTB's root makes that the IP length and [`OverheadSpec::counted`], which the
+//! discipline counts. HTB's class adds the rest of the bytes that the link charges. So rates, and
+//! limits in bytes, have the simulator's meaning. HTB cannot charge less than its discipline counts,
+//! so such links are refused.
 //!
 //! **Bursts.** HTB lets a packet go whenever its bucket is not in debt, and pays afterwards. A link
 //! that is said to be shaped by HTB has the bucket that tc gives it, [`BURST`]. For a line, with
@@ -44,7 +44,7 @@ pub(crate) struct Installed {
     pub(crate) direction: Direction,
 }
 
-/// Says why the kernel cannot make a link, if it cannot.
+/// Refuses a link that the kernel cannot have.
 pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
     tc_params::wanted(at, link)?;
     let over = link.overhead;
@@ -74,7 +74,7 @@ pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
     check_place(at, link)
 }
 
-/// Says why there is no place for a link, whoever makes it.
+/// Refuses a link that the testbed has no place for.
 pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
     if link.own {
         return Err(format!(
@@ -85,7 +85,7 @@ pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// What a link charges for an IP packet.
+/// The bytes that a link charges for an IP packet.
 pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
     let whole = Bytes(ip_len.into()) + link.overhead.bytes;
     let framed = whole.max(link.overhead.minimum).0;
@@ -118,15 +118,15 @@ pub(crate) fn install(
     Ok(Installed { device: index, kind: wanted.kind, direction })
 }
 
-/// What the shaper is to be.
+/// The shaper wanted.
 #[derive(Debug, PartialEq, Eq)]
 struct Htb {
     rate_bps: u64,
     /// Bytes of the bucket.
     burst: u64,
-    /// What the size table adds to the length of a frame.
+    /// The bytes that the size table adds to the length of a frame.
     counted: i64,
-    /// What the class adds to that.
+    /// The bytes that the class adds to that.
     overhead: u32,
     minimum: u32,
     atm: bool,
@@ -197,8 +197,8 @@ impl Htb {
     }
 }
 
-/// Reads back what is installed: a discipline that the kernel did not take silently leaves a
-/// FIFO of a thousand packets.
+/// Reads the discipline back: if the kernel refuses one silently, a FIFO of a thousand packets
+/// remains.
 fn read_back(device: &str, wanted: &Wanted, htb: &Htb) -> Result<(), String> {
     let all = show(device)?;
     let of = |handle: &str| all.iter().find(|qdisc| qdisc["handle"] == handle);

@@ -1,4 +1,4 @@
-//! The counters of queue disciplines, asked for by netlink (rtnetlink(7)), without a program.
+//! The counters of queue disciplines, read by netlink (rtnetlink(7)) without a program.
 
 use std::os::fd::OwnedFd;
 
@@ -15,7 +15,7 @@ pub(crate) struct Counters {
     pub(crate) backlog_bytes: u64,
     /// Packets dropped, whatever the reason.
     pub(crate) drops: u64,
-    /// Those of them for want of room.
+    /// Packets dropped because the queue was full.
     pub(crate) overlimit: u64,
     pub(crate) marks: u64,
 }
@@ -27,10 +27,10 @@ pub(crate) struct QueueSample {
     pub(crate) counters: Counters,
 }
 
-/// Numbers that a discipline shows of itself, under the simulator's names.
+/// The gauges of a discipline, under the simulator's names.
 pub(crate) type Gauges = Vec<(&'static str, f64)>;
 
-/// Asks the kernel; belongs to the namespace in which it was made.
+/// Reads the kernel's counters in the namespace in which it was created.
 pub(crate) struct StatsReader {
     socket: OwnedFd,
     buffer: Vec<u8>,
@@ -57,8 +57,8 @@ impl StatsReader {
         Ok(Self { socket, buffer: vec![0; 32 * 1_024] })
     }
 
-    /// The counters of the discipline below HTB on a device, and what it shows of itself.
-    pub(crate) fn ask(&mut self, device: u32) -> Result<(Counters, Gauges), String> {
+    /// The counters and gauges of the discipline below HTB on a device.
+    pub(crate) fn read(&mut self, device: u32) -> Result<(Counters, Gauges), String> {
         let mut found = None;
         self.dump(libc::RTM_GETQDISC, [device, CHILD], |body| found = Some(counters(body)))?;
         found.ok_or_else(|| format!("the discipline of device {device} is gone"))

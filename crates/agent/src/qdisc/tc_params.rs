@@ -1,8 +1,8 @@
-//! Our names of the disciplines that the kernel has, and how `tc` is told of their parameters.
+//! The disciplines that the kernel has, by the simulator's names, and their parameters in `tc`.
 //!
 //! Every parameter is given, defaults of the simulator included, so that both engines run with
-//! the same ones whatever the kernel's defaults are. What the kernel has no word for is accepted
-//! at the value that stands for the kernel's behaviour and refused at any other.
+//! the same ones whatever the kernel's defaults are. A parameter that the kernel lacks is accepted at
+//! the value that describes the kernel's behaviour and refused at any other.
 //!
 //! Sources: iproute2 6.1 `tc/q_*.c`; Linux 6.1 `net/sched/sch_*.c`.
 
@@ -33,19 +33,19 @@ impl Chosen {
     }
 }
 
-/// A discipline as tc takes it, and what tc should then say of it.
+/// A discipline as tc takes it, and the JSON that tc should then show.
 pub(crate) struct Wanted {
     /// The kernel's name for it.
     pub(crate) kind: &'static str,
     /// The rest of tc's line.
     pub(crate) options: String,
-    /// What its JSON should hold.
+    /// The values that its JSON should hold.
     pub(crate) reads: Vec<(&'static str, Json)>,
     /// How long the device's own queue has to be.
     pub(crate) device_queue: Option<u64>,
 }
 
-/// What to ask the kernel for so that a link of the trial, at `at`, has its discipline.
+/// The discipline of a link of the trial, at `at`, as tc takes it.
 ///
 /// # Errors
 ///
@@ -95,7 +95,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-/// What `sfq_change` makes of the sizes that it is given.
+/// The bounds that `sfq_change` puts on sizes.
 fn bound_sfq(wanted: &mut Wanted, args: &Args) {
     let divisor = args.count("divisor");
     let flows = args.count("flows").min(divisor);
@@ -114,7 +114,7 @@ fn is_zero(value: Value) -> bool {
     matches!(value, Value::Count(0)) || matches!(value, Value::Bytes(size) if size.0 == 0)
 }
 
-/// Adds a parameter to tc's line, and to what is read back.
+/// Adds a parameter to tc's line, and to the values to read back.
 fn put(
     at: &str,
     tc: &'static str,

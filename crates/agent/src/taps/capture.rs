@@ -1,14 +1,14 @@
-//! What a tap saw, as a capture that Wireshark opens: the headers of every packet.
+//! The packets of a tap as a capture that Wireshark opens: the headers of every packet.
 //!
 //! Source: draft-ietf-opsawg-pcap, the classic format with nanoseconds and link type
-//! `LINKTYPE_RAW`, as the simulator writes it. A checksum is what the kernel left there: on a
-//! cable between namespaces it leaves TCP's and UDP's to be filled in by a card that is not there.
+//! `LINKTYPE_RAW`, as the simulator writes it. Checksums are as the kernel leaves them. On
+//! a cable between namespaces it does not compute those of TCP and UDP, since a card would.
 
 use aqmlab_core::Instant;
 
 const MAGIC: u32 = 0xa1b2_3c4d;
 const LINKTYPE_RAW: u32 = 101;
-/// As much of a packet as is kept.
+/// The part of a packet that is kept.
 const SNAPLEN: usize = 96;
 /// Most bytes of one capture, about half a million packets: it lies in the memory of a machine
 /// until the trial is over.
@@ -20,12 +20,12 @@ const EPOCH_NS: u64 = 1_577_836_800_000_000_000;
 /// The capture of one tap.
 pub(crate) struct Capture {
     bytes: Vec<u8>,
-    /// Whether there was no room for a packet.
+    /// Whether a packet did not fit.
     full: bool,
 }
 
 impl Capture {
-    /// One without packets.
+    /// An empty capture.
     pub(crate) fn new() -> Self {
         let mut bytes = Vec::with_capacity(1 << 20);
         bytes.extend(MAGIC.to_le_bytes());
@@ -70,7 +70,7 @@ pub(crate) fn files([home, wan]: [Capture; 2]) -> Result<[Vec<u8>; 2], String> {
     Ok([home.file()?, wan.file()?])
 }
 
-/// How long a packet's headers are, at most [`SNAPLEN`]; of other packets than TCP's that is kept.
+/// The length of a packet's headers, at most [`SNAPLEN`]; [`SNAPLEN`] for packets other than TCP's.
 fn headers(packet: &[u8]) -> usize {
     let ip = packet.first().map_or(0, |first| usize::from(first & 15) * 4);
     match (packet.get(9), packet.get(ip + 12)) {

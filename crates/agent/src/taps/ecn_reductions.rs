@@ -1,9 +1,9 @@
-//! Reductions for marks, as the taps see them: the kernel counts none.
+//! Reductions of the window for ECN marks, from the taps: the kernel does not count them.
 //!
-//! A sender that reduces its window says so by CWR on its next new segment (RFC 3168 section
+//! A sender that reduces its window sets CWR on its next new segment (RFC 3168 section
 //! 6.1.2; Linux 6.1, `tcp_init_cwnd_reduction` and `tcp_ecn_send`), for a loss as for a mark. Until
-//! the receiver has that, every acknowledgement of it has ECE. So a reduction was for a mark if what
-//! the sender had heard last has ECE. One for a loss and a mark in one round trip counts, too.
+//! the receiver has that, every acknowledgement of it has ECE. So a reduction was for a mark if the
+//! last acknowledgement at the sender has ECE. One for a loss and a mark in one round trip counts, too.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const SYN: u8 = 0x02;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
-/// By application and port: what a connection's two ends were told, and did.
+/// The reductions of a connection's two ends, by application and port.
 pub(crate) type Reductions = BTreeMap<(u32, u16), [u64; 2]>;
 
 /// Counts in `records`, which are in the order of time, reductions at home and on the internet.

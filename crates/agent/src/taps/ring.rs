@@ -1,8 +1,8 @@
 //! A ring of packets that the kernel fills and this process reads, without a system call for each
 //! (`PACKET_RX_RING`, version 2 of its headers; packet(7), `linux/if_packet.h`).
 //!
-//! Under instruction counting the guest's processor is slow, and what the taps take from it TCP
-//! and the disciplines do not get. With `recvmsg` for each packet the taps took a quarter of all
+//! Under instruction counting the guest's processor is slow, and the taps compete with TCP and the
+//! disciplines for it. With `recvmsg` for each packet the taps took a quarter of all
 //! instructions of a busy line. Unsafe code is here for the memory that the kernel shares.
 #![allow(unsafe_code)]
 

@@ -1,14 +1,14 @@
-//! What the disciplines did to packets, from the taps at the senders and a tap between the two
-//! routers, which packets pass when a discipline has let them go: how long they waited, and whose
-//! were dropped or marked.
+//! The effect of the disciplines on packets: sojourn times, and the applications whose packets were
+//! dropped or marked. The sources are the taps at the senders and a tap behind the disciplines,
+//! between the two routers.
 //!
-//! Nothing but a router's forwarding lies between the sender and the discipline, so a packet that
-//! does not wait is seen some tens of microseconds later.
+//! Only a router's forwarding lies between the sender and the discipline. A packet that does not queue
+//! reaches the second tap some tens of microseconds later.
 //!
-//! **Whose drops.** A packet that never came is dropped or still waits. The packets of one
-//! connection leave a discipline in the order in which they came, so one with a successor that
-//! came is dropped. Of the others as many are taken for dropped as the kernel counts more, the
-//! earliest first; so the sum is the kernel's.
+//! **Attribution of drops.** A packet that never arrives was dropped or is still in the queue. Packets
+//! of one connection leave a discipline in order, so a packet was dropped if a later one of its
+//! connection arrived. Of the others, the earliest are taken for dropped, up to the kernel's count.
+//! So the sum is the kernel's.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,32 +20,33 @@ use super::tap::{Record, take};
 /// The ECN field of a packet that was marked, CE.
 const MARKED: u8 = 3;
 
-/// What a discipline did to packets.
+/// The effect of a discipline on packets.
 #[derive(Default)]
 pub(crate) struct Sojourns {
-    /// How long those waited that left.
+    /// The sojourn times of the packets that left.
     pub(crate) report: QueueReport,
-    /// IP bytes of all that left.
+    /// IP bytes of all packets that left.
     pub(crate) all_bytes: u64,
-    /// What the link charged for all that left.
+    /// The bytes that the link charged for all packets that left.
     pub(crate) charged: u64,
-    /// The most packets that waited at once, of those that left.
+    /// The most packets in the queue at once, of those that left.
     pub(crate) most: u64,
     /// Packets marked, by application.
     pub(crate) marks: Vec<u64>,
-    /// What never came, in the order of sending.
+    /// The packets that never arrived, in the order of sending.
     missing: Vec<Missing>,
 }
 
-/// A packet that was sent and never came.
+/// A packet that was sent and never arrived.
 struct Missing {
     flow: u32,
-    /// Whether a later one of its connection came.
+    /// Whether a later packet of its connection arrived.
     passed_by: bool,
 }
 
-/// Matches what senders' taps saw leave, in the order of time, with what `passed` between the
-/// routers; by direction. `charge` is what a direction's link charges for an IP packet of a length.
+/// Matches the packets that left the senders, in the order of time, with those that `passed` between
+/// the routers, by direction. `charge` is the bytes that a direction's link charges for an IP packet
+/// of a length.
 pub(crate) fn sojourns(
     records: &[Record],
     passed: &[Record],
@@ -86,7 +87,7 @@ pub(crate) fn sojourns(
     all
 }
 
-/// The highest sum of `changes` in the order of time; at one time what leaves comes first.
+/// The highest sum of `changes` in the order of time. At one time, departures come first.
 fn most(mut changes: Vec<(Instant, i64)>) -> u64 {
     changes.sort_unstable();
     let sums = changes.iter().scan(0, |sum, (_, change)| {

@@ -1,4 +1,4 @@
-//! Taps: what passes the interfaces of the two ends, with the kernel's time.
+//! Taps: the packets at the interfaces of the two ends, with the kernel's time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use super::capture::Capture;
 use super::ring::Ring;
 use crate::sys;
 
-/// As much of a packet as is looked at: the IP header, and the longest TCP header.
+/// The part of a packet that is read: the IP header, and the longest TCP header.
 const SNAP: usize = 80;
 
 // Protocols of IP.
@@ -21,7 +21,7 @@ const UDP: u8 = 17;
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
     pub(crate) at: Instant,
-    /// A hash of all that stays the same on the way.
+    /// A hash of all bytes that do not change on the path.
     pub(crate) key: u64,
     pub(crate) flow: u32,
     pub(crate) ip_len: u32,
@@ -56,8 +56,8 @@ impl Tap {
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Takes all that it has seen; times count from `origin_ns`. What it has seen is also kept in
-    /// `capture`, if there is one.
+    /// Takes all packets seen since the last call; times count from `origin_ns`. A `capture` keeps
+    /// them, too.
     pub(crate) fn drain(
         &mut self,
         origin_ns: u64,
@@ -75,7 +75,7 @@ impl Tap {
         }) {}
     }
 
-    /// Packets that it missed for want of room.
+    /// Packets missed because the ring was full.
     pub(crate) fn missed(&self) -> u64 {
         let mut value = [0; 8];
         match sys::get_bytes(&self.socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut value) {
@@ -120,7 +120,8 @@ pub(crate) fn passed(packet: &[u8], at: Instant) -> Option<Record> {
     record(&packet[..packet.len().min(SNAP)], false, at)
 }
 
-/// A hash of what stays the same on the way: all but the ECN field, TTL and header checksum.
+/// A hash of the bytes that do not change on the path: all but the ECN field, TTL and header
+/// checksum.
 fn key(packet: &[u8]) -> u64 {
     let changes = |place: usize| matches!(place, 1 | 8 | 10 | 11);
     let fixed = packet.iter().enumerate().filter(|(place, _)| !changes(*place));
@@ -131,21 +132,21 @@ fn key(packet: &[u8]) -> u64 {
     (hash ^ (hash >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// What the taps tell when they are laid side by side.
+/// The result of the comparison of both taps.
 pub(crate) struct Measured {
     pub(crate) digest: Digest,
     /// Packets sent.
     pub(crate) packets: u64,
 }
 
-/// Brings what both taps saw into the order of time. Each tap is in order; what leaves one end at
-/// a time comes before what arrives then.
+/// Sorts the records of both taps by time. Each tap is in order; at one time, packets that leave an
+/// end come before packets that arrive.
 pub(crate) fn order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.at, !record.sent));
 }
 
-/// Matches what was sent with what arrived, in order, and lets the meter measure it. `ended` says
-/// when each flow has ended by itself, if it has.
+/// Matches packets sent with packets that arrived, in order, for the meter. `ended` holds the time at
+/// which each flow has ended by itself, if it has.
 pub(crate) fn measure(
     records: &[Record],
     ended: &[Option<Instant>],
@@ -179,7 +180,7 @@ pub(crate) fn measure(
     measured
 }
 
-/// Takes the first of what has that key.
+/// Takes the first entry of a key.
 pub(crate) fn take<T>(under_way: &mut BTreeMap<u64, VecDeque<T>>, key: u64) -> Option<T> {
     let queue = under_way.get_mut(&key)?;
     let first = queue.pop_front();

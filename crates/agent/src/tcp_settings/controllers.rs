@@ -1,4 +1,4 @@
-//! Congestion controllers: which the kernel has, and what its CUBIC can be told.
+//! Congestion controllers: those of the kernel, and the parameters of its CUBIC.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use aqmlab_trial::spec::{AppSpec, Controller, Named, TcpSpec};
 
 use super::endpoints;
 
-/// The kernel's congestion controllers that are ours too.
+/// The congestion controllers that the kernel and the simulator have.
 const OURS: &[&str] = &["cubic", "reno", "bbr"];
 /// Parameters of CUBIC that are parameters of its module.
 const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
@@ -19,14 +19,14 @@ pub(super) fn controller(tcp: &TcpSpec) -> &'static str {
     tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.name())
 }
 
-/// Takes from an application the controllers that the simulator lacks.
+/// Removes from an application the controllers that the simulator lacks.
 pub(crate) fn forget_controllers(app: &mut AppSpec) {
     for tcp in [&mut app.home, &mut app.wan] {
         tcp.cc.take_if(|cc| matches!(cc.kind, Controller::LinuxOnly(_)));
     }
 }
 
-/// Says why the kernel cannot have the controller of an endpoint, if it cannot.
+/// Refuses a controller that the kernel cannot have.
 pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     let name = controller(tcp);
     let params = tcp.cc.as_ref().map(|cc| &cc.params);
@@ -73,7 +73,7 @@ fn cubic(at: &str, tcp: &TcpSpec) -> Result<Vec<(&'static str, Value, Value)>, S
     Ok(kind.params.iter().map(|param| of(param.name, param.default)).collect())
 }
 
-/// What CUBIC's module is told, by parameter.
+/// The parameters of CUBIC's module.
 pub(super) fn cubic_module(spec: &Spec) -> Result<BTreeMap<&'static str, bool>, String> {
     let mut all: BTreeMap<&'static str, (String, bool)> = BTreeMap::new();
     for side in [Side::Home, Side::Wan] {

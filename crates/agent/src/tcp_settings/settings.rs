@@ -1,11 +1,11 @@
-//! Settings of a TCP: how the kernel is told of each, and what it cannot be told.
+//! The settings of a TCP: the sysctl or route attribute of each, and those that the kernel lacks.
 
 use aqmlab_core::{Args, Value};
 use aqmlab_tcp::{Profile, Stack};
 use aqmlab_trial::arguments::arguments;
 use aqmlab_trial::spec::TcpSpec;
 
-/// How the kernel is told of a setting of a profile.
+/// The place of a setting in the kernel.
 enum How {
     /// A switch below `/proc/sys/net/ipv4`: its values for off and on.
     Switch(&'static str, [u64; 2]),
@@ -56,7 +56,7 @@ pub(super) fn settings(at: &str, tcp: &TcpSpec) -> Result<Args, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Says why the kernel's TCP cannot have the settings of an endpoint, if it cannot.
+/// Refuses settings that the kernel's TCP cannot have.
 pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     let args = settings(at, tcp)?;
     for param in Profile::settings(Stack::Linux) {
@@ -104,7 +104,7 @@ fn number(value: Value) -> u64 {
     }
 }
 
-/// What a host is told, by path below `/proc/sys/net/ipv4`.
+/// The sysctls of a host, by path below `/proc/sys/net/ipv4`.
 pub(super) fn of_host(args: &Args) -> Vec<(&'static str, String)> {
     let value = |name: &str| number(args.value(name));
     let mut all = Vec::new();

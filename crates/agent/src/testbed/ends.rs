@@ -68,8 +68,8 @@ pub(super) fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), Stri
     ])
 }
 
-/// The router before a direction's bottleneck, in whose namespace this process is. To a gateway of
-/// `ours` leads no cable, and so there is no card that it must know.
+/// Sets up the router before a direction's bottleneck, in whose namespace this process is. A TUN
+/// interface to the discipline in user space (`ours`) has no hardware address.
 pub(super) fn router(direction: Direction, ours: bool) -> Result<(), String> {
     // Its two interfaces: to its host, and to the other router.
     let (inner, outer, host, far) = match direction {

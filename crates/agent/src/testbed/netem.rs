@@ -1,16 +1,16 @@
-//! What follows a bottleneck: the packet's time on the wire, propagation, loss and jitter.
+//! The path behind a bottleneck: the time on the wire, propagation, loss and jitter, by netem.
 //!
 //! ```text
 //!  netem rate ─ prio ┬ netem delay, jitter, loss      one for each different way
 //!                    └ netem …
 //! ```
 //!
-//! A packet leaves HTB at the beginning of its time on the wire; the first netem holds it for that
-//! time, as a link of the same rate would, and never queues, for HTB has spaced the packets out.
-//! A size table makes it count what the link charges. The netems after it are what a `line` is in
-//! the simulator: jitter is drawn uniformly, a host's together with the path's. Where packets may
-//! not pass each other, a rate that is next to infinite keeps netem in order: with a rate it sends
-//! each packet after the one before.
+//! A packet leaves HTB at the start of its time on the wire. The first netem holds it for that time, as
+//! a link of the same rate would. It never queues, because HTB has spaced the packets out. A size table
+//! makes it count the bytes that the link charges. The netems after it correspond to the delay lines of
+//! the simulator: jitter is drawn uniformly, a host's together with the path's. On a path that does not
+//! reorder, a rate that is almost infinite keeps netem in order: with a rate it sends each packet after
+//! the one before.
 //!
 //! Source: Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `tabledist`, `packet_time_ns`).
 //! **Difference:** tc counts netem's times in ticks of 64 ns.
@@ -25,18 +25,18 @@ use crate::command::{run, run_all};
 use crate::links::signed;
 use crate::qdisc::show;
 
-/// Most different ways in one direction: the bands that `prio` has.
-const MOST_WAYS: usize = 16;
+/// The most different paths in one direction: the bands that `prio` has.
+const MOST_PATHS: usize = 16;
 /// The longest jitter: netem draws twice its half in 32 bits of nanoseconds.
 const MOST_JITTER_NS: u64 = 4_000_000_000;
-/// More packets than are ever under way.
+/// More packets than are ever on the path.
 const ROOM: u32 = 1_000_000;
-/// A tick of tc's clock, and what it may lose by rounding.
+/// A tick of tc's clock, and its rounding error.
 const TICK_S: f64 = 1.3e-7;
 
-/// What happens to packets of an application after the link.
+/// The delay, jitter and loss of an application's packets after the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Way {
+struct Netem {
     delay_ns: u64,
     jitter_ns: u64,
     loss: f64,
@@ -44,7 +44,7 @@ struct Way {
     reorder: bool,
 }
 
-impl Way {
+impl Netem {
     /// A route's; `host_jitter_ns` is drawn together with the route's own.
     fn of(route: &RouteSpec, host_jitter: Duration) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Way {
         text
     }
 
-    /// Whether this is what tc shows.
+    /// Whether tc shows this.
     fn is(&self, shown: &Json) -> bool {
         let options = &shown["options"];
         let float = |value: &Json| value.as_f64().unwrap_or_default();
@@ -92,10 +92,10 @@ fn us(ns: u64) -> String {
     format!("{}.{:03}us", ns / 1_000, ns % 1_000)
 }
 
-/// The different ways of a direction, and the place among them of each application's.
-fn ways(spec: &Spec, direction: Direction) -> (Vec<Way>, Vec<usize>) {
-    let mut all: Vec<Way> = Vec::new();
-    let of = |app: &AppSpec| Way::of(app.route(direction), spec.host_jitter);
+/// The different netems of a direction, and the place among them of each application's.
+fn netems(spec: &Spec, direction: Direction) -> (Vec<Netem>, Vec<usize>) {
+    let mut all: Vec<Netem> = Vec::new();
+    let of = |app: &AppSpec| Netem::of(app.route(direction), spec.host_jitter);
     let places = spec.apps.iter().map(|app| {
         all.iter().position(|known| *known == of(app)).unwrap_or_else(|| {
             all.push(of(app));
@@ -106,13 +106,13 @@ fn ways(spec: &Spec, direction: Direction) -> (Vec<Way>, Vec<usize>) {
     (all, places)
 }
 
-/// Says why the kernel cannot have the ways of a trial, if it cannot.
+/// Refuses routes that netem cannot have.
 pub(crate) fn check(spec: &Spec) -> Result<(), String> {
     for direction in Direction::BOTH {
-        let (all, places) = ways(spec, direction);
-        if all.len() > MOST_WAYS {
+        let (all, places) = netems(spec, direction);
+        if all.len() > MOST_PATHS {
             let problem = "different delays, jitters and losses; the kernel engine has";
-            return Err(format!("apps.{}: {} {problem} {MOST_WAYS}", direction.name(), all.len()));
+            return Err(format!("apps.{}: {} {problem} {MOST_PATHS}", direction.name(), all.len()));
         }
         for (app, &place) in places.iter().enumerate() {
             if all[place].jitter_ns > MOST_JITTER_NS {
@@ -128,15 +128,15 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
     Ok(())
 }
 
-/// Lays the ways of a direction where packets leave through `device` for their host, in whose
-/// namespace this process is.
+/// Installs the netems of a direction at `device`, through which packets leave for their host, in
+/// whose namespace this process is.
 pub(crate) fn install(
     device: &str,
     spec: &Spec,
     direction: Direction,
     link: Option<&LinkSpec>,
 ) -> Result<(), String> {
-    let (all, places) = ways(spec, direction);
+    let (all, places) = netems(spec, direction);
     if all.is_empty() {
         return Ok(());
     }
@@ -195,7 +195,7 @@ fn wire(link: &LinkSpec) -> String {
     format!("{table} netem limit {ROOM} rate {}bit", link.rate_bps())
 }
 
-fn read_back(device: &str, link: Option<&LinkSpec>, all: &[Way]) -> Result<(), String> {
+fn read_back(device: &str, link: Option<&LinkSpec>, all: &[Netem]) -> Result<(), String> {
     let shown = show(device)?;
     let of =
         |handle: &str| shown.iter().find(|qdisc| qdisc["handle"] == handle).unwrap_or(&Json::Null);
@@ -247,14 +247,14 @@ mod tests {
     #[test]
     fn jitter_lies_above_the_delay_and_keeps_the_order_unless_it_may_not() {
         let way =
-            |reorder| Way::of(&route(20_000_000, 1_000_000, reorder), Duration::from_micros(50));
+            |reorder| Netem::of(&route(20_000_000, 1_000_000, reorder), Duration::from_micros(50));
         assert_eq!(way(true).netem(), "netem limit 1000000 delay 20525.000us 525.000us");
         assert!(way(false).netem().ends_with("rate 1000gbit"));
         // A host's jitter alone never reorders.
-        let host = Way::of(&route(20_000_000, 0, true), Duration::from_micros(50));
+        let host = Netem::of(&route(20_000_000, 0, true), Duration::from_micros(50));
         assert_eq!(host.netem(), "netem limit 1000000 delay 20025.000us 25.000us rate 1000gbit");
         assert_eq!(
-            Way::of(&route(5, 0, true), Duration::ZERO).netem(),
+            Netem::of(&route(5, 0, true), Duration::ZERO).netem(),
             "netem limit 1000000 delay 0.005us"
         );
     }
@@ -276,8 +276,10 @@ mod tests {
 
     #[test]
     fn a_netem_that_differs_is_found_out() {
-        let way =
-            Way { loss: 0.01, ..Way::of(&route(20_000_000, 0, false), Duration::from_micros(50)) };
+        let way = Netem {
+            loss: 0.01,
+            ..Netem::of(&route(20_000_000, 0, false), Duration::from_micros(50))
+        };
         let shown = |delay: f64, loss: f64| {
             json!({"kind": "netem", "options": {
                 "delay": {"delay": delay, "jitter": 2.4e-5}, "loss-random": {"loss": loss},

@@ -1,8 +1,8 @@
-//! What follows a bottleneck: the time on the wire, and on the host also delay, jitter and loss.
+//! The path behind a bottleneck: the time on the wire, and on the host also delay, jitter and loss.
 //!
-//! In a machine netem adds those ([`crate::testbed::netem`]) and a packet is handed on when it has left the
-//! link. On a host netem may be missing, so the gateway does what the simulator's lines do: jitter
-//! is drawn uniformly, and keeps the order of what shares a delay unless it may not.
+//! In a machine netem adds these, and a packet is forwarded when it has left the link. On a host netem
+//! may be missing, so this line works like those of the simulator: jitter is drawn uniformly. Packets
+//! with the same delay stay in order unless the route reorders.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,17 +18,17 @@ pub(super) struct DelayLine {
     count: u64,
     /// By application.
     ways: Vec<Way>,
-    /// When the last packet of each different delay arrives.
+    /// The arrival of the last packet of each different delay.
     last: Vec<Instant>,
 }
 
-/// What happens to packets of an application.
+/// The delay, jitter and loss of an application's packets.
 struct Way {
     delay: Duration,
     jitter: Duration,
     reorder: bool,
     loss: f64,
-    /// With whom it shares a delay.
+    /// The group of applications with the same delay.
     group: usize,
     loss_rng: Rng,
     jitter_rng: Rng,

@@ -1,4 +1,4 @@
-//! What a discipline sees of an IPv4 packet, and the mark that it may leave on it.
+//! The fields of an IPv4 packet that a discipline reads, and the mark that it sets.
 //!
 //! A discipline of ours is given the packet that the simulator would make of the same headers:
 //! the same hash of addresses and ports, ECN field, length and priority. The bytes stay aside.
@@ -9,7 +9,7 @@ use aqmlab_core::{Direction, Ecn, FiveTuple, Header, Instant, Packet, TcpHeader,
 const SERVICES: usize = 1;
 /// Where the checksum of the header is.
 const CHECKSUM: usize = 10;
-/// What of the fragment field says that a packet is not the first fragment.
+/// The bits of the fragment field that are set unless a packet is the first fragment.
 const OFFSET: u16 = 0x1fff;
 const TCP: u8 = 6;
 const UDP: u8 = 17;

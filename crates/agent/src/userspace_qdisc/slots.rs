@@ -1,11 +1,11 @@
-//! The bytes of packets that are in the gateway, aside from what disciplines see of them.
+//! The bytes of the packets in the discipline, which itself holds only their headers.
 
 use crate::sys::{self, Tun};
 
 /// The header that goes before each packet (`struct virtio_net_hdr`): it tells which checksum the
 /// kernel still has to compute, and is handed back as it came.
 pub(super) const BEFORE: usize = 10;
-/// As much as a packet may be: an interface's 1500 bytes, and what goes before it.
+/// The largest packet: an interface's 1500 bytes, and the header before it.
 const ROOM: usize = 2_048;
 /// Bits of an identifier that are a slot's number.
 const BITS: u32 = 24;

@@ -339,7 +339,7 @@ impl<V: Variant> Qdisc for FqCodel<V> {
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         // One place for the packet, which is the caller's: so it is moved only once.
         let mut packet = None;
-        while let Some(flow) = self.flows.whose_turn() {
+        while let Some(flow) = self.flows.next_flow() {
             let (turn, state) = self.flows.turn(flow);
             if !V::EMPTY_DISARMS && turn.head().is_none() {
                 state.stop_dropping();

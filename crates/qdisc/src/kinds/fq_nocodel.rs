@@ -46,7 +46,7 @@ impl Qdisc for FqNoCodel {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        while let Some(flow) = self.flows.whose_turn() {
+        while let Some(flow) = self.flows.next_flow() {
             if let Some((packet, _)) = self.flows.turn(flow).0.pop(cx.now) {
                 self.flows.sent(flow, &packet);
                 return Some(packet);

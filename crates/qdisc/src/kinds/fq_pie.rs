@@ -227,7 +227,7 @@ impl<L: Dialect> Qdisc for FqPie<L> {
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         loop {
-            let index = self.flows.whose_turn()?;
+            let index = self.flows.next_flow()?;
             let (mut turn, law) = self.flows.turn(index);
             law.catch_up(cx.now, turn.own());
             if let Some((packet, _sojourn)) = turn.pop(cx.now) {

@@ -44,7 +44,7 @@ impl<E: Engine> Io for AppIo<'_, E> {
         self.engine.write(conn, at, bytes)
     }
 
-    fn pour(&mut self, conn: ConnId, at: Side) {
+    fn send_unlimited(&mut self, conn: ConnId, at: Side) {
         let conn = self.conn(conn);
         self.engine.send_unlimited(conn, at);
     }

@@ -1,10 +1,10 @@
-//! The disciplines that the kernel has: our names of them, and how each parameter reaches tc.
+//! The disciplines that the kernel has: their names in the simulator, and their parameters in tc.
 
-/// How a parameter of ours reaches the kernel.
+/// The place of a parameter in the kernel.
 pub(super) enum How {
     /// As tc's parameter of that name, read back under the same.
     Is(&'static str),
-    /// The same, but zero leaves it to tc, which computes what the simulator does.
+    /// The same, but zero leaves the value to tc, which computes it as the simulator does.
     OrComputed(&'static str),
     /// tc's word, which cannot be read back.
     Unread(&'static str),
@@ -12,7 +12,7 @@ pub(super) enum How {
     Switch(&'static str, &'static str, &'static str),
     /// As the length of the device's queue.
     DeviceQueue,
-    /// No word for it: only our default stands for what the kernel does.
+    /// The kernel has no such parameter: only the default describes its behaviour.
     Fixed,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Known {
     pub(super) kernel: &'static str,
     /// Our parameters, in the order in which tc takes them.
     pub(super) params: &'static [(&'static str, How)],
-    /// What tc is told besides.
+    /// Further words of tc's line.
     pub(super) besides: &'static str,
 }
 
@@ -181,7 +181,7 @@ fn relative(kind: &str) -> Option<&'static str> {
     KINDS.iter().map(|known| known.ours).find(|name| *name == likely)
 }
 
-/// The kernel's own of our name; an error says what it has instead.
+/// The kernel's discipline of the simulator's name; an error lists those that it has.
 pub(super) fn find(at: &str, kind: &str) -> Result<&'static Known, String> {
     KINDS.iter().find(|known| known.ours == kind).ok_or_else(|| match relative(kind) {
         Some("red") => format!(

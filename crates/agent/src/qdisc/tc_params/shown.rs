@@ -1,10 +1,10 @@
-//! What tc shows of a discipline beside what was asked for.
+//! The comparison of a discipline that tc shows with the one asked for.
 
 use serde_json::Value as Json;
 
 use super::Wanted;
 
-/// Compares what tc shows of a discipline with what was wanted.
+/// Compares a discipline that tc shows with the one wanted.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
 /// for 100; PIE's timer runs by them, and `tc` shows what it was rounded up to.
 const TICK_US: f64 = 4_000.0;
 
-/// Whether the kernel keeps what was wanted as what it shows: it counts CoDel's times in units of
+/// Whether the kernel rounds the value wanted to the value shown: it counts CoDel's times in units of
 /// 1.024 µs, so tc shows one microsecond less at times; PIE's timer in ticks; a probability in
 /// 32 bits.
 fn rounded(name: &str, got: &Json, want: &Json) -> bool {
