@@ -1,7 +1,5 @@
 //! From the parts of a trial to a world that is ready to run.
 
-use std::collections::VecDeque;
-
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::resolve::{Resolved, ResolvedApp};
 use aqmlab_trial::spec::{RouteSpec, Spec};
@@ -40,7 +38,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         conns: Vec::new(),
         apps: slots,
         runner: AppRunner::new(spec, apps),
-        touched: VecDeque::new(),
+        touched: Vec::new(),
         sampler: None,
         events: 0,
     };

@@ -19,7 +19,7 @@ impl<O: Observer> World<O> {
         let Some(ends) = &mut self.conns[index as usize].ends else {
             return T::default();
         };
-        self.touched.push_back((index, at));
+        self.touched.push((index, at));
         act(&mut ends[at.index()].tcp)
     }
 }

@@ -5,8 +5,6 @@
 //! ([`World::drain`]) that `Network::send` takes to the first link. Applications act only on
 //! notices, and only through [`aqmlab_trial::Engine`].
 
-use std::collections::VecDeque;
-
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event};
@@ -38,7 +36,7 @@ pub(crate) struct World<O> {
     pub(crate) runner: AppRunner,
     /// Ends that may have something to send since an application acted on them, in the order of its
     /// calls: a system call on one socket sends before the call on the next.
-    pub(crate) touched: VecDeque<(u32, Side)>,
+    pub(crate) touched: Vec<(u32, Side)>,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
 }
@@ -197,10 +195,17 @@ impl<O: Observer> World<O> {
 
     /// Delivers notices and drains the ends that they touched, until neither is left.
     fn settle(&mut self) {
+        let mut drained = 0;
         loop {
-            if let Some((conn, side)) = self.touched.pop_front() {
+            if let Some(&(conn, side)) = self.touched.get(drained) {
+                drained += 1;
                 self.drain(conn, side);
-            } else if !deliver_one(self) {
+                continue;
+            }
+            // A list that is emptied at its end costs less than a ring buffer.
+            self.touched.clear();
+            drained = 0;
+            if !deliver_one(self) {
                 return;
             }
         }
@@ -248,7 +253,7 @@ impl<O: Observer> World<O> {
             read: [0; 2],
             stats: None,
         });
-        self.touched.push_back((index, open.from));
+        self.touched.push((index, open.from));
         index
     }
 
