@@ -42,8 +42,8 @@ pub struct Parent {
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet or leaves the backlog
 ///   zero. Every discipline here is work-conserving; the rate belongs to the port.
 /// - *Time*: `cx.now` never runs back. A law with a timer (PIE) catches up on the updates that
-///   fell due since the last call, each with the state that held at its time, so that nobody
-///   has to wake it.
+///   fell due since the last call, each with the state that held at its time, so that no
+///   driver has to wake it.
 ///
 /// `tests/conformance.rs` holds every registered discipline to this contract.
 pub trait Qdisc: Send {

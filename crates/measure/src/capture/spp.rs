@@ -23,12 +23,12 @@ const MAX_STEPS: u64 = 1 << 22;
 /// Steps of all flows together.
 const MAX_BINS: u64 = 1 << 24;
 
-/// What two captures tell.
+/// The measurements of two captures.
 #[derive(Clone, Debug)]
 pub struct SppReport {
     /// The flows of which both captures hold a packet, in the order in which they appear.
     pub flows: Vec<SppFlow>,
-    /// What the captures hold.
+    /// The contents of the captures.
     pub captures: [CaptureSummary; 2],
     /// Packets of flows beyond [`Options::max_flows`].
     pub left_out: u64,
@@ -39,8 +39,8 @@ pub struct SppReport {
 pub struct SppFlow {
     /// Addresses and ports of its packets going up, as the first capture has them.
     pub tuple: Tuple,
-    /// What was measured. Times are since the first packet of a capture: of the receiver's for
-    /// what arrived, of the reference's (the sender's) for round trips and delays. If the clocks
+    /// The measurements. Times are since the first packet of a capture: of the receiver's for
+    /// arrivals, of the reference's (the sender's) for round trips and delays. If the clocks
     /// agree, all are since the first packet of either. Packets of which it is not known whether
     /// the other capture would have held them are in flight.
     pub report: FlowReport,
@@ -48,7 +48,7 @@ pub struct SppFlow {
     pub samples: [Vec<RoundTrip>; 2],
 }
 
-/// What one capture holds.
+/// The contents of one capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureSummary {
     /// Packets of any kind.

@@ -2,7 +2,7 @@
 //! the queue's delay settles at a target.
 //!
 //! Sources: RFC 8033 and three implementations of it, which differ in what a user can measure.
-//! Each is a law of its own, and each module says what it does that the others do not.
+//! Each is a law of its own, and each module states its differences from the others.
 //!
 //! | Module         | Follows                           | Delay from      | Arithmetic           |
 //! |----------------|-----------------------------------|-----------------|----------------------|
@@ -11,7 +11,7 @@
 //! | [`linux_3_14`] | Linux 3.14 to 5.0                 | departure rate  | 32 bits, overflowing |
 //! | [`freebsd`]    | FreeBSD 10.4 dummynet (CAIA 0.2)  | departure rate  | 31 bits              |
 //!
-//! A law owns no packets. Whoever drives it calls [`Law::catch_up`] first, so that the updates
+//! A law owns no packets. Its driver calls [`Law::catch_up`] first, so that the updates
 //! that fell due act on the queue as it was, then [`Law::arrive`] or [`Law::depart`].
 
 pub mod freebsd;
@@ -24,7 +24,7 @@ use aqmlab_core::{Duration, Instant, Packet, Reason, Rng};
 use crate::Backlog;
 use crate::aqm::timer::Timer;
 
-/// What becomes of an arrival.
+/// The verdict on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It joins the queue.
@@ -42,7 +42,7 @@ pub struct Arrival<'a> {
     pub now: Instant,
     /// The packet.
     pub packet: &'a Packet,
-    /// What waits before it.
+    /// The backlog before it.
     pub waiting: Backlog,
     /// Whether the queue has room for it.
     pub fits: bool,
@@ -55,7 +55,7 @@ pub struct Departure<'a> {
     pub now: Instant,
     /// The packet.
     pub packet: &'a Packet,
-    /// What still waits.
+    /// The backlog after it.
     pub left: Backlog,
 }
 

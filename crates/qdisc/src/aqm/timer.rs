@@ -9,7 +9,7 @@
 
 use aqmlab_core::{Duration, Instant};
 
-/// What a timer counts.
+/// The clock of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// Nanoseconds: a timer goes off exactly when it is due.
@@ -61,7 +61,7 @@ impl Clock {
         shift
     }
 
-    /// What the ticks are multiples of in which a timer of this span goes off.
+    /// The alignment of the ticks at which a timer of this span expires.
     const fn alignment(self, span: u64) -> u64 {
         match self {
             Self::Ideal | Self::Ticks(_) => 1,

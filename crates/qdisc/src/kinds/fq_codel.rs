@@ -135,7 +135,7 @@ pub(super) const FLOWS: Param = Param {
     doc: "Queues into which flows are hashed.",
 };
 
-/// What a flow may send in a round; the bounds are those of Linux's `fq_codel_change`.
+/// The bytes of a flow in a round; the bounds are those of Linux's `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",
     default: Value::Bytes(Bytes(1_514)),
@@ -145,9 +145,10 @@ pub(super) const QUANTUM: Param = Param {
 
 const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
 
-/// What dummynet's flow queues hold together (FreeBSD 10.4 `dn_sched_fq_codel.c`, `fq_pie`).
+/// The packets that dummynet's flow queues hold together (FreeBSD 10.4 `dn_sched_fq_codel.c`,
+/// `fq_pie`).
 pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
-/// What they may send in a round.
+/// The bytes that they send in a round.
 pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
 /// The hash is taken modulo 16 bits of their number: one more and the kernel divides by zero.
 pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
@@ -170,7 +171,7 @@ pub(super) const MEMORY_LIMIT: Param = Param {
     doc: "Memory that all queues may occupy, buffers and descriptors included.",
 };
 
-/// What decides which flows share a queue.
+/// The salt of the hash that assigns flows to queues.
 pub(super) const SALT: Param = Param {
     name: "salt",
     default: Value::Count(0),
@@ -201,7 +202,7 @@ trait Variant: Send {
     /// Whether finding a queue empty makes the law forget that it was above target.
     const EMPTY_DISARMS: bool = true;
 
-    /// What becomes of a flow that a packet was just appended to, and of the packets over limit.
+    /// Drops packets over the limit after an arrival, and updates the state of its flow.
     fn enforce_limit(
         &self,
         arrival: &Arrival,
@@ -210,7 +211,7 @@ trait Variant: Send {
         cx: &mut Cx<'_>,
     );
 
-    /// What the rule of one MTU counts.
+    /// The bytes that the rule of one MTU counts.
     fn waiting(turn: &Turn<'_>) -> Bytes {
         turn.total().bytes
     }

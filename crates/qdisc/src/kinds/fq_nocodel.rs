@@ -1,4 +1,4 @@
-//! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to tell what each of them does.
+//! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to separate the effects of the two.
 //!
 //! Sources: Høiland-Jørgensen, Hurtig and Brunstrom 2015, "Modern AQMs in a residential setting"
 //! (Computer Networks 89), which measures such a variant; the scheduler and the overflow rule of Linux 6.1 `net/sched/sch_fq_codel.c`.

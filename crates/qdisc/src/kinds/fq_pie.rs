@@ -112,7 +112,7 @@ const fn limit(doc: &'static str) -> Param {
     Param { name: "limit", default: Value::Count(10_240), bounds: bounds::ROOM, doc }
 }
 
-/// What `sch_fq_pie.c` takes (`fq_pie_q_range`); and it may be smaller than in `fq_codel`.
+/// The bounds of `sch_fq_pie.c` (`fq_pie_q_range`); the least is smaller than in `fq_codel`.
 const LINUX_QUANTUM: Bounds = Bounds::Whole(1, 1 << 20);
 
 const ECN_PROB: Param = Param {
@@ -136,15 +136,15 @@ struct FqPie<L> {
     limit: u64,
 }
 
-/// What the implementations do differently with a flow.
+/// The differences of the implementations for a flow.
 trait Dialect: Law + Sized {
     /// Whether an arrival has room when so many packets wait in all queues.
     fn fits(waiting: usize, limit: u64) -> bool;
-    /// What follows when a flow that rested has a packet again.
+    /// A flow that was idle has a packet again.
     fn woken(&mut self, now: Instant);
-    /// What follows when a flow goes to rest.
+    /// A flow becomes idle.
     fn rested(&mut self);
-    /// What follows when a flow lost its head for want of room.
+    /// A flow lost its head because the queue was full.
     fn head_dropped(&mut self);
 }
 

@@ -122,7 +122,7 @@ struct Habits {
 }
 
 impl Habits {
-    /// Does to `packet` what the law wants done; returns it if it survived.
+    /// Applies the law's decision to `packet`; returns it unless it was dropped.
     fn apply(&self, action: Action, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let (reason, may_mark) = match action {
             Action::Keep => return Some(packet),
