@@ -26,11 +26,17 @@ pub struct Notes {
     metrics: Vec<Thinning>,
 }
 
+/// The most notes of one metric in a trial with series of `points`: the same on targets of 32 and 64
+/// bits.
+const fn most_of(points: u32) -> u32 {
+    points.saturating_mul(2)
+}
+
 impl Notes {
     /// The notes of an application of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
-        let most = (spec.measure.points as usize).saturating_mul(2);
-        Self::new(if spec.keeps_series() { most } else { 0 })
+        let most = most_of(spec.measure.points);
+        Self::new(if spec.keeps_series() { most as usize } else { 0 })
     }
 
     /// Keeps at most `most` notes of each metric.
@@ -85,6 +91,13 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bound_on_notes_saturates_on_every_target() {
+        assert_eq!(most_of(8), 16);
+        assert_eq!(most_of(u32::MAX), u32::MAX);
+        assert_eq!(most_of(u32::MAX / 2 + 1), u32::MAX);
+    }
 
     fn taken(
         most: usize,
