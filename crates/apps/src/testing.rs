@@ -14,7 +14,7 @@ const SEGMENT: u64 = 1_448;
 const HEADERS: u64 = 52;
 const SEND_BUFFER: u64 = 64 * 1_024;
 
-/// Something the application did, for contracts about what it may do when.
+/// A call of the application, for contracts about its calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Call {
     Open(Open),
@@ -54,7 +54,7 @@ struct Conn {
     gone: bool,
 }
 
-/// The network, its clock, and what happened.
+/// The network, its clock, and the calls of the application.
 #[derive(Debug)]
 pub(crate) struct Net {
     now: Instant,
@@ -168,7 +168,7 @@ impl Net {
         *free + self.one_way
     }
 
-    /// Takes what the send buffer has room for and puts it on the link.
+    /// Takes as many bytes as the send buffer holds and puts them on the link.
     fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
         let held = self.conns[conn.0 as usize].halves[at.index()].held;
         let taken = bytes.min(SEND_BUFFER.saturating_sub(held));

@@ -1,8 +1,8 @@
 //! The path behind a bottleneck: the time on the wire, and on the host also delay, jitter and loss.
 //!
-//! In a machine netem adds these, and a packet is forwarded when it has left the link. On a host netem
-//! may be missing, so this line works like those of the simulator: jitter is drawn uniformly. Packets
-//! with the same delay stay in order unless the route reorders.
+//! In a machine netem adds these, and a packet is forwarded when it has left the link. On a host
+//! netem may be missing, so this line works like those of the simulator: jitter is drawn uniformly,
+//! and packets with the same delay stay in order unless the route reorders.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,19 +11,19 @@ use aqmlab_core::{Direction, Duration, Instant, Rng};
 use aqmlab_trial::Spec;
 use aqmlab_trial::streams::Stream;
 
-/// Packets on their way in one direction.
+/// The packets on the path in one direction.
 pub(super) struct DelayLine {
     travelling: BinaryHeap<Reverse<(Instant, u64, u64)>>,
     /// Packets taken so far: of those that arrive at one time, the first is the first.
     count: u64,
     /// By application.
-    ways: Vec<Way>,
+    paths: Vec<Path>,
     /// The arrival of the last packet of each different delay.
     last: Vec<Instant>,
 }
 
 /// The delay, jitter and loss of an application's packets.
-struct Way {
+struct Path {
     delay: Duration,
     jitter: Duration,
     reorder: bool,
@@ -39,7 +39,7 @@ impl DelayLine {
     pub(super) fn new(spec: &Spec, direction: Direction, delays: bool) -> Self {
         let mut groups = Vec::new();
         let apps = spec.apps.iter().filter(|_| delays);
-        let ways: Vec<_> = apps
+        let paths: Vec<_> = apps
             .map(|app| {
                 let route = app.route(direction);
                 let key = (route.delay, route.jitter, route.reorder);
@@ -48,7 +48,7 @@ impl DelayLine {
                     groups.push(key);
                     groups.len() - 1
                 });
-                Way {
+                Path {
                     delay: route.delay,
                     jitter: route.jitter_with(spec.host_jitter),
                     reorder: route.reorders(),
@@ -60,24 +60,24 @@ impl DelayLine {
             })
             .collect();
         let last = vec![Instant::ZERO; groups.len()];
-        Self { travelling: BinaryHeap::new(), count: 0, ways, last }
+        Self { travelling: BinaryHeap::new(), count: 0, paths, last }
     }
 
     /// Takes a packet of an application that has left the link at `at`; false if it is lost.
     pub(super) fn push(&mut self, at: Instant, app: u32, id: u64) -> bool {
         let mut arrives = at;
-        if let Some(way) = self.ways.get_mut(app as usize) {
-            if way.loss > 0.0 && way.loss_rng.unit() < way.loss {
+        if let Some(path) = self.paths.get_mut(app as usize) {
+            if path.loss > 0.0 && path.loss_rng.unit() < path.loss {
                 return false;
             }
-            arrives += way.delay;
-            if way.jitter > Duration::ZERO {
-                let drawn = way.jitter_rng.below(way.jitter.as_nanos() + 1);
+            arrives += path.delay;
+            if path.jitter > Duration::ZERO {
+                let drawn = path.jitter_rng.below(path.jitter.as_nanos() + 1);
                 arrives += Duration::from_nanos(drawn);
             }
-            if !way.reorder {
-                arrives = arrives.max(self.last[way.group]);
-                self.last[way.group] = arrives;
+            if !path.reorder {
+                arrives = arrives.max(self.last[path.group]);
+                self.last[path.group] = arrives;
             }
         }
         self.count += 1;
@@ -101,10 +101,10 @@ impl DelayLine {
 mod tests {
     use super::*;
 
-    fn spec(way: &str) -> Spec {
+    fn spec(path: &str) -> Spec {
         let json = format!(
             r#"{{"seed": 1, "duration_ns": 1000000000, "links": [], "apps": [
-                {{"name": "a", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {way}, "down": {way}}}
+                {{"name": "a", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {path}, "down": {path}}}
             ]}}"#
         );
         aqmlab_trial::parse(&json).expect("it is a trial")
