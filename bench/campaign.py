@@ -15,9 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from aqmlab import _core, campaign, parts
+from aqmlab import _core
 from aqmlab.api import Request, campaign_for
-from aqmlab.results import load
+from aqmlab.campaign import runner
+from aqmlab.campaign.store import trial_file
+from aqmlab.results.results import load
 
 TRIALS = 1500
 DURATION = "5 s"
@@ -54,7 +56,7 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
     outcomes = [_core.run(spec) for spec in specs]
     ran = time.process_time()
     for outcome, spec in zip(outcomes, specs, strict=True):
-        parts.encode(outcome, spec)
+        trial_file.encode(outcome, spec)
     return (ran - started) / len(specs) * 1e3, (time.process_time() - ran) / len(specs) * 1e3
 
 
@@ -73,14 +75,14 @@ def main() -> None:
     clock.lap("make the campaign")
     with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
         path = Path(folder)
-        campaign.run(planned, path)
+        runner.run(planned, path)
         clock.lap("hand out, record, write")
         size = sum(file.stat().st_size for file in path.rglob("*.parquet"))
         files = len(list(path.rglob("*.parquet")))
         print(f"{len(planned.trials)} trials, {files} files, {size / 1e6:.0f} MB of Parquet")
         assert load(path).table("flows").height
         clock.lap("read flows")
-    parts.make_ready()
+    trial_file.make_ready()
     simulator_ms, encode_ms = worker_ms([one.spec for one in planned.trials[::50]])
     print(f"in a worker: simulator {simulator_ms:.1f} ms, its result {encode_ms:.2f} ms of CPU")
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from aqmlab import _core, plan
+from aqmlab import _core
+from aqmlab.planning import planner
 
 HERE = Path(__file__).parent
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
@@ -128,7 +129,7 @@ def packets_per_second(program: Path | None) -> None:
 def home() -> None:
     """Simulated seconds per second, and memory, for the home of Kua et al. (2017) at 12/1."""
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
-    trials = plan.load("kua2017-demo", seeds=1).trials
+    trials = planner.load("kua2017-demo", seeds=1).trials
     for trial in trials:
         spec = json.dumps(trial.spec)
         cpu_s, _ = cpu_of(lambda spec=spec: _core.run(spec))

@@ -119,9 +119,9 @@ def _file(name: str) -> str:
 
 
 def _scenarios(_: str) -> str:
-    from aqmlab import sources
+    from aqmlab.scenario import loading
 
-    rows = [f"| `{name}` | {title} |\n" for name, title in sources.builtins().items()]
+    rows = [f"| `{name}` | {title} |\n" for name, title in loading.builtins().items()]
     return "| Name | What it is |\n|---|---|\n" + "".join(rows)
 
 

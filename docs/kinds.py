@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from aqmlab import catalogue
+from aqmlab.scenario import catalogue
 
 
 def section(family: str) -> str:

@@ -19,10 +19,10 @@ from typing import Any
 
 import validated
 from aqmlab.cli.validation import percent
-from aqmlab.validate import compare, engines, grid, metrics
-from aqmlab.validate.cases import Records, cases_of
-from aqmlab.validate.compare import Comparison, Validation
-from aqmlab.validate.reference import Reference
+from aqmlab.validation import compare, engines, grid, metrics
+from aqmlab.validation.cases import Records, cases_of
+from aqmlab.validation.compare import Comparison, Validation
+from aqmlab.validation.reference import Reference
 
 KEPT = Path(__file__).with_name("peers")
 _SHOWN = {

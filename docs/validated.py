@@ -6,10 +6,10 @@ from collections import Counter
 from functools import cache
 
 from aqmlab.cli.validation import percent
-from aqmlab.validate import compare, grid
-from aqmlab.validate.cases import Case
-from aqmlab.validate.compare import Comparison, Line, Validation
-from aqmlab.validate.reference import Reference
+from aqmlab.validation import compare, grid
+from aqmlab.validation.cases import Case
+from aqmlab.validation.compare import Comparison, Line, Validation
+from aqmlab.validation.reference import Reference
 
 
 @cache

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from aqmlab import _core, catalogue, plan
-from aqmlab.scenario import Scenario
+from aqmlab import _core
+from aqmlab.planning import planner
+from aqmlab.scenario import catalogue
+from aqmlab.scenario.model import Scenario
 
 
 def write(target: str, folder: Path) -> None:
@@ -22,7 +24,7 @@ def write(target: str, folder: Path) -> None:
 
 def _trial(apps: dict[str, Any], **path: Any) -> dict[str, Any]:
     home = Scenario(duration="300 ms", path={"rate": "2/1 Mbit/s", **path}, apps=apps)
-    spec: dict[str, Any] = plan.load(home).trials[0].spec
+    spec: dict[str, Any] = planner.load(home).trials[0].spec
     return spec
 
 

@@ -11,18 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aqmlab import (
-    Scenario,
-    _core,
-    applications,
-    catalogue,
-    figures,
-    plan,
-    scenario,
-    values,
-    verdict_table,
-)
+from aqmlab import Scenario, _core
 from aqmlab.cli import status_of
+from aqmlab.planning import planner
+from aqmlab.report import figures
+from aqmlab.results.verdicts import table as verdict_table
+from aqmlab.scenario import applications, catalogue, fields, model
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -101,7 +95,7 @@ def everything() -> dict[str, Any]:
         path={"rate": "20/5 Mbit/s", "qdisc": "fq_codel"},
         apps=apps,
     )
-    spec = plan.load(home).trials[0].spec
+    spec = planner.load(home).trials[0].spec
     bare = {**spec, "duration_ns": 10**9, "measure": {"enabled": False}}
     tables: dict[str, Any] = _core.run(json.dumps(spec))["tables"]
     return _core.run(json.dumps(bare))["tables"] | tables
@@ -161,7 +155,7 @@ def test_every_series_and_gauge_is_defined(everything: dict[str, Any]) -> None:
 
 def _gauges(kind: str) -> set[str]:
     home = Scenario(duration="1 s", path={"rate": "10/1 Mbit/s", "qdisc": kind}, apps=_PING)
-    spec = plan.load(home).trials[0].spec
+    spec = planner.load(home).trials[0].spec
     return set(_core.run(json.dumps(spec))["tables"]["queue_gauges"]["gauge"])
 
 
@@ -182,12 +176,12 @@ def test_an_example_of_a_scenario_can_be_run(code: str, tmp_path: Path) -> None:
     path = tmp_path / "example.toml"
     base = "" if code.startswith("extends") else 'extends = "household"\n'
     path.write_text(base + code, encoding="utf-8")
-    assert plan.load(path).trials
+    assert planner.load(path).trials
 
 
 def test_the_overheads_are_those_of_the_table() -> None:
     text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
-    for name, meant in values.OVERHEADS.items():
+    for name, meant in fields.OVERHEADS.items():
         least = meant.get("minimum", "")
         cells = [f"`{name}`", meant.get("bytes", 0), least, "yes" if meant.get("atm") else ""]
         row = "| " + " | ".join(str(cell) for cell in cells)
@@ -196,15 +190,15 @@ def test_the_overheads_are_those_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [scenario.Scenario, scenario.Path, scenario.Measure, scenario.Report,
-             applications.Host, applications.App, applications.Timing, values.Link, values.Overhead]
+    "part", [model.Scenario, model.Path, model.Measure, model.Report,
+             applications.Host, applications.App, applications.Timing, fields.Link, fields.Overhead]
 )  # fmt: skip
-def test_every_key_of_a_scenario_is_described(part: type[values.Value]) -> None:
+def test_every_key_of_a_scenario_is_described(part: type[fields.Value]) -> None:
     text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
     names = {info.alias or name for name, info in part.model_fields.items()}
     told = [name for name in names if f"`{name}`" in text or f"[path.{name}]" in text]
     missing = names - {*told, "params", "settings"}
-    if part is values.Overhead:
+    if part is fields.Overhead:
         missing = {name for name in missing if f"{name} = " not in text}
     assert not missing
 

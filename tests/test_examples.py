@@ -10,7 +10,7 @@ from types import ModuleType
 
 import polars as pl
 import pytest
-from aqmlab import plan
+from aqmlab.planning import planner
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -56,7 +56,7 @@ def test_the_first_study_says_which_queue_keeps_the_call_good(
 
 
 def test_the_teacup_household_is_read_whole() -> None:
-    made = plan.load(EXAMPLES / "teacup" / "household.py")
+    made = planner.load(EXAMPLES / "teacup" / "household.py")
     assert len(made.trials) == 16
     assert made.conditions == ("down", "up", "delay", "aqm")
     kinds = {app["name"]: app["app"]["kind"] for app in made.trials[0].spec["apps"]}

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aqmlab.api import load, run
-    from aqmlab.errors import ScenarioError
-    from aqmlab.failures import LabError
-    from aqmlab.results import Results
-    from aqmlab.scenario import Scenario
+    from aqmlab.base.errors import ScenarioError
+    from aqmlab.base.failures import LabError
+    from aqmlab.results.results import Results
+    from aqmlab.scenario.model import Scenario
 
 __version__ = "0.1.0"
 
 __all__ = ["LabError", "Results", "Scenario", "ScenarioError", "__version__", "load", "run"]
 
 _HOMES = {
-    "LabError": "aqmlab.failures",
-    "Results": "aqmlab.results",
-    "Scenario": "aqmlab.scenario",
-    "ScenarioError": "aqmlab.errors",
+    "LabError": "aqmlab.base.failures",
+    "Results": "aqmlab.results.results",
+    "Scenario": "aqmlab.scenario.model",
+    "ScenarioError": "aqmlab.base.errors",
     "load": "aqmlab.api",
     "run": "aqmlab.api",
 }

@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab import campaign as campaigns
-from aqmlab import engines
-from aqmlab.campaign import Campaign, Progress, Report
-from aqmlab.changes import split_values
-from aqmlab.engines import Say
-from aqmlab.errors import shown
-from aqmlab.failures import RequestError, TrialsError
-from aqmlab.labels import group_apps, links_of
-from aqmlab.results import Results, load
-from aqmlab.scratch import Scratch
-from aqmlab.seeds import spelled
-from aqmlab.store import Trial
-from aqmlab.versions import versions
+from aqmlab.base.errors import shown
+from aqmlab.base.failures import RequestError, TrialsError
+from aqmlab.base.scratch import Scratch
+from aqmlab.base.versions import versions
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.runner import Campaign, Progress, Report
+from aqmlab.campaign.store.folder import Trial
+from aqmlab.engines import registry
+from aqmlab.engines.registry import Say
+from aqmlab.planning.overrides import split_values
+from aqmlab.results.labels import group_apps, links_of
+from aqmlab.results.results import Results, load
+from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
-    from aqmlab.plan import Plan
-    from aqmlab.scenario import Scenario
+    from aqmlab.planning.planner import Plan
+    from aqmlab.scenario.model import Scenario
 
 __all__ = ["Request", "campaign_for", "complete", "default_folder", "load", "run", "versions"]
 
@@ -51,13 +51,13 @@ class Request:
 
     def engine_names(self) -> tuple[str, ...]:
         """The names of the engines that run the trials."""
-        return engines.named(self.engine, self.discipline, self.place)
+        return registry.named(self.engine, self.discipline, self.place)
 
     def plan(self) -> Plan:
         """Every trial that this stands for; raises `ScenarioError`."""
-        from aqmlab import plan
+        from aqmlab.planning import planner
 
-        return plan.load(
+        return planner.load(
             self.scenario,
             self.sets,
             self.vary,
@@ -162,7 +162,7 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
     ]
     names = list(dict.fromkeys(one.engine for one in plan.trials))
     prepared = {
-        name: engines.ENGINES[name].prepare(
+        name: registry.ENGINES[name].prepare(
             [one.spec for one in plan.trials if one.engine == name], say
         )
         for name in names
@@ -217,7 +217,7 @@ def _shareable(path: str | Path | Scenario) -> str:
 
 def _stated(plan: Plan, kinds: Mapping[str, str]) -> dict[str, float]:
     """The tolerances that the scenario itself states."""
-    from aqmlab.plan import TOLERANCES_MS
+    from aqmlab.planning.planner import TOLERANCES_MS
 
     return {
         app: limit_ms

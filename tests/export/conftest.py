@@ -6,8 +6,8 @@ from pathlib import Path
 
 import aqmlab
 import pytest
-from aqmlab.export import flent
-from aqmlab.export.trials import read
+from aqmlab.results.export import flent
+from aqmlab.results.export.trials import read
 
 HOME = """
 title = "A home"

@@ -9,12 +9,12 @@ from itertools import pairwise
 import aqmlab
 import numpy as np
 import pytest
+from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.campaign.store.folder import Folder
 from aqmlab.cli import status_of
-from aqmlab.export import csvs, packets, teacup
-from aqmlab.export.target import Target
-from aqmlab.export.trials import read
-from aqmlab.failures import DiskError, RequestError
-from aqmlab.store import Folder
+from aqmlab.results.export import csvs, packets, teacup
+from aqmlab.results.export.target import Target
+from aqmlab.results.export.trials import read
 
 PIFO = "qdisc=pfifo,seed=2"
 

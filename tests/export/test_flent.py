@@ -5,10 +5,10 @@ import math
 from dataclasses import replace
 
 import pytest
-from aqmlab.export import flent, trials
-from aqmlab.export.flent import sampling
-from aqmlab.export.flent.tests import Cast, cast_of, choose
-from aqmlab.failures import RequestError
+from aqmlab.base.failures import RequestError
+from aqmlab.results.export import flent, trials
+from aqmlab.results.export.flent import sampling
+from aqmlab.results.export.flent.tests import Cast, cast_of, choose
 
 from .conftest import documents, installed_flent, run_flent
 

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from aqmlab import layers, plan, teacup
-from aqmlab.errors import ScenarioError
-from aqmlab.sources import Found
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning import planner, teacup
+from aqmlab.scenario import merge
+from aqmlab.scenario.loading import Found
 
 MOST_BYTES = 20_000
 MOST_S = 5.0
@@ -26,10 +27,10 @@ ROOT = HERE.parents[2]
 
 def toml(text: str) -> None:
     """Plans the scenario `text`."""
-    layer = layers.from_toml(text, "home.toml")
+    layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
-    asked = plan._Asked([], [], None, None, ("sim",))
-    plan._from_layer(Found(layer, "home", "home.toml", text), asked)
+    asked = planner._Asked([], [], None, None, ("sim",))
+    planner._from_layer(Found(layer, "home", "home.toml", text), asked)
 
 
 def config(text: str) -> None:
@@ -61,10 +62,10 @@ def words(reader: str) -> list[str]:
 def bounded() -> Iterator[None]:
     """Lets nothing plan more trials than take a moment."""
     with (
-        mock.patch("aqmlab.vary._MOST_COMBINATIONS", _MOST_TRIALS),
-        mock.patch("aqmlab.vary.MOST_TRIALS", _MOST_TRIALS),
-        mock.patch("aqmlab.teacup.experiments._MOST", _MOST_TRIALS),
-        mock.patch("aqmlab.layers.MOST_APPS", 200),
+        mock.patch("aqmlab.scenario.sweep._MOST_COMBINATIONS", _MOST_TRIALS),
+        mock.patch("aqmlab.scenario.sweep.MOST_TRIALS", _MOST_TRIALS),
+        mock.patch("aqmlab.planning.teacup.experiments._MOST", _MOST_TRIALS),
+        mock.patch("aqmlab.scenario.merge.MOST_APPS", 200),
     ):
         yield
 

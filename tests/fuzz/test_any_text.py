@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from aqmlab.errors import ScenarioError
+from aqmlab.base.errors import ScenarioError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from aqmlab import _core, plan
+from aqmlab import _core
+from aqmlab.planning import planner
 
 HERE = Path(__file__).parent
 TRIALS = {
@@ -28,7 +29,7 @@ def main() -> None:
     digests = {}
     for name, (source, changes) in TRIALS.items():
         sets = [f"{path}={value}" for path, value in changes.items()]
-        spec = plan.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
+        spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
         # Twenty seconds of each keep the suite quick.
         spec = {**spec, "duration_ns": 20_000_000_000}
         spec["measure"] = {**spec.get("measure", {}), "from_ns": 0, "to_ns": None}

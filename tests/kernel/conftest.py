@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from aqmlab import kernel
-from aqmlab.kernel import agent, image, machine
+from aqmlab.engines import kernel
+from aqmlab.engines.kernel import agent, image, machine
 
 _BOOTS = ("boot", "vm")
 

@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from aqmlab import catalogue, engines, plan
-from aqmlab.errors import ScenarioError
-from aqmlab.failures import LabError
-from aqmlab.kernel import abilities, image, machine
-from aqmlab.kernel import agent as agents
+from aqmlab.base.errors import ScenarioError
+from aqmlab.base.failures import LabError
+from aqmlab.engines import registry
+from aqmlab.engines.kernel import abilities, image, machine
+from aqmlab.engines.kernel import agent as agents
+from aqmlab.planning import planner
+from aqmlab.scenario import catalogue
 
 SOURCES = Path(__file__).resolve().parents[2] / "crates" / "agent" / "src"
 
@@ -33,11 +35,11 @@ wan = "server"
 def home(tmp_path: Path):
     """Loads the home for the kernel engine, with a piece of it replaced."""
 
-    def load(old: str = "", new: str = "", engine: str = "kernel", **more) -> plan.Plan:
+    def load(old: str = "", new: str = "", engine: str = "kernel", **more) -> planner.Plan:
         assert old in HOME
         path = tmp_path / "home.toml"
         path.write_text(HOME.replace(old, new) if old else HOME)
-        return plan.load(path, engine=engine, **more)
+        return planner.load(path, engine=engine, **more)
 
     return load
 
@@ -129,7 +131,7 @@ def test_a_config_of_teacup_is_refused_by_its_trial(agent) -> None:
     agent("apps[0].home.profile: no")
     config = Path(__file__).resolve().parents[2] / "examples" / "teacup" / "household.py"
     with pytest.raises(ScenarioError) as caught:
-        plan.load(config, engine="kernel")
+        planner.load(config, engine="kernel")
     assert "household.py: trial " in caught.value.where
 
 
@@ -152,6 +154,6 @@ def test_modules_are_those_of_what_is_used(home, agent) -> None:
 
 
 def test_the_engines_of_a_kind() -> None:
-    assert list(engines.that_have("disciplines", "fq_codel")) == ["sim", "kernel"]
-    assert list(engines.that_have("disciplines", "pie_freebsd")) == ["sim"]
-    assert list(engines.that_have("apps", "dash")) == ["sim", "kernel"]
+    assert list(registry.that_have("disciplines", "fq_codel")) == ["sim", "kernel"]
+    assert list(registry.that_have("disciplines", "pie_freebsd")) == ["sim"]
+    assert list(registry.that_have("apps", "dash")) == ["sim", "kernel"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from aqmlab import _core, kernel
+from aqmlab import _core
+from aqmlab.engines import kernel
 
 from .trials import app, text, trial
 

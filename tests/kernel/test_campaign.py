@@ -7,11 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from aqmlab import campaign as campaigns
 from aqmlab.api import Request, campaign_for
-from aqmlab.campaign import Silence
-from aqmlab.results import load
-from aqmlab.store import Trial
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.runner import Silence
+from aqmlab.campaign.store.folder import Trial
+from aqmlab.results.results import load
 
 pytestmark = pytest.mark.vm
 

@@ -15,11 +15,12 @@ from typing import Any
 import aqmlab
 import numpy as np
 import pytest
-from aqmlab import _core, plan
+from aqmlab import _core
+from aqmlab.campaign.store.folder import Folder
 from aqmlab.cli import status_of
-from aqmlab.kernel import MissingError, image, installed
-from aqmlab.results import load
-from aqmlab.store import Folder
+from aqmlab.engines.kernel import MissingError, image, installed
+from aqmlab.planning import planner
+from aqmlab.results.results import load
 
 SCENARIO = """
 title = "Two flows"
@@ -53,7 +54,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "home.toml").write_text(SCENARIO)
     (tmp_path / "tmp").mkdir()
-    spec = plan.load("home.toml").trials[0].spec
+    spec = planner.load("home.toml").trials[0].spec
     (tmp_path / "result").write_text(json.dumps(handed_out(_core.run(json.dumps(spec)))) + "\n")
     for name in ("vmlinuz", "initramfs"):
         (tmp_path / name).write_bytes(b"abcd")
@@ -310,7 +311,7 @@ def test_an_interrupted_campaign_leaves_no_machine_and_no_file(lab, how: signal.
 
 
 def _prepare() -> None:
-    installed.prepare([spec.spec for spec in plan.load("home.toml").trials], print)
+    installed.prepare([spec.spec for spec in planner.load("home.toml").trials], print)
 
 
 def test_a_module_that_the_kernel_lacks_is_named_before_anything_starts(lab, monkeypatch) -> None:
@@ -370,7 +371,7 @@ def test_listing_says_which_engines_have_what_and_loads_no_engine(lab) -> None:
     code = (
         "import sys; from aqmlab.cli import status_of\n"
         "assert status_of(['list', 'disciplines']) == 0\n"
-        "sys.exit('aqmlab.kernel.engine' in sys.modules or 'numpy' in sys.modules)"
+        "sys.exit('aqmlab.engines.kernel.engine' in sys.modules or 'numpy' in sys.modules)"
     )
     package = Path(aqmlab.__file__).parent.parent
     done = subprocess.run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 
-from aqmlab.kernel import cpio
+from aqmlab.engines.kernel import cpio
 
 
 def members(data: bytes) -> dict[str, tuple[int, bytes]]:

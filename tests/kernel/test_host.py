@@ -12,10 +12,11 @@ from pathlib import Path
 
 import aqmlab
 import pytest
-from aqmlab import _core, engines
+from aqmlab import _core
 from aqmlab.api import Request
-from aqmlab.failures import RequestError
-from aqmlab.kernel import MachineError, MissingError, RefusedError, agent, host, image
+from aqmlab.base.failures import RequestError
+from aqmlab.engines import registry
+from aqmlab.engines.kernel import MachineError, MissingError, RefusedError, agent, host, image
 
 from .trials import app, text, trial
 
@@ -39,7 +40,7 @@ esac
     ],
 )
 def test_disciplines_and_places_are_engines_of_their_own(asked, names) -> None:
-    assert engines.named(*asked) == names
+    assert registry.named(*asked) == names
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_disciplines_and_places_are_engines_of_their_own(asked, names) -> None:
 )
 def test_what_cannot_be_chosen_is_refused(asked, problem) -> None:
     with pytest.raises(RequestError) as caught:
-        engines.named(*asked)
+        registry.named(*asked)
     assert caught.value.problem == problem
     assert caught.value.hint
 
@@ -64,7 +65,7 @@ def test_the_command_says_what_was_chosen() -> None:
 
 
 def test_results_in_real_time_say_so() -> None:
-    made = engines.made_by("kernel-ours-host", {"host": "6.1", "agent": "9f"})
+    made = registry.made_by("kernel-ours-host", {"host": "6.1", "agent": "9f"})
     assert made == (
         "kernel-ours-host (host 6.1, agent 9f; in real time, so digests differ from run to run)"
     )
@@ -161,7 +162,7 @@ def test_a_home_on_this_host_fills_its_line(program: str) -> None:
 @pytest.mark.vm
 def test_kill_9_leaves_neither_process_nor_namespace(program: str) -> None:
     spec = json.dumps(trial(app("ping", "ping", interval=100_000_000), seconds=60))
-    call = "import sys; from aqmlab.kernel import host; host.run_prepared(sys.argv[1], "
+    call = "import sys; from aqmlab.engines.kernel import host; host.run_prepared(sys.argv[1], "
     call += "program=sys.argv[2], ours=True, progress=lambda s: print(s, flush=True))"
     caller = subprocess.Popen(
         [sys.executable, "-c", call, spec, program],

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aqmlab.kernel import (
+from aqmlab.engines.kernel import (
     APT_LINE,
     MachineError,
     MissingError,

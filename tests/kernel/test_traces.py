@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from aqmlab.kernel import arrivals, traces
-from aqmlab.kernel.errors import RefusedError
-from aqmlab.kernel.settings import SETTINGS
+from aqmlab.engines.kernel import arrivals, traces
+from aqmlab.engines.kernel.errors import RefusedError
+from aqmlab.engines.kernel.settings import SETTINGS
 
 KEPT = sorted((Path(__file__).parents[1] / "data" / "traces").glob("*.json.xz"))
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from aqmlab import _core, kernel
-from aqmlab.kernel import agent, image, machine
-from aqmlab.kernel.errors import MachineError
+from aqmlab import _core
+from aqmlab.engines import kernel
+from aqmlab.engines.kernel import agent, image, machine
+from aqmlab.engines.kernel.errors import MachineError
 
 from .trials import app, text, trial
 

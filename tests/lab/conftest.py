@@ -3,13 +3,13 @@ import json
 from pathlib import Path
 
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab.campaign import Campaign
-from aqmlab.dataset import write_records
-from aqmlab.labels import group_apps, links_of
-from aqmlab.results import load
-from aqmlab.store import Folder, Trial
-from aqmlab.table_files import table_files
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.runner import Campaign
+from aqmlab.campaign.store.dataset import write_records
+from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.table_files import table_files
+from aqmlab.results.labels import group_apps, links_of
+from aqmlab.results.results import load
 
 from .processes import HERE
 from .processes import dask as dask

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import clusters
+from aqmlab.campaign import dask_executor
+from aqmlab.campaign import runner as campaigns
 
 HERE = Path(__file__).parent
 PACKAGE = Path(campaigns.__file__).parent.parent
@@ -61,7 +61,7 @@ class Dask:
 @pytest.fixture
 def dask(tmp_path, monkeypatch):
     """A cluster with two workers."""
-    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
+    monkeypatch.setattr(dask_executor, "_CONNECT_S", SECONDS)
     folder = tmp_path / "dask"
     folder.mkdir()
     started = Dask(folder)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab.export.trials import read
-from aqmlab.failures import DiskError, RequestError
-from aqmlab.results import load
+from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.results.export.trials import read
+from aqmlab.results.results import load
 
 from .conftest import HERE, bytes_of, campaign_of, grid, spec_of
 from .processes import wait_for

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import aqmlab
 import pytest
+from aqmlab.base.failures import DiskError
 from aqmlab.cli import COMMANDS, status_of
-from aqmlab.failures import DiskError
 
 SCENARIO = """
 title = "Two flows"
@@ -210,7 +210,7 @@ def test_programs_are_told_of_such_a_name_too(home):
 
 
 def test_a_traceback_is_shown_when_asked_for(home, monkeypatch):
-    from aqmlab.errors import ScenarioError
+    from aqmlab.base.errors import ScenarioError
 
     monkeypatch.setenv("AQMLAB_TRACEBACK", "1")
     with pytest.raises(ScenarioError):

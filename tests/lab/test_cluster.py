@@ -7,12 +7,13 @@ import threading
 from collections import Counter
 
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import clusters, running
+from aqmlab.base.failures import LabError, RequestError
+from aqmlab.campaign import dask_executor
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign import scheduler as running
+from aqmlab.campaign.task import Order, perform
 from aqmlab.cli import status_of
-from aqmlab.failures import LabError, RequestError
-from aqmlab.orders import Order, perform
-from aqmlab.results import load
+from aqmlab.results.results import load
 
 from . import fake_engine
 from .conftest import bytes_of, campaign_of, grid
@@ -29,7 +30,7 @@ def test_a_killed_worker_costs_its_trial_and_no_byte(tmp_path, dask):
         dask.workers[0].send_signal(signal.SIGKILL)
         (tmp_path / "mended").touch()
 
-    with clusters.Cluster(dask.address()) as cluster:
+    with dask_executor.Cluster(dask.address()) as cluster:
         cluster._client.wait_for_workers(2, timeout=SECONDS)
         killer = threading.Thread(target=kill_one)
         killer.start()
@@ -54,7 +55,7 @@ def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
         dask.scheduler.kill()
 
     killer = threading.Thread(target=kill_scheduler)
-    with clusters.Cluster(dask.address()) as cluster:
+    with dask_executor.Cluster(dask.address()) as cluster:
         killer.start()
         with pytest.raises(LabError, match="the connection is lost") as caught:
             campaigns.run(campaign_of(specs), folder, executor=cluster)
@@ -67,14 +68,14 @@ def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
 
 def test_another_build_is_refused(tmp_path, monkeypatch):
     other = tmp_path / "other.py"
-    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
+    monkeypatch.setattr(dask_executor, "_CONNECT_S", SECONDS)
     other.write_text("from aqmlab import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
     started = Dask(tmp_path)
     try:
         started.add_worker("--preload", str(other))
         started.address()
         with pytest.raises(RequestError, match=r"has another build .*: 0\.1\.0 dead") as caught:
-            clusters.Cluster(str(started.file))
+            dask_executor.Cluster(str(started.file))
     finally:
         started.close()
     assert "the same build of aqmlab on every worker" in caught.value.hint
@@ -83,7 +84,7 @@ def test_another_build_is_refused(tmp_path, monkeypatch):
 def test_a_worker_of_another_build_that_joins_late_gets_no_trials(
     tmp_path, dask, monkeypatch, caplog
 ):
-    monkeypatch.setattr(clusters, "_COUNT_S", 0.0)
+    monkeypatch.setattr(dask_executor, "_COUNT_S", 0.0)
     other = tmp_path / "other.py"
     other.write_text("from aqmlab import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
     monkeypatch.setattr(running, "_LOOK_S", 0.2)
@@ -94,7 +95,7 @@ def test_a_worker_of_another_build_that_joins_late_gets_no_trials(
         wait_for(lambda: "0.1.0 deadbeef" in caplog.text, SECONDS)
         (tmp_path / "mended").touch()
 
-    with clusters.Cluster(dask.address()) as cluster:
+    with dask_executor.Cluster(dask.address()) as cluster:
         joining = threading.Thread(target=join)
         joining.start()
         report = campaigns.run(campaign_of(specs), tmp_path / "cluster", executor=cluster)
@@ -109,28 +110,28 @@ def test_a_trial_is_not_run_by_another_build():
 
 
 def test_a_cluster_without_workers_is_not_waited_for_forever(tmp_path, monkeypatch):
-    monkeypatch.setattr(clusters, "_FIRST_WORKER_S", 0.2)
-    monkeypatch.setattr(clusters, "_CONNECT_S", SECONDS)
+    monkeypatch.setattr(dask_executor, "_FIRST_WORKER_S", 0.2)
+    monkeypatch.setattr(dask_executor, "_CONNECT_S", SECONDS)
     alone = Dask(tmp_path)
     try:
         with pytest.raises(RequestError, match="no worker has joined"):
-            clusters.Cluster(alone.address())
+            dask_executor.Cluster(alone.address())
     finally:
         alone.close()
 
 
 def test_where_nobody_answers_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(clusters, "_CONNECT_S", 0.2)
+    monkeypatch.setattr(dask_executor, "_CONNECT_S", 0.2)
     for address in ("tcp://127.0.0.1:9", "nonsense", str(tmp_path / "none.json")):
         with pytest.raises(RequestError, match="no scheduler can be reached") as caught:
-            clusters.Cluster(address)
+            dask_executor.Cluster(address)
         assert "aqmlab cluster" in caught.value.hint
 
 
 def test_without_dask_the_line_that_installs_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(RequestError, match="Dask is not installed") as caught:
-        clusters.Cluster("tcp://127.0.0.1:8786")
+        dask_executor.Cluster("tcp://127.0.0.1:8786")
     assert caught.value.hint == "pip install 'aqmlab[dask]'"
 
 
@@ -212,4 +213,4 @@ def test_certificates_that_cannot_be_read_are_said(tmp_path, monkeypatch):
         dask.config.set(dict.fromkeys(names, missing)),
         pytest.raises(RequestError, match="certificates cannot be read: No such file"),
     ):
-        clusters.Cluster("tls://127.0.0.1:8786")
+        dask_executor.Cluster("tls://127.0.0.1:8786")

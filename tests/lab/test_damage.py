@@ -13,11 +13,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import dataset
+from aqmlab.base.failures import LabError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset
 from aqmlab.cli import status_of
-from aqmlab.failures import LabError
-from aqmlab.results import load
+from aqmlab.results.results import load
 
 from .conftest import HOME, bytes_of, campaign_of, spec_of
 
@@ -271,7 +271,7 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
     with monkeypatch.context() as patch:
         # Trials leave their own files, and nobody seals the second chunk.
         patch.setattr(dataset.Dataset, "complete", lambda self: (_ for _ in ()).throw(SystemExit))
-        patch.setattr("aqmlab.store.Folder.remove_parts", lambda *_: None)
+        patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
         with pytest.raises(SystemExit):
             campaigns.run(made, template, jobs=1)
     (template / "trials" / "chunk=0001.json").unlink()

@@ -10,11 +10,11 @@ import polars as pl
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import dataset
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset
 from aqmlab.cli import status_of
-from aqmlab.failures import RequestError
-from aqmlab.results import load
+from aqmlab.results.results import load
 
 from . import fake_engine
 from .conftest import HERE, bytes_of, campaign_of, grid, spec_of
@@ -226,7 +226,7 @@ def test_a_chunk_whose_trials_were_half_removed_is_whole(tmp_path, small_chunks,
         self.part_path(next(iter(indices))).unlink(missing_ok=True)
 
     with monkeypatch.context() as patch:
-        patch.setattr("aqmlab.store.Folder.remove_parts", remove_one)
+        patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", remove_one)
         campaigns.run(campaign_of(specs), folder, jobs=1)
     assert len(list(folder.glob("trials/*.zip"))) == 3 + 2
     assert [path.name for path in folder.glob("trials/*.json")] == ["chunk=0000.json"]

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import aqmlab
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import running, versions
 from aqmlab.api import Request
+from aqmlab.base import versions
+from aqmlab.base.failures import LabError, RequestError
+from aqmlab.base.scratch import Scratch, remove_abandoned
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign import scheduler
 from aqmlab.cli import status_of
-from aqmlab.failures import LabError, RequestError
-from aqmlab.results import load
-from aqmlab.scratch import Scratch, remove_abandoned
+from aqmlab.results.results import load
 
 from . import fake_engine
 from .conftest import campaign_of, spec_of
@@ -35,7 +36,7 @@ def temporary(tmp_path, monkeypatch):
 
 def test_a_folder_of_a_killed_process_is_removed_by_the_next_one(temporary):
     program = (
-        "from aqmlab.scratch import Scratch; s = Scratch(); print(s.name, flush=True); input()"
+        "from aqmlab.base.scratch import Scratch; s = Scratch(); print(s.name, flush=True); input()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -64,7 +65,7 @@ def test_folders_of_others_are_left_alone(temporary):
 
 
 def test_a_stopped_worker_is_replaced(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_LOOK_S", 0.1)
+    monkeypatch.setattr(scheduler, "_LOOK_S", 0.1)
     waiting = campaign_of([({"queue": "pie"}, spec_of("pie", behaviour="wait"))])
 
     class Stop(campaigns.Silence):
@@ -72,7 +73,7 @@ def test_a_stopped_worker_is_replaced(tmp_path, monkeypatch):
             def stop():
                 wait_for(fake_engine.runs)
                 found = subprocess.run(
-                    ["pgrep", "-P", str(os.getpid()), "-f", "aqmlab.worker"],
+                    ["pgrep", "-P", str(os.getpid()), "-f", "aqmlab.campaign.worker"],
                     capture_output=True, text=True, check=True,
                 )  # fmt: skip
                 os.kill(int(found.stdout.split()[0]), signal.SIGSTOP)
@@ -102,7 +103,7 @@ def test_a_fork_of_a_process_that_has_read_a_table_says_that_it_cannot(home_resu
     for read in (False, True):
         program = (
             "import multiprocessing, sys\n"
-            "from aqmlab.results import load\n"
+            "from aqmlab.results.results import load\n"
             "from tests.lab.test_housekeeping import _heights\n"
             "results = load(sys.argv[1])\n"
             f"{read} and results.flows\n"

@@ -1,5 +1,5 @@
 import pytest
-from aqmlab.labels import Label, condition_text, group_apps, label_trials, links_of
+from aqmlab.results.labels import Label, condition_text, group_apps, label_trials, links_of
 
 from .conftest import app, spec_of
 

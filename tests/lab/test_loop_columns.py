@@ -7,8 +7,8 @@ import json
 import polars as pl
 import pytest
 from aqmlab import api
-from aqmlab.naming import RESERVED, is_column
-from aqmlab.verdict_table import COLUMNS, conditions
+from aqmlab.results.verdicts.table import COLUMNS, conditions
+from aqmlab.scenario.column_names import RESERVED, is_column
 
 OWN = ("flow", "digest", "spec", "value", "kind", "verdict", "Loss_Percent", "metric", "link")
 WORDS = ("select", "order", "group", "table", "from", "all", "true", "null", "end",

@@ -7,12 +7,12 @@ import random
 import shutil
 
 import pytest
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.manifest import read
+from aqmlab.campaign.store.trial_file import is_whole, spec_digest
 from aqmlab.cli import status_of
-from aqmlab.failures import RequestError
-from aqmlab.manifest import read
-from aqmlab.parts import is_whole, spec_digest
-from aqmlab.results import load
-from aqmlab.store import Folder
+from aqmlab.results.results import load
 
 GONE = object()
 
@@ -124,7 +124,7 @@ def test_what_never_ends_is_no_manifest(tmp_path):
 
 
 def test_a_manifest_beyond_all_measure_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("aqmlab.manifest.MOST_BYTES", 1000)
+    monkeypatch.setattr("aqmlab.campaign.store.manifest.MOST_BYTES", 1000)
     (tmp_path / "manifest.json").write_text(" " * 1001)
     with pytest.raises(RequestError, match="cannot be read: it has more than 1000 bytes"):
         load(tmp_path)
@@ -141,7 +141,7 @@ def test_what_never_ends_is_no_trial(tmp_path):
 def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_path, name):
     import zipfile
 
-    from aqmlab.parts import encode
+    from aqmlab.campaign.store.trial_file import encode
 
     path = tmp_path / "00000.zip"
     outcome = {"tables": {"flows": {"word": ["x"]}}, "digest": "0", "events": 1, "packets": 1}

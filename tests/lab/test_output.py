@@ -12,9 +12,12 @@ from pathlib import Path
 import aqmlab
 import polars as pl
 import pytest
-from aqmlab import api, captures, csv_cells, own_files
+from aqmlab import api
+from aqmlab.base import csv_cells
+from aqmlab.base.failures import LabError, RequestError
+from aqmlab.campaign.store import own_files
 from aqmlab.cli import status_of
-from aqmlab.failures import LabError, RequestError
+from aqmlab.results import captures
 
 LABELS = ("=1+1", "+cmd", "-5", "@x", "a\\u001b[31mb", "\\u009b31m", "größe 中", "-a", " =2")
 SCENARIO = (
@@ -244,7 +247,8 @@ def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask
 
 
 def test_who_has_no_home_is_told_so(monkeypatch):
-    from aqmlab import files, speed
+    from aqmlab.base import files
+    from aqmlab.campaign import speed
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import dataset
-from aqmlab.checksums import checksum_of
+from aqmlab.base.checksums import checksum_of
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset
 from aqmlab.cli import status_of
-from aqmlab.failures import RequestError
-from aqmlab.query.campaigns import find
-from aqmlab.query.session import Session
-from aqmlab.query.units import unit_of
+from aqmlab.results.query.campaigns import find
+from aqmlab.results.query.session import Session
+from aqmlab.results.query.units import unit_of
 
 from .conftest import HOME, as_if_running, campaign_of, grid, rewrite_manifest, spec_of
 from .test_dataset import last_byte_of
@@ -306,7 +306,7 @@ def test_verdicts_are_those_of_the_report(ask, home_results):
 
 
 def test_verdicts_are_made_only_for_those_who_ask_for_them(home_results, monkeypatch):
-    monkeypatch.setattr("aqmlab.judge.judge", lambda results: 1 / 0)
+    monkeypatch.setattr("aqmlab.results.verdicts.judge.judge", lambda results: 1 / 0)
     with Session(home_results.path, find(home_results.path)) as session:
         (table,) = (table for table in session.tables() if table.name == "verdicts")
         assert table.rows is None
@@ -416,8 +416,8 @@ def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):
 def test_the_process_that_answers_imports_nothing_that_reads_manifests(home_results):
     """Whoever asks looks for the tables while it starts: importing pydantic would take as long."""
     code = (
-        "import sys; import aqmlab.query.answerer as one; one._import_heavy();"
-        "print([name for name in ('pydantic', 'numpy', 'aqmlab.store') if name in sys.modules])"
+        "import sys; import aqmlab.results.query.answerer as one; one._import_heavy();"
+        "print([name for name in ('pydantic', 'numpy', 'aqmlab.campaign.store.folder') if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -4,8 +4,9 @@ import re
 import tomllib
 
 import pytest
-from aqmlab import applications, catalogue, plan, scenario, wifi
-from aqmlab.errors import ScenarioError
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning import planner
+from aqmlab.scenario import applications, catalogue, model, wifi
 
 BASE = (
     ("duration", '"3 s"'),
@@ -21,13 +22,13 @@ OVERHEAD = ("bytes", "minimum", "atm", "counted")
 
 
 def _keys():
-    yield from scenario.Scenario.model_fields
-    yield from (f"path.{key}" for key in (*scenario.Path.model_fields, *WAYS))
+    yield from model.Scenario.model_fields
+    yield from (f"path.{key}" for key in (*model.Path.model_fields, *WAYS))
     for way in ("path.down", "path.up", "path.modem", "path.modem.up"):
         yield from (f"{way}.{key}" for key in WAYS)
         yield from (f"{way}.overhead.{key}" for key in OVERHEAD)
     yield from (f"path.wifi.{key}" for key in wifi.Wifi.model_fields)
-    fields = scenario.Measure.model_fields.items()
+    fields = model.Measure.model_fields.items()
     yield from (f"measure.{field.alias or name}" for name, field in fields)
     yield from ("report.figures", "report.tolerances.up", "report.rates.up", "report.notes")
     yield from (f"defaults.{key}" for key in applications.Timing.model_fields)
@@ -84,10 +85,10 @@ def test_each_refusal_of_a_file_names_file_and_line_and_of_an_option_the_option(
         except tomllib.TOMLDecodeError:
             continue
         path.write_text(text)
-        said = _refusal(lambda: plan.load(path))
+        said = _refusal(lambda: planner.load(path))
         assert said is None or (re.match(r"home\.toml:\d+: ", said) and _is_readable(said)), said
     for value in TO_SET:
-        said = _refusal(lambda value=value: plan.load(good, [f"{key}={value}"]))
+        said = _refusal(lambda value=value: planner.load(good, [f"{key}={value}"]))
         assert said is None or (said.startswith("--set: ") and _is_readable(said)), said
 
 
@@ -107,26 +108,30 @@ def test_numbers_that_do_not_fit_are_refused_where_they_stand(tmp_path, text, me
     rest = ('path.rate = "1/1 Mbit/s"', 'apps.up.kind = "bulk"', 'apps.up.home = "home"',
             'hosts.home.cc = "cubic"')  # fmt: skip
     path.write_text("\n".join((text, *rest)))
-    assert _refusal(lambda: plan.load(path)).startswith(message)
+    assert _refusal(lambda: planner.load(path)).startswith(message)
 
 
 def test_what_is_nowhere_written_is_refused_at_what_it_must_fit_or_at_the_first_line():
-    from aqmlab import layers
+    from aqmlab.scenario import merge
 
-    layer = layers.from_toml('title = "x"\nduration = "1 s"\n', "home.toml")
+    layer = merge.from_toml('title = "x"\nduration = "1 s"\n', "home.toml")
     assert layer.where(("measure", "step")) == "home.toml:2: measure.step"
     assert layer.where(("path", "rtt")) == "home.toml:1: path.rtt"
 
 
 @pytest.mark.parametrize("value", ["٣ ms", "1٣ ms", "３ ms", "1.٣ ms", "1e٣ ms"])
 def test_digits_of_other_scripts_are_no_numbers(value):
-    from aqmlab import expand, units
+    from aqmlab.scenario import normalise, quantities
 
-    for read in (units.duration, units.duration_or_off):
+    for read in (quantities.duration, quantities.duration_or_off):
         assert "is not a duration" in _words(read, value)
-    for read, unit in ((units.size, "B"), (units.rate, "bit/s"), (expand.rate_pair, "Mbit/s")):
+    for read, unit in (
+        (quantities.size, "B"),
+        (quantities.rate, "bit/s"),
+        (normalise.rate_pair, "Mbit/s"),
+    ):
         assert "is not a" in _words(read, value.replace("ms", unit))
-    for read in (units.count, units.number, wifi._rates):
+    for read in (quantities.count, quantities.number, wifi._rates):
         assert "is not a" in _words(read, value.removesuffix(" ms"))
 
 
@@ -137,8 +142,8 @@ def _words(read, value):
 
 
 def test_names_without_end_are_cut_in_every_error():
-    from aqmlab.errors import BadValueError
-    from aqmlab.failures import RequestError
+    from aqmlab.base.errors import BadValueError
+    from aqmlab.base.failures import RequestError
 
     name = "a" * 5_000
     for error in (

@@ -2,8 +2,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab.results import load
+from aqmlab.campaign import runner as campaigns
+from aqmlab.results.results import load
 
 from .conftest import app, campaign_of, grid, spec_of
 

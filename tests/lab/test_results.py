@@ -4,11 +4,11 @@ import shutil
 
 import polars as pl
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import dataset
-from aqmlab.failures import RequestError
-from aqmlab.overview import lines
-from aqmlab.results import load
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset
+from aqmlab.results.results import load
+from aqmlab.results.summary import lines
 
 from .conftest import campaign_of, grid
 
@@ -79,7 +79,7 @@ def test_results_without_a_folder_of_their_own_clean_up(tmp_path):
     import tempfile
     from pathlib import Path
 
-    from aqmlab.results import Results
+    from aqmlab.results.results import Results
 
     owned = tempfile.TemporaryDirectory(dir=tmp_path)
     path = Path(owned.name)

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import speed
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign import speed
+from aqmlab.campaign.costs import cost, simulated_s
 from aqmlab.cli import status_of
 from aqmlab.cli.forecast import lines
-from aqmlab.costs import cost, simulated_s
 
 from .conftest import campaign_of, grid
 

@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 import pyarrow as pa
 import pytest
-from aqmlab import parts, streams
-from aqmlab.parts import Part, encode, is_whole, spec_digest
+from aqmlab.campaign.store import arrow_guard, trial_file
+from aqmlab.campaign.store.trial_file import Part, encode, is_whole, spec_digest
 
 OUTCOME = {
     "tables": {
@@ -86,11 +86,11 @@ def test_a_stream_that_asks_for_too_much_makes_no_trial(tmp_path, name):
 def test_what_unpacks_to_more_than_a_trial_needs_is_refused_unpacked(monkeypatch):
     data = stream(pa.table({"a": [0.0] * 100_000}))
     assert len(data) < 10_000
-    assert streams.read(data).num_rows == 100_000
-    monkeypatch.setattr(streams, "MOST_BYTES", 700_000)
+    assert arrow_guard.read(data).num_rows == 100_000
+    monkeypatch.setattr(arrow_guard, "MOST_BYTES", 700_000)
     monkeypatch.setattr(pa.ipc.RecordBatchStreamReader, "read_all", None, raising=False)
     with pytest.raises(ValueError, match="100000 rows in 8"):
-        streams.read(data)
+        arrow_guard.read(data)
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -112,7 +112,7 @@ def test_an_archive_of_many_is_refused_before_its_list_is_read(tmp_path, monkeyp
     noted.write_bytes(encode(OUTCOME, "{}", "home"))
     with zipfile.ZipFile(noted, "a") as archive:
         archive.comment = b"of another list"
-    monkeypatch.setattr(parts.zipfile, "ZipFile", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(trial_file.zipfile, "ZipFile", lambda *_: pytest.fail("it was read"))
     assert not is_ours(path) and not is_ours(noted)
 
 
@@ -129,5 +129,5 @@ def test_what_we_write_is_read(tmp_path):
             {"word": "y", "value": None, "flag": False},
         ]
     for table in (THOUSAND, WORDS, THOUSAND.slice(0, 0)):
-        assert streams.read(stream(table)).equals(table)
-        assert streams.read(stream(table, compression=None)).equals(table)
+        assert arrow_guard.read(stream(table)).equals(table)
+        assert arrow_guard.read(stream(table, compression=None)).equals(table)

@@ -1,9 +1,9 @@
 """The tables that `run` and `show` print, as wide as they are asked to be."""
 
 import pytest
-from aqmlab import campaign as campaigns
+from aqmlab.campaign import runner as campaigns
 from aqmlab.cli import summary
-from aqmlab.results import load
+from aqmlab.results.results import load
 
 from .conftest import app, campaign_of, grid, spec_of
 from .processes import HERE

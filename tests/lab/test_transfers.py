@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab.failures import RequestError
-from aqmlab.results import load
-from aqmlab.transfers import Duration, max_min_share, measured
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.results.results import load
+from aqmlab.results.verdicts.transfers import Duration, max_min_share, measured
 
 from .conftest import app, campaign_of, grid, spec_of
 

@@ -1,8 +1,8 @@
 import pytest
-from aqmlab import campaign as campaigns
-from aqmlab import verdict
-from aqmlab.results import load
-from aqmlab.verdict import CHECKS, checks_for, quantity
+from aqmlab.campaign import runner as campaigns
+from aqmlab.results.results import load
+from aqmlab.results.verdicts import criteria
+from aqmlab.results.verdicts.criteria import CHECKS, checks_for, quantity
 
 from .conftest import app, campaign_of, grid
 
@@ -10,7 +10,7 @@ from .conftest import app, campaign_of, grid
 def word(kind, limit_ms=None, rate_mbit=None, **measured):
     """What an application of `kind` is told, by the worst of its checks."""
     words = [check.word(check.value(measured)) for check in checks_for(kind, limit_ms, rate_mbit)]
-    return max(words, key=verdict._ORDER.index)
+    return max(words, key=criteria._ORDER.index)
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,11 @@ def test_what_needs_nothing_is_not_called_good(tmp_path):
     flood, ping = load(tmp_path / "out").verdicts
     assert (flood.word, flood.because, flood.sentence) == ("no limit", "", "flood: no limit")
     assert ping.word == "bad" and ping.because.endswith("s > 400 ms")
-    assert verdict.worst(flood, ping) is ping
+    assert criteria.worst(flood, ping) is ping
 
 
 def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:
-    from aqmlab.verdict import _apart
+    from aqmlab.results.verdicts.criteria import _apart
 
     for value, limit, want in [
         (3.9961, 4.0, "3.996"),

@@ -3,9 +3,9 @@
 import aqmlab
 import pytest
 from aqmlab import Scenario
-from aqmlab.errors import ScenarioError
-from aqmlab.plan import load
-from aqmlab.resolve import resolve
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning.lowering import resolve
+from aqmlab.planning.planner import load
 
 HOME = Scenario(
     duration="2 s",

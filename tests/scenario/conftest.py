@@ -1,7 +1,8 @@
 """Every test here runs against the small catalogue, unless it asks for the real one."""
 
 import pytest
-from aqmlab import catalogue, structure
+from aqmlab.engines import core_check
+from aqmlab.scenario import catalogue
 
 from . import fake_catalogue, fake_teacup
 
@@ -10,7 +11,7 @@ from . import fake_catalogue, fake_teacup
 def small_catalogue(monkeypatch):
     """Puts the small catalogue in place of the simulator's, which does not know all of it."""
     small = catalogue.Catalogue(fake_catalogue.RAW)
-    monkeypatch.setattr(structure, "refusal", lambda _: None)
+    monkeypatch.setattr(core_check, "refusal", lambda _: None)
     monkeypatch.setattr(catalogue, "load", lambda: small)
     return small
 

@@ -3,12 +3,13 @@
 import os
 
 import pytest
-from aqmlab import plan, vary
-from aqmlab.errors import ScenarioError
-from aqmlab.names import Names
-from aqmlab.scenario import Scenario
+from aqmlab.base.errors import ScenarioError
+from aqmlab.base.unique_names import Names
+from aqmlab.planning import planner
+from aqmlab.planning.teacup import syntax
+from aqmlab.scenario import sweep
+from aqmlab.scenario.model import Scenario
 from aqmlab.studies import study
-from aqmlab.teacup import syntax
 
 HOME = """\
 [path]
@@ -21,7 +22,7 @@ kind = "bulk"
 def refusal(path, **changes):
     """The message with which a file is refused."""
     with pytest.raises(ScenarioError) as caught:
-        plan.load(path, **changes)
+        planner.load(path, **changes)
     return str(caught.value)
 
 
@@ -157,7 +158,7 @@ def test_brackets_and_dots_in_strings_and_comments_nest_nothing(tmp_path):
         f'description = """\n{marks}\\""" {marks}"""""\nseeds = \'1\' # {marks}\n'
         f"report.notes = '''\n{marks}'''\n{HOME}"
     )
-    assert len(plan.load(toml(tmp_path, text)).trials) == 1
+    assert len(planner.load(toml(tmp_path, text)).trials) == 1
 
 
 def test_trials_that_want_the_same_name_are_counted_on(tmp_path):
@@ -165,7 +166,7 @@ def test_trials_that_want_the_same_name_are_counted_on(tmp_path):
     steps = ", ".join(
         f'{{ label = "{letter}", path.rtt = "{ms} ms" }}' for ms, letter in enumerate(letters)
     )
-    trials = plan.load(toml(tmp_path, f"{HOME}[vary]\nscheme = [{steps}]\n")).trials
+    trials = planner.load(toml(tmp_path, f"{HOME}[vary]\nscheme = [{steps}]\n")).trials
     assert [one.id for one in trials[:3]] == [f"scheme=-{n},seed=1" for n in ("", "-2", "-3")]
     assert trials[-1].id == "scheme=--200,seed=1"
 
@@ -174,7 +175,7 @@ def test_many_that_want_the_same_name_take_no_longer_each():
     taken = Names()
     given = [taken.free("a") for _ in range(200_000)]
     assert given[-1] == "a-200000" and len(set(given)) == len(given)
-    assert vary.label_all(["a"] * 100_000 + ["b"])[-2:] == ["a", "b"]
+    assert sweep.label_all(["a"] * 100_000 + ["b"])[-2:] == ["a", "b"]
 
 
 LONG = "a" * 100_000

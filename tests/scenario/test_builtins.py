@@ -6,8 +6,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from aqmlab import _core, catalogue, plan, resolve, schema, sources
-from aqmlab.scenario import Scenario
+from aqmlab import _core
+from aqmlab.planning import lowering, planner
+from aqmlab.scenario import catalogue, json_schema, loading
+from aqmlab.scenario.model import Scenario
 
 DATA = Path(__file__).parent / "data"
 
@@ -36,22 +38,22 @@ def real_catalogue(monkeypatch):
     ],
 )
 def test_built_in_scenarios_are_complete(name, trials, conditions):
-    loaded = plan.load(name)
+    loaded = planner.load(name)
     assert (len(loaded.trials), loaded.conditions) == (trials, conditions)
-    assert loaded.warnings == () and loaded.text == sources.builtin_text(name)
+    assert loaded.warnings == () and loaded.text == loading.builtin_text(name)
     assert len({trial.id for trial in loaded.trials}) == trials
     assert loaded.title and loaded.description and loaded.figures
 
 
 def test_the_table_above_names_them_all():
-    assert len(sources.builtin_names()) == 16
-    assert set(sources.builtins()) == set(sources.builtin_names())
+    assert len(loading.builtin_names()) == 16
+    assert set(loading.builtins()) == set(loading.builtin_names())
 
 
-@pytest.mark.parametrize("name", sources.builtin_names())
+@pytest.mark.parametrize("name", loading.builtin_names())
 def test_the_simulator_takes_every_kind_of_trial(name):
     """Refused keys, kinds and parameters show within a few simulated milliseconds."""
-    loaded = plan.load(name)
+    loaded = planner.load(name)
     seen = set()
     for trial in loaded.trials:
         kinds = json.dumps([link["qdisc"] for link in trial.spec["links"]])
@@ -63,35 +65,35 @@ def test_the_simulator_takes_every_kind_of_trial(name):
 
 @pytest.mark.parametrize("name", ["v1_1_two_routers.py", "freebsd_router.py"])
 def test_the_simulator_takes_teacup_trials(name):
-    for trial in plan.load(DATA / name).trials[-1:]:
+    for trial in planner.load(DATA / name).trials[-1:]:
         short = dict(trial.spec, duration_ns=20_000_000, measure={"enabled": False})
         _core.run(json.dumps(short))
 
 
-@pytest.mark.parametrize("name", sources.builtin_names())
+@pytest.mark.parametrize("name", loading.builtin_names())
 def test_built_in_scenarios_round_trip(name):
-    layer = sources.read_builtin(name)
+    layer = loading.read_builtin(name)
     scenario = Scenario.from_dict(layer.data)
     again = Scenario.from_toml(scenario.to_toml())
     assert again == scenario
-    assert resolve.resolve(again).spec == resolve.resolve(scenario).spec
+    assert lowering.resolve(again).spec == lowering.resolve(scenario).spec
 
 
-@pytest.mark.parametrize("name", sources.builtin_names())
+@pytest.mark.parametrize("name", loading.builtin_names())
 def test_every_line_that_is_a_choice_has_a_reason(name):
     """A quantity stands on a line with a comment, or under a heading or a line with one."""
-    lines = sources.builtin_text(name).splitlines()
+    lines = loading.builtin_text(name).splitlines()
     explained = sum("#" in line for line in lines)
     choices = sum("=" in line for line in lines)
     assert explained >= choices / 4
     assert lines[0].startswith("#"), "the source comes first"
 
 
-@pytest.mark.parametrize("name", sources.builtin_names())
+@pytest.mark.parametrize("name", loading.builtin_names())
 def test_the_schema_accepts_every_built_in(name):
-    made = schema.schema()
+    made = json_schema.schema()
     jsonschema.Draft202012Validator.check_schema(made)
-    jsonschema.validate(tomllib.loads(sources.builtin_text(name)), made)
+    jsonschema.validate(tomllib.loads(loading.builtin_text(name)), made)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_the_schema_accepts_every_built_in(name):
 )
 def test_the_schema_refuses_slips(text):
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(tomllib.loads(text), schema.schema())
+        jsonschema.validate(tomllib.loads(text), json_schema.schema())
 
 
 def test_teacup_names_exist_in_the_simulator():

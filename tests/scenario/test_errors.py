@@ -3,9 +3,9 @@
 import pickle
 
 import pytest
-from aqmlab import plan
-from aqmlab.errors import ScenarioError
-from aqmlab.scenario import Scenario
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning import planner
+from aqmlab.scenario.model import Scenario
 
 HOME = """\
 [path]
@@ -26,7 +26,7 @@ def refusal(tmp_path):
         path = tmp_path / "home.toml"
         path.write_text(text)
         with pytest.raises(ScenarioError) as caught:
-            plan.load(path, **changes)
+            planner.load(path, **changes)
         return str(caught.value)
 
     return load
@@ -391,7 +391,7 @@ def test_what_may_be_extended(refusal, tmp_path, name, problem):
 )
 def test_sources(source, message):
     with pytest.raises(ScenarioError) as caught:
-        plan.load(source)
+        planner.load(source)
     assert str(caught.value) == message
 
 
@@ -413,7 +413,7 @@ def test_errors_cross_to_other_processes():
 
 def test_a_byte_order_mark_is_no_part_of_a_scenario(tmp_path):
     (tmp_path / "home.toml").write_bytes(b"\xef\xbb\xbf" + HOME.encode())
-    assert len(plan.load(tmp_path / "home.toml").trials) == 1
+    assert len(planner.load(tmp_path / "home.toml").trials) == 1
 
 
 @pytest.mark.parametrize(

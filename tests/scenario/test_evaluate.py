@@ -1,8 +1,8 @@
 """The reader of configs: what it reads, what it passes over, and that it executes nothing."""
 
 import pytest
-from aqmlab.errors import ScenarioError
-from aqmlab.teacup.evaluate import Evaluator
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning.teacup.evaluate import Evaluator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -2,11 +2,12 @@
 
 import tomllib
 
-from aqmlab import layers, plan, toml_text
-from aqmlab.changes import assignment
-from aqmlab.errors import ScenarioError
-from aqmlab.scenario import Scenario
-from aqmlab.sources import Found
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning import planner
+from aqmlab.planning.overrides import assignment
+from aqmlab.scenario import merge, toml_writer
+from aqmlab.scenario.loading import Found
+from aqmlab.scenario.model import Scenario
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,12 +113,12 @@ TABLES = st.recursive(
 
 def plan_of(text, **changes):
     """Everything that loading does, short of reading a file."""
-    layer = layers.from_toml(text, "home.toml")
+    layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
     fixed = [assignment(one, "--set") for one in changes.get("sets", ())]
     varied = [assignment(one, "--vary") for one in changes.get("vary", ())]
-    asked = plan._Asked(fixed, varied, None, None, ("sim",))
-    return plan._from_layer(Found(layer, "home", "home.toml", ""), asked)
+    asked = planner._Asked(fixed, varied, None, None, ("sim",))
+    return planner._from_layer(Found(layer, "home", "home.toml", ""), asked)
 
 
 @settings(max_examples=300, deadline=None)
@@ -138,7 +139,7 @@ def test_any_tables(table):
     base = {"path": {"rate": "1/1 Mbit/s"}, "apps": {"a": {"kind": "ping"}}}
     for whole in (table, base | table):
         try:
-            text = toml_text.write(whole)
+            text = toml_writer.write(whole)
             tomllib.loads(text)
             plan_of(text)
         except ScenarioError as error:
@@ -150,7 +151,7 @@ def test_any_tables(table):
 
 
 ADDRESSES = st.lists(WORDS | st.text(max_size=3), min_size=1, max_size=4).map(".".join)
-TEXTS = st.one_of(LEAVES.map(str), TABLES.map(toml_text.value), st.text(max_size=12))
+TEXTS = st.one_of(LEAVES.map(str), TABLES.map(toml_writer.value), st.text(max_size=12))
 
 
 @settings(max_examples=300, deadline=None)

@@ -9,10 +9,11 @@ import contextlib
 import time
 
 import pytest
-from aqmlab import expand, layers, teacup, units
-from aqmlab.errors import BadValueError, ScenarioError
-from aqmlab.teacup import syntax
-from aqmlab.teacup.evaluate import Evaluator
+from aqmlab.base.errors import BadValueError, ScenarioError
+from aqmlab.planning import teacup
+from aqmlab.planning.teacup import syntax
+from aqmlab.planning.teacup.evaluate import Evaluator
+from aqmlab.scenario import merge, normalise, quantities
 
 from .test_teacup_small import SMALL
 
@@ -38,7 +39,7 @@ def taken(read, text):
 
 def toml(text):
     """Reads a scenario as far as its layer."""
-    layers.from_toml(HOME + text, "home.toml")
+    merge.from_toml(HOME + text, "home.toml")
 
 
 def config(text):
@@ -84,13 +85,13 @@ CASES = {
     "toml vary": (toml, lambda n: "[vary]\ns = [" + "{label = 1, path.rtt = 2}," * (n // 8) + "]"),
     "toml quotes": (toml, lambda n: "x = '" + "'\"" * n),
     "toml equals": (toml, lambda n: "=" * n),
-    "rates": (expand.rate_pair, lambda n: "1" + " " * n + "x"),
-    "rates 2": (expand.rate_pair, lambda n: "1 Mbit/s" + " " * n + "/" + " " * n + "x"),
-    "shares": (expand.rate_pair, lambda n: "1" + "/1" * n + " %"),
-    "kind": (expand.kind_table, lambda n: "pfifo " + " ".join(f"a{i}=1" for i in range(n))),
-    "duration": (units.duration, lambda n: "1" * n + " ms"),
-    "duration blanks": (units.duration, lambda n: "1" + " " * n + "ms"),
-    "rate text": (units.rate, lambda n: "1.1" + " " * n + "/" + "1" * n),
+    "rates": (normalise.rate_pair, lambda n: "1" + " " * n + "x"),
+    "rates 2": (normalise.rate_pair, lambda n: "1 Mbit/s" + " " * n + "/" + " " * n + "x"),
+    "shares": (normalise.rate_pair, lambda n: "1" + "/1" * n + " %"),
+    "kind": (normalise.kind_table, lambda n: "pfifo " + " ".join(f"a{i}=1" for i in range(n))),
+    "duration": (quantities.duration, lambda n: "1" * n + " ms"),
+    "duration blanks": (quantities.duration, lambda n: "1" + " " * n + "ms"),
+    "rate text": (quantities.rate, lambda n: "1.1" + " " * n + "/" + "1" * n),
 }  # fmt: skip
 
 

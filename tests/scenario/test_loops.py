@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
-from aqmlab import plan
-from aqmlab.errors import ScenarioError
-from aqmlab.labels import condition_text, label_trials, links_of
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning import planner
+from aqmlab.results.labels import condition_text, label_trials, links_of
 
 HOME = """\
 [path]
@@ -23,7 +23,7 @@ def load(tmp_path):
 
     def loaded(loops, **changes):
         path.write_text(HOME + loops)
-        return plan.load(path, **changes)
+        return planner.load(path, **changes)
 
     return loaded
 

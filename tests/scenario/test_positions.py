@@ -2,7 +2,7 @@
 
 import tomllib
 
-from aqmlab import positions, toml_text
+from aqmlab.scenario import toml_positions, toml_writer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ cc = "c"
 
 
 def test_every_key_has_its_line():
-    lines = positions.lines(TEXT)
+    lines = toml_positions.lines(TEXT)
     for path, line in {
         ("title",): 2,
         ("text",): 3,
@@ -65,7 +65,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_what_is_written_reads_back_and_every_key_is_found(table):
-    text = toml_text.write(table)
+    text = toml_writer.write(table)
     assert tomllib.loads(text) == table
-    found = positions.lines(text)
+    found = toml_positions.lines(text)
     assert set(paths(table)) <= set(found)

@@ -2,17 +2,29 @@
 
 import tomllib
 
-from aqmlab import layers, seeds, toml_text, units, vary
-from aqmlab.errors import ScenarioError
-from aqmlab.scenario import Scenario
+from aqmlab.base.errors import ScenarioError
+from aqmlab.scenario import merge, quantities, seeds, sweep, toml_writer
+from aqmlab.scenario.model import Scenario
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 NS = st.integers(0, 10**18)
 SPELLINGS = (
-    (units.duration, units.show_duration, {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}),
-    (units.rate, units.show_rate, {"bit/s": 1, "kbit/s": 10**3, "Mbps": 10**6, "gbit": 10**9}),
-    (units.size, units.show_size, {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "GiB": 2**30}),
+    (
+        quantities.duration,
+        quantities.show_duration,
+        {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
+    ),
+    (
+        quantities.rate,
+        quantities.show_rate,
+        {"bit/s": 1, "kbit/s": 10**3, "Mbps": 10**6, "gbit": 10**9},
+    ),
+    (
+        quantities.size,
+        quantities.show_size,
+        {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "GiB": 2**30},
+    ),
 )
 
 
@@ -34,13 +46,13 @@ def test_a_quantity_means_the_same_in_every_unit(spelling, amount, blank):
 
 @given(st.floats(0, 1))
 def test_a_share_reads_back_as_it_was(part):
-    assert units.share(units.show_share(part)) == part
+    assert quantities.share(quantities.show_share(part)) == part
 
 
 @given(st.integers(1, 10**11).filter(lambda bps: bps >= 1_000), st.integers(1_000, 10**11))
 def test_a_pair_of_rates_reads_back(down, up):
-    texts = units.show_rate(down), units.show_rate(up)
-    assert layers.rate_pair(f"{texts[0]} / {texts[1]}") == texts
+    texts = quantities.show_rate(down), quantities.show_rate(up)
+    assert merge.rate_pair(f"{texts[0]} / {texts[1]}") == texts
 
 
 PLAIN = st.one_of(
@@ -57,16 +69,16 @@ NESTED = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=5), NESTED, max_size=5))
 def test_tables_read_back_from_toml(table):
-    assert tomllib.loads(toml_text.write(table)) == table
+    assert tomllib.loads(toml_writer.write(table)) == table
 
 
 @given(st.lists(PLAIN, min_size=1, max_size=6))
 @example(['"', ""])
 @example(["\\", "'", ',"],'])
 def test_values_are_given_to_vary_as_they_are(values):
-    from aqmlab.changes import split_values
+    from aqmlab.planning.overrides import split_values
 
-    text = ",".join(map(toml_text.value, values))
+    text = ",".join(map(toml_writer.value, values))
     if "\n" not in text and "\r" not in text:
         assert split_values(text) == values
 
@@ -127,4 +139,4 @@ def test_a_scenario_reads_back_from_its_toml(table):
     assert again.to_toml() == text
     assert Scenario.from_dict(scenario.to_dict()) == scenario
     assert seeds.numbers(again.seeds) == seeds.numbers(scenario.seeds)
-    assert vary.loops(again.vary) == vary.loops(scenario.vary)
+    assert sweep.loops(again.vary) == sweep.loops(scenario.vary)

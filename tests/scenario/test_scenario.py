@@ -1,11 +1,11 @@
 """Scenarios as values: spelling, changes, round trips, inheritance, and what is resolved."""
 
 import pytest
-from aqmlab import plan
-from aqmlab.applications import App, Host
-from aqmlab.resolve import resolve
-from aqmlab.scenario import Path, Scenario
-from aqmlab.values import Qdisc
+from aqmlab.planning import planner
+from aqmlab.planning.lowering import resolve
+from aqmlab.scenario.applications import App, Host
+from aqmlab.scenario.fields import Qdisc
+from aqmlab.scenario.model import Path, Scenario
 
 HOME = Scenario(
     path=Path(rate="12/1mbit", rtt="40ms", qdisc="fq_codel limit=1000"),
@@ -20,7 +20,7 @@ HOME = Scenario(
 
 def only(scenario):
     """The resolved trial of a scenario that varies nothing."""
-    (trial,) = plan.load(scenario.but(vary={}, seeds=1)).trials
+    (trial,) = planner.load(scenario.but(vary={}, seeds=1)).trials
     return trial.spec
 
 
@@ -34,8 +34,8 @@ def test_values_have_one_spelling():
 def test_a_plan_keeps_what_was_written_and_of_a_value_what_reads_back(tmp_path):
     text = f"# mine\n{HOME.to_toml()}"
     (tmp_path / "home.toml").write_text(text)
-    assert plan.load(tmp_path / "home.toml", ["path.rtt=30 ms"]).text == text
-    assert Scenario.from_toml(plan.load(HOME).text) == HOME
+    assert planner.load(tmp_path / "home.toml", ["path.rtt=30 ms"]).text == text
+    assert Scenario.from_toml(planner.load(HOME).text) == HOME
 
 
 def test_scenarios_are_frozen_and_hashable():
@@ -170,7 +170,7 @@ def test_inheritance(tmp_path):
         '[path]\nqdisc = "pfifo"\n'
         '[apps]\nping = "off"\n[apps.up]\nstart = "1 s"\n[apps.more]\nkind = "bulk"\n'
     )
-    loaded = plan.load(child)
+    loaded = planner.load(child)
     assert (loaded.title, len(loaded.trials), loaded.conditions) == ("Child", 2, ("rtt",))
     spec = loaded.trials[0].spec
     assert [app["name"] for app in spec["apps"]] == ["up", "more"]
@@ -202,6 +202,6 @@ def test_needs_are_of_each_copy_and_a_slip_in_a_name_is_said() -> None:
     text = 'title = "t"\nduration = "1 s"\npath = { rate = "12/1 Mbit/s" }\n'
     text += '[apps]\nfile = { kind = "bulk", count = 2 }\n'
     text += '[report]\nrates = { file = "2 Mbit/s" }\ntolerances = { fiel = "1 s" }\n'
-    loaded = plan.load(Scenario.from_toml(text))
+    loaded = planner.load(Scenario.from_toml(text))
     assert loaded.rates == {"file-1": 2.0, "file-2": 2.0}
     assert loaded.warnings == ("report.tolerances.fiel: there is no such application",)

@@ -1,9 +1,10 @@
 """Seeds: every set of them has one spelling that reads back, and nothing else is taken."""
 
 import pytest
-from aqmlab import plan, seeds
-from aqmlab.errors import BadValueError, ScenarioError
-from aqmlab.scenario import Scenario
+from aqmlab.base.errors import BadValueError, ScenarioError
+from aqmlab.planning import planner
+from aqmlab.scenario import seeds
+from aqmlab.scenario.model import Scenario
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -45,13 +46,13 @@ def test_every_list_of_seeds_has_a_spelling_that_reads_back(numbers):
 def test_a_plan_has_the_seeds_that_are_written(tmp_path, written, numbers):
     path = tmp_path / "home.toml"
     path.write_text(HOME.replace("SEEDS", written))
-    loaded = plan.load(path)
+    loaded = planner.load(path)
     assert tuple(trial.seed for trial in loaded.trials) == numbers
     again = Scenario.from_toml(Scenario.from_toml(path.read_text()).to_toml())
     assert seeds.numbers(again.seeds) == numbers
-    of_option = plan.load(path, seeds=seeds.spelled(numbers))
+    of_option = planner.load(path, seeds=seeds.spelled(numbers))
     assert tuple(trial.seed for trial in of_option.trials) == numbers
-    assert tuple(trial.seed for trial in plan.load(path, seeds=list(numbers)).trials) == numbers
+    assert tuple(trial.seed for trial in planner.load(path, seeds=list(numbers)).trials) == numbers
 
 
 @pytest.mark.parametrize(

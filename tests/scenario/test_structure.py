@@ -3,19 +3,22 @@
 from pathlib import Path
 
 import pytest
-from aqmlab import _core, catalogue, plan, schema, structure
-from aqmlab.errors import ScenarioError
-from aqmlab.scenario import Scenario
+from aqmlab import _core
+from aqmlab.base.errors import ScenarioError
+from aqmlab.engines import core_check
+from aqmlab.planning import planner
+from aqmlab.scenario import catalogue, json_schema
+from aqmlab.scenario.model import Scenario
 
 DATA = Path(__file__).parent / "data"
 KNOWN = catalogue.Catalogue(_core.catalogue())
-REFUSAL = structure.refusal
+REFUSAL = core_check.refusal
 
 
 @pytest.fixture(autouse=True)
 def real_core(monkeypatch, small_catalogue):
     """Puts the simulator's own catalogue and checks back."""
-    monkeypatch.setattr(structure, "refusal", REFUSAL)
+    monkeypatch.setattr(core_check, "refusal", REFUSAL)
     monkeypatch.setattr(catalogue, "load", lambda: KNOWN)
 
 
@@ -50,7 +53,7 @@ def test_limits_of_the_core_are_found_on_their_line(tmp_path, old, new, message)
     path = tmp_path / "home.toml"
     path.write_text(HEAD.replace(old, new))
     with pytest.raises(ScenarioError) as caught:
-        plan.load(path)
+        planner.load(path)
     assert message in str(caught.value)
 
 
@@ -67,7 +70,7 @@ def test_the_command_line_is_held_to_the_same(tmp_path, changes, message):
     path = tmp_path / "home.toml"
     path.write_text(HEAD)
     with pytest.raises(ScenarioError) as caught:
-        plan.load(path, **changes)
+        planner.load(path, **changes)
     assert str(caught.value).startswith(message)
 
 
@@ -75,14 +78,14 @@ def test_the_command_line_is_held_to_the_same(tmp_path, changes, message):
 def test_a_long_trial_is_kept_in_coarser_steps_and_not_refused(tmp_path, duration):
     path = tmp_path / "home.toml"
     path.write_text(HEAD)
-    (trial,) = plan.load(path, sets=[f"duration={duration}"]).trials
+    (trial,) = planner.load(path, sets=[f"duration={duration}"]).trials
     assert trial.spec["duration_ns"] >= 24 * 3600 * 10**9
 
 
 def test_so_are_values_in_python():
     home = Scenario.from_toml(HEAD)
     with pytest.raises(ScenarioError, match=r"apps.probe.payload: 8000 B do not fit"):
-        plan.load(home.set("apps.probe.payload", "8 kB"))
+        planner.load(home.set("apps.probe.payload", "8 kB"))
     with pytest.raises(ScenarioError, match="interval goes from 1 us to 86400 s"):
         home.set("apps.probe.interval", "30 h")
 
@@ -91,13 +94,13 @@ def test_so_are_teacup_configs(tmp_path):
     path = tmp_path / "config.py"
     path.write_text((DATA / "v1_1_two_routers.py").read_text().replace("psize=700", "psize=1600"))
     with pytest.raises(ScenarioError) as caught:
-        plan.load(path)
+        planner.load(path)
     where = "config.py:52: start_nttcp: payload: "
     assert str(caught.value).startswith(f"{where}1600 B do not fit a packet of 1500 B")
 
 
 def test_bounds_stand_in_the_schema_and_hold_the_defaults():
-    wanted = schema.schema()["$defs"]["qdisc"]["anyOf"]
+    wanted = json_schema.schema()["$defs"]["qdisc"]["anyOf"]
     table = next(
         one for one in wanted if one.get("properties", {}).get("kind", {}).get("const") == "sfq"
     )

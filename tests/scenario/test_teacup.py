@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from aqmlab import teacup
+from aqmlab.planning import teacup
 
 DATA = Path(__file__).parent / "data"
 

@@ -1,8 +1,8 @@
 """TEACUP's argument strings: variables replaced, then evaluated."""
 
 import pytest
-from aqmlab.errors import ScenarioError
-from aqmlab.teacup.vocabulary import Entry, arguments
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning.teacup.vocabulary import Entry, arguments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """What is said of slips in a TEACUP config, which would run and not be what was meant."""
 
 import pytest
-from aqmlab.errors import ScenarioError
+from aqmlab.base.errors import ScenarioError
 
 from .test_teacup_small import SMALL, small
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from aqmlab import teacup
-from aqmlab.errors import ScenarioError
+from aqmlab.base.errors import ScenarioError
+from aqmlab.planning import teacup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,8 +1,8 @@
 """What people write, and what it is in base units."""
 
 import pytest
-from aqmlab import units
-from aqmlab.errors import BadValueError
+from aqmlab.base.errors import BadValueError
+from aqmlab.scenario import quantities
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
     ],
 )
 def test_durations(text, ns):
-    assert units.duration(text) == ns
+    assert quantities.duration(text) == ns
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_durations(text, ns):
     ],
 )
 def test_rates(text, bps):
-    assert units.rate(text) == bps
+    assert quantities.rate(text) == bps
 
 
 @pytest.mark.parametrize(
@@ -49,100 +49,100 @@ def test_rates(text, bps):
     [("300 kB", 300_000), ("64 KiB", 65_536), ("1514 B", 1_514), ("2MB", 2_000_000), (0, 0)],
 )
 def test_sizes(text, size_bytes):
-    assert units.size(text) == size_bytes
+    assert quantities.size(text) == size_bytes
 
 
 @pytest.mark.parametrize(
     ("text", "count"), [(490, 490), ("490", 490), ("490 packets", 490), ("2 Flows", 2)]
 )
 def test_counts(text, count):
-    assert units.count(text) == count
+    assert quantities.count(text) == count
 
 
 @pytest.mark.parametrize(
     ("text", "number"), [(0.05, 0.05), ("5 %", 0.05), ("0.05", 0.05), (1, 1.0), ("12.5%", 0.125)]
 )
 def test_numbers(text, number):
-    assert units.number(text) == number
+    assert quantities.number(text) == number
 
 
 @pytest.mark.parametrize(
     ("read", "value", "problem", "hint"),
     [
-        (units.duration, 5, "`5` is not a duration", 'write the unit, too: "5 ms" or "5 s"'),
+        (quantities.duration, 5, "`5` is not a duration", 'write the unit, too: "5 ms" or "5 s"'),
         (
-            units.duration_or_off,
+            quantities.duration_or_off,
             "5",
             '`5` is not a duration, nor "off"',
             'write the unit, too: "5 ms" or "5 s"',
         ),
         (
-            units.duration,
+            quantities.duration,
             "5 parsecs",
             "`5 parsecs` is not a duration",
             'write a number and a unit, such as "40 ms"',
         ),
         (
-            units.duration,
+            quantities.duration,
             True,
             "`True` is not a duration",
             'write a number and a unit, such as "40 ms"',
         ),
-        (units.duration, "-1 s", "`-1 s` is negative", "a duration cannot be below zero"),
-        (units.duration, "1e99 s", "`1e99 s` is too large for a duration", None),
+        (quantities.duration, "-1 s", "`-1 s` is negative", "a duration cannot be below zero"),
+        (quantities.duration, "1e99 s", "`1e99 s` is too large for a duration", None),
         (
-            units.duration_or_off,
+            quantities.duration_or_off,
             "of",
             '`of` is not a duration, nor "off"',
             'write a number and a unit, such as "40 ms"',
         ),
         (
-            units.rate,
+            quantities.rate,
             12,
             "`12` is not a rate",
             'write the unit, too: "12 Mbit/s" or "12 kbit/s"',
         ),
-        (units.rate, "25 Mb", "`25 Mb` is not a rate", 'did you mean "25 Mbit/s"?'),
-        (units.rate, "500k", "`500k` is not a rate", 'did you mean "500 kbit/s"?'),
+        (quantities.rate, "25 Mb", "`25 Mb` is not a rate", 'did you mean "25 Mbit/s"?'),
+        (quantities.rate, "500k", "`500k` is not a rate", 'did you mean "500 kbit/s"?'),
         (
-            units.rate,
+            quantities.rate,
             "25/5 Mbit/s",
             "`25/5 Mbit/s` is two rates where one is wanted",
             'write one, such as "25 Mbit/s"; two, down before up, belong in path.rate',
         ),
         (
-            units.rate,
+            quantities.rate,
             "25/5",
             "`25/5` is two rates where one is wanted",
             'write one, such as "25 Mbit/s"; two, down before up, belong in path.rate',
         ),
         (
-            units.rate,
+            quantities.rate,
             "0 Mbit/s",
             "`0 Mbit/s` is a rate of zero, at which a queue never drains",
             'write a rate above zero, such as "64 kbit/s"',
         ),
-        (units.rate, "1 MB/s", "`1 MB/s` counts bytes", 'rates are in bits: "12 Mbit/s"'),
-        (units.size, 300, "`300` is not a size", 'write the unit, too: "300 B" or "300 kB"'),
+        (quantities.rate, "1 MB/s", "`1 MB/s` counts bytes", 'rates are in bits: "12 Mbit/s"'),
+        (quantities.size, 300, "`300` is not a size", 'write the unit, too: "300 B" or "300 kB"'),
         (
-            units.count,
+            quantities.count,
             "300 kB",
             "`300 kB` is not a count",
             'write a whole number, such as 490 or "490 packets"',
         ),
         (
-            units.count,
+            quantities.count,
             1.5,
             "`1.5` is not a count",
             'write a whole number, such as 490 or "490 packets"',
         ),
         (
-            units.share,
+            quantities.share,
             5,
             "`5` is not between 0 and 1",
             'for five in a hundred write "5 %"',
         ),
-        (units.flag, "maybe", "`maybe` is not a switch", "write true or false"),
+        (quantities.flag, "maybe", "`maybe` is not a switch", "write true or false"),
     ],
 )
 def test_what_is_refused_and_how(read, value, problem, hint):
@@ -153,16 +153,16 @@ def test_what_is_refused_and_how(read, value, problem, hint):
 
 @given(st.integers(0, 10**18))
 def test_what_is_written_reads_back(amount):
-    assert units.duration(units.show_duration(amount)) == amount
-    assert units.size(units.show_size(amount)) == amount
-    assert units.count(amount) == amount
+    assert quantities.duration(quantities.show_duration(amount)) == amount
+    assert quantities.size(quantities.show_size(amount)) == amount
+    assert quantities.count(amount) == amount
     if amount:
-        assert units.rate(units.show_rate(amount)) == amount
+        assert quantities.rate(quantities.show_rate(amount)) == amount
 
 
 @given(st.floats(0, 1))
 def test_shares_read_back(part):
-    assert units.share(units.show_share(part)) == part
+    assert quantities.share(quantities.show_share(part)) == part
 
 
 ANYTHING = st.one_of(
@@ -178,7 +178,7 @@ ANYTHING = st.one_of(
 
 @given(ANYTHING)
 def test_any_value_is_read_or_refused(value):
-    for read in (*units.READERS.values(), units.share):
+    for read in (*quantities.READERS.values(), quantities.share):
         try:
             read(value)
         except BadValueError as problem:

@@ -3,8 +3,9 @@
 import copy
 
 import pytest
-from aqmlab import layers, plan, seeds
-from aqmlab import scenario as scenarios
+from aqmlab.planning import planner
+from aqmlab.scenario import merge, seeds
+from aqmlab.scenario import model as scenarios
 
 HOME = """\
 seeds = 2
@@ -27,7 +28,7 @@ def home(tmp_path):
     """Loads HOME with the changes of a command line."""
     path = tmp_path / "home.toml"
     path.write_text(HOME)
-    return lambda **changes: plan.load(path, **changes)
+    return lambda **changes: planner.load(path, **changes)
 
 
 def test_the_first_loop_is_the_outermost_and_seeds_are_innermost(home):
@@ -101,7 +102,7 @@ def test_labels_tell_values_apart(home):
 def test_a_scenario_may_be_completed_by_its_loops(tmp_path):
     path = tmp_path / "home.toml"
     path.write_text('[apps.up]\nkind = "bulk"\n[vary]\npath.rate = ["1/1 Mbit/s", "2/1 Mbit/s"]\n')
-    assert len(plan.load(path).trials) == 2
+    assert len(planner.load(path).trials) == 2
 
 
 def test_names_are_fit_for_files_and_differ(tmp_path):
@@ -112,7 +113,7 @@ def test_names_are_fit_for_files_and_differ(tmp_path):
         for number, label in enumerate(labels)
     )
     path.write_text(HOME.split("[vary]")[0] + f"[vary]\nx = [\n{steps}\n]\n")
-    ids = [trial.id for trial in plan.load(path).trials]
+    ids = [trial.id for trial in planner.load(path).trials]
     assert len(set(ids)) == 2 * len(labels)
     assert all(len(name) < 200 and "/" not in name and name.isascii() for name in ids)
 
@@ -192,24 +193,24 @@ def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch
         tables.extend(app for app in layer.data["apps"].values() if isinstance(app, dict))
         return scenarios.build(layer)
 
-    monkeypatch.setattr(plan, "build", build)
+    monkeypatch.setattr(planner, "build", build)
     whole, first = 2, 2
-    assert len(plan.load(file).trials) == 2 * 2 * 2 * 3
+    assert len(planner.load(file).trials) == 2 * 2 * 2 * 3
     assert len(tables) == whole + first
     tables.clear()
-    assert len(plan.load(file, vary=["apps.up.start=1 s,2 s"]).trials) == 2 * 2 * 2 * 3 * 2
+    assert len(planner.load(file, vary=["apps.up.start=1 s,2 s"]).trials) == 2 * 2 * 2 * 3 * 2
     assert len(tables) == whole + first - 1 + 2 * 2 * 3 * 2, "of what is varied, each"
 
 
 def test_layers_that_are_merged_stay_as_they_were():
-    base = layers.from_toml(HOME, "base")
-    over = layers.from_toml(
+    base = merge.from_toml(HOME, "base")
+    over = merge.from_toml(
         'apps.up = "off"\n[apps.b]\nkind = "ping"\n[path]\nrtt = "1 ms"\n', "over"
     )
     before = copy.deepcopy((base.data, over.data))
-    merged = layers.merge(base, over)
-    layers.merge(merged, layers.from_address("apps.b.start", "1 s", ""))
-    layers.merge(merged, layers.from_address("path.down.rate", "1 Mbit/s", ""))
+    merged = merge.merge(base, over)
+    merge.merge(merged, merge.from_address("apps.b.start", "1 s", ""))
+    merge.merge(merged, merge.from_address("path.down.rate", "1 Mbit/s", ""))
     assert (base.data, over.data) == before
     assert merged.data["apps"] == {"b": {"kind": "ping"}}
     assert merged.data["path"]["down"]["rate"] == "12 Mbit/s"

@@ -1,9 +1,10 @@
 """What is particular to the study of Boerlage and Collom (2016)."""
 
 import pytest
-from aqmlab import plan, studies
-from aqmlab.studies.boerlage2016.claims.measures import first_fall, trend
-from aqmlab.studies.boerlage2016.conditions import HOUSEHOLDS, NARROW, NO_UPLOAD, UPLOADS
+from aqmlab import studies
+from aqmlab.planning import planner
+from aqmlab.studies.papers.boerlage2016.claims.measures import first_fall, trend
+from aqmlab.studies.papers.boerlage2016.conditions import HOUSEHOLDS, NARROW, NO_UPLOAD, UPLOADS
 
 ONE = ["path.rate=12/1 Mbit/s", "path.rtt=20 ms"]
 
@@ -12,7 +13,7 @@ ONE = ["path.rate=12/1 Mbit/s", "path.rtt=20 ms"]
 def homes():
     """Demographic and applications of each trial at 12/1 Mbit/s behind a FIFO."""
     path = studies.load("boerlage2016").scenario("home", "sim")
-    trials = plan.load(path, ONE).trials
+    trials = planner.load(path, ONE).trials
     return {
         one.conditions["demographic"]: {app["name"]: app for app in one.spec["apps"]}
         for one in trials
@@ -22,7 +23,7 @@ def homes():
 
 @pytest.mark.parametrize("demographic", HOUSEHOLDS)
 def test_households_are_those_of_the_built_in_scenarios(homes, demographic):
-    builtin = plan.load(f"boerlage2016-d{demographic}", ONE).trials[0].spec["apps"]
+    builtin = planner.load(f"boerlage2016-d{demographic}", ONE).trials[0].spec["apps"]
     assert homes[demographic] == {app["name"]: app for app in builtin}
 
 
@@ -35,7 +36,7 @@ def test_without_uploads_there_is_nothing_that_goes_up(homes):
 
 def test_the_rates_are_those_of_the_configuration():
     path = studies.load("boerlage2016").scenario("home", "sim")
-    rates = list(dict.fromkeys(one.conditions["rate"] for one in plan.load(path).trials))
+    rates = list(dict.fromkeys(one.conditions["rate"] for one in planner.load(path).trials))
     assert len(rates) == 55
     assert [rate for rate in rates if rate.endswith("/1 Mbit/s")] == list(NARROW)
     assert [rate for rate in rates if rate.startswith("25/")] == list(UPLOADS)

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from aqmlab import studies
-from aqmlab.failures import RequestError
+from aqmlab.base.failures import RequestError
 from aqmlab.studies.claims import (
     FAILS,
     HOLDS,

@@ -19,7 +19,7 @@ def test_a_study_on_a_cluster_gives_the_bytes_and_the_verdicts_of_one_machine(
         asked = [str(tiny), "--out", str(tmp_path / where[0]), *where]
         with monkeypatch.context() as patch:
             if where[0] == "--cluster":
-                patch.setattr("aqmlab.workers.Pool.run", refuse)
+                patch.setattr("aqmlab.campaign.local_executor.Pool.run", refuse)
             assert status_of(["reproduce", *asked, "--figure", "1b"]) == 0
             capsys.readouterr()
             assert status_of(["claims", *asked, "--seeds", "3", "--json"]) == 0
@@ -33,7 +33,7 @@ def test_a_study_on_a_cluster_gives_the_bytes_and_the_verdicts_of_one_machine(
 
 @pytest.mark.parametrize("command", ["reproduce", "claims"])
 def test_where_nobody_answers_a_study_says_so(command, tiny, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("aqmlab.clusters._CONNECT_S", 0.2)
+    monkeypatch.setattr("aqmlab.campaign.dask_executor._CONNECT_S", 0.2)
     out = ["--out", str(tmp_path / "out")]
     assert status_of([command, str(tiny), *out, "--cluster", "tcp://127.0.0.1:9"]) == 2
     said = capsys.readouterr().err

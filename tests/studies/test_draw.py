@@ -2,8 +2,8 @@
 
 import pytest
 from aqmlab import studies
-from aqmlab.failures import RequestError
-from aqmlab.figures.drawing import Drawing, styled
+from aqmlab.base.failures import RequestError
+from aqmlab.report.figures.drawing import Drawing, styled
 from aqmlab.studies import draw
 from aqmlab.studies.draw.words import short as shortened
 from aqmlab.studies.laboratory import Asked, Laboratory

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 from aqmlab import studies
-from aqmlab.failures import RequestError
-from aqmlab.store import Folder
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.folder import Folder
 from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.trials import Trials
 

@@ -4,7 +4,7 @@ import math
 
 import polars as pl
 import pytest
-from aqmlab.failures import RequestError
+from aqmlab.base.failures import RequestError
 from aqmlab.studies import statistic
 from aqmlab.studies.numbers import Numbers, Unjudged
 from aqmlab.studies.trials import Trials

@@ -5,8 +5,8 @@ import re
 
 import pytest
 from aqmlab import studies
+from aqmlab.base.failures import RequestError
 from aqmlab.cli import status_of
-from aqmlab.failures import RequestError
 
 
 def line_of(path, text):

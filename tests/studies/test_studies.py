@@ -2,8 +2,8 @@
 
 import pytest
 from aqmlab import studies
-from aqmlab.failures import RequestError
-from aqmlab.studies import rehearsal
+from aqmlab.base.failures import RequestError
+from aqmlab.studies import preflight
 from aqmlab.studies.claims import HOLDS, UNKNOWN, judge
 from aqmlab.studies.laboratory import Asked, Laboratory
 
@@ -16,8 +16,8 @@ def test_what_figures_and_claims_need_can_be_run(name, tmp_path):
     needs += [need for claim in study.claims.values() for need in claim.needs]
     for need in needs:
         assert need.of(laboratory.plan(need.scenario))
-    rehearsal.of_claims(list(study.claims.values()), laboratory)
-    rehearsal.of_figures(list(study.figures.values()), laboratory)
+    preflight.of_claims(list(study.claims.values()), laboratory)
+    preflight.of_figures(list(study.figures.values()), laboratory)
     for claim in study.claims.values():
         assert claim.says.endswith(".") and claim.source
 

@@ -6,7 +6,7 @@ import math
 import random
 from typing import Any
 
-from aqmlab.catalogue import Kind, Param
+from aqmlab.scenario.catalogue import Kind, Param
 
 NEAR = 8
 """A number is drawn from an eighth of its default to eight times that: what people would set."""

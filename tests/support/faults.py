@@ -91,8 +91,8 @@ class Campaigns:
 
 def recorded(folder):
     """The names of the trials of which a result is recorded in a folder."""
-    from aqmlab import chunk_record
-    from aqmlab.store import Folder
+    from aqmlab.campaign.store import chunk_record
+    from aqmlab.campaign.store.folder import Folder
 
     found = Folder(folder)
     if not found.exists():

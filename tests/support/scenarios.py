@@ -13,8 +13,9 @@ import math
 import random
 from typing import Any
 
-from aqmlab import catalogue, plan, toml_text, units
-from aqmlab.scenario import Scenario
+from aqmlab.planning import planner
+from aqmlab.scenario import catalogue, quantities, toml_writer
+from aqmlab.scenario.model import Scenario
 
 from . import draws
 
@@ -31,12 +32,14 @@ def table(number: int) -> Table:
 
 def toml(number: int) -> str:
     """The same as the text of a file."""
-    return toml_text.write(table(number))
+    return toml_writer.write(table(number))
 
 
 def specs(tables: Table) -> list[dict[str, Any]]:
     """The trials of a scenario as the core takes them, planned as a user's file is."""
-    return [trial.spec for trial in plan.load(Scenario.from_toml(toml_text.write(tables))).trials]
+    return [
+        trial.spec for trial in planner.load(Scenario.from_toml(toml_writer.write(tables))).trials
+    ]
 
 
 def spec_json(tables: Table) -> str:
@@ -224,7 +227,7 @@ class Drawing:
         if rng.random() < 0.4:
             measure["from"] = f"{rng.randrange(length)} ms"
         if rng.random() < 0.3:
-            least = int(units.duration(measure.get("from", "0 s")) / 1e6)
+            least = int(quantities.duration(measure.get("from", "0 s")) / 1e6)
             measure["to"] = f"{rng.randrange(least + 1, length + 1)} ms"
         if rng.random() < 0.6:
             step_us = round(draws.log_uniform(rng, 1e3, 1e6))

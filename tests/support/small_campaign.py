@@ -7,9 +7,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from aqmlab import campaign as campaigns
-from aqmlab import dataset
-from aqmlab.failures import LabError
+from aqmlab.base.failures import LabError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset
 
 from tests.lab.conftest import HOME, campaign_of, spec_of
 

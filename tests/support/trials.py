@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aqmlab import _core, plan
+from aqmlab import _core
+from aqmlab.planning import planner
 
 from . import scenarios
 
@@ -96,4 +97,4 @@ def run_number(number: int) -> Run:
 
 def trial_of(source: str) -> dict[str, Any]:
     """The first trial of a built-in scenario."""
-    return plan.load(source).trials[0].spec
+    return planner.load(source).trials[0].spec

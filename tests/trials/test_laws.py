@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from aqmlab import catalogue
+from aqmlab.scenario import catalogue
 from support import laws, scenarios, trials
 from support.laws import conns, form
 

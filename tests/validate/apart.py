@@ -27,8 +27,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aqmlab import _core, engines
-from aqmlab.validate import grid
+from aqmlab import _core
+from aqmlab.engines import registry
+from aqmlab.validation import grid
 
 ENGINES = ("kernel", "sim")
 TCP, SACK = 6, 5
@@ -133,9 +134,9 @@ def run(engine: str, spec: Mapping[str, Any], keep: Path) -> dict[str, Any]:
     if engine == "sim":
         tables = _core.run(text, **captures)["tables"]
     else:
-        one = engines.ENGINES[engine]
+        one = registry.ENGINES[engine]
         prepared = one.prepare([spec], lambda said: print(said, file=sys.stderr))
-        tables = engines.load(one.runner)(text, **captures, **prepared.options)["tables"]
+        tables = registry.load(one.runner)(text, **captures, **prepared.options)["tables"]
         kept.write_bytes(pickle.dumps(tables))
     return {"tables": tables, "captures": files}
 

@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import apart
-from aqmlab.validate import metrics
+from aqmlab.validation import metrics
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
-from aqmlab.validate import agents, grid
-from aqmlab.validate.engines import Engine, Maker
+from aqmlab.validation import agents, grid
+from aqmlab.validation.engines import Engine, Maker
 
 SMALL = """
 version = 7

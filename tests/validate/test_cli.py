@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from aqmlab.cli import status_of
-from aqmlab.validate import engines, grid
+from aqmlab.validation import engines, grid
 
 from .support import RECIPE, Shop, slow_kernel, small
 

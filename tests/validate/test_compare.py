@@ -7,11 +7,11 @@ import math
 from pathlib import Path
 
 import pytest
-from aqmlab.failures import LabError, RequestError
-from aqmlab.validate import cases, compare, engines, grid, page, regenerate, spread
-from aqmlab.validate.cases import distance
-from aqmlab.validate.compare import Rule, quantile
-from aqmlab.validate.reference import Reference
+from aqmlab.base.failures import LabError, RequestError
+from aqmlab.validation import cases, compare, engines, grid, page, regenerate, spread
+from aqmlab.validation.cases import distance
+from aqmlab.validation.compare import Rule, quantile
+from aqmlab.validation.reference import Reference
 
 from .support import RECIPE, fake_kernel, slow_kernel, small
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from aqmlab import _core
-from aqmlab.validate import earlier, metrics
+from aqmlab.validation import earlier, metrics
 
 from .support import small
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from aqmlab.failures import RequestError
-from aqmlab.validate import grid
-from aqmlab.validate.metrics import METRICS
+from aqmlab.base.failures import RequestError
+from aqmlab.validation import grid
+from aqmlab.validation.metrics import METRICS
 
 from .support import SMALL, small
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 from aqmlab import _core
-from aqmlab.validate import alike, metrics
-from aqmlab.validate.metrics import BY_NAME, METRICS, Scale
+from aqmlab.validation import exchangeable, metrics
+from aqmlab.validation.metrics import BY_NAME, METRICS, Scale
 
 from .support import small
 
@@ -46,7 +46,7 @@ def test_copies_that_are_alike_are_put_in_order() -> None:
 
 def test_copies_that_start_apart_are_not_alike() -> None:
     spec = {"apps": [{"name": "a-1", "start_ns": 0}, {"name": "a-2", "start_ns": 5}]}
-    assert alike.alike_of(spec) == {}
+    assert exchangeable.alike_of(spec) == {}
 
 
 def test_a_value_that_is_missing_is_none_and_not_a_number_never_gets_into_a_record() -> None:

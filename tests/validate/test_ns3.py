@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from aqmlab import _core
-from aqmlab.peers import ns3
-from aqmlab.peers.ns3 import plan, program, tables
-from aqmlab.peers.ns3.streams import Stream
-from aqmlab.validate import engines, grid, metrics
+from aqmlab.engines import ns3
+from aqmlab.engines.ns3 import plan, program, tables
+from aqmlab.engines.ns3.streams import Stream
+from aqmlab.validation import engines, grid, metrics
 
 from .support import small
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from aqmlab.validate import agents, compare, grid, metrics
-from aqmlab.validate.reference import Reference
+from aqmlab.validation import agents, compare, grid, metrics
+from aqmlab.validation.reference import Reference
 
 sys.path.append(str(Path(__file__).parents[2] / "docs"))
 

@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
-from aqmlab.failures import RequestError
-from aqmlab.kernel import MachineError, RefusedError
-from aqmlab.validate import agents, engines, grid, regenerate
-from aqmlab.validate.reference import Reference
-from aqmlab.validate.regenerate import DIFFERENT, FAILED, NEW, REFUSED, RENEWED, SAME, Growth, Job
+from aqmlab.base.failures import RequestError
+from aqmlab.engines.kernel import MachineError, RefusedError
+from aqmlab.validation import agents, engines, grid, regenerate
+from aqmlab.validation.reference import Reference
+from aqmlab.validation.regenerate import DIFFERENT, FAILED, NEW, REFUSED, RENEWED, SAME, Growth, Job
 
 from .support import PROGRAM, RECIPE, SMALL, Shop, fake_kernel, slow_kernel, small
 

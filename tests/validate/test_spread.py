@@ -6,8 +6,8 @@ import random
 import statistics
 
 import pytest
-from aqmlab.validate import spread
-from aqmlab.validate.spread import Unit
+from aqmlab.validation import spread
+from aqmlab.validation.spread import Unit
 
 
 @pytest.mark.parametrize("count", [3, 10])

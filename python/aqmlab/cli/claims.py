@@ -101,8 +101,8 @@ def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
     every = [studies.load(one) for one in studies.names()]
     if not ids:
         return every
-    from aqmlab.errors import suggestion
-    from aqmlab.failures import RequestError
+    from aqmlab.base.errors import suggestion
+    from aqmlab.base.failures import RequestError
 
     known = [number for one in every for number in one.claims]
     for number in ids:
@@ -115,11 +115,11 @@ def _judged(
     study: Study, ids: list[str], laboratory: Laboratory, place: Place, dry_run: bool
 ) -> list[Verdict]:
     from aqmlab.api import complete
-    from aqmlab.studies import rehearsal
+    from aqmlab.studies import preflight
     from aqmlab.studies.claims import judge
 
     claims = study.asked_claims(ids)
-    rehearsal.of_claims(claims, laboratory)
+    preflight.of_claims(claims, laboratory)
     needs = [need for claim in claims for need in claim.needs]
     if dry_run:
         print(f"{study.name}: {_claims(len(claims))}, {count(laboratory, needs)}")

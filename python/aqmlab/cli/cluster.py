@@ -87,8 +87,8 @@ kubectl delete daskcluster aqmlab
 
 def command(where: Where = None) -> int:
     """Say how to start a Dask cluster, for `--cluster`: on one machine, SSH, Slurm, Kubernetes."""
-    from aqmlab.errors import suggestion
-    from aqmlab.failures import RequestError
+    from aqmlab.base.errors import suggestion
+    from aqmlab.base.failures import RequestError
 
     if where is not None and where not in _PLACES:
         raise RequestError(f"unknown place `{where}`", suggestion(where, _PLACES))

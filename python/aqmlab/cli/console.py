@@ -36,7 +36,7 @@ class Whole:
         """The text, in as many lines as it takes."""
         from rich.text import Text
 
-        from aqmlab.errors import printable
+        from aqmlab.base.errors import printable
 
         lines = textwrap.wrap(
             printable(self.text, also="\u00a0"),
@@ -92,7 +92,7 @@ def stderr() -> Console:
 
 def talk(text: str) -> None:
     """Says something on standard error; words of somebody's files may be in it."""
-    from aqmlab.errors import brief, printable
+    from aqmlab.base.errors import brief, printable
 
     print(printable(brief(text), also="\n"), file=sys.stderr)
 

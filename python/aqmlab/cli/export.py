@@ -11,9 +11,9 @@ import typer
 from aqmlab.cli import options
 
 if TYPE_CHECKING:
-    from aqmlab.export.target import Target
-    from aqmlab.export.trials import TrialRows
-    from aqmlab.results import Results
+    from aqmlab.results.export.target import Target
+    from aqmlab.results.export.trials import TrialRows
+    from aqmlab.results.results import Results
 
 
 def command(
@@ -42,10 +42,10 @@ def command(
 
     Flent's files of calls, and all of TEACUP's, need packets: such a trial is run once more.
     """
+    from aqmlab.base.failures import RequestError
     from aqmlab.cli import console
-    from aqmlab.export.target import Target
-    from aqmlab.failures import RequestError
-    from aqmlab.results import load
+    from aqmlab.results.export.target import Target
+    from aqmlab.results.results import load
 
     formats = [one for one, wanted in ((_flent, flent), (_teacup, teacup), (_csv, csv)) if wanted]
     if not formats:
@@ -64,14 +64,14 @@ def command(
 
 
 def _csv(results: Results, target: Target, _: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.export import csvs
+    from aqmlab.results.export import csvs
 
     yield from csvs.write(results, target)
 
 
 def _flent(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.export import flent
-    from aqmlab.failures import RequestError
+    from aqmlab.base.failures import RequestError
+    from aqmlab.results.export import flent
 
     if "windows" not in results.tables or results.table("windows").is_empty():
         hint = "run it without `measure.enabled = false` and `measure.series = false`"
@@ -83,7 +83,7 @@ def _flent(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Pat
 
 
 def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
-    from aqmlab.export import teacup, trials
+    from aqmlab.results.export import teacup, trials
 
     wanted = trials.wanted_trials(results, ids)
     seeds = sorted({entry["seed"] for entry in results.manifest["trials"]})
@@ -100,10 +100,10 @@ def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Pa
 
 def _each(results: Results, tables: Sequence[str], ids: Sequence[str]) -> Iterator[TrialRows]:
     """The trials that can be exported, with progress; raises `RequestError` if there is none."""
+    from aqmlab.base.failures import RequestError
     from aqmlab.cli import console
     from aqmlab.cli.progress import counted
-    from aqmlab.export import trials
-    from aqmlab.failures import RequestError
+    from aqmlab.results.export import trials
 
     wanted, done = len(trials.wanted_trials(results, ids)), 0
     for one in counted(trials.read(results, tables, ids), wanted):

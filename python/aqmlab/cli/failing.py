@@ -32,8 +32,8 @@ def explain(error: BaseException) -> int:
 
 
 def _explain_ours(error: Any) -> int:
-    from aqmlab.errors import ScenarioError
-    from aqmlab.failures import LabError, describe, unexpected
+    from aqmlab.base.errors import ScenarioError
+    from aqmlab.base.failures import LabError, describe, unexpected
 
     if isinstance(error, LabError):
         return say(error.problem, error.hint, error.status)
@@ -50,7 +50,7 @@ def _explain_ours(error: Any) -> int:
 
 def say(problem: str, hint: str | None = None, status: int = 2) -> int:
     """Prints an error as people read it; returns the status."""
-    from aqmlab.errors import printable
+    from aqmlab.base.errors import printable
 
     text = f"error: {problem}\n" + (f"\nhint: {hint}\n" if hint else "")
     with contextlib.suppress(OSError):

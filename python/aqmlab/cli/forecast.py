@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aqmlab.campaign import Campaign
-    from aqmlab.plan import Plan, Trial
-    from aqmlab.speed import Expected
-    from aqmlab.store import Trial as Stored
+    from aqmlab.campaign.runner import Campaign
+    from aqmlab.campaign.speed import Expected
+    from aqmlab.campaign.store.folder import Trial as Stored
+    from aqmlab.planning.planner import Plan, Trial
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
     """What would be run, where, and how long it takes in so many processes, if that is known."""
-    from aqmlab.campaign import lots, missing
-    from aqmlab.costs import simulated_s
-    from aqmlab.engines import made_by
-    from aqmlab.speed import expected
+    from aqmlab.campaign.costs import simulated_s
+    from aqmlab.campaign.runner import lots, missing
+    from aqmlab.campaign.speed import expected
+    from aqmlab.engines.registry import made_by
 
     left = missing(campaign, folder)
     total, done = len(campaign.trials), len(campaign.trials) - len(left)
@@ -52,8 +52,8 @@ def unasked(unbuilt: Sequence[str]) -> str:
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
     """What `trials` will take, and on what that rests."""
-    from aqmlab.campaign import cores
-    from aqmlab.failures import size_text
+    from aqmlab.base.failures import size_text
+    from aqmlab.campaign.runner import cores
 
     if found is None:
         yield "time: not known, for this build has run no trial on this machine"

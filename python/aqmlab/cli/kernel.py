@@ -20,7 +20,7 @@ def _plain(context: typer.Context) -> int | None:
 @group.command()
 def status() -> int:
     """Say what `--engine kernel` needs, and what of it is there."""
-    from aqmlab.kernel import installed
+    from aqmlab.engines.kernel import installed
 
     items = installed.status()
     for item in items:
@@ -35,7 +35,7 @@ def status() -> int:
 def build() -> int:
     """Make ready what the virtual machine boots from."""
     from aqmlab.cli import console
-    from aqmlab.engines import ENGINES
+    from aqmlab.engines.registry import ENGINES
 
     prepared = ENGINES["kernel"].prepare([], console.talk)
     for name in ("kernel", "initramfs"):

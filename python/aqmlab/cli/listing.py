@@ -42,8 +42,8 @@ def command(
 
 def _known(what: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
-        from aqmlab.errors import shown, suggestion
-        from aqmlab.failures import RequestError
+        from aqmlab.base.errors import shown, suggestion
+        from aqmlab.base.failures import RequestError
 
         raise RequestError(f"list: unknown {what} `{shown(name)}`", suggestion(name, names))
 
@@ -62,16 +62,17 @@ def _entries(topic: str, name: str | None) -> list[dict[str, Any]]:
 
 def _every(topic: str) -> list[dict[str, Any]]:
     if topic == "scenarios":
-        from aqmlab import sources
+        from aqmlab.scenario import loading
 
-        return [{"name": name, "title": title} for name, title in sources.builtins().items()]
-    from aqmlab import catalogue, engines
+        return [{"name": name, "title": title} for name, title in loading.builtins().items()]
+    from aqmlab.engines import registry
+    from aqmlab.scenario import catalogue
 
     kinds = catalogue.load()[topic]
     return [
         {
             **entry,
-            "engines": list(engines.that_have(topic, entry["name"])),
+            "engines": list(registry.that_have(topic, entry["name"])),
             "params": [
                 {**param, "allowed": kinds[entry["name"]].params[param["name"]].allowed}
                 for param in entry["params"]

@@ -10,7 +10,7 @@ import typer
 
 def place(text: str) -> Path:
     """A file or a folder that an option or an argument names, there or not."""
-    from aqmlab.errors import shown
+    from aqmlab.base.errors import shown
 
     if not text:
         raise typer.BadParameter("a name is expected; `.` is the current folder")

@@ -42,10 +42,10 @@ def command(
 
     They are what `tcpdump` would have seen at the home's and at the internet's end.
     """
-    from aqmlab import captures
     from aqmlab.api import Request
+    from aqmlab.base.failures import RequestError
     from aqmlab.cli import console
-    from aqmlab.failures import RequestError
+    from aqmlab.results import captures
 
     request = Request(source, tuple(sets or ()), (), seeds, duration, engine, discipline)
     is_folder = options.place(source).is_dir()
@@ -68,7 +68,7 @@ def _planned(request: Request, trial: str | None) -> tuple[str, _Chosen]:
 
 
 def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
-    from aqmlab.results import load
+    from aqmlab.results.results import load
 
     results = load(folder)
     engines = {one["id"]: one.get("engine", "sim") for one in results.manifest["trials"]}
@@ -78,7 +78,7 @@ def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
 
 def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
     from aqmlab.cli import console
-    from aqmlab.export.trials import unknown_trial
+    from aqmlab.results.export.trials import unknown_trial
 
     if trial is None:
         trial = next(iter(trials))

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from aqmlab.base.errors import printable
+from aqmlab.campaign.costs import cost, simulated_s
+from aqmlab.campaign.store.folder import Trial
 from aqmlab.cli import console
 from aqmlab.cli.forecast import span
-from aqmlab.costs import cost, simulated_s
-from aqmlab.errors import printable
-from aqmlab.store import Trial
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -53,12 +53,12 @@ def command(
     import sys
 
     from aqmlab.cli import console
-    from aqmlab.query import output, process
+    from aqmlab.results.query import output, process
 
     size, seconds = process.memory_bytes(memory), process.seconds(timeout)
     if sql is None:
-        from aqmlab.query.campaigns import find
-        from aqmlab.query.session import Session
+        from aqmlab.results.query.campaigns import find
+        from aqmlab.results.query.session import Session
 
         with Session(folder, find(folder), memory_bytes=size) as session:
             tables, words = session.tables(), session.words()

@@ -23,11 +23,11 @@ def command(
     ] = False,
 ) -> int:
     """Write the report of a campaign, and its figures as PNG and SVG files."""
-    from aqmlab import figures, report
     from aqmlab.cli.progress import drawn
-    from aqmlab.results import load
+    from aqmlab.report import figures, page
+    from aqmlab.results.results import load
 
     results = load(folder)
     names = figures.applicable(results) if every else None
-    print(report.write(results, out or results.path / "report.html", names, drawn))
+    print(page.write(results, out or results.path / "report.html", names, drawn))
     return 0

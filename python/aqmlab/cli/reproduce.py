@@ -13,7 +13,7 @@ import typer
 from aqmlab.cli import options
 
 if TYPE_CHECKING:
-    from aqmlab.campaign import Report
+    from aqmlab.campaign.runner import Report
     from aqmlab.studies.laboratory import Laboratory
     from aqmlab.studies.trials import Trials
 
@@ -57,7 +57,7 @@ def command(
     """
     from aqmlab import studies
     from aqmlab.api import complete
-    from aqmlab.studies import page, rehearsal
+    from aqmlab.studies import page, preflight
     from aqmlab.studies.laboratory import Asked, Laboratory
 
     found = studies.load(study)
@@ -65,7 +65,7 @@ def command(
     name = one_engine(engine, discipline)
     asked = Asked(found.seeds if seeds is None else seeds, name, build=not dry_run)
     laboratory = Laboratory(found, asked, out)
-    rehearsal.of_figures(wanted, laboratory)
+    preflight.of_figures(wanted, laboratory)
     needs = [need for one in wanted for need in one.trials]
     if dry_run:
         for one in wanted:
@@ -86,10 +86,10 @@ def command(
 
 def one_engine(engine: str, discipline: str) -> str:
     """The engine that the two options name; raises `RequestError` if they name several."""
-    from aqmlab import engines
-    from aqmlab.failures import RequestError
+    from aqmlab.base.failures import RequestError
+    from aqmlab.engines import registry
 
-    names = engines.named(engine, discipline)
+    names = registry.named(engine, discipline)
     if len(names) != 1:
         raise RequestError("--engine: a study runs on one engine at a time")
     return names[0]
@@ -124,14 +124,14 @@ class Place(NamedTuple):
 
 def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Place) -> Report:
     """Runs what is missing with a progress bar."""
-    from aqmlab import clusters
+    from aqmlab.base.failures import StoppedError
+    from aqmlab.campaign import dask_executor
     from aqmlab.cli import console
     from aqmlab.cli.progress import Bar
-    from aqmlab.failures import StoppedError
 
     bar = Bar()
     try:
-        with clusters.opened(place.cluster) as executor:
+        with dask_executor.opened(place.cluster) as executor:
             report = laboratory.run(
                 needs, jobs=place.jobs, executor=executor, progress=bar, say=console.talk
             )

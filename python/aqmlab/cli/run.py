@@ -8,8 +8,8 @@ from aqmlab.cli import options
 
 if TYPE_CHECKING:
     from aqmlab.api import Request
-    from aqmlab.campaign import Campaign, Report
-    from aqmlab.results import Results
+    from aqmlab.campaign.runner import Campaign, Report
+    from aqmlab.results.results import Results
 
 
 def command(
@@ -33,11 +33,11 @@ def command(
 
     The same command goes on where it was interrupted, and ends with the same bytes.
     """
-    from aqmlab import engines
     from aqmlab.api import Request, complete, default_folder
     from aqmlab.cli import console, forecast, summary
     from aqmlab.cli.progress import drawn
-    from aqmlab.report import write
+    from aqmlab.engines import registry
+    from aqmlab.report.page import write
 
     request = Request(
         scenario,
@@ -50,7 +50,7 @@ def command(
         place,
         build=not dry_run,
     )
-    unbuilt = engines.unbuilt(request.engine_names()) if dry_run else ()
+    unbuilt = registry.unbuilt(request.engine_names()) if dry_run else ()
     if unbuilt:
         print("\n".join(forecast.of_plan(request.plan(), unbuilt)))
         return 0
@@ -90,16 +90,16 @@ def execute(
     """Runs `campaign` with a progress bar, here or on a cluster."""
     from pathlib import Path
 
-    from aqmlab import campaign as campaigns
-    from aqmlab import clusters
+    from aqmlab.base.failures import StoppedError
+    from aqmlab.campaign import dask_executor
+    from aqmlab.campaign import runner as campaigns
     from aqmlab.cli.progress import Bar
-    from aqmlab.failures import StoppedError
-    from aqmlab.results import load
+    from aqmlab.results.results import load
 
     path = Path(str(folder))
     bar = Bar()
     try:
-        with clusters.opened(cluster) as executor:
+        with dask_executor.opened(cluster) as executor:
             report = campaigns.run(campaign, path, jobs=jobs, executor=executor, progress=bar)
     except KeyboardInterrupt:
         raise StoppedError(

@@ -17,7 +17,7 @@ def command(
 ) -> int:
     """Show the results in a campaign's folder, also while it runs."""
     from aqmlab.cli import console, summary
-    from aqmlab.results import load
+    from aqmlab.results.results import load
 
     results = load(folder)
     for warning in results.warnings:

@@ -31,8 +31,8 @@ def command(
 ) -> int:
     """Measure round-trip times between two captures by synthetic packet pairs."""
     from aqmlab import _core
+    from aqmlab.base.failures import RequestError
     from aqmlab.cli import console
-    from aqmlab.failures import RequestError
 
     for path in (first, second):
         if not path.is_file():
@@ -61,7 +61,7 @@ _NO_CAPTURE = "byte 0: begins with"
 
 def _contents(path: Path) -> str:
     """What a file holds instead, where its first bytes are text."""
-    from aqmlab.errors import shown
+    from aqmlab.base.errors import shown
 
     with path.open("rb") as file:
         head = file.read(24)
@@ -71,7 +71,7 @@ def _contents(path: Path) -> str:
 
 def plain(value: Any) -> Any:
     """`value` without arrays, and without numbers that JSON cannot say."""
-    from aqmlab.export import number
+    from aqmlab.results.export import number
 
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from aqmlab.base.errors import printable
 from aqmlab.cli import console
-from aqmlab.errors import printable
-from aqmlab.labels import Label
-from aqmlab.verdict import BAD, GOOD, NO_LIMIT, TOLERABLE, UNJUDGED, UNKNOWN, unbroken
+from aqmlab.results.labels import Label
+from aqmlab.results.verdicts.criteria import (
+    BAD,
+    GOOD,
+    NO_LIMIT,
+    TOLERABLE,
+    UNJUDGED,
+    UNKNOWN,
+    unbroken,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
     from rich.table import Table
 
-    from aqmlab.campaign import Report
-    from aqmlab.overview import Line
-    from aqmlab.results import Results
-    from aqmlab.verdict import Verdict
+    from aqmlab.campaign.runner import Report
+    from aqmlab.results.results import Results
+    from aqmlab.results.summary import Line
+    from aqmlab.results.verdicts.criteria import Verdict
 
 MOST_ROWS = 80
 """Rows that are shown before a note says where the others are."""
@@ -51,7 +59,7 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
     """A row for each application and direction."""
     from rich.measure import Measurement
 
-    from aqmlab.overview import lines, sparse
+    from aqmlab.results.summary import lines, sparse
 
     rows = list(lines(results))
     shown: list[Line] = rows[:most]

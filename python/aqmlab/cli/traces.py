@@ -9,7 +9,7 @@ import typer
 from aqmlab.cli import options
 
 if TYPE_CHECKING:
-    from aqmlab.kernel.traces import Outcome
+    from aqmlab.engines.kernel.traces import Outcome
 
 
 def command(
@@ -25,8 +25,8 @@ def command(
 ) -> int:
     """Compare disciplines with the kernel's, packet by packet."""
     from aqmlab.cli import console
-    from aqmlab.kernel import traces
-    from aqmlab.kernel.settings import SETTINGS
+    from aqmlab.engines.kernel import traces
+    from aqmlab.engines.kernel.settings import SETTINGS
 
     kinds = discipline or list(SETTINGS)
     running = traces.run(
@@ -47,7 +47,7 @@ def command(
 def _line(outcome: Outcome) -> str:
     """One trace in a line.
 
-    >>> from aqmlab.kernel.traces import Outcome
+    >>> from aqmlab.engines.kernel.traces import Outcome
     >>> same = {"operations": 6, "offered": 3, "dropped": 1, "marked": 0, "difference": None}
     >>> _line(Outcome("pfifo", 0, "limit 2", same, 0, 0))
     'pfifo 0: equal, 3 packets, 1 dropped, 0 marked (limit 2)'

@@ -14,10 +14,10 @@ from aqmlab.cli import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aqmlab.validate.compare import Comparison
-    from aqmlab.validate.grid import Cell
-    from aqmlab.validate.reference import Reference
-    from aqmlab.validate.regenerate import Job, Task
+    from aqmlab.validation.compare import Comparison
+    from aqmlab.validation.grid import Cell
+    from aqmlab.validation.reference import Reference
+    from aqmlab.validation.regenerate import Job, Task
 
 Names = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
@@ -90,8 +90,8 @@ def command(
     Ends with status 1 if the rule of acceptance is not met. With --regenerate the kernel is run
     again, with the program that made the set: status 1 if a trial is not the same to the byte.
     """
-    from aqmlab.validate import grid as grids
-    from aqmlab.validate.reference import PACKAGED, Reference
+    from aqmlab.validation import grid as grids
+    from aqmlab.validation.reference import PACKAGED, Reference
 
     cells = grids.load().select([*(names or ()), *(globs or ())])
     kept = Reference(reference or PACKAGED)
@@ -123,7 +123,7 @@ class _Asked:
 
     def check(self, *, regenerate: bool) -> None:
         """Raises `RequestError` for what does not go together."""
-        from aqmlab.failures import RequestError
+        from aqmlab.base.failures import RequestError
 
         alone = [self.missing, self.renew, self.sample is not None]
         if not regenerate and any(alone):
@@ -135,9 +135,9 @@ class _Asked:
 
     def tasks(self, cells: Sequence[Cell], reference: Reference) -> list[Task]:
         """What is to be run, and by what."""
+        from aqmlab.base.failures import RequestError
         from aqmlab.cli import console
-        from aqmlab.failures import RequestError
-        from aqmlab.validate import regenerate as growing
+        from aqmlab.validation import regenerate as growing
 
         if self.renew:
             return growing.renewals(cells, reference, console.talk, self.seeds)
@@ -158,9 +158,9 @@ def _regenerate(
     import os
     import sys
 
-    from aqmlab.campaign import cores
+    from aqmlab.campaign.runner import cores
     from aqmlab.cli import console
-    from aqmlab.validate import regenerate as growing
+    from aqmlab.validation import regenerate as growing
 
     tasks = asked.tasks(cells, reference)
     for warning in growing.warnings(tasks, reference):
@@ -198,7 +198,7 @@ def _compare(
     as_json: bool,
 ) -> int:
     from aqmlab.cli import console, validation
-    from aqmlab.validate import compare
+    from aqmlab.validation import compare
 
     seeds, jobs, peer, metrics = asked
     made = compare.run(
@@ -211,7 +211,7 @@ def _compare(
         for comparison in comparisons:
             validation.show(made, comparison)
     if report is not None:
-        from aqmlab.validate import page
+        from aqmlab.validation import page
 
         console.talk(f"report: {page.write(made, report)}")
     return 0 if made.accepted else 1

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from aqmlab.validate.cases import Case
-    from aqmlab.validate.compare import Comparison, Line, Validation
+    from aqmlab.validation.cases import Case
+    from aqmlab.validation.compare import Comparison, Line, Validation
 
 _MOST_WORST = 20
 

@@ -11,9 +11,9 @@ def command(folder: options.FolderArg) -> int:
     Each command verifies the files that it reads; this one verifies all of them, for programs that
     read the tables by themselves.
     """
+    from aqmlab.base.failures import size_text
     from aqmlab.cli import console
-    from aqmlab.failures import size_text
-    from aqmlab.results import load
+    from aqmlab.results.results import load
 
     results = load(folder)
     results.verify()

@@ -10,8 +10,8 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from aqmlab.errors import suggestion
-from aqmlab.failures import RequestError
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import RequestError
 from aqmlab.studies.study import ABOUT, Study
 
 

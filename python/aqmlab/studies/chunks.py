@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results import Results
+    from aqmlab.results.results import Results
 
 
 def of(results: Results) -> pl.DataFrame:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.errors import shown
-from aqmlab.failures import RequestError
+from aqmlab.base.errors import shown
+from aqmlab.base.failures import RequestError
 from aqmlab.studies.checks import (
     ABOUT,
     FEWEST_SEEDS,

@@ -15,25 +15,25 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aqmlab import campaign as campaigns
-from aqmlab import engines
 from aqmlab.api import Request, campaign_for
-from aqmlab.campaign import Campaign, Progress, Report, Silence, cores
-from aqmlab.costs import simulated_s
-from aqmlab.dataset import Dataset, is_in_tables
-from aqmlab.engines import Say
-from aqmlab.failures import RequestError
-from aqmlab.owners import refuse_other
-from aqmlab.plan import Plan
-from aqmlab.plan import Trial as Planned
-from aqmlab.seeds import numbers, spelled
-from aqmlab.speed import Expected, expected
-from aqmlab.store import MANIFEST, Folder, Trial
+from aqmlab.base.failures import RequestError
+from aqmlab.base.versions import versions
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.costs import simulated_s
+from aqmlab.campaign.identity import refuse_other
+from aqmlab.campaign.local_executor import Processes
+from aqmlab.campaign.runner import Campaign, Progress, Report, Silence, cores
+from aqmlab.campaign.speed import Expected, expected
+from aqmlab.campaign.store.dataset import Dataset, is_in_tables
+from aqmlab.campaign.store.folder import MANIFEST, Folder, Trial
+from aqmlab.engines import registry
+from aqmlab.engines.registry import Say
+from aqmlab.planning.planner import Plan
+from aqmlab.planning.planner import Trial as Planned
+from aqmlab.scenario.seeds import numbers, spelled
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study
 from aqmlab.studies.trials import Trials
-from aqmlab.versions import versions
-from aqmlab.workers import Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Laboratory:
     """The trials of a study in a folder, run as they are needed."""
 
     def __init__(self, study: Study, asked: Asked, folder: Path | None = None) -> None:
-        if len(engines.named(asked.engine)) != 1:
+        if len(registry.named(asked.engine)) != 1:
             raise RequestError("--engine: a study runs on one engine at a time")
         self.study, self.asked = study, asked
         self.folder = folder or default_folder(study, asked.engine)
@@ -128,7 +128,7 @@ class Laboratory:
 
     def count(self, needs: Sequence[Trials]) -> Count:
         """How many trials `needs` are, and how many of them are still to be run."""
-        if not self.asked.build and engines.unbuilt([self.asked.engine]):
+        if not self.asked.build and registry.unbuilt([self.asked.engine]):
             return self._count_unbuilt(needs)
         parts = self._parts(needs)
         missing = {part.folder: part.missing() for part in parts}
@@ -255,7 +255,7 @@ def _refuse_other_use(folder: Path) -> None:
 
 def default_folder(study: Study, engine: str) -> Path:
     """Where a study's trials go unless somebody says otherwise; another build has another."""
-    made_by = engines.identity(engine, versions())
+    made_by = registry.identity(engine, versions())
     return (
         Path("results")
         / f"{study.name}-{engine}-{hashlib.sha256(made_by.encode()).hexdigest()[:8]}"

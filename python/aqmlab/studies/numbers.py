@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.errors import suggestion
-from aqmlab.failures import RequestError
-from aqmlab.labels import condition_text
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import RequestError
+from aqmlab.results.labels import condition_text
 from aqmlab.studies import chunks, statistic
 from aqmlab.studies.selection import Selection
 from aqmlab.studies.statistic import Span, Take

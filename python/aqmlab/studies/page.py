@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.failures import RequestError
-from aqmlab.figures.drawing import plain_text
-from aqmlab.files import write_atomically
-from aqmlab.seeds import numbers
+from aqmlab.base.failures import RequestError
+from aqmlab.base.files import write_atomically
+from aqmlab.report.figures.drawing import plain_text
+from aqmlab.scenario.seeds import numbers
 from aqmlab.studies.draw import Figure
 from aqmlab.studies.laboratory import Laboratory, seeds_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.figures.drawing import Drawing
-    from aqmlab.results import Results
+    from aqmlab.report.figures.drawing import Drawing
+    from aqmlab.results.results import Results
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Shown:
 
 def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
     """Draws figures whose trials have been run, and saves them as PNG and SVG."""
-    from aqmlab.figures import save
+    from aqmlab.report.figures import save
 
     for figure in figures:
         drawings = list(_drawings(laboratory, figure))
@@ -40,7 +40,7 @@ def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
 
 
 def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
-    from aqmlab.figures.drawing import Drawing, styled
+    from aqmlab.report.figures.drawing import Drawing, styled
 
     results = laboratory.results(*figure.trials)
     caption = _caption(laboratory, figure, results.made_by, results.digest)
@@ -94,7 +94,7 @@ def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise RequestError("a page needs jinja2", "pip install jinja2") from None
-    packages = ("aqmlab.studies", "aqmlab.report")
+    packages = ("aqmlab.studies", "aqmlab.report.page")
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(name, ".") for name in packages]),
         autoescape=True,
@@ -114,7 +114,7 @@ def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
 
 
 def _entry(shown: Shown) -> dict[str, Any]:
-    from aqmlab.report import image
+    from aqmlab.report.page import image
 
     return {
         "number": shown.figure.number,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.results import Results, scan_files
-from aqmlab.store import Folder, Trial, digest_of
-from aqmlab.table_files import TableFiles, table_files
+from aqmlab.campaign.store.folder import Folder, Trial, digest_of
+from aqmlab.campaign.store.table_files import TableFiles, table_files
+from aqmlab.results.results import Results, scan_files
 
 if TYPE_CHECKING:
     import polars as pl

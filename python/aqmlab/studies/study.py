@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from aqmlab.errors import shown, suggestion
-from aqmlab.failures import RequestError
-from aqmlab.studies.slips import Place, function_at
-from aqmlab.texts import file_text
+from aqmlab.base.errors import shown, suggestion
+from aqmlab.base.failures import RequestError
+from aqmlab.base.text_files import file_text
+from aqmlab.studies.author_errors import Place, function_at
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Claim

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aqmlab.errors import suggestion
-from aqmlab.failures import RequestError
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import RequestError
 
 if TYPE_CHECKING:
-    from aqmlab.plan import Plan, Trial
+    from aqmlab.planning.planner import Plan, Trial
 
 Wanted = str | Sequence[str]
 """A condition's value, or several."""

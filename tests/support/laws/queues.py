@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from aqmlab import catalogue
+from aqmlab.scenario import catalogue
 
 from .. import bounds
 from ..trials import Row, Run

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from aqmlab import catalogue, plan, units
-from aqmlab.scenario import Scenario
+from aqmlab.planning import planner
+from aqmlab.scenario import catalogue, quantities
+from aqmlab.scenario.model import Scenario
 
 from .. import scenarios, trials
 from ..scenarios import Table
@@ -89,7 +90,7 @@ def both_ways_at_once(table: Table, _: random.Random) -> Iterator[str]:
     path = dict(table["path"])
     down, up = dict(path.pop("down")), dict(path.pop("up"))
     if not down["rate"].endswith("%") and not up["rate"].endswith("%"):
-        rates = [units.rate(way.pop("rate")) for way in (down, up)]
+        rates = [quantities.rate(way.pop("rate")) for way in (down, up)]
         path["rate"] = f"{rates[0] / 1e6:.6f}/{rates[1] / 1e6:.6f} Mbit/s"
     for key in ("overhead", "shaper", "loss"):
         if key in down and down[key] == up.get(key):
@@ -156,6 +157,6 @@ def written_and_read(table: Table, _: random.Random) -> Iterator[str]:
     twice = Scenario.from_toml(once.to_toml())
     if once != twice:
         yield "the value differs"
-    specs = [[trial.spec for trial in plan.load(one).trials] for one in (once, twice)]
+    specs = [[trial.spec for trial in planner.load(one).trials] for one in (once, twice)]
     if specs[0] != specs[1]:
         yield "the trials differ"

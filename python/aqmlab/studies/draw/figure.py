@@ -12,7 +12,7 @@ from aqmlab.studies.trials import Trials
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results import Results
+    from aqmlab.results.results import Results
 
 
 class Form(ABC):
@@ -57,6 +57,6 @@ class Lab(Form):
 
     def draw(self, results: Results) -> Sequence[Canvas]:
         """As many drawings as that figure makes."""
-        from aqmlab import figures
+        from aqmlab.report import figures
 
         return [drawing.canvas for drawing in figures.draw(results, self.name)]

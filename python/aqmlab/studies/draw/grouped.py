@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aqmlab.figures import data
-from aqmlab.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import MARKERS, canvas, colour, log_axis, plain_text
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.rows import Rows, measured
 from aqmlab.studies.draw.words import Bound, finish, short
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results import Results
+    from aqmlab.results.results import Results
 
 NUMBERS = ("least", "low", "middle", "high", "most")
 """The columns of which medians over seeds are drawn."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from aqmlab.figures import data
-from aqmlab.figures.drawing import (
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import (
     MARKERS,
     canvas,
     colour,
@@ -18,7 +18,7 @@ from aqmlab.figures.drawing import (
     name_axes,
     plain_text,
 )
-from aqmlab.figures.series import MOST_POINTS_AS_LINES, with_gaps
+from aqmlab.report.figures.series import MOST_POINTS_AS_LINES, with_gaps
 from aqmlab.studies.draw.figure import Form
 from aqmlab.studies.draw.rows import Rows, measured
 from aqmlab.studies.draw.words import Bound, finish, short
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results import Results
+    from aqmlab.results.results import Results
 
 _COLUMNS = 2
 _CROWDED = 16

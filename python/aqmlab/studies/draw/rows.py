@@ -15,15 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from aqmlab.failures import RequestError
-from aqmlab.figures import data
+from aqmlab.base.failures import RequestError
+from aqmlab.report.figures import data
 from aqmlab.studies import chunks
 from aqmlab.studies.numbers import refuse_unknown
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results import Results
+    from aqmlab.results.results import Results
 
 Rows = Callable[["Results"], "pl.DataFrame"]
 """From results to rows."""

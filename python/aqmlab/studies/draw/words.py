@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aqmlab.figures.drawing import legend_below, plain_text
+from aqmlab.report.figures.drawing import legend_below, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -1,0 +1,40 @@
+"""Text in files that somebody wrote: read only from regular files, and never more than fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aqmlab.base.errors import ScenarioError, nearest
+from aqmlab.base.files import open_regular
+
+SUFFIXES = (".toml", ".py")
+"""How the names of scenarios end, and of TEACUP configs."""
+
+MOST_BYTES = 1_000_000
+"""The largest file of a scenario, a config or a study."""
+
+
+def beside(path: Path) -> list[str]:
+    """The scenarios and configs in the folder in which `path` would be, as a user names them."""
+    try:
+        return sorted(str(one) for one in path.parent.iterdir() if one.suffix in SUFFIXES)
+    except (OSError, ValueError):
+        return []
+
+
+def file_text(path: Path) -> str:
+    """The text of a file that a user named; raises `ScenarioError` if it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(MOST_BYTES + 1)  # its length may be a lie
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        meant = nearest(str(path), beside(path)) if isinstance(error, FileNotFoundError) else None
+        hint = f"did you mean `{meant}`?" if meant else None
+        raise ScenarioError(str(path), f"cannot be read: {reason.lower()}", hint) from None
+    if len(data) > MOST_BYTES:
+        raise ScenarioError(str(path), f"larger than {MOST_BYTES} bytes")
+    try:
+        return data.decode("utf-8-sig")  # some editors put a mark in front
+    except UnicodeDecodeError:
+        raise ScenarioError(str(path), "this is not text in UTF-8") from None

@@ -1,0 +1,187 @@
+"""A Dask cluster as an executor of trials.
+
+Workers may be on other machines, with nothing in common but the network: an order goes there, the
+result's bytes come back, and the campaign writes them. Every worker must have this very build of
+the simulator, or the digests of a campaign would be those of several programs. One of another
+build that joins later gets no trials.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from aqmlab.base.failures import LabError, RequestError, describe
+from aqmlab.base.files import open_regular
+from aqmlab.base.versions import build
+
+INSTALL = "pip install 'aqmlab[dask]'"
+
+_AHEAD = 3
+"""Trials handed out per thread of a worker, as the way there is longer than to a process."""
+
+_CONNECT_S = 10.0
+_FIRST_WORKER_S = 60.0
+"""Seconds in which a first worker must join, or another when all are gone."""
+
+_SAME_BUILD = "install the same build of aqmlab on every worker"
+
+_LOG = logging.getLogger(__name__)
+
+_MOST_BYTES = 2**20
+"""Of a scheduler's file, which has about one thousand."""
+
+_COUNT_S = 2.0
+"""Seconds for which the number of workers is taken to stay what it is."""
+
+
+class Cluster(Executor):
+    """The Dask cluster whose scheduler is at `address` (tcp://HOST:8786, or a scheduler file).
+
+    Raises `RequestError` if Dask is not installed, if nobody answers there, if no worker joins, or
+    if one has another build.
+    """
+
+    remote = True
+    lives = 1
+    """The scheduler itself hands out the trial of a worker that died, three times at most."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._client = _connected(address)
+        self._executor = self._client.get_executor(pure=False)
+        self._submitted = 0
+        self._threads, self._counted = 0, 0.0
+        self._alone_since: float | None = None
+        self._trusted: set[str] = set()
+        self._others: dict[str, str] = {}
+        try:
+            self._await_workers()
+            self._examine([*self._client.nthreads()])
+            for problem in self._others.values():
+                raise RequestError(problem, _SAME_BUILD)
+        except BaseException:
+            self._client.close()
+            raise
+
+    @property
+    def room(self) -> int:
+        """How many trials the workers that are there are to have at once."""
+        if time.monotonic() - self._counted > _COUNT_S:
+            there = self._client.nthreads()
+            self._examine([one for one in there if one not in self._trusted | self._others.keys()])
+            self._threads = sum(threads for one, threads in there.items() if one in self._trusted)
+            self._counted = time.monotonic()
+        return max(1, self._threads * _AHEAD)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Runs `fn` on some worker of this build, after what was submitted before."""
+        self._submitted += 1
+        where = {"workers": sorted(self._trusted), "priority": -self._submitted}
+        future: Future[Any] = self._executor.submit(fn, *args, **where, **kwargs)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Takes back what is not finished, and lets go of the cluster, which stays."""
+        self._executor.shutdown(wait=False)
+        self._client.close()
+
+    def check(self) -> None:
+        """Raises `LabError` if the cluster is gone, or has had no workers for a minute."""
+        again = "what was finished is kept: the same command goes on from here"
+        if self._client.status != "running":
+            raise LabError(f"--cluster {self._address}: the connection is lost", again)
+        if self._trusted.intersection(self._client.nthreads()):
+            self._alone_since = None
+            return
+        self._alone_since = self._alone_since or time.monotonic()
+        if time.monotonic() - self._alone_since > _FIRST_WORKER_S:
+            raise LabError(f"--cluster {self._address}: there are no workers any more", again)
+
+    def _await_workers(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
+        except TimeoutError:
+            problem = f"--cluster {self._address}: no worker has joined for {_FIRST_WORKER_S:.0f} s"
+            raise RequestError(problem, "`aqmlab cluster` says how to start some") from None
+
+    def _examine(self, workers: list[str]) -> None:
+        """Asks new workers for their build; from now on trials go to those of this build too."""
+        builds = self._client.run(build, workers=workers, on_error="return") if workers else {}
+        for worker, found in builds.items():
+            if isinstance(found, BaseException):
+                self._others[worker] = f"worker {worker} cannot run aqmlab: {describe(found)}"
+            elif found != build():
+                problem = f"worker {worker} has another build of aqmlab: {found}, not {build()}"
+                self._others[worker] = problem
+            else:
+                self._trusted.add(worker)
+                continue
+            _LOG.warning("%s; it gets no trials", self._others[worker])
+
+
+@contextmanager
+def opened(address: str | None) -> Iterator[Cluster | None]:
+    """The cluster at `address`, as long as it is needed; none if there is no address."""
+    if address is None:
+        yield None
+        return
+    with Cluster(address) as cluster:
+        yield cluster
+
+
+def _connected(address: str) -> Any:
+    try:
+        from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
+    except ImportError:
+        raise RequestError("--cluster: Dask is not installed", INSTALL) from None
+    for name in ("distributed", "distributed.client"):  # the latter has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # we say what must be known
+    named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
+    try:
+        # A client that has begun with what is no address, or without certificates, does not end
+        # in silence.
+        scheduler = _named_in(Path(address)) if address.endswith(".json") else address
+        get_address_host_port(scheduler)
+        if scheduler.startswith("tls:"):
+            _refuse_without_certificates(address)
+        connect: Callable[..., Any] = Client
+        return connect(**named, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
+        problem = f"--cluster {address}: no scheduler can be reached: {describe(error)}"
+        hint = "give it as tcp://HOST:8786; `aqmlab cluster` says how to start one"
+        raise RequestError(problem, hint) from None
+
+
+def _refuse_without_certificates(address: str) -> None:
+    """Raises `RequestError` if Dask has no certificates, or none that can be read."""
+    from distributed.security import Security
+
+    security: Callable[[], Any] = Security
+    try:
+        if security().get_connection_args("client").get("ssl_context") is not None:
+            return
+        problem = "Dask knows no certificates, which tls:// needs"
+    except OSError as error:
+        problem = f"Dask's certificates cannot be read: {describe(error)}"
+    raise RequestError(
+        f"--cluster {address}: {problem}",
+        "name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__TLS__CLIENT__CERT and"
+        " …__TLS__CLIENT__KEY, or in Dask's own configuration",
+    ) from None
+
+
+def _named_in(path: Path) -> str:
+    """The address in a scheduler's file; raises `OSError` or `ValueError` if it has none."""
+    with open_regular(path) as file:
+        found = json.loads(file.read(_MOST_BYTES))
+    if not isinstance(found, dict) or not isinstance(found.get("address"), str):
+        raise ValueError("the file names no `address`")
+    return str(found["address"])

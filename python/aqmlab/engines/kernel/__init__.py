@@ -1,0 +1,32 @@
+"""The engine `kernel`: trials on Linux's own TCP and disciplines, in virtual time, without root.
+
+| Module      | Holds                                                              |
+|-------------|--------------------------------------------------------------------|
+| `engine`    | one trial, from its JSON to tables                                 |
+| `abilities` | which trials are refused before a machine is started               |
+| `installed` | what is installed, and what is missing                             |
+| `agent`     | the program that runs in the machine                               |
+| `image`     | the kernel and the initramfs; `cpio` writes it                     |
+| `machine`   | QEMU                                                               |
+| `errors`    | what can go wrong                                                  |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError, RefusedError
+
+if TYPE_CHECKING:
+    from aqmlab.engines.kernel.engine import run
+
+__all__ = ["APT_LINE", "MachineError", "MissingError", "RefusedError", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the engine when it is first used: tables of what it can do need no numpy."""
+    if name == "run":
+        from aqmlab.engines.kernel.engine import run
+
+        return run
+    raise AttributeError(name)

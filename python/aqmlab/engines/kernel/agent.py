@@ -1,0 +1,130 @@
+"""The agent's binary: the one that came with the package, or one built in the source tree.
+
+It is linked statically against the C library of the compiler's own target, so a source tree
+needs no more than what builds the simulator: no other toolchain, no other target.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from aqmlab.engines.kernel.errors import MissingError
+from aqmlab.engines.registry import Say
+
+_TARGET = "x86_64-unknown-linux-gnu"
+_NAME = "aqmlab-agent"
+_MANIFEST = Path("crates") / "agent" / "Cargo.toml"
+_SOURCES = ("Cargo.toml", "Cargo.lock", "crates/*/Cargo.toml", "crates/*/src/**/*.rs")
+
+
+def find(say: Say = print) -> Path:
+    """The agent; built with Cargo in a source tree, unless it is newer than all that it is made of.
+
+    Raises `MissingError` with what to do.
+    """
+    global _found
+    if _found is None:
+        _found = _find(say)
+    return _found
+
+
+_found: Path | None = None
+"""What this process has found: a plan asks for each of its trials."""
+
+
+def _find(say: Say) -> Path:
+    packaged, root = _packaged(), source_tree()
+    if packaged.exists():
+        return packaged
+    if root is None:
+        hint = "run aqmlab from its source tree: `make setup` there, then .venv/bin/aqmlab"
+        raise MissingError(f"{packaged}: this package came without the agent", hint)
+    if is_fresh(root):
+        return built(root)
+    say("building the kernel engine's agent (a minute or two) ...")
+    return build(root)
+
+
+def is_there() -> bool:
+    """Whether `find` has nothing to build; what it would miss, it says itself."""
+    root = source_tree()
+    return _found is not None or _packaged().exists() or root is None or is_fresh(root)
+
+
+def where() -> str:
+    """Where the agent is, or that it will be built; raises `MissingError` if it cannot be."""
+    packaged, root = _packaged(), source_tree()
+    if packaged.exists() or root is None:
+        return str(find())
+    if is_fresh(root):
+        return str(built(root))
+    _cargo()
+    return f"{built(root)} (to be built: `aqmlab kernel build`, or when it is first needed)"
+
+
+def source_tree() -> Path | None:
+    """The source tree that this package runs from, if it does."""
+    root = Path(__file__).resolve().parents[3]
+    return root if (root / _MANIFEST).exists() else None
+
+
+def built(root: Path) -> Path:
+    """Where Cargo leaves the agent of the source tree at `root`."""
+    return _target_dir(root) / _TARGET / "release" / _NAME
+
+
+def is_fresh(root: Path) -> bool:
+    """Whether the agent is built, and newer than every source; then no Cargo is needed."""
+    binary = built(root)
+    if not binary.exists():
+        return False
+    changed = (path.stat().st_mtime for pattern in _SOURCES for path in root.glob(pattern))
+    return binary.stat().st_mtime > max(changed)
+
+
+def build(root: Path) -> Path:
+    """Builds the agent of the source tree at `root`, static, so that it runs alone."""
+    # What a run does depends on every byte of the agent, so no path of this machine may enter it.
+    cargo_home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    trims = [f"--remap-path-prefix={root}=aqmlab", f"--remap-path-prefix={cargo_home}=cargo"]
+    flags = {
+        "RUSTFLAGS": " ".join(["-C target-feature=+crt-static -C strip=symbols", *trims]),
+        "CARGO_TARGET_DIR": str(_target_dir(root)),
+    }
+    done = subprocess.run(
+        [_cargo(), "build", "--quiet", "--release", "--package", _NAME, "--target", _TARGET],
+        cwd=root,
+        env=os.environ | flags,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("error")]
+        said = errors[0] if errors else f"cargo ended with status {done.returncode}"
+        hint = f"`cargo build --package {_NAME}` in {root} shows all"
+        raise MissingError(f"the agent cannot be built: {said}", hint)
+    # Cargo leaves a binary alone that a change did not concern; the next look is to be quick.
+    with contextlib.suppress(OSError):
+        os.utime(built(root))
+    return built(root)
+
+
+def _packaged() -> Path:
+    return Path(__file__).parent / _NAME
+
+
+def _target_dir(root: Path) -> Path:
+    return Path(os.environ.get("CARGO_TARGET_DIR") or root / "target") / "agent"
+
+
+def _cargo() -> str:
+    found = shutil.which("cargo")
+    if found is None:
+        hint = "install Rust 1.85 or newer (https://rustup.rs), or put `cargo` on the path"
+        raise MissingError("the agent is not built, and `cargo` is not installed", hint)
+    return found

@@ -1,0 +1,151 @@
+"""The engine `kernel`: a trial on Linux's own TCP and queue disciplines.
+
+`run` takes the same trial as `aqmlab._core.run` and returns the same dictionary: `digest`,
+`packets` and `tables` of columns. The digest folds every packet at both taps with its time.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aqmlab.base.failures import DiskError
+from aqmlab.engines.kernel import agent, image, machine
+from aqmlab.engines.kernel.errors import MachineError, RefusedError
+
+_PATIENCE_S = 300.0
+"""Seconds of ours in which the guest boots, and in which each second of a trial passes, however
+slow the machine; time in which other processes had the processor does not count."""
+
+_TYPES = {"float": np.float64, "count": np.uint64, "flag": np.bool_}
+
+
+def run(
+    spec_json: str,
+    *,
+    agent_path: Path | None = None,
+    patience_s: float = _PATIENCE_S,
+    progress: machine.Progress | None = None,
+    ours: bool = False,
+    captures: tuple[str, str] | None = None,
+) -> dict[str, Any]:
+    """Runs one trial in a virtual machine; once more if the machine dies.
+
+    With `ours`, the simulator's disciplines take the place of the kernel's. `captures` names two
+    files, for the home's tap and the internet's, into which every packet's headers are written.
+    Raises `RefusedError` (a `ValueError`) for what the kernel cannot do, `MissingError` for what
+    must be installed, and `MachineError` if the machine dies or hangs twice.
+    """
+    booted = image.build(agent_path or agent.find())
+    how = _How(patience_s, progress, ours)
+    return _run_on(booted, spec_json, how, captures)
+
+
+def run_prepared(
+    spec_json: str,
+    *,
+    kernel: str,
+    release: str,
+    initramfs: str,
+    patience_s: float = _PATIENCE_S,
+    progress: machine.Progress | None = None,
+    ours: bool = False,
+    captures: tuple[str, str] | None = None,
+) -> dict[str, Any]:
+    """Runs one trial, as `run` does, on an image that is there (`installed.prepare` makes it)."""
+    booted = image.Image(Path(kernel), release, Path(initramfs))
+    image.note_use(booted.initramfs)
+    how = _How(patience_s, progress, ours)
+    return _run_on(booted, spec_json, how, captures)
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """What a machine is told besides the trial."""
+
+    patience_s: float
+    progress: machine.Progress | None
+    ours: bool
+
+
+def _run_on(
+    booted: image.Image, spec_json: str, how: _How, captures: tuple[str, str] | None
+) -> dict[str, Any]:
+    seed = int(json.loads(spec_json)["seed"])
+
+    def attempt(file: Path | None) -> dict[str, Any]:
+        try:
+            text = machine.run(
+                booted,
+                spec_json,
+                seed=seed,
+                patience_s=how.patience_s,
+                progress=how.progress,
+                ours=how.ours,
+                captures=file,
+            )
+        except OSError as error:
+            place = Path(error.filename or tempfile.gettempdir())
+            raise DiskError.of(error, place) from error
+        return machine.parse(text)
+
+    def run_twice(file: Path | None) -> dict[str, Any]:
+        try:
+            return attempt(file)
+        except MachineError:
+            return attempt(file)
+
+    if captures is None:
+        return outcome(run_twice(None))
+    with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
+        file = Path(folder) / "captures"
+        result = run_twice(file)
+        made = outcome(result)
+        _write_captures(file, result.get("captures"), captures)
+        return made
+
+
+def _write_captures(file: Path, lengths: Any, paths: tuple[str, str]) -> None:
+    """Parts what the guest handed out into the captures of both taps, which are so long."""
+    whole = file.read_bytes() if file.exists() else b""
+    if not isinstance(lengths, list) or sum(lengths) != len(whole):
+        raise MachineError("the guest's captures are damaged", f"{lengths} of {len(whole)} bytes")
+    for path, part in zip(paths, (whole[: lengths[0]], whole[lengths[0] :]), strict=True):
+        try:
+            Path(path).write_bytes(part)
+        except OSError as error:
+            raise DiskError.of(error, Path(path)) from error
+
+
+def outcome(result: dict[str, Any]) -> dict[str, Any]:
+    """What an agent said, as `aqmlab._core.run` would; raises what went wrong."""
+    if "refused" in result:
+        raise RefusedError(f"the kernel cannot run this trial: {result['refused']}")
+    if "failed" in result:
+        hint = "`aqmlab kernel status` shows what it ran on; another kernel image may do it"
+        raise MachineError(f"the kernel's trial failed: {result['failed']}", hint)
+    tables = {
+        table: {name: _column(kind, values) for name, kind, values in columns}
+        for table, columns in result["tables"].items()
+    }
+    return {
+        "digest": result["digest"],
+        "events": 0,
+        "packets": result["packets"],
+        "kernel": result["kernel"],
+        "tables": tables,
+    }
+
+
+def _column(kind: str, values: list[Any]) -> Any:
+    if kind == "word":
+        indices, words = values
+        return [words[index] for index in indices]
+    if kind == "float":
+        values = [np.nan if value is None else value for value in values]
+    return np.array(values, dtype=_TYPES[kind])

@@ -1,0 +1,188 @@
+"""What of the kernel engine is installed, and an engine made ready from it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aqmlab.base.failures import DiskError, LabError
+from aqmlab.engines.kernel import abilities, agent, image, machine
+from aqmlab.engines.kernel.errors import APT_LINE, MissingError
+from aqmlab.engines.registry import Prepared, Say
+
+
+def prepare_for_ours(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
+    """The same for trials on disciplines of ours, for which the kernel needs none."""
+    prepared = prepare([{**spec, "links": []} for spec in specs], say)
+    image.gateway_files(prepared.options["release"])
+    return Prepared(prepared.versions, {**prepared.options, "ours": True})
+
+
+def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None = None) -> Prepared:
+    """Everything that running `specs` needs, built and in the cache.
+
+    The machine runs the agent of this package, or `program`. Raises `MissingError` with what must
+    be installed, before anything is started.
+    """
+    qemu = machine.find_qemu()
+    kernel, release = image.find_kernel()
+    _require_modules(release, abilities.modules(specs))
+    program = program or agent.find(say)
+    made = build_image(program)
+    versions = {
+        "kernel": kernel_version(kernel, release),
+        "qemu": qemu_version(qemu),
+        "tools": tools_version(),
+        "agent": digest_of(program),
+        "machine": machine.digest(qemu),
+        # Kernel, modules, agent and programs as they are, whatever they are called.
+        "image": digest_of(made.kernel, made.initramfs),
+    }
+    options = {
+        "kernel": str(made.kernel),
+        "release": made.release,
+        "initramfs": str(made.initramfs),
+    }
+    return Prepared(versions, options)
+
+
+def build_image(program: Path) -> image.Image:
+    """The image that runs the agent `program`; made if it is not in the cache."""
+    try:
+        return image.build(program)
+    except OSError as error:
+        if not _is_below(error.filename, image.cache_dir()):
+            raise MissingError(str(error), APT_LINE) from None
+        problem = DiskError.of(error, image.cache_dir()).problem
+        hint = "set XDG_CACHE_HOME to a folder that may be written to: it takes some 20 MB"
+        raise MissingError(problem, hint) from None
+    except subprocess.CalledProcessError as error:
+        raise MissingError(f"`{' '.join(error.cmd)}` failed: it may be damaged", APT_LINE) from None
+
+
+def _is_below(name: object, folder: Path) -> bool:
+    """Whether a file's name is that of `folder`, something in it, or a folder around it."""
+    path = Path(str(name))
+    return path.is_relative_to(folder) or folder.is_relative_to(path)
+
+
+def _require_modules(release: str, wanted: Mapping[str, str]) -> None:
+    """Raises `MissingError` if the kernel lacks a module: a discipline, or a congestion control."""
+    there = modules_of(release)
+    for module, kind in wanted.items():
+        if module not in there:
+            problem = f"kernel {release} has no `{kind}`: there is no module {module}"
+            raise MissingError(problem, f"install another kernel: {APT_LINE}")
+
+
+def modules_of(release: str) -> set[str]:
+    """The modules of a kernel, those that are built in among them."""
+    folder = Path("/lib/modules") / release
+    found = set()
+    for name in ("modules.dep", "modules.builtin"):
+        path = folder / name
+        for line in path.read_text().splitlines() if path.exists() else ():
+            file = Path(line.partition(":")[0]).name
+            found.add(file.partition(".")[0].replace("-", "_"))
+    return found
+
+
+def qemu_version(program: str) -> str:
+    """QEMU's version, with the distribution's, such as "7.2.22 (Debian 1:7.2+dfsg-7)"."""
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"version (.+)", done.stdout)
+    if found is None:
+        problem = f"{program}: does not say its version: {done.stderr.strip()[:200]}"
+        raise MissingError(problem, f"install it again: {APT_LINE}")
+    return found[1].strip()
+
+
+def kernel_version(path: Path, release: str) -> str:
+    """A kernel's release and build, as "6.1.0-56-cloud-amd64 #1 SMP Debian 6.1.192-2".
+
+    Updates of a distribution change the build, and often leave the release as it is. It stands
+    in the image (Documentation/arch/x86/boot.rst: `kernel_version`).
+    """
+    with path.open("rb") as image_file:
+        head = image_file.read(0x10000)
+    if head[0x202:0x206] != b"HdrS":
+        return release
+    text = head[0x200 + int.from_bytes(head[0x20E:0x210], "little") :].partition(b"\0")[0]
+    _, mark, build = text.decode(errors="replace").partition("#")
+    return f"{release} {mark}{build}".strip()
+
+
+def tools_version() -> str:
+    """The versions of the programs and the C library that the initramfs takes from this system.
+
+    They set up the network, which takes virtual time.
+    """
+    asked = (
+        (("ip", "-V"), r"iproute2-[\w.+~-]+"),
+        (("ethtool", "--version"), r"ethtool version \S+"),
+        (("ldd", "--version"), r"\((.+?)\)"),
+    )
+    return ", ".join(_said(words, pattern) for words, pattern in asked)
+
+
+def _said(words: Sequence[str], pattern: str) -> str:
+    """The last group of `pattern` in what a program says of its version."""
+    found = shutil.which(words[0], path=image.tools_path())
+    if found is None:
+        return f"no {words[0]}"
+    done = subprocess.run([found, *words[1:]], capture_output=True, text=True, check=False)
+    match = re.search(pattern, done.stdout + done.stderr)
+    return match[match.lastindex or 0] if match else f"{words[0]} of unknown version"
+
+
+def digest_of(*paths: Path) -> str:
+    """Sixteen hexadecimal digits that stand for files."""
+    folded = hashlib.sha256()
+    for path in paths:
+        folded.update(path.read_bytes())
+    return folded.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that the kernel engine needs: what there is, or what is wrong."""
+
+    name: str
+    found: str = ""
+    problem: str = ""
+    hint: str = ""
+
+
+def status() -> list[Item]:
+    """Everything that the kernel engine needs; nothing is built."""
+    return [
+        _item("QEMU", lambda: _with_version(machine.find_qemu())),
+        _item("kernel", lambda: str(image.find_kernel()[0])),
+        *(_item(f"`{tool}`", lambda tool=tool: _tool(tool)) for tool in image.TOOLS),
+        _item("agent", agent.where),
+        _item("cache", lambda: str(image.cache_dir())),
+    ]
+
+
+def _with_version(program: str) -> str:
+    return f"{program} {qemu_version(program)}"
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(name, path=image.tools_path())
+    if found is None:
+        raise MissingError(f"`{name}` is not installed", APT_LINE)
+    return found
+
+
+def _item(name: str, find: Any) -> Item:
+    try:
+        return Item(name, found=find())
+    except LabError as error:
+        return Item(name, problem=error.problem, hint=error.hint or "")

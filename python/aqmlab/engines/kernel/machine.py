@@ -1,0 +1,261 @@
+"""One trial in one virtual machine, in virtual time.
+
+QEMU counts instructions (`-icount`): one instruction is one nanosecond, and time jumps while
+the guest is idle, so a run does not depend on how busy the host is. Nothing from outside can
+reach the guest: no network, no disk, no keyboard, no clock but the virtual one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aqmlab.engines.kernel import cpio
+from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError
+from aqmlab.engines.kernel.image import Image, gateway_files
+
+Progress = Callable[[float], None]
+"""Is told how many virtual seconds of the trial have passed."""
+
+_ENDED = 1
+"""The status with which `isa-debug-exit` ends QEMU after the guest wrote 0."""
+_POLL_S = 0.05
+_MEMORY_MB = 1024
+_FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin")
+"""What runs before the kernel does."""
+_CONSOLE_LINES = 15
+_OLDEST_QEMU = "7.2"
+_COMMAND_LINE = (
+    "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable clocksource=tsc random.trust_cpu=off "
+    "net.ifnames=0 "
+    # Defences against attackers that a guest without an outside does not have. They cost
+    # instructions for every packet, and `randomize_kstack_offset` a look at the clock, which is
+    # dear under QEMU, for every system call. None is known to TCP or to a discipline.
+    "mitigations=off nokaslr randomize_kstack_offset=off hardened_usercopy=off init_on_alloc=0 "
+    "lsm=none audit=0 nowatchdog"
+)
+
+
+def find_qemu() -> str:
+    """The program that emulates a PC."""
+    found = shutil.which("qemu-system-x86_64")
+    if found is None:
+        raise MissingError("`qemu-system-x86_64` is not installed", APT_LINE)
+    return found
+
+
+def run(
+    image: Image,
+    spec_json: str,
+    *,
+    seed: int,
+    timeout_s: float | None = None,
+    patience_s: float | None = None,
+    progress: Progress | None = None,
+    ours: bool = False,
+    captures: Path | None = None,
+) -> str:
+    """What the guest hands out; `MachineError` if it dies, hangs or hands out nothing whole.
+
+    With `ours`, the simulator's disciplines take the place of the kernel's. The file `captures`
+    gets what the taps saw, first that at home, if the trial keeps its packets.
+    It hangs when it is not done after `timeout_s`, or when no second of the trial passes in
+    `patience_s`, both of our time, less what it spent waiting for a processor that others had.
+    """
+    qemu = find_qemu()
+    with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
+        place = Path(folder)
+        files = {"aqmlab/spec.json": cpio.file(spec_json.encode())}
+        if ours:
+            # Beside the trial, so that a machine for the kernel's own disciplines is without.
+            files |= gateway_files(image.release)
+        trial = cpio.archive(files)
+        base = image.initramfs.read_bytes()
+        # The kernel unpacks archives one after the other; each begins at a multiple of four.
+        (place / "initrd").write_bytes(base + b"\0" * (-len(base) % 4) + trial)
+        words = " -- ours" if ours else ""
+        command = [*_leash(), *_command(qemu, image, place, seed, words)]
+        # Only where it is asked for, so that no other machine has another device.
+        command += _capturing(place) if captures else []
+        limits = _Limits(timeout_s, patience_s)
+        status = _wait(command, place, limits, progress)
+        result = place / "result"
+        text = result.read_text(encoding="utf-8", errors="replace") if result.exists() else ""
+        if status == _ENDED and text.endswith("\n"):
+            if captures and (place / "captures").exists():
+                shutil.copyfile(place / "captures", captures)
+            return text
+        raise MachineError(_failure(status, limits, place), _console(place))
+
+
+def digest(qemu: str) -> str:
+    """Sixteen hexadecimal digits that stand for the machine: its options, and its firmware.
+
+    What is there before the kernel takes virtual time too.
+    """
+    image = Image(Path("kernel"), "", Path("initramfs"))
+    folded = hashlib.sha256(json.dumps(_command("qemu", image, Path("place"), 0)).encode())
+    for path in _firmware(qemu):
+        folded.update(path.read_bytes())
+    return folded.hexdigest()[:16]
+
+
+def _firmware(qemu: str) -> list[Path]:
+    """The files of the firmware, where they are beside the program as distributions have them."""
+    share = Path(qemu).resolve().parent.parent / "share"
+    places = [share / folder / name for name in _FIRMWARE for folder in ("seabios", "qemu")]
+    return [path for path in places if path.exists()]
+
+
+def _leash() -> list[str]:
+    """What lets a machine end with whoever started it, kill -9 included."""
+    return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+
+
+def _command(qemu: str, image: Image, place: Path, seed: int, words: str = "") -> list[str]:
+    # The command line enters the kernel's random pool, so the seed moves all that it draws. Words
+    # after two dashes are the agent's.
+    append = f"{_COMMAND_LINE} aqmlab.seed={seed}{words}"
+    # Recording (to nowhere) makes QEMU's two threads take turns. Otherwise its main loop, on a
+    # busy host, may find the guest idle before the instructions that it has just run are counted,
+    # and move the clock too far (accel/tcg/icount-common.c: icount_start_warp_timer).
+    icount = "shift=0,sleep=off,rr=record,rrfile=/dev/null"
+    return [
+        qemu, "-machine", "pc", "-accel", "tcg,thread=single", "-cpu", "qemu64",
+        "-smp", "1", "-seed", str(seed % 2**64),
+        "-m", str(_MEMORY_MB), "-nodefaults", "-no-user-config", "-display", "none", "-nic", "none",
+        "-no-reboot", "-icount", icount, "-rtc", "clock=vm,base=2020-01-01",
+        "-kernel", str(image.kernel), "-initrd", str(place / "initrd"), "-append", append,
+        "-chardev", f"file,id=console,path={place}/console", "-serial", "chardev:console",
+        "-chardev", f"file,id=result,path={place}/result",
+        "-device", "isa-debugcon,iobase=0xe9,chardev=result",
+        "-chardev", f"file,id=progress,path={place}/progress",
+        "-device", "isa-debugcon,iobase=0xea,chardev=progress",
+        "-device", "isa-debug-exit,iobase=0xf4,iosize=1",
+    ]  # fmt: skip
+
+
+def _capturing(place: Path) -> list[str]:
+    return [
+        "-chardev", f"file,id=captures,path={place}/captures",
+        "-device", "isa-debugcon,iobase=0xeb,chardev=captures",
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How long a machine may take in all, and without a sign of life."""
+
+    timeout_s: float | None
+    patience_s: float | None
+
+    def exceeded(self, all_s: float, silent_s: float) -> bool:
+        """Whether a machine that has run for `all_s`, the last of it in silence, hangs."""
+        return (self.timeout_s is not None and all_s > self.timeout_s) or (
+            self.patience_s is not None and silent_s > self.patience_s
+        )
+
+    def __str__(self) -> str:
+        if self.timeout_s is not None:
+            return f"was not done after {self.timeout_s:.0f} s"
+        return f"let no second of the trial pass in {self.patience_s:.0f} s"
+
+
+def _wait(
+    command: list[str], place: Path, limits: _Limits, progress: Progress | None
+) -> int | None:
+    """Runs QEMU to its end; None if it had to be ended."""
+    with (place / "qemu").open("wb") as errors:
+        machine = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=dict(os.environ)
+        )
+        try:
+            started = heard = now = time.monotonic()
+            seconds = handed_out = 0
+            while not limits.exceeded(now - started, now - heard):
+                try:
+                    return machine.wait(_POLL_S)
+                except subprocess.TimeoutExpired:
+                    now = time.monotonic() - _starved_s(machine.pid)
+                before = seconds, handed_out
+                seconds = _size(place / "progress")
+                handed_out = _size(place / "result") + _size(place / "captures")
+                if (seconds, handed_out) != before:
+                    heard = now
+                if progress is not None and seconds > before[0]:
+                    progress(float(seconds))
+            return None
+        finally:
+            if machine.poll() is None:
+                machine.kill()
+                machine.wait()
+
+
+def _starved_s(pid: int) -> float:
+    """How long a process's threads have waited for a processor; 0 where the system does not say.
+
+    The second number of /proc/PID/task/TID/schedstat, in nanoseconds (Linux,
+    Documentation/scheduler/sched-stats.rst). QEMU's threads take turns, so their sum is hardly more
+    than the time that passed.
+    """
+    waited_ns = 0
+    for path in Path("/proc", str(pid), "task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, IndexError, ValueError):  # a thread may have ended
+            waited_ns += int(path.read_text().split()[1])
+    return waited_ns / 1e9
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _failure(status: int | None, limits: _Limits, place: Path) -> str:
+    if status is None:
+        return f"the virtual machine {limits} and was ended"
+    if status < 0:
+        return f"QEMU was ended by signal {-status}" + (
+            ", as it is when memory runs out" if status == -9 else ""
+        )
+    if not _lines(place / "console") and _lines(place / "qemu"):
+        return (
+            f"QEMU would not start the machine (status {status}); "
+            f"aqmlab needs QEMU {_OLDEST_QEMU} or newer"
+        )
+    if status == _ENDED:
+        return "the virtual machine ended without a whole result"
+    return f"the guest's kernel died or started anew (status {status})"
+
+
+def _console(place: Path) -> str:
+    last = [*_lines(place / "qemu"), *_lines(place / "console")][-_CONSOLE_LINES:]
+    if not last:
+        return "its console is empty"
+    return "its console ended with:\n" + "\n".join(f"    {line}" for line in last)
+
+
+def _lines(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The guest's result as JSON."""
+    try:
+        result = json.loads(text)
+    except ValueError as error:
+        raise MachineError("the guest's result is damaged", str(error)) from None
+    if not isinstance(result, dict):
+        raise MachineError("the guest's result is damaged", f"it begins with {text[:40]!r}")
+    return result

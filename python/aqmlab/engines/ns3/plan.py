@@ -1,0 +1,332 @@
+"""A trial in the words of ns3.cc: which of ns-3's objects stand for what, with which attributes.
+
+Whatever ns-3 3.37 has as an attribute is set to what Linux 6.1 does, so that its defaults, which
+are often those of papers, do not count as errors of its models. Three things need a word:
+
+- HTB lets a class with any tokens left send one packet more, and charges it; ns-3's bucket wants
+  all tokens of a packet first. A bucket that is a packet deeper comes to the same.
+- Linux counts Ethernet's header in limits and quanta of bytes, ns-3 counts IP; limits are set to
+  as many full packets, and quanta to a full packet.
+- RED of ns-3 in bytes scales a packet's probability by its size over `MeanPktSize`, Linux's does
+  not; a full packet there makes a full packet's probability Linux's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab import _core
+from aqmlab.engines.ns3.streams import Stream
+
+Spec = Mapping[str, Any]
+
+FULL_BYTES = 1500
+_FRAME_BYTES = 1514
+_HTB_BURST_BYTES = 1600
+"""What tc gives a class whose burst is not said."""
+
+_CONTROLLERS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
+
+_MOST_SEND_BYTES = 4 << 20
+_MOST_RECEIVE_BYTES = 6 << 20
+"""As Linux's `tcp_wmem` and `tcp_rmem` allow; to which ns-3's do not grow, but are from the start.
+"""
+
+_DEFAULTS = {
+    "ns3::TcpSocket::SegmentSize": "1448",
+    "ns3::TcpSocket::InitialCwnd": "10",
+    "ns3::TcpSocket::DelAckCount": "2",
+    "ns3::TcpSocket::DelAckTimeout": "40ms",
+    "ns3::TcpSocket::ConnTimeout": "1s",
+    "ns3::TcpSocket::TcpNoDelay": "true",
+    "ns3::TcpSocketBase::MinRto": "200ms",
+    "ns3::TcpSocketBase::ClockGranularity": "1ms",
+    "ns3::TcpSocketBase::Sack": "true",
+    "ns3::TcpSocketBase::Timestamp": "true",
+    "ns3::TcpSocketBase::WindowScaling": "true",
+    "ns3::TcpL4Protocol::RecoveryType": "ns3::TcpPrrRecovery",
+    "ns3::TcpCubic::HyStartDelayMax": "16ms",
+    "ns3::TcpCubic::CubicDelta": "1s",
+}
+"""RFC 6928, RFC 7323, RFC 6937; Linux 6.1 TCP_DELACK_MIN, TCP_RTO_MIN, TCP_TIMEOUT_INIT, and of
+tcp_cubic.c HYSTART_DELAY_MAX and the second after a recovery whose delays are not looked at."""
+
+
+@dataclass
+class Plan:
+    """What ns3.cc is told, and what has to be known to read what it says."""
+
+    lines: list[str] = field(default_factory=list)
+    starts_ns: list[int] = field(default_factory=list)
+    """When each application starts."""
+
+    @property
+    def text(self) -> str:
+        """The lines as one text."""
+        return "".join(f"{line}\n" for line in self.lines)
+
+
+def of(spec: Spec) -> Plan:
+    """What runs `spec`; raises `ValueError` with the reason if ns-3 cannot."""
+    plan = Plan()
+    _links_are_plain(spec)
+    host = _common_host(spec)
+    sizes = {"SndBufSize": _send_bytes(host), "RcvBufSize": _receive_bytes(host)}
+    ecn = {"ns3::TcpSocketBase::UseEcn": "On" if host["ecn"] else "Off"}
+    defaults = _DEFAULTS | {f"ns3::TcpSocket::{name}": str(b) for name, b in sizes.items()} | ecn
+    plan.lines += [f"default {name} {value}" for name, value in sorted(defaults.items())]
+    plan.lines.append(f"run {spec['seed']} {spec['duration_ns']} {spec['measure']['sample_ns']}")
+    plan.lines += [_link(link) for link in spec["links"]]
+    for flow, app in enumerate(spec["apps"]):
+        plan.starts_ns.append(_start_ns(spec, app))
+        plan.lines.append(_flow(app))
+        plan.lines += _traffic(spec, flow, app, plan.starts_ns[flow], sizes["SndBufSize"])
+    return plan
+
+
+def _start_ns(spec: Spec, app: Spec) -> int:
+    """When an application starts: as late as in the other engines."""
+    late = Stream(spec["seed"], f"start.{app['name']}").below(spec["start_jitter_ns"] + 1)
+    return int(app["start_ns"]) + late
+
+
+# --- Links and hosts ---------------------------------------------------------------------------
+
+
+def _links_are_plain(spec: Spec) -> None:
+    if [link["name"] for link in spec["links"]] != ["up", "down"]:
+        raise ValueError("links: ns-3 is given one line with both its directions, and no more")
+    for link in spec["links"]:
+        over = link["overhead"]
+        if over["bytes"] or over["minimum"] or over["atm"]:
+            raise ValueError(f"{link['name']}: ns-3's token bucket charges no overhead")
+    for app in spec["apps"]:
+        if [app["up"]["links"], app["down"]["links"]] != [[0], [1]]:
+            raise ValueError(f"{app['name']}: ns-3 is given paths over both directions of the line")
+        if any(app[way]["jitter_ns"] for way in ("up", "down")):
+            raise ValueError("jitter: the delay of a channel of ns-3 is constant")
+
+
+def _common_host(spec: Spec) -> Spec:
+    """What all hosts have in common, which has to be all but the congestion control."""
+    hosts = [
+        {key: value for key, value in app[side].items() if key != "cc"}
+        for app in spec["apps"]
+        for side in ("home", "wan")
+    ]
+    if any(host != hosts[0] for host in hosts):
+        raise ValueError("hosts: ns-3 is given hosts that are alike but for congestion control")
+    host = hosts[0]
+    if host["profile"] != "linux" or host["settings"]:
+        raise ValueError("hosts: ns-3 is set up as Linux's defaults are, and as nothing else")
+    if host["mtu"] != FULL_BYTES or host["nodelay"] is not None or host["quickack"] is not None:
+        raise ValueError("hosts: ns-3 is given an MTU of 1500 B, Nagle off and delayed ACKs")
+    return host
+
+
+def _send_bytes(host: Spec) -> int:
+    return int(host["send_buffer"] or _MOST_SEND_BYTES)
+
+
+def _receive_bytes(host: Spec) -> int:
+    return int(host["receive_buffer"] or _MOST_RECEIVE_BYTES)
+
+
+def _flow(app: Spec) -> str:
+    controllers = (_controller(app["home"]), _controller(app["wan"]))
+    delay_ns = app["up"]["delay_ns"] + app["down"]["delay_ns"]
+    losses = (f"{app[way]['loss']:g}" for way in ("up", "down"))
+    return " ".join(("flow", *controllers, str(delay_ns // 2), *losses))
+
+
+def _controller(host: Spec) -> str:
+    kind = host["cc"]["kind"]
+    if kind not in _CONTROLLERS or host["cc"]["params"]:
+        raise ValueError(f"congestion control `{kind}` with these parameters is not held to ns-3's")
+    return f"ns3::{_CONTROLLERS[kind]}"
+
+
+def _link(link: Spec) -> str:
+    kind, attributes, quantum = _discipline(link)
+    burst = _HTB_BURST_BYTES + FULL_BYTES if link["shaper"] == "htb" else FULL_BYTES
+    head = f"link {link['name']} {link['rate_bps']} {burst} ns3::{kind}QueueDisc {quantum}"
+    return " ".join((head, *(f"{name}={value}" for name, value in attributes.items())))
+
+
+# --- Disciplines -------------------------------------------------------------------------------
+
+Attributes = dict[str, str]
+
+
+def _discipline(link: Spec) -> tuple[str, Attributes, int]:
+    kind = link["qdisc"]["kind"]
+    given = link["qdisc"]["params"]
+    if kind not in _DISCIPLINES:
+        raise ValueError(f"`{kind}`: ns-3 has no such discipline")
+    name, known = _DISCIPLINES[kind]
+    for param in given:
+        if param not in known:
+            raise ValueError(f"`{kind} {param}`: ns-3 has nothing like it")
+    params = _parameters(kind) | given
+    quantum = int(params.get("quantum", 0))
+    return name, _ATTRIBUTES[kind](params, link), _as_ip(quantum) if quantum else 0
+
+
+def _parameters(kind: str) -> dict[str, Any]:
+    """Linux's own parameters of a discipline."""
+    entries = {entry["name"]: entry for entry in _core.catalogue()["disciplines"]}
+    return {param["name"]: param["default"] for param in entries[kind]["params"]}
+
+
+def _as_ip(size: float) -> int:
+    """As many full packets of IP as `size` has frames."""
+    return int(size * FULL_BYTES / _FRAME_BYTES)
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _fifo(params: Spec, _: Spec) -> Attributes:
+    return {"MaxSize": f"{params['limit']}p"}
+
+
+def _byte_fifo(params: Spec, _: Spec) -> Attributes:
+    return {"MaxSize": f"{_as_ip(params['limit'])}B"}
+
+
+def _codel(params: Spec, _: Spec) -> Attributes:
+    return {
+        "MaxSize": f"{params['limit']}p",
+        "Target": f"{params['target']}ns",
+        "Interval": f"{params['interval']}ns",
+        "UseEcn": _flag(params["ecn"]),
+    }
+
+
+def _fq_codel(params: Spec, link: Spec) -> Attributes:
+    return _codel(params, link) | {"Flows": str(params["flows"])}
+
+
+def _pie(params: Spec, _: Spec) -> Attributes:
+    return {
+        "MaxSize": f"{params['limit']}p",
+        "QueueDelayReference": f"{params['target']}ns",
+        "Tupdate": f"{params['tupdate']}ns",
+        "Supdate": "0s",
+        "A": f"{params['alpha'] / 16:g}",
+        "B": f"{params['beta'] / 16:g}",
+        "MeanPktSize": str(FULL_BYTES),
+        "UseDequeueRateEstimator": "false",
+        "UseCapDropAdjustment": "true",
+        "UseDerandomization": "true",
+        "MarkEcnThreshold": "0.1",
+        "UseEcn": _flag(params["ecn"]),
+    }
+
+
+def _fq_pie(params: Spec, link: Spec) -> Attributes:
+    return _pie(params, link) | {"Flows": str(params["flows"])}
+
+
+def _red(params: Spec, link: Spec) -> Attributes:
+    largest = params["max"] or (3 * params["min"] if params["min"] else params["limit"] // 4)
+    least = params["min"] or largest // 3
+    burst = params["burst"] or (2 * least + largest) // (3 * params["avpkt"])
+    return {
+        "MaxSize": f"{_as_ip(params['limit'])}B",
+        "MinTh": str(_as_ip(least)),
+        "MaxTh": str(_as_ip(largest)),
+        "QW": f"{_red_weight(burst, least / params['avpkt']):g}",
+        "LInterm": f"{1 / params['probability']:g}",
+        "MeanPktSize": str(FULL_BYTES),
+        "IdlePktSize": str(params["avpkt"]),
+        "LinkBandwidth": f"{link['rate_bps']}bps",
+        "Gentle": "false",
+        "Wait": "false",
+        "UseHardDrop": _flag(params["harddrop"]),
+        "UseEcn": _flag(params["ecn"]),
+    }
+
+
+def _red_weight(burst: int, least_packets: float) -> float:
+    """The greatest power of a half that lets `burst` packets pass (iproute2, tc_red_eval_ewma).
+
+    >>> 1 / _red_weight(27, 16.666)
+    16.0
+    """
+    room = burst + 1 - least_packets
+    for power in range(1, 32):
+        weight = 0.5**power
+        if room <= (1 - (1 - weight) ** burst) / weight:
+            return weight
+    raise ValueError("red: `burst` is too small for its `min`")
+
+
+_DISCIPLINES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "pfifo": ("Fifo", ("limit",)),
+    "bfifo": ("Fifo", ("limit",)),
+    "codel": ("CoDel", ("limit", "target", "interval", "ecn")),
+    "fq_codel": ("FqCoDel", ("limit", "target", "interval", "ecn", "flows", "quantum")),
+    "pie": ("Pie", ("limit", "target", "tupdate", "alpha", "beta", "ecn")),
+    "fq_pie": ("FqPie", ("limit", "target", "tupdate", "alpha", "beta", "ecn", "flows", "quantum")),
+    "red": ("Red", ("limit", "min", "max", "avpkt", "burst", "probability", "ecn", "harddrop")),
+}
+"""ns-3's name of each, and which of its parameters ns-3 has too."""
+
+_ATTRIBUTES = {
+    "pfifo": _fifo, "bfifo": _byte_fifo, "codel": _codel, "fq_codel": _fq_codel,
+    "pie": _pie, "fq_pie": _fq_pie, "red": _red,
+}  # fmt: skip
+
+
+# --- Traffic -----------------------------------------------------------------------------------
+
+
+def _traffic(spec: Spec, flow: int, app: Spec, start_ns: int, buffer: int) -> Iterator[str]:
+    kind = app["app"]["kind"]
+    params = _app_parameters(kind) | app["app"]["params"]
+    end_ns = spec["duration_ns"]
+    stop_ns = end_ns if app["stop_ns"] is None else app["stop_ns"] + start_ns - app["start_ns"]
+    if kind == "bulk":
+        transfers = [(start_ns, params["duration"])] * params["parallel"]
+    elif kind == "bursts":
+        transfers = _bursts(params, start_ns, stop_ns)
+    elif kind in ("cbr", "irtt", "ping"):
+        yield from _datagrams(kind, params, flow, (start_ns, stop_ns))
+        return
+    else:
+        raise ValueError(f"`{kind}`: ns-3 has no model of that application that is the same")
+    for conn, (begin_ns, lasts_ns) in enumerate(transfers):
+        until_ns = 0 if lasts_ns is None else begin_ns + lasts_ns
+        if app["stop_ns"] is not None:
+            until_ns = min(until_ns or stop_ns, stop_ns)
+        words = (flow, conn, begin_ns, until_ns, params["direction"], params["size"], buffer)
+        yield " ".join(("tcp", *map(str, words)))
+
+
+def _app_parameters(kind: str) -> dict[str, Any]:
+    entries = {entry["name"]: entry for entry in _core.catalogue()["apps"]}
+    return {param["name"]: param["default"] for param in entries[kind]["params"]}
+
+
+def _bursts(params: Spec, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
+    """When transfers begin, and how long those last that have no size."""
+    lasts_ns = None if params["size"] else params["duration"]
+    first_ns = start_ns + params["first"]
+    begins = list(range(first_ns, stop_ns, params["period"]))
+    return [(at, lasts_ns) for at in begins[: params["count"] or None]]
+
+
+def _datagrams(kind: str, params: Spec, flow: int, when: tuple[int, int]) -> Iterator[str]:
+    probes = kind != "cbr"
+    interval_ns = params["interval"]
+    if interval_ns is None:
+        interval_ns = math.floor(8e9 * params["payload"] / params["rate"])
+    ways = ("up",) if probes else {"both": ("up", "down")}.get(way := params["direction"], (way,))
+    for direction in ways:
+        words = (flow, *when, direction, interval_ns, params["payload"], int(probes))
+        yield " ".join(("udp", *map(str, words)))

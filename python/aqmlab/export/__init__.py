@@ -1,5 +1,0 @@
-"""Results for other programs: plain values, CSV, and the files of Flent and of TEACUP."""
-
-from aqmlab.export.values import number, trials_alone, trials_as_json
-
-__all__ = ["number", "trials_alone", "trials_as_json"]

@@ -1,1 +1,0 @@
-"""Other simulators, as engines that `aqmlab validate --peer` holds against the kernel."""

@@ -1,0 +1,314 @@
+"""From a scenario to trials as the simulator takes them: base units, nothing left to choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab.base.errors import ScenarioError
+from aqmlab.scenario import catalogue, quantities
+from aqmlab.scenario.applications import App, Host, Timing
+from aqmlab.scenario.fields import Hop, Link, Overhead, is_share
+from aqmlab.scenario.model import Measure, Path, Scenario
+
+_LAN_OVERHEAD = Overhead.model_validate("ethernet-wire")
+"""IEEE 802.3: header, check sequence, preamble and gap; a frame of 64 bytes at least."""
+
+
+@dataclass
+class Resolved:
+    """A trial but for its seed, and what is worth saying about it."""
+
+    spec: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+
+
+def rtt_base_ms(spec: dict[str, Any]) -> dict[str, float]:
+    """Round-trip propagation of each application of a trial, in milliseconds."""
+    return {
+        app["name"]: (app["up"]["delay_ns"] + app["down"]["delay_ns"]) / 1e6 for app in spec["apps"]
+    }
+
+
+def resolve(scenario: Scenario) -> Resolved:
+    """The trial that `scenario` describes, ignoring what it varies.
+
+    Raises `ScenarioError` where values that are each allowed do not fit together.
+    """
+    duration_ns = quantities.duration(scenario.duration)
+    path = scenario.path
+    resolved = Resolved(
+        {
+            "seed": 0,
+            "duration_ns": duration_ns,
+            "links": _links(path),
+            "apps": [],
+            "measure": {},
+            "host_jitter_ns": quantities.duration(path.host_jitter),
+            "start_jitter_ns": quantities.duration(path.start_jitter),
+        }
+    )
+    taken: set[str] = set()
+    for name, app in scenario.apps.items():
+        _add_app(resolved, scenario, name, app, taken)
+    _warn_of_jitter(resolved, scenario)
+    for link in resolved.spec["links"]:
+        _warn_of_target(resolved, link)
+    resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
+    return resolved
+
+
+def _links(path: Path) -> list[dict[str, Any]]:
+    """Both of the gateway's links, and those of the home's network and of the modem, if any."""
+    up_ns, down_ns = _delays_ns(path.rtt)
+    modem = path.modem
+    links = [
+        _link("up", path.up, modem.up if modem else None, up_ns),
+        _link("down", path.down, modem.down if modem else None, down_ns),
+    ]
+    if path.lan is not None:
+        # A host sees what waits in its own link, which the home's hosts share here.
+        links += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
+    if path.wifi is not None:
+        links += [path.wifi.link("up", own=True), path.wifi.link("down")]
+    if modem is not None:
+        links += [_hop("modem-up", modem.up), _hop("modem-down", modem.down)]
+    return links
+
+
+def _routes(links: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
+    """The links that are crossed up and down, by number."""
+    number = {link["name"]: at for at, link in enumerate(links)}
+    up = [number[name] for name in ("lan-up", "wifi-up", "up", "modem-up") if name in number]
+    down = ("modem-down", "down", "lan-down", "wifi-down")
+    return up, [number[name] for name in down if name in number]
+
+
+def _hop(name: str, hop: Hop) -> dict[str, Any]:
+    return {
+        "name": name,
+        "rate_bps": quantities.rate(hop.rate),
+        "qdisc": hop.qdisc.base_units(),
+        "overhead": hop.overhead.base_units(),
+    }
+
+
+def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "name": name,
+        "rate_bps": _rate_bps(link.rate, line),
+        "qdisc": link.qdisc.base_units(),
+        "shaper": link.shaper,
+        "overhead": link.overhead.base_units(),
+    }
+    if link.pipe_delays and link.shaper == "dummynet":
+        spec["pipe_delay_ns"] = delay_ns
+    return spec
+
+
+def _rate_bps(rate: str, line: Hop | None) -> int:
+    """A rate, or its share of the rate of the line beyond."""
+    if line is None or not is_share(rate):
+        return quantities.rate(rate)
+    return max(1, round(quantities.share(rate) * quantities.rate(line.rate)))
+
+
+def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
+    return {
+        "name": name,
+        "rate_bps": quantities.rate(rate),
+        "qdisc": {"kind": "pfifo", "params": {"limit": 1000}},
+        "overhead": _LAN_OVERHEAD.base_units(),
+        "own": own,
+    }
+
+
+def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken: set[str]) -> None:
+    apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
+    copies = _copies(app, scenario.defaults)
+    ups, downs = _routes(resolved.spec["links"])
+    for number, (start_ns, rtt) in enumerate(copies, start=1):
+        own_name = name if len(copies) == 1 else f"{name}-{number}"
+        if own_name in taken:
+            raise ScenarioError(
+                f"apps.{name}", f"there are two applications called `{own_name}`", "rename one"
+            )
+        taken.add(own_name)
+        stop_ns = _stop(name, app, scenario.defaults, start_ns)
+        if start_ns >= duration_ns:
+            resolved.warnings.append(
+                f"apps.{own_name} starts at {quantities.show_duration(start_ns)}, when the trial of "
+                f"{scenario.duration} is over"
+            )
+        up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
+        apps.append(
+            {
+                "name": own_name,
+                "app": _kind(app),
+                "priority": app.priority,
+                "start_ns": start_ns,
+                "stop_ns": stop_ns,
+                "up": _route(ups, scenario.path.up, up_ns),
+                "down": _route(downs, scenario.path.down, down_ns),
+                "home": tcp(f"apps.{name}.home", _end(scenario, app, "home")),
+                "wan": tcp(f"apps.{name}.wan", _end(scenario, app, "wan")),
+            }
+        )
+
+
+def _warn_of_target(resolved: Resolved, link: dict[str, Any]) -> None:
+    """Says where CoDel's `target` is not well below its `interval`.
+
+    RFC 8289, section 3.2, has 5 to 10 % of the round trip for which `interval` stands. Slow links
+    need more for a single packet (tc-codel(8)), so that only what is beyond a half is said.
+    """
+    name, given = link["qdisc"]["kind"], link["qdisc"]["params"]
+    known = catalogue.load()["disciplines"][name].params
+    if "target" not in known or "interval" not in known:
+        return
+    target_ns, interval_ns = (given.get(one, known[one].default) for one in ("target", "interval"))
+    if 2 * target_ns > interval_ns:
+        resolved.warnings.append(
+            f"the target of {name}, {quantities.show_duration(target_ns)}, is not well below its"
+            f" interval, {quantities.show_duration(interval_ns)}; RFC 8289 has 5 to 10 % of it"
+        )
+
+
+def _warn_of_jitter(resolved: Resolved, scenario: Scenario) -> None:
+    """Says which applications chance may start only when the trial is over."""
+    spec = resolved.spec
+    late = [
+        app["name"]
+        for app in spec["apps"]
+        if app["start_ns"] < spec["duration_ns"] <= app["start_ns"] + spec["start_jitter_ns"]
+    ]
+    if late:
+        others = f" and {len(late) - 1} more" if len(late) > 1 else ""
+        resolved.warnings.append(
+            f"path.start_jitter is {scenario.path.start_jitter}, so that apps.{late[0]}{others} may"
+            f" start when the trial of {scenario.duration} is over"
+        )
+
+
+def _copies(app: App, defaults: Timing) -> list[tuple[int, str | None]]:
+    """Start in ns and round-trip time of each copy of an application."""
+    start = app.start if app.start is not None else defaults.start
+    if isinstance(start, tuple):
+        starts = [quantities.duration(one) for one in start]
+    else:
+        stagger = quantities.duration(app.stagger)
+        starts = [quantities.duration(start) + number * stagger for number in range(app.count)]
+    rtt = app.rtt if app.rtt is not None else defaults.rtt
+    rtts = list(rtt) if isinstance(rtt, tuple) else [rtt] * len(starts)
+    if len(rtts) != len(starts):
+        raise ScenarioError(
+            "defaults.rtt", f"{len(rtts)} round-trip times for {len(starts)} copies"
+        )
+    return list(zip(starts, rtts, strict=True))
+
+
+def _stop(name: str, app: App, defaults: Timing, start_ns: int) -> int | None:
+    said = app if app.stop or app.duration else defaults
+    if said.duration is not None:
+        return start_ns + quantities.duration(said.duration)
+    if said.stop is None:
+        return None
+    stop_ns = quantities.duration(said.stop)
+    if stop_ns <= start_ns:
+        raise ScenarioError(
+            f"apps.{name}.stop",
+            f"`{said.stop}` is not after the start, {quantities.show_duration(start_ns)}",
+        )
+    return stop_ns
+
+
+def _kind(app: App) -> dict[str, Any]:
+    kind = catalogue.load().find("apps", app.kind)
+    params = {name: kind.params[name].read(value) for name, value in app.params.items()}
+    return {"kind": app.kind, "params": params}
+
+
+def _delays_ns(rtt: str) -> tuple[int, int]:
+    """What of a round trip without queues is the delay up, and what is the delay down."""
+    rtt_ns = quantities.duration(rtt)
+    return rtt_ns // 2, rtt_ns - rtt_ns // 2
+
+
+def _route(links: list[int], way: Link, delay_ns: int) -> dict[str, Any]:
+    return {
+        "links": links,
+        "delay_ns": delay_ns,
+        "loss": quantities.share(way.loss),
+        "jitter_ns": quantities.duration(way.jitter),
+        "reorder": way.reorder,
+    }
+
+
+def _end(scenario: Scenario, app: App, side: str) -> Host:
+    """The host at one end: what the application says, over the defaults, over the side's host."""
+    host = scenario.hosts.get(side, Host())
+    for timing in (scenario.defaults, app):
+        for said in (timing.tcp, getattr(timing, side)):
+            if isinstance(said, str):
+                host = scenario.hosts[said]
+            elif said is not None:
+                host = said.over(host)
+    return host
+
+
+def tcp(where: str, host: Host) -> dict[str, Any]:
+    """The settings of one TCP endpoint as the simulator takes them.
+
+    Raises `ScenarioError` about `where` if its profile has no setting that some layer gives it.
+    """
+    profile = host.profile or "linux"
+    known = catalogue.load()
+    kind = known.find("profiles", profile)
+    for name in host.settings:
+        problem = known.refuse_setting(profile, name)
+        if problem:
+            raise problem.at(where)
+    return {
+        "profile": profile,
+        "cc": host.cc.base_units() if host.cc else None,
+        "ecn": bool(host.ecn),
+        "send_buffer": _buffer(host.send_buffer),
+        "receive_buffer": _buffer(host.receive_buffer),
+        "mtu": quantities.size(host.mtu) if host.mtu else 1_500,
+        "nodelay": host.nodelay,
+        "quickack": host.quickack,
+        "settings": {name: kind.params[name].read(value) for name, value in host.settings.items()},
+    }
+
+
+def _buffer(text: str | None) -> int | None:
+    return None if text in (None, "auto") else quantities.size(text)
+
+
+def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, Any]:
+    """What is measured in a trial of so long, as the simulator takes it."""
+    from_ns = quantities.duration(said.from_)
+    to_ns = quantities.duration(said.to) if said.to else None
+    end = quantities.show_duration(duration_ns)
+    if from_ns >= duration_ns:
+        raise ScenarioError(
+            "measure.from",
+            f"`{said.from_}` is not before the end of the trial, {end}",
+            "make the trial longer, or set measure.from",
+        )
+    if to_ns is not None and to_ns > duration_ns:
+        warnings.append(
+            f"measure.to is {said.to}, after the end of the trial: statistics end with it, at {end}"
+        )
+        to_ns = duration_ns
+    return {
+        "enabled": said.enabled,
+        "from_ns": from_ns,
+        "to_ns": to_ns,
+        "window_ns": quantities.duration(said.window),
+        "step_ns": quantities.duration(said.step),
+        "sample_ns": quantities.duration(said.sample),
+        "packets": said.packets,
+        "series": said.series,
+        "points": said.points,
+    }

@@ -1,0 +1,459 @@
+"""From what a user names to the trials that will be run.
+
+A source is the name of a built-in scenario, a TOML file, a TEACUP config or a `Scenario`. The
+plan that comes of it is complete: every trial is resolved, so a mistake anywhere in it is
+found before the first trial runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.engines import registry
+from aqmlab.planning import source_map
+from aqmlab.planning.lowering import Resolved, resolve, rtt_base_ms
+from aqmlab.planning.overrides import (
+    assignment,
+    checked_seeds,
+    refuse_unknown_app,
+    split_values,
+    with_vary,
+)
+from aqmlab.results.labels import condition_text
+from aqmlab.scenario import conflicts, merge, quantities, toml_writer
+from aqmlab.scenario import seeds as seed_numbers
+from aqmlab.scenario import sweep as variation
+from aqmlab.scenario.applications import App
+from aqmlab.scenario.column_names import TrialNames
+from aqmlab.scenario.loading import Found, find
+from aqmlab.scenario.merge import Layer
+from aqmlab.scenario.model import Report, Scenario, build
+
+Source = str | Path | Scenario
+
+MOST_RESOLVED = 1_000_000
+"""The most applications of all combinations together: the memory of a plan is theirs."""
+
+TOLERANCES_MS: dict[str, float] = {
+    "voip": 150.0,
+    "video_call": 150.0,
+    "game": 200.0,
+    "web": 2_000.0,
+    "bursts": 2_000.0,
+    "dash": 10_000.0,
+    "audio_stream": 10_000.0,
+    "notification": 10_000.0,
+}
+"""The most round-trip time that a kind of application tolerates, in milliseconds.
+
+Source: ITU-T G.1010 as adapted by Boerlage et al. 2016, Table I: voice and video to 150 ms,
+games to 200 ms, web and e-mail to 2 s, streaming and messaging to 10 s. Bulk transfers have
+no bound.
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of the simulator: `spec` is what it takes, as JSON."""
+
+    id: str
+    conditions: dict[str, variation.Condition]
+    seed: int
+    spec: dict[str, Any]
+    engine: str = "sim"
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The conditions as people write them."""
+        return {name: condition_text(value) for name, value in self.conditions.items()}
+
+    @property
+    def rtt_base_ms(self) -> dict[str, float]:
+        """Round-trip time without any queue, for each application."""
+        return rtt_base_ms(self.spec)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of a campaign, and what a report needs to know about them.
+
+    `conditions` names the varied parameters, outermost loop first; `tolerances` is the most
+    round-trip time that each application tolerates, in milliseconds; `rates` is the least rate
+    that is stated for an application, in Mbit/s; `scenario` is what was asked for, after
+    inheritance and overrides (for a TEACUP config, its variables).
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    trials: tuple[Trial, ...]
+    conditions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    tolerances: dict[str, float] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
+    notes: str = ""
+    scenario: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    """What was asked for as it was written, comments and all; of a value, as TOML."""
+
+    def to_manifest(self) -> dict[str, Any]:
+        """The plan as JSON: what was asked for, and every trial with the digest of its spec."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "source": self.source,
+            "conditions": list(self.conditions),
+            "warnings": list(self.warnings),
+            "figures": list(self.figures),
+            "tolerances_ms": dict(self.tolerances),
+            "notes": self.notes,
+            "scenario": self.scenario,
+            "trials": [
+                {
+                    "id": trial.id,
+                    "conditions": trial.conditions,
+                    "seed": trial.seed,
+                    "spec_digest": spec_digest(trial.spec),
+                    "engine": trial.engine,
+                }
+                for trial in self.trials
+            ],
+        }
+
+
+def spec_digest(spec: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits that stand for a resolved trial."""
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def load(
+    source: Source,
+    sets: Iterable[str] = (),
+    vary: Iterable[str] = (),
+    seeds: Any = None,
+    duration: str | None = None,
+    engine: str = "sim",
+    build: bool = True,
+) -> Plan:
+    """The plan for `source`, with the changes of a command line.
+
+    `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms";
+    `seeds` is how many, or which ("3-7"). Several engines ("sim,kernel") each run every trial,
+    and are one more condition. Unless it may `build` what an engine is asked by, one that is not
+    built yet is not asked whether it can run the trials. Raises `ScenarioError`.
+    """
+    names = registry.named(engine)
+    unasked = () if build else registry.unbuilt(names)
+    # What the simulator refuses, no engine could run.
+    asked_of = tuple("sim" if name in unasked else name for name in names)
+    fixed = [assignment(text, "--set") for text in sets]
+    varied = [assignment(text, "--vary") for text in vary]
+    asked = _Asked(fixed, varied, seeds, duration, asked_of)
+    if not isinstance(source, Scenario) and Path(source).suffix == ".py":
+        from aqmlab.planning import teacup
+
+        plan = teacup.load(Path(source), fixed, varied, seeds, duration)
+        _refuse_config(plan, asked_of)
+    elif isinstance(source, Scenario):
+        layer = merge.expand(Layer(source.to_dict()))
+        plan = _from_layer(Found(layer, _slug(source.title), "", ""), asked)
+    else:
+        plan = _from_layer(find(source), asked)
+    return _on_engines(plan, names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The changes of a command line."""
+
+    sets: list[tuple[str, str]]
+    vary: list[tuple[str, str]]
+    seeds: Any
+    duration: str | None
+    engines: tuple[str, ...]
+    """Those that are asked whether they can run the trials."""
+
+
+# --- Engines ---------------------------------------------------------------------------------
+
+
+def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
+    """`plan` on its engines: on several, each runs every trial."""
+    if len(names) == 1:
+        return replace(plan, trials=tuple(replace(one, engine=names[0]) for one in plan.trials))
+    if "engine" in plan.conditions:
+        raise ScenarioError("--engine", "the scenario has a condition `engine` of its own")
+    trials = []
+    taken = TrialNames()
+    # The engines of one condition stand side by side, each with all its seeds.
+    for _, group in itertools.groupby(plan.trials, key=lambda one: one.conditions):
+        for name, one in itertools.product(names, list(group)):
+            conditions = {**one.conditions, "engine": name}
+            own_id = taken.of(conditions, one.seed)
+            trials.append(Trial(own_id, conditions, one.seed, one.spec, name))
+    return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
+
+
+def _refuse(scenario: Scenario, spec: dict[str, Any], layer: Layer, names: Iterable[str]) -> None:
+    """Raises `ScenarioError` where a trial asks for what one of the engines cannot do."""
+    for name in names:
+        refusal = registry.ENGINES[name].refusal(spec)
+        if refusal is not None:
+            where = layer.where(source_map.in_scenario(scenario, spec, refusal.at))
+            raise ScenarioError(where, refusal.problem, refusal.hint)
+
+
+def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
+    """The same for the trials of a TEACUP config, which are named instead of a line."""
+    for name, trial in itertools.product(names, plan.trials):
+        refusal = registry.ENGINES[name].refusal(trial.spec)
+        if refusal is not None:
+            where = f"{plan.source}: trial {trial.id}: {'.'.join(map(str, refusal.at))}"
+            raise ScenarioError(where, refusal.problem, refusal.hint)
+
+
+def _from_layer(found: Found, asked: _Asked) -> Plan:
+    layer, sets = found.layer, asked.sets
+    if asked.duration is not None:
+        sets = [*sets, ("duration", asked.duration)]
+    fixed: list[_Set] = []
+    for address, text in sets:
+        place = "--duration" if (address, text) == ("duration", asked.duration) else "--set"
+        value = text if address == "duration" else merge.parse_text(text)
+        option = place if place == "--duration" else f"--set {address}"
+        fixed.append(_Set(option, merge.from_address(address, value, place)))
+        refuse_unknown_app(layer, address, place)
+    for address, text in asked.vary:
+        refuse_unknown_app(layer, address, "--vary")
+        _refuse_both(address, text, fixed)
+    over = merge.combine(conflicts.choosing_first(one.layer for one in fixed))
+    layer = with_vary(merge.merge(layer, over), asked.vary)
+    if asked.seeds is not None:
+        layer = merge.merge(layer, Layer({"seeds": checked_seeds(asked.seeds)}))
+    plan = _plan(found._replace(layer=layer), over, asked.engines)
+    vary = layer.data.get("vary") or {}
+    of_file = {name: values for name, values in vary.items() if name not in dict(asked.vary)}
+    return replace(plan, warnings=(*plan.warnings, *_overridden(of_file, fixed)))
+
+
+class _Set(NamedTuple):
+    """What an option sets."""
+
+    option: str
+    layer: Layer
+
+
+def _refuse_both(address: str, text: str, fixed: Iterable[_Set]) -> None:
+    """Raises `ScenarioError` if an option sets what `--vary` varies."""
+    for value in split_values(text):
+        varied = merge.from_address(address, value, "--vary")
+        for one in fixed:
+            if conflicts.overlap(varied, one.layer):
+                problem = f"`{shown(address)}` is both set and varied"
+                if one.option != f"--set {address}":
+                    problem += f": {shown(one.option)} sets it, too"
+                raise ScenarioError("--vary", problem, "choose one")
+
+
+def _overridden(vary: Mapping[str, Any], fixed: Sequence[_Set]) -> Iterator[str]:
+    """What to say of loops of which an option sets a part."""
+    for loop in variation.loops(vary) if fixed else ():
+        changes = [
+            merge.from_address(*change, "") for step in loop.steps for change in step.changes
+        ]
+        for one in fixed:
+            if any(conflicts.overlap(change, one.layer) for change in changes):
+                yield f"{one.option} holds for every value of the loop {shown(loop.name)}"
+
+
+def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
+    layer = found.layer
+    scenario = _check_whole(layer)
+    loops = variation.loops(scenario.vary)
+    for loop in loops:
+        for step in loop.steps:
+            for address, _ in step.changes:
+                place = _loop_place(layer, loop.name)
+                refuse_unknown_app(layer, address, place)
+    seeds = seed_numbers.numbers(scenario.seeds)
+    try:
+        count = variation.combinations(loops, len(seeds), len(names))
+    except BadValueError as problem:
+        raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
+    trials: list[Trial] = []
+    warnings: dict[str, None] = {}
+    taken = TrialNames()
+    # Without its loops, which would be copied with each change of each of their points.
+    bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
+    changes = _Changes(bare, fixed)
+    conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
+    effects = conflicts.Effects(loops)
+    for point in variation.points(loops):
+        resolved = _resolve_point(changes, point, names)
+        effects.note(point.picks, resolved.spec)
+        _refuse_too_much(len(resolved.spec["apps"]), count, layer.where(("vary",)))
+        warnings.update(dict.fromkeys(resolved.warnings))
+        for seed in seeds:
+            own_id = taken.of(point.conditions, seed)
+            trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
+    effects.refuse_none(lambda name: layer.where(("vary", name)))
+    asked = scenario.to_dict()
+    report = scenario.report
+    tolerances_ms = {
+        name: quantities.duration(text) / 1e6 for name, text in report.tolerances.items()
+    }
+    rates_mbit = {name: quantities.rate(text) / 1e6 for name, text in report.rates.items()}
+    warnings.update(dict.fromkeys(_nobodys(trials, report)))
+    return Plan(
+        name=found.name,
+        title=scenario.title or found.name,
+        description=scenario.description,
+        source=found.source,
+        trials=tuple(trials),
+        conditions=_names_of(loops),
+        warnings=tuple(warnings),
+        figures=report.figures,
+        tolerances=tolerances(trials) | _named(trials, tolerances_ms),
+        rates=_named(trials, rates_mbit),
+        notes=report.notes,
+        scenario=asked,
+        text=found.text or toml_writer.write(asked),
+    )
+
+
+def _names_of(loops: Iterable[variation.Loop]) -> tuple[str, ...]:
+    """The conditions, outermost loop first."""
+    names = (name for loop in loops for step in loop.steps for name, _ in step.conditions)
+    return tuple(dict.fromkeys(names))
+
+
+def _refuse_too_much(apps: int, count: int, where: str) -> None:
+    """Bounds the memory of a plan, which holds every application of every combination."""
+    if apps * count > MOST_RESOLVED:
+        raise ScenarioError(
+            where,
+            f"{count} combinations of {apps} applications are {apps * count} applications,"
+            f" {MOST_RESOLVED} at most",
+            "vary less, or have fewer applications",
+        )
+
+
+def _loop_place(layer: Layer, name: str) -> str:
+    """What to call a loop where something is wrong with what it changes."""
+    return layer.where(("vary", name)).partition(": ")[0]
+
+
+def _check_whole(layer: Layer) -> Scenario:
+    """The scenario as it stands; if only its loops complete it, with the first value of each."""
+    try:
+        return build(layer)
+    except ScenarioError as error:
+        try:
+            all_loops = variation.loops(layer.data.get("vary") or {})
+            first = layer
+            for loop in all_loops:
+                place = _loop_place(layer, loop.name)
+                for address, value in loop.steps[0].changes:
+                    first = merge.merge(first, merge.from_address(address, value, place))
+            first.data["vary"] = layer.data.get("vary") or {}
+            return build(first)
+        except (ScenarioError, BadValueError, AttributeError):
+            raise error from None
+
+
+class _Changes:
+    """A scenario with its loops' values, and then with what was set."""
+
+    def __init__(self, layer: Layer, fixed: Layer) -> None:
+        self._layer, self._fixed = layer, fixed
+        self._made: dict[tuple[str, int], Layer] = {}
+        tables = layer.data.get("apps")
+        self._own = set(map(id, tables.values())) if isinstance(tables, dict) else set()
+        self._checked: dict[int, App] = {}
+
+    def at(self, point: variation.Point) -> Layer:
+        """The layer of one combination."""
+        layer = self._layer
+        for change in conflicts.in_order(self.of(*change) for change in point.changes):
+            layer = merge.merge(layer, change)
+        return merge.merge(layer, self._fixed) if self._fixed.data else layer
+
+    def scenario(self, layer: Layer) -> Scenario:
+        """The scenario of a layer; applications that were in another one are not checked again."""
+        tables = layer.data["apps"]
+        if not isinstance(tables, dict):
+            return build(layer)
+        known = {name: self._checked.get(id(table), table) for name, table in tables.items()}
+        scenario = build(Layer({**layer.data, "apps": known}, layer.origins, layer.source))
+        for name, table in tables.items():
+            if id(table) in self._own:  # as it was written; what is varied is not kept
+                self._checked[id(table)] = scenario.apps[name]
+        return scenario
+
+    def of(self, address: str, value: Any) -> Layer:
+        """The layer of one value of a loop, which is in many combinations."""
+        key = (address, id(value))  # the loops keep their values, so no other has this number
+        if key not in self._made:
+            place = _loop_place(self._layer, address)
+            self._made[key] = merge.from_address(address, value, place)
+        return self._made[key]
+
+
+def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[str]) -> Resolved:
+    """The trial of one combination."""
+    layer = changes.at(point)
+    scenario = changes.scenario(layer)
+    try:
+        resolved = resolve(scenario)
+    except ScenarioError as error:
+        raise error.at(layer.where(tuple(error.where.split(".")))) from None
+    _refuse(scenario, resolved.spec, layer, names)
+    return resolved
+
+
+def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
+    """What to say of needs that are stated for no application of any trial."""
+    names = {app["name"] for trial in trials for app in trial.spec["apps"]}
+    families = names | {name.rpartition("-")[0] for name in names}
+    for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
+        for name in said:
+            if name not in families:
+                yield f"report.{key}.{shown(name)}: there is no such application"
+
+
+def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, float]:
+    """What is `said` of applications, by the names of their copies."""
+    return {
+        app["name"]: said[family]
+        for trial in trials
+        for app in trial.spec["apps"]
+        for family in said
+        if app["name"] == family or app["name"].rpartition("-")[0] == family
+    }
+
+
+def tolerances(trials: Iterable[Trial]) -> dict[str, float]:
+    """The round-trip time that each application of `trials` tolerates by its kind, in ms."""
+    return {
+        app["name"]: TOLERANCES_MS[app["app"]["kind"]]
+        for trial in trials
+        for app in trial.spec["apps"]
+        if app["app"]["kind"] in TOLERANCES_MS
+    }
+
+
+def _slug(title: str) -> str:
+    words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
+    return "-".join(words)[:60] or "scenario"

@@ -1,0 +1,349 @@
+"""TEACUP configs as plans: read without being executed, and run as they are.
+
+TEACUP (Zander and Armitage, CAIA-TR-150529A) runs TCP experiments on a testbed of PCs. Its
+configs are Python 2 files; here they are evaluated by `aqmlab.planning.teacup.evaluate`, a reader of
+the small part of Python that describes. What means nothing to a simulator is said in one
+warning each, and so is every rule by which the rest was understood.
+
+Length of an experiment: `V_duration`, as in v1.0, or until the last generator starts; in a
+config with words of v1.1, until the last generator ends. The five seconds that TEACUP waits
+before and after are not simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.base.text_files import file_text
+from aqmlab.engines import core_check
+from aqmlab.planning import lowering
+from aqmlab.planning.overrides import split_values
+from aqmlab.planning.planner import MOST_RESOLVED, Plan, Trial, tolerances
+from aqmlab.planning.teacup import coverage, experiments, hosts, network, traffic
+from aqmlab.planning.teacup.evaluate import Evaluator
+from aqmlab.planning.teacup.expressions import Expressions
+from aqmlab.planning.teacup.functions import SCALARS, UnreadError
+from aqmlab.planning.teacup.sizes import MOST_SAID, said
+from aqmlab.planning.teacup.syntax import expression
+from aqmlab.planning.teacup.vocabulary import Arguments, Config
+from aqmlab.scenario import fields, model, quantities
+from aqmlab.scenario import seeds as seed_numbers
+
+HOST_JITTER_NS = 50_000
+"""The largest delay that a host adds to a packet: interrupts and scheduling; our choice."""
+
+START_JITTER_NS = 50_000_000
+"""The largest delay of a generator's start: TEACUP starts them over ssh; our choice."""
+
+_MOST_LISTED = 20
+_OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
+
+
+def load(
+    path: Path,
+    sets: list[tuple[str, str]],
+    vary: list[tuple[str, str]],
+    seeds: Any = None,
+    duration: str | None = None,
+) -> Plan:
+    """The plan for the config in `path`, with `V_` and `TPCONF_` names set and varied otherwise.
+
+    Raises `ScenarioError`.
+    """
+    return read(file_text(path), str(path), path.parent, sets, vary, seeds, duration)
+
+
+def read(
+    text: str,
+    source: str,
+    folder: Path | None = None,
+    sets: Sequence[tuple[str, str]] = (),
+    vary: Sequence[tuple[str, str]] = (),
+    seeds: Any = None,
+    duration: str | None = None,
+) -> Plan:
+    """The plan for the config `text`; files that it includes are looked for in `folder`."""
+    asked = _Asked(sets, vary, seeds, duration)
+    config = _config(text, Path(source).name, folder, asked)
+    try:
+        return replace(_plan(config, source, asked), text=text)
+    except ScenarioError as error:
+        unread = [
+            warning
+            for sign in ("did you mean", ": passed over")
+            for warning in config.warnings
+            if sign in warning
+        ]
+        if not unread or "did you mean" in (error.hint or ""):
+            raise
+        hint = "\n".join(filter(None, (error.hint, unread[0])))
+        raise ScenarioError(error.where, error.problem, hint) from None
+
+
+def _plan(config: Config, source: str, asked: _Asked) -> Plan:
+    config.check()
+    own_hosts = hosts.read(config)
+    trials: list[Trial] = []
+    left_out: dict[str, int] = {}
+    resolved = 0
+    for experiment in experiments.experiments(config, asked.variables, asked.vary, asked.seeds):
+        resolved += len(config.rows("traffic_gens"))
+        if resolved > MOST_RESOLVED:
+            problem = f"more than {MOST_RESOLVED} traffic generators in all experiments"
+            raise ScenarioError(config.where("traffic_gens"), problem, "vary less")
+        try:
+            spec = _spec(config, own_hosts, experiment, asked)
+        except hosts.NotModelledError as missing:
+            left_out[str(missing)] = left_out.get(str(missing), 0) + 1
+            continue
+        resolved += len(spec["apps"]) + len(spec["links"])
+        trials.append(Trial(experiment.id, experiment.conditions, experiment.seed, spec))
+    for what, number in left_out.items():
+        config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
+    if not trials:
+        raise ScenarioError(config.source, "no experiment is left", "\n".join(left_out) or None)
+    return Plan(
+        name=Path(source).stem,
+        title=_title(config),
+        description=f"TEACUP config {config.source}",
+        source=source,
+        trials=tuple(trials),
+        conditions=tuple(trials[0].conditions),
+        warnings=tuple(config.warnings),
+        tolerances=tolerances(trials),
+        scenario={"teacup": _kept(config), "sets": dict(asked.said)},
+    )
+
+
+def _title(config: Config) -> str:
+    return f"TEACUP {config.source.removesuffix('.py')}"
+
+
+def _kept(config: Config) -> dict[str, Any]:
+    """What the manifest keeps of a config: its plain names, as far as there is room."""
+    table, left = {}, MOST_SAID
+    for name, value in sorted(config.names.items()):
+        try:
+            left -= said(value, left)
+        except ValueError:
+            continue
+        if _is_plain(value):
+            table[name] = value
+    return table
+
+
+def _is_plain(value: Any, depth: int = 5) -> bool:
+    """Whether a value of a config can stand in a manifest."""
+    if isinstance(value, (list, tuple)) and depth:
+        return len(value) < 1_000 and all(_is_plain(part, depth - 1) for part in value)
+    if isinstance(value, dict) and depth:
+        return all(
+            isinstance(key, str) and _is_plain(part, depth - 1) for key, part in value.items()
+        )
+    return isinstance(value, SCALARS)
+
+
+class _Asked:
+    """The changes of a command line, sorted by what they change."""
+
+    def __init__(self, sets: Any, vary: Any, seeds: Any, duration: str | None) -> None:
+        self.said = list(sets)
+        self.variables: dict[str, Any] = {}
+        self.names: dict[str, Any] = {}
+        self.measure: dict[str, Any] = {}
+        self.overhead: str | None = None
+        self.jitters = {"host_jitter_ns": HOST_JITTER_NS, "start_jitter_ns": START_JITTER_NS}
+        for name, text in sets:
+            self._set(name, text)
+        self.vary = {name: _varied(name, text) for name, text in vary}
+        for name in set(self.vary) & set(self.variables):
+            raise ScenarioError("--vary", f"`{name}` is both set and varied", "choose one")
+        self.seeds = _seeds(seeds)
+        self.duration_ns = _duration(duration)
+        if self.duration_ns is not None:
+            self.variables["V_duration"] = self.duration_ns / 1e9
+            if self.duration_ns % 1_000_000_000 == 0:
+                self.variables["V_duration"] = self.duration_ns // 1_000_000_000
+
+    def _set(self, name: str, text: str) -> None:
+        if name.startswith("V_"):
+            self.variables[name] = _literal(text)
+        elif name.startswith("TPCONF_"):
+            self.names[name] = _literal(text)
+        elif name.startswith("measure."):
+            self.measure[name.removeprefix("measure.")] = text
+        elif name == "path.overhead":
+            if text not in fields.OVERHEADS:
+                raise ScenarioError.unknown(f"--set {name}", "overhead", text, fields.OVERHEADS)
+            self.overhead = text
+        elif name in ("path.host_jitter", "path.start_jitter"):
+            try:
+                self.jitters[f"{name.removeprefix('path.')}_ns"] = quantities.duration(text)
+            except BadValueError as problem:
+                raise problem.at(f"--set {name}") from None
+        else:
+            raise ScenarioError(
+                "--set",
+                f"`{shown(name)}` is nothing that a TEACUP config has",
+                f"set a V_ or TPCONF_ name, or one of {', '.join(_OWN)}",
+            )
+
+
+def _literal(text: str) -> Any:
+    """A value in Python's notation, or else the text itself."""
+    try:
+        tree = expression(text.strip()) if len(text) < 100_000 else None
+        return Expressions("--set", {}, {}).value(tree) if tree else text
+    except (SyntaxError, UnreadError, ValueError, TypeError, RecursionError, MemoryError,
+            ArithmeticError, LookupError):  # fmt: skip
+        return text
+
+
+def _varied(name: str, text: str) -> list[Any]:
+    if not name.startswith("V_"):
+        raise ScenarioError("--vary", f"`{shown(name)}` is not a variable", "vary a V_ name")
+    values = [_literal(value) if isinstance(value, str) else value for value in split_values(text)]
+    if not values or not all(isinstance(value, SCALARS) for value in values):
+        raise ScenarioError(f"--vary {name}", "expected values, separated by commas")
+    return values
+
+
+def _seeds(seeds: Any) -> tuple[int, ...] | None:
+    if seeds is None:
+        return None
+    try:
+        numbers = seed_numbers.numbers(seeds)
+    except BadValueError as problem:
+        raise problem.at("--seeds") from None
+    if 0 in numbers:
+        raise ScenarioError("--seeds", "seeds of a TEACUP config count from 1", "run 0 is seed 1")
+    return numbers
+
+
+def _duration(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        span_ns = quantities.duration(text)
+    except BadValueError as problem:
+        raise problem.at("--duration") from None
+    if span_ns == 0:
+        raise ScenarioError("--duration", f"`{shown(text)}` is zero")
+    return span_ns
+
+
+def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Config:
+    evaluator = Evaluator(source, folder, asked.names)
+    evaluator.read(text)
+    for name, value in asked.names.items():
+        evaluator.names.setdefault(name, value)
+    config = Config(
+        source, evaluator.names, evaluator.lines, list(evaluator.warnings), evaluator.used
+    )
+    _refuse_endless(config)
+    if any(name.startswith("env") for name in evaluator.names):
+        config.warn(f"{source}: no meaning here: env (the accounts of the testbed's machines)")
+    if evaluator.asked_for_date:
+        config.warn(
+            f"{evaluator.asked_for_date}: the date is taken for 2000-01-01, so that the same "
+            f"command always makes the same names"
+        )
+    return config
+
+
+def _refuse_endless(config: Config) -> None:
+    """What follows writes values out, also where lists hold the same lists again and again."""
+    left = MOST_SAID
+    for name, value in config.names.items():
+        if name.startswith("TPCONF_"):
+            try:
+                left -= said(value, left)
+            except ValueError:
+                place = config.where(name.removeprefix("TPCONF_"))
+                problem = f"with what is before it, this holds more than {MOST_SAID} members and"
+                raise ScenarioError(
+                    place, f"{problem} characters, or is nested too deeply"
+                ) from None
+
+
+def _spec(
+    config: Config, own_hosts: hosts.Hosts, experiment: experiments.Experiment, asked: _Asked
+) -> dict[str, Any]:
+    variables = experiment.variables
+    net = network.build(config, own_hosts, variables, asked.overhead)
+    found = traffic.read(config, own_hosts, net, variables)
+    apps = found.apps
+    coverage.check(config, net, found.ways)
+    duration_ns = asked.duration_ns or _length(config, variables, found)
+    length = quantities.show_duration(duration_ns)
+    never = dict.fromkeys(app["name"] for app in apps if app["start_ns"] >= duration_ns)
+    if never:
+        config.warn(
+            f"{config.source}: starts when the run is over, at {length}: {_listed(list(never))}"
+        )
+    late = [
+        name for name, end_ns in found.ends_ns.items() if end_ns > duration_ns and name not in never
+    ]
+    if late:
+        config.warn(f"{config.source}: cut at the end of the run, {length}: {_listed(late)}")
+    for app in apps:
+        if app["stop_ns"] is not None and app["stop_ns"] >= duration_ns:
+            app["stop_ns"] = None
+    spec = {
+        "seed": experiment.seed,
+        "duration_ns": duration_ns,
+        "links": net.links,
+        "apps": apps,
+        "measure": _measure(asked.measure, duration_ns),
+        **asked.jitters,
+    }
+    _refuse_impossible(config, found, spec)
+    return spec
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
+
+
+def _refuse_impossible(config: Config, found: traffic.Traffic, spec: Mapping[str, Any]) -> None:
+    """Says of what nothing could run where the config asks for it."""
+    wrong = core_check.refusal(spec)
+    if wrong is None:
+        return
+    family, *keys = wrong.at
+    if family == "apps" and keys and isinstance(keys[0], int):
+        place = ": ".join((found.places[keys[0]], *map(str, keys[2:])))
+    elif family == "links":
+        place = f"{config.where('router_queues')}: {keys[-1]}"
+    else:
+        place = f"{config.source}: {'.'.join(map(str, wrong.at))}"
+    raise ScenarioError(place, wrong.problem, wrong.hint)
+
+
+def _length(config: Config, variables: Mapping[str, Any], found: traffic.Traffic) -> int:
+    last_start: int = max(app["start_ns"] for app in found.apps)
+    last_stop = max([last_start, *found.ends_ns.values()])
+    said = variables.get("V_duration", config.get("duration"))
+    if said is None:
+        return max(last_stop, 1_000_000_000)
+    where = Arguments(config.source, "", {"V_duration": said})
+    span_ns = where.nanoseconds("V_duration", 1_000_000_000)
+    if span_ns == 0:
+        raise ScenarioError(f"{config.source}: V_duration", "`0` is not above zero")
+    return max(span_ns, last_stop if config.is_1_1 else last_start)
+
+
+def _measure(said: Mapping[str, Any], duration_ns: int) -> dict[str, Any]:
+    try:
+        said_measure = model.Measure.model_validate(dict(said))
+    except ValidationError as error:
+        keys, problem = model.first_problem(error, model.Measure)
+        raise problem.at(".".join(("--set measure", *keys))) from None
+    return lowering.measure(said_measure, duration_ns, [])

@@ -1,0 +1,62 @@
+"""Whether the queues of the routers take the traffic that is to be tested.
+
+A slip in a queue's `source` or `dest` takes the queue out of everybody's way. The packets pass the
+router all the same, on a testbed as here, and nothing in the results says that the line is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from aqmlab.base.errors import ScenarioError, shown
+from aqmlab.planning.teacup.hosts import Hosts
+from aqmlab.planning.teacup.network import Network, Queue
+from aqmlab.planning.teacup.vocabulary import Config
+
+_MOST_NAMED = 10
+
+
+def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str]) -> None:
+    """Says which queues take nobody's packets, and which packets no queue takes.
+
+    Refuses a config with both, for then one is the other's slip, and one of which nothing is left.
+    `ways` are pairs of addresses between which packets go, and where that is asked for.
+    """
+    hosts = network.hosts
+    ends = {end for way in ways for end in way}
+    # A router's own packets are not what its queues are for.
+    ends |= {
+        address
+        for name, own in hosts.addresses.items()
+        if name not in network.routers
+        for address in own
+    }
+    idle = {queue.where: said for queue in network.queues if (said := _idle(hosts, queue, ends))}
+    if not ways:
+        for where, said in idle.items():
+            raise ScenarioError(where, said, _where_hosts_are(ends))
+        raise ScenarioError(config.where("traffic_gens"), "no traffic is left")
+    for (source, dest), place in ways.items():
+        if network.through(source, dest):
+            continue
+        way = f"from {shown(hosts.name_of(source))} to {shown(hosts.name_of(dest))}"
+        for where, said in idle.items():
+            problem = f"{said}, and packets {way} pass no queue ({place})"
+            raise ScenarioError(where, problem, _where_hosts_are(ends))
+        config.warn(f"{place}: packets {way} pass no queue: nothing limits or delays them")
+    for where, said in idle.items():
+        config.warn(f"{where}: {said}")
+
+
+def _idle(hosts: Hosts, queue: Queue, ends: Iterable[str]) -> str | None:
+    """What is wrong with a queue through which nobody can send; `None` if somebody can."""
+    for key, network in (("source", queue.source), ("dest", queue.dest)):
+        if not any(hosts.within(end, network) for end in ends):
+            return f"queue {shown(queue.id)} takes no packets: no host is in {key}='{network}'"
+    return None
+
+
+def _where_hosts_are(ends: Iterable[str]) -> str:
+    known = sorted(ends)
+    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+    return f"hosts are {', '.join(map(shown, known[:_MOST_NAMED]))}{more}"

@@ -1,0 +1,286 @@
+"""The router queues of a TEACUP config, as links and ways through them.
+
+Source: TEACUP v1.1 `routersetup.py` and `experiment.py`. On Linux a packet is marked by the
+last matching rule of iptables and goes through that one queue; on FreeBSD, with
+`net.inet.ip.fw.one_pass=0`, through every matching pipe in turn. Either way the queue comes
+first and the emulated delay after it. The rate of a Linux router is HTB's, with the bursts that
+`tc` chooses; dummynet sends at its ticks. A Linux router counts Ethernet frames (IP + 14 bytes),
+dummynet at layer 3 counts IP bytes.
+
+Differences: loss is applied after the last queue also for FreeBSD, where dummynet applies it
+before the pipe; with several routers in series all delay comes after the last of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.planning.teacup import disciplines
+from aqmlab.planning.teacup.hosts import Hosts
+from aqmlab.planning.teacup.vocabulary import Arguments, Config, Entry, arguments, entries
+from aqmlab.scenario.fields import Overhead, refuse_rate
+
+KEYS = frozenset((
+    "source", "dest", "delay", "loss", "rate", "rtt", "queue_size", "queue_size_mult",
+    "queue_disc", "queue_disc_params", "bidir", "attach_to_queue",
+))  # fmt: skip
+_MOST_LINKS = 2_000
+_DEFAULT_RATE = 1_000_000_000
+_MS = 1_000_000
+
+
+@dataclass
+class Queue:
+    """One entry of the router's queues: whose packets it takes, and what becomes of them."""
+
+    where: str
+    id: str
+    router: str
+    source: str
+    dest: str
+    links: dict[bool, int]
+    """The link by whether the packet goes from `source` to `dest`; a bidirectional queue of
+    Linux has one on each interface."""
+    delay_ns: int
+    loss: float
+    both_ways: bool
+
+    def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
+        """Whether a packet goes forward through this queue, backward, or (`None`) not at all."""
+        if hosts.within(source, self.source) and hosts.within(dest, self.dest):
+            return True
+        back = hosts.within(source, self.dest) and hosts.within(dest, self.source)
+        return False if self.both_ways and back else None
+
+
+@dataclass
+class Network:
+    """Links in the form the simulator takes, and the queues before them."""
+
+    hosts: Hosts
+    overhead: str | None = None
+    links: list[dict[str, Any]] = field(default_factory=list)
+    queues: list[Queue] = field(default_factory=list)
+    home: list[str] = field(default_factory=list)
+    routers: list[str] = field(default_factory=list)
+    shared_list: bool = False
+
+    def is_home(self, address: str) -> bool:
+        """Whether an address belongs to the home."""
+        return any(self.hosts.within(address, net) for net in self.home)
+
+    def way(self, source: str, dest: str) -> str:
+        """What a link from one network to another is called: up leaves the home."""
+        if any(self.hosts.overlap(dest, net) for net in self.home):
+            return "down"
+        return "up" if any(self.hosts.overlap(source, net) for net in self.home) else "down"
+
+    def route(self, source: str, dest: str) -> dict[str, Any]:
+        """The way from one address to another, in the form the simulator takes."""
+        links: list[int] = []
+        delay_ns, passed = 0, 1.0
+        for queue, forward in self.through(source, dest):
+            links += [queue.links[forward]] if queue.links else []
+            delay_ns += queue.delay_ns
+            passed *= 1.0 - queue.loss
+        return {"links": links, "delay_ns": delay_ns, "loss": round(1.0 - passed, 12)}
+
+    def through(self, source: str, dest: str) -> list[tuple[Queue, bool]]:
+        """The queues that a packet passes, each with whether it goes forward through it."""
+        return [
+            step
+            for router in self._routers_between(source, dest)
+            for step in self._matching(router, source, dest)
+        ]
+
+    def _matching(self, router: str, source: str, dest: str) -> list[tuple[Queue, bool]]:
+        found = []
+        for queue in self.queues:
+            forward = queue.takes(self.hosts, source, dest)
+            if queue.router == router and forward is not None:
+                found.append((queue, forward))
+        # iptables: the last mark stands. ipfw: rules by number, and no pipe is the last.
+        if self.hosts.is_linux(router):
+            return found[-1:]
+        return sorted(found, key=lambda pair: _number(pair[0].id))
+
+    def _routers_between(self, source: str, dest: str) -> list[str]:
+        """The routers on the way, the one in the sender's subnet first."""
+        near = [router for router in self.routers if self.hosts.beside(router, source)]
+        far = [router for router in self.routers if self.hosts.beside(router, dest)]
+        between = [router for router in self.routers if router not in near and router not in far]
+        far = [router for router in far if router not in near]
+        if self.shared_list and (near or far):
+            between = []  # a list is set up on every router, also on those elsewhere
+        return [*near, *between, *far]
+
+
+def _number(text: str) -> int:
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0
+
+
+def build(
+    config: Config, hosts: Hosts, variables: Mapping[str, Any], overhead: str | None
+) -> Network:
+    """The network of one experiment.
+
+    `overhead` is what every link charges, if it is not to follow from the router.
+    """
+    network = Network(hosts, overhead)
+    specs = config.get("router_queues")
+    routers = [str(router) for router in config.rows("router")]
+    if isinstance(specs, dict):
+        by_router = {str(router): rows for router, rows in config.table("router_queues").items()}
+    else:
+        by_router = dict.fromkeys(routers or ["router"], specs)
+        network.shared_list = len(by_router) > 1
+    network.routers = [router for router in routers if router in by_router] or list(by_router)
+    all_entries = {
+        router: entries(config, "router_queues", by_router[router], 2) for router in network.routers
+    }
+    network.home = _home(config, all_entries, variables)
+    for router, rows in all_entries.items():
+        for entry in rows:
+            _add_queue(network, config, router, entry, variables)
+    if not network.queues:
+        raise ScenarioError(config.where("router_queues"), "there is no queue")
+    return network
+
+
+def _home(
+    config: Config, rows: Mapping[str, list[Entry]], variables: Mapping[str, Any]
+) -> list[str]:
+    """The networks of the home: what sends through the queues whose rate is an `up` variable."""
+    up, down, first = [], [], ""
+    for entry in (entry for entries_of in rows.values() for entry in entries_of):
+        variable = _rate_variable(str(entry.fields[1]))
+        args = arguments(entry, entry.fields[1], variables, config.warn)
+        first = first or args.text("source")
+        words = variable.lower().split("_")
+        if any(word.startswith("up") for word in words):
+            up.append(args.text("source"))
+        elif any(word in ("dn", "down", "downstream") for word in words):
+            down.append(args.text("dest"))
+    home = list(dict.fromkeys([*up, *down])) or [_subnet(first)]
+    why = (
+        "its queues have rates named after up and down"
+        if up or down
+        else "it is the source of the first queue"
+    )
+    config.warn(f"{config.source}: {', '.join(home)} is taken for the home: {why}")
+    return home
+
+
+def _rate_variable(text: str) -> str:
+    """The variable of which a queue's rate is made; empty if it is of none.
+
+    >>> _rate_variable("source='a', rate=2*V_up_rate, delay=V_delay"), _rate_variable("rate=1")
+    ('V_up_rate', '')
+    """
+    for part in text.split(","):
+        rate = re.search(r"\brate\s*+=", part)
+        found = re.compile(r"V_\w+").search(part, rate.end()) if rate else None
+        if found:
+            return found[0]
+    return ""
+
+
+def _add_queue(
+    network: Network, config: Config, router: str, entry: Entry, variables: Mapping[str, Any]
+) -> None:
+    args = arguments(entry, entry.fields[1], variables, config.warn)
+    for key in sorted(set(args) - KEYS):
+        raise ScenarioError.unknown(entry.where, "key of a queue", key, KEYS)
+    own_id = str(entry.fields[0])
+    if any(queue.router == router and queue.id == own_id for queue in network.queues):
+        raise ScenarioError(entry.where, f"there are two queues with the number {shown(own_id)}")
+    queue = Queue(
+        where=entry.where,
+        id=own_id,
+        router=router,
+        source=network.hosts.network(args.text("source"), entry.where),
+        dest=network.hosts.network(args.text("dest"), entry.where),
+        links={},
+        delay_ns=args.nanoseconds("delay", _MS, 0),
+        loss=args.number("loss", 0),
+        both_ways=args.text("bidir", "0") == "1",
+    )
+    if queue.loss > 1.0:
+        raise ScenarioError(f"{entry.where}: loss", f"`{queue.loss:g}` is not between 0 and 1")
+    # dummynet without a bandwidth is only a delay; HTB without a rate is given 1 Gbit/s.
+    if args.text("rate", "") or args.text("attach_to_queue", "") or network.hosts.is_linux(router):
+        queue.links = _links(network, config, queue, args)
+    network.queues.append(queue)
+
+
+def _links(network: Network, config: Config, queue: Queue, args: Arguments) -> dict[bool, int]:
+    attached = args.text("attach_to_queue", "")
+    if attached:
+        for other in network.queues:
+            if other.router == queue.router and other.id == attached:
+                return other.links
+        raise ScenarioError(
+            f"{args.where}: attach_to_queue", f"there is no queue {shown(attached)} before this one"
+        )
+    forward = _add_link(network, config, queue, args, network.way(queue.source, queue.dest))
+    if not queue.both_ways:
+        return {True: forward}
+    if not network.hosts.is_linux(queue.router):
+        return {True: forward, False: forward}  # both rules of ipfw send to the one pipe
+    return {
+        True: forward,
+        False: _add_link(network, config, queue, args, network.way(queue.dest, queue.source)),
+    }
+
+
+def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, way: str) -> int:
+    if len(network.links) >= _MOST_LINKS:
+        raise ScenarioError(args.where, f"more than {_MOST_LINKS} queues")
+    linux = network.hosts.is_linux(queue.router)
+    if args.text("rate", ""):
+        rate_bps = _rate_bps(args)
+    else:
+        rate_bps = _DEFAULT_RATE
+        config.warn(f"{args.where}: no rate is given: 1 Gbit/s")
+    try:
+        qdisc = disciplines.choose(args, rate_bps, linux, network.hosts.router_kernel, config.warn)
+    except BadValueError as problem:
+        raise problem.at(f"{args.where}: queue_disc") from None
+    taken = [link["name"] for link in network.links]
+    name = way if way not in taken else f"{way}-{queue.router}-{queue.id}"
+    number = 2
+    while name in taken:
+        name, number = f"{way}-{queue.router}-{queue.id}-{number}", number + 1
+    frame = 14 if linux else 0
+    overhead = {"bytes": frame, "minimum": 0, "atm": False, "counted": frame}
+    if network.overhead is not None:
+        overhead = Overhead.model_validate(network.overhead).base_units()
+    link = {"name": name, "rate_bps": rate_bps, "qdisc": qdisc, "overhead": overhead}
+    if linux:
+        link["shaper"] = "htb"
+    else:
+        link |= {"shaper": "dummynet", "pipe_delay_ns": queue.delay_ns}
+    network.links.append(link)
+    return len(network.links) - 1
+
+
+def _rate_bps(args: Arguments) -> int:
+    """The rate of a link; tc and ipfw, too, count a number alone in bit/s."""
+    text, rate_bps = args.text("rate"), args.rate("rate")
+    try:
+        refuse_rate(rate_bps, text)
+    except BadValueError as problem:
+        hint = problem.hint
+        if re.fullmatch(r"[0-9.]+", text.strip()) and rate_bps < 1_000:
+            hint = f"a number alone counts bit/s: did you mean '{text.strip()}mbit'?"
+        raise ScenarioError(f"{args.where}: rate", problem.problem, hint) from None
+    return rate_bps
+
+
+def _subnet(text: str) -> str:
+    """The /24 of an address, which is how the subnets of TEACUP's testbeds are."""
+    return f"{text}/24" if re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+", text) else text

@@ -1,0 +1,99 @@
+"""The text of a config as Python's syntax tree, with what Python 2 wrote otherwise."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aqmlab.base.errors import ScenarioError
+
+MOST_NESTING = 80
+MOST_WORDS = 100_000
+"""The most words and signs of a config: of each Python's parser makes up to a kilobyte."""
+MOST_JOINED = 200
+_WORD = re.compile(r"\w+|[^\w\s]")
+_MOST_REREAD = 20_000_000  # characters: the text is parsed anew for each that is joined
+
+
+def from_python_2(text: str) -> str:
+    """`text` with Python 2's print statements and octal numbers in the form of Python 3."""
+    text = re.sub(r"(?m)^([ \t]*)print[ \t]++(?![=(])[^\n]*[^\n\\]$", r"\1print()", text)
+    text = re.sub(r"(?m)^([ \t]*)print[ \t]*$", r"\1print()", text)
+    return text.replace("\r\n", "\n")
+
+
+def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
+    """The statements of `text`, and the lines at which a broken text had to be joined.
+
+    Configs that went through a word processor, and one that TEACUP ships, have texts in
+    quotes that run over the end of a line. Raises `SyntaxError` if joining does not help.
+    """
+    joined: list[int] = []
+    most = min(MOST_JOINED, _MOST_REREAD // max(len(text), 1))
+    first: SyntaxError | None = None
+    while True:
+        try:
+            return _tree(text), joined
+        except SyntaxError as error:
+            first = first or error
+            line, lines = error.lineno or 0, text.split("\n")
+            broken = str(error.msg).startswith("unterminated string literal")
+            if not broken or not 0 < line < len(lines) or len(joined) >= most:
+                raise first from None
+            # An empty line behind keeps the numbers of those that follow.
+            ends = [number for number in range(line, len(lines)) if lines[number].strip()][:1]
+            if not ends:
+                raise first from None
+            lines[line - 1] += " " + lines[ends[0]].strip()
+            lines[ends[0]] = ""
+            joined.append(line)
+            text = "\n".join(lines)
+
+
+def expression(text: str) -> ast.expr:
+    """The syntax tree of an expression. Raises what `ast.parse` does."""
+    with _quiet():
+        return ast.parse(text, mode="eval").body
+
+
+def _tree(text: str) -> list[ast.stmt]:
+    with _quiet():
+        try:
+            return ast.parse(text).body
+        except TabError:  # Python 2 let tabs and spaces indent the same block
+            return ast.parse(text.expandtabs(8)).body
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What Python would have its users write otherwise, such as `5if`, is none of a config's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def refuse_many_words(text: str, source: str) -> None:
+    """Bounds the memory that the syntax tree takes; those in comments and texts count too."""
+    for number, found in enumerate(_WORD.finditer(text), 1):
+        if number > MOST_WORDS:
+            line = text.count("\n", 0, found.start()) + 1
+            problem = f"there are more than {MOST_WORDS} words and signs"
+            raise ScenarioError(f"{source}:{line}", problem, "shorten it; comments count too")
+
+
+def longest_line(text: str) -> int:
+    """The line with the most words and signs, for an expression that is too deep has many."""
+    counts = [sum(1 for _ in _WORD.finditer(line)) for line in text.split("\n")]
+    return counts.index(max(counts)) + 1
+
+
+def refuse_deep_nesting(text: str, source: str) -> None:
+    """Python's own parser recurses; this keeps its stack short."""
+    run = re.search(rf"(?:[-+~(\[{{]\s*+|not\s++|lambda\s*+:\s*+){{{MOST_NESTING},}}", text)
+    if run is not None:
+        line = text.count("\n", 0, run.start()) + 1
+        raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")

@@ -1,0 +1,320 @@
+"""The words of a TEACUP config: its `TPCONF_` names, its variables, and its argument strings.
+
+Source: the TEACUP v1.0 and v1.1 trees (`experiment.py`, `config.py` examples) and manuals.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.planning.teacup.expressions import Expressions
+from aqmlab.planning.teacup.functions import SCALARS, Row, UnreadError
+from aqmlab.planning.teacup.syntax import expression
+from aqmlab.scenario import quantities
+
+WITHOUT_MEANING = {
+    "the testbed's machines, which are not needed here": (
+        "script_path debug_level tftpserver tftpboot_dir os_partition force_reboot boot_timeout "
+        "do_power_cycle power_ctrl_type host_power_ctrlport power_admin_name power_admin_pw "
+        "max_time_diff remote_dir check_connectivity"
+    ),
+    "the testbed's network, which is made from the router's queues": (
+        "config_topology topology_switch topology_switch_port_prefix "
+        "topology_switch_port_offset linkspeed host_linkspeed"
+    ),
+    "clock offsets, of which there are none here": ("bc_ping_enable bc_ping_rate bc_ping_address"),
+    "loggers, in whose place the taps and samples of `measure` are": (
+        "web10g_poll_interval pcap_snaplen linux_tcp_logger ttprobe_direction "
+        "ttprobe_output_mode tcpdump_logger tcpstats_logger"
+    ),
+}
+"""What a config says about a testbed that means nothing to a simulator."""
+
+READ = (
+    "router_queues", "traffic_gens", "parameter_list", "vary_parameters", "variable_defaults",
+    "test_id", "duration", "router", "hosts", "host_internal_ip", "host_os", "host_TCP_algos",
+    "host_TCP_algo_params", "host_init_custom_cmds", "linux_kern_router", "linux_kern_hosts",
+    "aqms", "aqms2",
+)  # fmt: skip
+"""What a config says that is read here."""
+
+_OF_VERSION_1_1 = (
+    "linux_tcp_logger", "ttprobe_direction", "ttprobe_output_mode", "tcpdump_logger",
+    "tcpstats_logger",
+)  # fmt: skip
+
+_MOST_WARNINGS = 1_000
+_MOST_COMPARED = 200
+_MOST_ENTRIES = 2_000
+_MOST_TEXT = 4_000
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
+
+VARIABLE = re.compile(r"V_[A-Za-z0-9_-]+")
+"""What TEACUP takes for the name of a variable; the hyphen is part of it."""
+
+
+@dataclass
+class Config:
+    """The names that a config binds, and what is worth saying about them."""
+
+    source: str
+    names: dict[str, Any]
+    lines: dict[str, str]
+    warnings: list[str] = field(default_factory=list)
+    used: AbstractSet[str] = frozenset()
+    """The names that the config itself makes use of."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of `TPCONF_name`."""
+        return self.names.get(f"TPCONF_{name}", default)
+
+    def where(self, name: str) -> str:
+        """How a message names the place of `TPCONF_name`."""
+        return f"{self.lines.get(f'TPCONF_{name}', self.source)}: TPCONF_{name}"
+
+    def table(self, name: str) -> dict[Any, Any]:
+        """`TPCONF_name`, which must be a dictionary if it is there."""
+        value = self.get(name, {})
+        if not isinstance(value, dict):
+            raise ScenarioError(self.where(name), f"`{shown(value)}` is not a dictionary")
+        _refuse_many(value, self.where(name))
+        return value
+
+    def rows(self, name: str) -> list[Any]:
+        """`TPCONF_name`, which must be a list if it is there."""
+        value = self.get(name, [])
+        if not isinstance(value, (list, tuple)):
+            raise ScenarioError(self.where(name), f"`{shown(value)}` is not a list")
+        _refuse_many(value, self.where(name))
+        return list(value)
+
+    def warn(self, text: str) -> None:
+        """Notes something once."""
+        if len(self.warnings) < _MOST_WARNINGS and text not in self.warnings:
+            self.warnings.append(text)
+
+    @property
+    def is_1_1(self) -> bool:
+        """Whether the config uses words that TEACUP 1.0 does not have."""
+        if any(self.get(name) is not None for name in _OF_VERSION_1_1):
+            return True
+        tasks = " ".join(
+            str(entry[2]) for entry in self.rows("traffic_gens") if _is_row(entry, 3)
+        ).lower()
+        return "start_nginx_server" in tasks or "player_path" in tasks
+
+    def check(self) -> None:
+        """Refuses a config without queues or traffic, and says what has no meaning here."""
+        self._warn_of_misspelt()
+        for name in ("router_queues", "traffic_gens"):
+            if self.get(name) is None:
+                raise ScenarioError(self.source, f"TPCONF_{name} is not defined")
+        for what, names in WITHOUT_MEANING.items():
+            said = [f"TPCONF_{name}" for name in names.split() if self.get(name) is not None]
+            if said:
+                self.warn(f"{self.source}: no meaning here: {', '.join(said)} ({what})")
+
+    def _warn_of_misspelt(self) -> None:
+        """Names of a config's own are its affair, unless nobody uses one that is nearly known."""
+        words = [*READ, *" ".join(WITHOUT_MEANING.values()).split()]
+        known = {f"TPCONF_{word}" for word in words} | self.used
+        unknown = (one for one in self.names if one.startswith("TPCONF_") and one not in known)
+        for name in itertools.islice(unknown, _MOST_COMPARED):
+            own = name.removeprefix("TPCONF_")
+            missing = [word for word in words if self.get(word) is None]
+            meant = nearest(own, missing, 0.8)
+            if meant is not None:
+                self.warn(f"{self.where(own)} is not read; did you mean `TPCONF_{meant}`?")
+
+
+def nearest(got: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The one of `words` that was probably meant by `got`."""
+    return _nearest(got.lower()[:60], tuple(words), likeness)
+
+
+@lru_cache(maxsize=4096)  # each experiment asks anew
+def _nearest(got: str, words: tuple[str, ...], likeness: float) -> str | None:
+    lowered = {word.lower(): word for word in words}
+    close = difflib.get_close_matches(got, list(lowered), 1, likeness)
+    return lowered[close[0]] if close else None
+
+
+def or_rather(got: str, words: Iterable[str]) -> str:
+    """What a warning adds of the one of `words` that was probably meant by `got`.
+
+    >>> or_rather("intervl", ["interval", "psize"]), or_rather("xyz", ["interval"])
+    ('; did you mean `interval`?', '')
+    """
+    meant = nearest(got, words)
+    return f"; did you mean `{shown(meant)}`?" if meant is not None else ""
+
+
+def _refuse_many(entries: Sized, place: str) -> None:
+    """No testbed has as many hosts; each experiment goes through all entries."""
+    if len(entries) > _MOST_ENTRIES:
+        problem = f"{len(entries)} entries are too many, {_MOST_ENTRIES} at most"
+        raise ScenarioError(place, problem)
+
+
+def _is_row(entry: Any, length: int) -> bool:
+    return isinstance(entry, (tuple, list)) and len(entry) == length
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a list of queues or generators: its fields, and the line it stands on."""
+
+    fields: tuple[Any, ...]
+    where: str
+
+
+def entries(config: Config, name: str, rows: Any, length: int) -> list[Entry]:
+    """The rows of a list, each of which must have `length` fields that are text or numbers."""
+    place = config.where(name)
+    if not isinstance(rows, (list, tuple)):
+        raise ScenarioError(place, f"`{shown(rows)}` is not a list")
+    _refuse_many(rows, place)
+    result = []
+    for row in rows:
+        where = f"{config.source}:{row.line}" if isinstance(row, Row) and row.line else place
+        if not _is_row(row, length) or not all(isinstance(part, SCALARS) for part in row):
+            raise ScenarioError(where, f"an entry of TPCONF_{name} has {length} fields")
+        result.append(Entry(tuple(row), where))
+    return result
+
+
+@lru_cache(maxsize=512)
+def _call(text: str) -> ast.Call | str:
+    """The syntax tree of `f(text)`, or what is wrong with `text`."""
+    if len(text) > _MOST_TEXT or re.search(r"[-+~(\[{]{30,}", text):
+        return "too long"
+    try:
+        tree = expression(f"f(\n{text}\n)")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return str(getattr(error, "msg", error))
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+        return "not a list of arguments"
+    return tree
+
+
+class Arguments(dict[str, Any]):
+    """The keyword arguments of a queue or a task, with readers that name place and key."""
+
+    def __init__(self, where: str, task: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.where, self.task = where, task
+
+    def _wrong(self, key: str, problem: str, hint: str | None = None) -> ScenarioError:
+        owner = f"{self.task}: " if self.task else ""
+        return ScenarioError(f"{self.where}: {owner}{key}", problem, hint)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """The value as text; an empty one counts as absent."""
+        value = self.get(key, "")
+        if value in ("", None):
+            if default is None:
+                written = nearest(key, map(str, self))
+                hint = f"`{shown(written)}` is written; did you mean `{key}`?" if written else None
+                raise self._wrong(key, "is missing", hint)
+            return default
+        return str(value)
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """The value as a number of zero or more, which TEACUP allows to be in quotes."""
+        text = self.text(key, "" if default is None else str(default))
+        number = float(text) if _NUMBER.fullmatch(text.strip()) else -1.0
+        if not 0.0 <= number <= 1e12:
+            raise self._wrong(key, f"`{shown(text)}` is not a number of zero or more")
+        return number
+
+    def nanoseconds(self, key: str, per_unit: int, default: float | None = None) -> int:
+        """The value as a time, given in units of `per_unit` nanoseconds."""
+        return round(self.number(key, default) * per_unit)
+
+    def whole(self, key: str, default: int | None = None) -> int:
+        """The value as a whole number."""
+        number = self.number(key, default)
+        if number != int(number):
+            raise self._wrong(key, f"`{shown(self.get(key))}` is not a whole number")
+        return int(number)
+
+    def rate(self, key: str) -> int:
+        """The value as a rate in bit/s: '12mbit', '500kbit', '1M' or a number of bits."""
+        return self.rate_of(key, self.text(key))
+
+    def rate_of(self, key: str, text: str) -> int:
+        """`text`, the value of `key`, as a rate in bit/s."""
+        found = re.fullmatch(r"\s*([0-9.]+)\s*([kKmMgG]?)(?:bits?(?:/s)?)?\s*", text)
+        try:
+            if found is None:
+                raise BadValueError("")
+            return quantities.rate(f"{found[1]} {found[2]}bit/s")
+        except BadValueError as problem:
+            what = (
+                problem.problem if "zero" in problem.problem else f"`{shown(text)}` is not a rate"
+            )
+            raise self._wrong(key, what, "write '12mbit', '500kbit' or bits per second") from None
+
+
+def arguments(entry: Entry, text: Any, variables: Mapping[str, Any], warn: Any) -> Arguments:
+    """The arguments in `text`, as TEACUP reads them: variables replaced, then evaluated.
+
+    The task is the first argument, if it is a bare name. `warn` takes what is worth saying.
+    """
+    text = str(text).strip()
+    for name in _hyphenated(text):
+        warn(
+            f"{entry.where}: TEACUP takes `{name}` for one name and would stop here; it is read "
+            f"as a difference"
+        )
+    call = _call(text)
+    if isinstance(call, str):
+        raise ScenarioError(entry.where, f"these are no arguments: {call}")
+    task = ""
+    if call.args:
+        if len(call.args) > 1 or not isinstance(call.args[0], ast.Name):
+            raise ScenarioError(entry.where, "only the task's name may stand without a key")
+        task = call.args[0].id
+    values = {}
+    for word in call.keywords:
+        if word.arg is None:
+            raise ScenarioError(entry.where, "`**` is not read")
+        values[word.arg] = _evaluate(entry, word.arg, word.value, variables)
+    return Arguments(entry.where, task, values)
+
+
+def _hyphenated(text: str) -> list[str]:
+    outside = re.sub(r"'[^']*'|\"[^\"]*\"", "''", text)
+    return [name for name in VARIABLE.findall(outside) if "-" in name]
+
+
+def _evaluate(entry: Entry, key: str, node: ast.expr, variables: Mapping[str, Any]) -> Any:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            quoted = VARIABLE.search(part.value)
+            if quoted:
+                raise ScenarioError(
+                    f"{entry.where}: {key}",
+                    f"`{quoted[0]}` stands inside quotes, where TEACUP does not replace it",
+                    f"write {key}={quoted[0]}",
+                )
+        if isinstance(part, ast.Name) and part.id not in variables:
+            raise ScenarioError.unknown(f"{entry.where}: {key}", "variable", part.id, variables)
+    try:
+        value = Expressions(entry.where, variables, {}).value(node)
+    except (UnreadError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        problem = str(error).removeprefix("passed over: ")
+        raise ScenarioError(f"{entry.where}: {key}", f"cannot be read: {shown(problem)}") from None
+    if not isinstance(value, SCALARS):
+        raise ScenarioError(f"{entry.where}: {key}", f"`{shown(value)}` is not text or a number")
+    return value

@@ -1,0 +1,86 @@
+"""Figures of a campaign: one file each, one word in the list.
+
+A figure says which tables it needs and whether it has something to show, and draws itself
+once or, where conditions would not be readable together, several times.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.base.files import write_atomically
+from aqmlab.report.figures.drawing import Drawing, Figure, styled
+from aqmlab.results.summary import sparse
+
+if TYPE_CHECKING:
+    from aqmlab.results.results import Results
+
+FIGURES = (
+    "throughput",
+    "induced_rtt",
+    "rates",
+    "bulk_download",
+    "dash",
+    "rtt_quantiles",
+    "rtt_time",
+    "throughput_time",
+    "queue_time",
+    "cwnd_time",
+)
+"""Every figure, in the order of the report; each is a module with a `FIGURE`."""
+
+
+def figure(name: str) -> Figure:
+    """The figure called `name`; raises `RequestError` with what was probably meant."""
+    if name not in FIGURES:
+        raise RequestError(f"unknown figure `{name}`", suggestion(name, FIGURES))
+    found: Figure = import_module(f"aqmlab.report.figures.{name}").FIGURE
+    return found
+
+
+def applicable(results: Results) -> list[str]:
+    """Every figure that has something to show."""
+    return [name for name in FIGURES if _applies(figure(name), results)]
+
+
+def wanted(results: Results) -> list[str]:
+    """The figures of the report: those that the scenario asks for, or else all."""
+    asked = [name for name in results.manifest.get("figures", ()) if name in FIGURES]
+    return [name for name in asked if _applies(figure(name), results)] or applicable(results)
+
+
+def draw(results: Results, name: str) -> list[Drawing]:
+    """Draws the figure called `name`; raises `RequestError` if it has nothing to show."""
+    chosen = figure(name)
+    if not _applies(chosen, results):
+        raise RequestError(f"the figure `{name}` has nothing to show in these results")
+    with styled():
+        drawings = list(chosen.draw(results))
+    few = sparse(results) if "flows" in chosen.tables else ""
+    for drawing in drawings if few else ():
+        drawing.notes = [*drawing.notes, few]
+    return drawings
+
+
+def save(drawings: list[Drawing], folder: Path) -> list[Path]:
+    """Writes each drawing as PNG and SVG; returns where they are."""
+    paths = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DiskError.of(error, folder) from error
+    for drawing in drawings:
+        for kind in ("png", "svg"):
+            path = folder / f"{drawing.name}.{kind}"
+            write_atomically(path, drawing.rendered(kind), synced=False)
+            paths.append(path)
+    return paths
+
+
+def _applies(chosen: Figure, results: Results) -> bool:
+    present = all(name in results.tables and results.height(name) for name in chosen.tables)
+    return present and chosen.applies(results)

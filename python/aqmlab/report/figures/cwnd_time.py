@@ -1,0 +1,55 @@
+"""Congestion windows of the senders over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import Figure
+from aqmlab.report.figures.series import MOST_PLACES, Series
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from aqmlab.results.results import Results
+
+_MOST_CONNS = 4
+"""An application with more connections than this is not shown: its windows say little."""
+
+
+def _senders(results: Results) -> pl.DataFrame:
+    import polars as pl
+
+    primary = results.table("flows").filter(pl.col("primary"))
+    sender = pl.col("direction").replace({"up": "home", "down": "wan"}).alias("side")
+    keys = ["trial", "flow", "side"]
+    sides = primary.with_columns(sender).select(keys)
+    frame = results.labelled("tcp_series").join(sides, on=keys, how="inner", maintain_order="left")
+    few = frame.group_by("trial", "flow").agg(pl.col("conn").n_unique().alias("conns"))
+    groups = results.manifest.get("app_groups", {})
+    return (
+        frame.join(few, on=["trial", "flow"], maintain_order="left")
+        .filter(pl.col("conns") <= _MOST_CONNS)
+        .with_columns(
+            pl.col("flow").replace(groups).alias("app"),
+            pl.col("flow").alias("copy"),
+            (pl.col("cwnd_bytes") / 1e3).alias("cwnd_kb"),
+        )
+    )
+
+
+def _applies(results: Results) -> bool:
+    shown, _, _ = data.examples(results, MOST_PLACES)
+    return _senders(shown).height > 0
+
+
+_SERIES = Series(
+    name="cwnd_time",
+    column="cwnd_kb",
+    axis="congestion window (kB)",
+    caption="Congestion window of each sender over time",
+    frame=_senders,
+    log=False,
+)
+
+FIGURE = Figure("Congestion windows", ("flows", "tcp_series"), _SERIES.draw, _applies)

@@ -1,0 +1,202 @@
+"""What every figure shares: how it is declared, its look, and how it is rendered."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from aqmlab.base.failures import RequestError
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
+    from matplotlib.figure import Figure as Canvas
+
+    from aqmlab.results.results import Results
+
+PNG_DPI = 200
+WIDTH_INCH = 9.0
+
+_STYLE = Path(__file__).with_name("aqmlab.mplstyle")
+
+
+@dataclass(slots=True)
+class Drawing:
+    """One drawing: its file's name, what it shows, and what was left out."""
+
+    name: str
+    canvas: Canvas
+    caption: str
+    notes: Sequence[str] = ()
+    _rendered: dict[str, bytes] = field(default_factory=dict)
+
+    def rendered(self, kind: str) -> bytes:
+        """The drawing as `png` or `svg`; the same bytes for the same results."""
+        if kind not in self._rendered:
+            with styled():
+                self._rendered[kind] = self._render(kind)
+        return self._rendered[kind]
+
+    def _render(self, kind: str) -> bytes:
+        # `savefig` would lay out and draw everything twice for each format.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        layout = self.canvas.get_layout_engine()
+        if layout is not None:
+            layout.execute(self.canvas)
+            self.canvas.set_layout_engine("none")
+        self.canvas.set_dpi(PNG_DPI)
+        buffer = io.BytesIO()
+        if kind == "svg":
+            svg: Any = FigureCanvasSVG(self.canvas)  # its `print_svg` has no types
+            svg.print_svg(buffer, metadata={"Date": None})
+        else:
+            png: Any = FigureCanvasAgg(self.canvas)  # nor has its `print_png`
+            png.print_png(buffer, metadata={"Software": None})
+        return buffer.getvalue()
+
+
+def always(_: Results) -> bool:
+    """Applies to every campaign that has the tables."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure: its title, the tables it needs, when it applies, and how it is drawn."""
+
+    title: str
+    tables: Sequence[str]
+    draw: Callable[[Results], Iterator[Drawing]]
+    applies: Callable[[Results], bool] = always
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The look of all figures, whatever the user's own settings are."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise RequestError("figures need matplotlib", "pip install matplotlib") from None
+    from matplotlib.style import context
+
+    with matplotlib.rc_context(), context(["default", str(_STYLE)]):
+        yield
+
+
+def canvas(height_inch: float, width_inch: float = WIDTH_INCH) -> Canvas:
+    """An empty figure; it belongs to nobody's window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    made = Canvas(figsize=(width_inch, height_inch))
+    FigureCanvasAgg(made)
+    return made
+
+
+def stacked(count: int, height_inch: float, *, sharex: bool = True) -> tuple[Canvas, list[Axes]]:
+    """Panels one below another."""
+    made = canvas(max(2.6, height_inch * count + 0.7))
+    axes = made.subplots(count, 1, sharex=sharex, squeeze=False)
+    return made, [row[0] for row in axes]
+
+
+def grid(count: int, columns: int, height_inch: float) -> tuple[Canvas, list[Axes]]:
+    """Panels in rows of at most `columns`, with common axes; surplus places stay empty."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    made = canvas(max(2.6, height_inch * rows + 0.7))
+    axes = made.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel().tolist()
+    for surplus in axes[count:]:
+        surplus.set_visible(False)
+    for above in axes[max(0, count - columns) : count]:
+        above.tick_params(labelbottom=True)
+    return made, axes[:count]
+
+
+def name_axes(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
+    """Names the axes of a `grid`: below the lowest panels and beside the leftmost."""
+    columns = min(columns, len(panels))
+    for number, axes in enumerate(panels):
+        if number + columns >= len(panels):
+            axes.set_xlabel(x)
+        if number % columns == 0:
+            axes.set_ylabel(y)
+
+
+def log_axis(axis: XAxis | YAxis) -> None:
+    """Makes an axis logarithmic with numbers that are read at a glance: 0.1, 1, 10, 1000.
+
+    Where a panel spans less than two decades, 2 and 5 are written too.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    if axis.axis_name == "x":
+        axis.axes.set_xscale("log")
+    else:
+        axis.axes.set_yscale("log")
+    low, high = axis.get_view_interval()
+    narrow = 0 < low < high < low * 100
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator() if narrow else LogLocator(subs=(2.0, 5.0)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_axis_from_zero(axes: Axes, least: float, decades: float = 0.4) -> None:
+    """Makes the y-axis logarithmic from `least` on, and below a way of `decades` down to zero."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter, SymmetricalLogLocator
+
+    axes.set_yscale("symlog", linthresh=least, linscale=decades)
+    # So that a line at zero is not hidden by the axis, and that there is a number besides zero.
+    axes.set_ylim(-least / 8, max(axes.get_ylim()[1], 1.25 * least))
+    axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=least))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    between = SymmetricalLogLocator(subs=(2.0, 5.0), base=10, linthresh=least)
+    axes.yaxis.set_minor_locator(between)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+Line = Literal["-", "--", "-.", ":"]
+LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
+
+
+COLOURS = 8
+"""How many series have a colour of their own."""
+
+
+def colour(index: int) -> str:
+    """The colour of series number `index`."""
+    import matplotlib
+
+    colours: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+    return colours[index % len(colours)]
+
+
+def line_style(index: int) -> Line:
+    """The line of series number `index`: it changes when the colours have all been used."""
+    return LINES[index // COLOURS % len(LINES)]
+
+
+def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+    """One legend for all panels, below them: in one row if they fit, else in columns."""
+    columns = len(labels)
+    if sum(len(label) + _HANDLE for label in labels) > _ROW:
+        columns = max(1, int(_ROW / (max(map(len, labels)) + _HANDLE)))
+    made.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
+
+
+_ROW, _HANDLE = 110, 6
+"""How many characters a row of the legend holds, and how many a line beside its name takes."""
+
+
+def plain_text(text: str) -> str:
+    """`text` so that it is drawn as it is: a dollar sign starts no formula."""
+    return text.replace("$", r"\$")

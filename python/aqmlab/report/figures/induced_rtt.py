@@ -1,0 +1,15 @@
+"""How much the queues add to each application's round trips, by queue, rate and RTT."""
+
+from aqmlab.report.figures.boxes import Boxes
+from aqmlab.report.figures.drawing import Figure
+
+_BOXES = Boxes(
+    name="induced_rtt",
+    title="Induced RTT (measured less RTT_base)",
+    columns=("induced_p25_ms", "induced_p50_ms", "induced_p75_ms"),
+    tail="induced_p95_ms",
+    axis="induced RTT (ms)",
+    least_floor=0.1,
+)
+
+FIGURE = Figure("Induced RTT per application", ("flows",), _BOXES.draw)

@@ -1,0 +1,98 @@
+"""The distribution of round-trip times, with its tail, per application and queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import (
+    Drawing,
+    Figure,
+    colour,
+    grid,
+    legend_below,
+    line_style,
+    log_axis,
+    name_axes,
+    plain_text,
+)
+from aqmlab.report.figures.overlap import rim_covered
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.artist import Artist
+
+    from aqmlab.results.results import Results
+
+_PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
+_COLUMNS = tuple(f"rtt_p{p}_ms" for p in _PERCENTILES)
+_MOST_FIGURES = 2
+
+
+def _timed(results: Results) -> pl.DataFrame:
+    """The applications of which there are round trips."""
+    import polars as pl
+
+    frame = data.carrying(results, "flows")
+    return frame.filter(pl.col("rtt_p50_ms").is_not_null().any().over("app"))
+
+
+def _applies(results: Results) -> bool:
+    return _timed(results).height > 0
+
+
+def _draw(results: Results) -> Iterator[Drawing]:
+    import polars as pl
+
+    frame = _timed(results)
+    everyone = data.ordered(data.carrying(results, "flows"), "app")
+    places, notes = data.chosen(frame, "place_label", _MOST_FIGURES, "conditions")
+    apps, more = data.chosen(frame, "app", data.MOST_APPS, "applications")
+    queues, rest = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
+    rows = data.medians(frame, _COLUMNS, "place_label", "app", "queue_label")
+    for place in places:
+        here = rows.filter(pl.col("place_label") == place).drop_nulls(_COLUMNS)
+        timed = set(here["app"])
+        shown = [app for app in apps if app in timed]
+        made, panels = grid(len(shown), 3, 2.0)
+        for axes, app in zip(panels, shown, strict=True):
+            axes.set_title(plain_text(app))
+            for row in here.filter(pl.col("app") == app).iter_rows(named=True):
+                if row["queue_label"] in queues:
+                    number = queues.index(row["queue_label"])
+                    times = [row[column] for column in _COLUMNS]
+                    axes.plot(
+                        times,
+                        _PERCENTILES,
+                        line_style(number),
+                        color=colour(number),
+                        marker=".",
+                    )
+            log_axis(axes.xaxis)
+            axes.set_yticks((1, 25, 50, 75, 95), ("1", "25", "50", "75", "95"))
+        rims = rim_covered(panels, along="y")
+        name_axes(panels, 3, "RTT (ms)", "percentile")
+        handles = [_line(number) for number in range(len(queues))]
+        legend_below(made, handles, [plain_text(queue) for queue in queues])
+        caption = (
+            f"Share of round trips that take no longer than a time{_at(place)}: percentiles 1, 5, "
+            f"25, 50, 75, 95 and 99; {data.span_note(results)}, {data.seeds_note(results)}."
+        )
+        silent = [app for app in everyone if app not in timed]
+        without = [f"there are no round trips of {', '.join(silent)}"] if silent else []
+        name = f"rtt_quantiles-{data.slug(place)}"
+        yield Drawing(name, made, caption, [*notes, *more, *rest, *without, *rims])
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def _line(number: int) -> Artist:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour(number), linestyle=line_style(number))
+
+
+FIGURE = Figure("Distribution of round-trip times", ("flows",), _draw, _applies)

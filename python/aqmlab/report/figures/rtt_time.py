@@ -1,0 +1,16 @@
+"""Round-trip times of every flow over time."""
+
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import Figure
+from aqmlab.report.figures.series import Series
+
+_SERIES = Series(
+    name="rtt_time",
+    column="rtt_mean_ms",
+    axis="RTT (ms)",
+    caption="Round-trip time of each flow over time, the mean of each step,",
+    frame=lambda results: data.carrying(results, "rtt"),
+    floor=0.1,
+)
+
+FIGURE = Figure("Round-trip times over time", ("flows", "rtt"), _SERIES.draw)

@@ -1,0 +1,14 @@
+"""Throughput of each application by queue, rate and round-trip time."""
+
+from aqmlab.report.figures.boxes import Boxes
+from aqmlab.report.figures.drawing import Figure
+
+_BOXES = Boxes(
+    name="throughput",
+    title="Throughput",
+    columns=("throughput_p25_mbit", "throughput_p50_mbit", "throughput_p75_mbit"),
+    axis="throughput (Mbit/s)",
+    least_floor=1e-3,
+)
+
+FIGURE = Figure("Throughput per application", ("flows",), _BOXES.draw)

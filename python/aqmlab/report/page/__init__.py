@@ -1,0 +1,94 @@
+"""The report of a campaign: one HTML page that needs nothing else, and its figures as files.
+
+Every name comes from a user's file, so the page is made by templates that escape, and figures
+are images, in which nothing runs.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.base.failures import RequestError
+from aqmlab.base.files import write_atomically
+from aqmlab.campaign.store import own_files
+from aqmlab.results.verdicts.criteria import unbroken
+
+if TYPE_CHECKING:
+    from aqmlab.report.figures.drawing import Drawing
+    from aqmlab.results.results import Results
+
+_LARGEST_SVG = 1_500_000
+"""A drawing of more bytes than this is shown as PNG."""
+
+
+def write(
+    results: Results,
+    path: Path,
+    names: Sequence[str] | None = None,
+    watched: Callable[[Sequence[str]], Iterable[str]] = iter,
+) -> Path:
+    """Writes the report to `path`, and its figures into the folder `figures` beside it.
+
+    `names` are the figures to show; if absent, those that the scenario asks for, or else all.
+    They are drawn as `watched` hands them out, which lets it say how far the report is. Raises
+    `RequestError` before anything is written if a file of the results is not as it was written.
+    """
+    from aqmlab.report import figures
+
+    own_files.refuse(path)
+    results.verify()
+    shown = []
+    for name in watched(names if names is not None else figures.wanted(results)):
+        drawings = figures.draw(results, name)
+        figures.save(drawings, path.parent / "figures")
+        shown.append({"title": figures.figure(name).title, "drawings": list(map(image, drawings))})
+    write_atomically(path, page(results, shown).encode())
+    return path
+
+
+def page(results: Results, shown: list[dict[str, Any]]) -> str:
+    """The page as HTML."""
+    from aqmlab.report.page import tables
+
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise RequestError("a report needs jinja2", "pip install jinja2") from None
+    environment = Environment(
+        loader=PackageLoader("aqmlab.report.page", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["unbroken"] = unbroken
+    manifest = results.manifest
+    return environment.get_template("page.html.j2").render(
+        results=results,
+        manifest=manifest,
+        seeds=sorted({trial["seed"] for trial in manifest["trials"]}),
+        finished=results.table("trials").height,
+        notes=tables.notes(results),
+        matrices=tables.matrices(results),
+        tallies=tables.tallies(results),
+        lines=tables.numbers(results),
+        figures=shown,
+        made=tables.how_made(results),
+    )
+
+
+def image(drawing: Drawing) -> dict[str, str]:
+    """A drawing as a page shows it: `source` (a data URL), `caption` and `name`."""
+    kind, mime = "svg", "image/svg+xml"
+    if len(drawing.rendered("svg")) > _LARGEST_SVG:
+        kind, mime = "png", "image/png"
+    data = base64.b64encode(drawing.rendered(kind)).decode()
+    notes = ". ".join(note[0].upper() + note[1:] for note in drawing.notes)
+    return {
+        "source": f"data:{mime};base64,{data}",
+        "caption": drawing.caption + (f" {notes}." if notes else ""),
+        "name": drawing.name,
+    }

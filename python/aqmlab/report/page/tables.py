@@ -1,0 +1,155 @@
+"""What the report's page shows besides figures."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.results.summary import Line, lines, sparse
+from aqmlab.results.verdicts.criteria import (
+    BAD,
+    GOOD,
+    TOLERABLE,
+    UNJUDGED,
+    Verdict,
+    quantity,
+    unbroken,
+    worst,
+)
+
+if TYPE_CHECKING:
+    from aqmlab.results.results import Results
+
+_MOST_MATRICES = 6
+_MOST_LINES = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A verdict in a table."""
+
+    word: str
+    brief: str
+    sentence: str
+    value: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The name of its style."""
+        return self.word.replace(" ", "-")
+
+
+@dataclass(slots=True)
+class Matrix:
+    """Verdicts in rows and columns."""
+
+    title: str
+    corner: str
+    columns: list[str]
+    groups: list[tuple[str, int]] = field(default_factory=list)
+    """Names over several columns, and over how many."""
+    rows: list[tuple[str, list[Cell | None]]] = field(default_factory=list)
+    dense: bool = False
+    """Whether there is room for a number only."""
+
+
+def _cell(verdict: Verdict | None) -> Cell | None:
+    if verdict is None:
+        return None
+    decided = verdict.deciding
+    value = ""
+    if decided is not None and decided.value is not None:
+        value = unbroken(quantity(decided.value, decided.check.unit))
+    return Cell(verdict.word, unbroken(verdict.because), verdict.sentence, value)
+
+
+def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
+    """The worst verdict among the copies of an application, by place, queue and name."""
+    groups = results.manifest.get("app_groups", {})
+    found: dict[tuple[str, str, str], Verdict] = {}
+    for verdict in results.verdicts:
+        key = (verdict.label.place, verdict.label.queue, groups.get(verdict.app, verdict.app))
+        found[key] = worst(found[key], verdict) if key in found else verdict
+    return found
+
+
+def matrices(results: Results) -> list[Matrix]:
+    """Verdicts as applications by queues for each place, or, of many places, all in one."""
+    found = _grouped(results)
+    places = list(dict.fromkeys(place for place, _, _ in found))
+    queues = list(dict.fromkeys(queue for _, queue, _ in found))
+    apps = list(dict.fromkeys(app for _, _, app in found))
+    if len(places) > _MOST_MATRICES:
+        matrix = Matrix("", "line", queues * len(apps), [(app, len(queues)) for app in apps])
+        matrix.dense = True
+        for place in places:
+            row = [_cell(found.get((place, queue, app))) for app in apps for queue in queues]
+            matrix.rows.append((place, row))
+        return [matrix]
+    made = []
+    for place in places:
+        matrix = Matrix(place, "application", queues)
+        for app in apps:
+            row = [_cell(found.get((place, queue, app))) for queue in queues]
+            matrix.rows.append((app, row))
+        made.append(matrix)
+    return made
+
+
+def tallies(results: Results) -> list[str]:
+    """For each queue a sentence: how many applications are served, over all places."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for (_, queue, _), verdict in _grouped(results).items():
+        counts[queue][verdict.word] += 1
+    return [f"{queue}: {_tally(count)}" for queue, count in counts.items()]
+
+
+def _tally(count: Counter[str]) -> str:
+    total = sum(count.values())
+    words = [f"{count[word]} {word}" for word in (GOOD, TOLERABLE, BAD, *UNJUDGED) if count[word]]
+    return f"of {total} verdicts {', '.join(words)}"
+
+
+def numbers(results: Results) -> list[Line]:
+    """The numbers of every condition, as far as a page can hold them."""
+    return [line for line, _ in zip(lines(results), range(_MOST_LINES), strict=False)]
+
+
+def notes(results: Results) -> list[str]:
+    """What somebody should know before trusting the results."""
+    return [*results.warnings, *_shortcomings(results)]
+
+
+def _shortcomings(results: Results) -> Iterator[str]:
+    trials = results.manifest["trials"]
+    missing = len(trials) - results.table("trials").height
+    if missing:
+        yield f"{missing} of {len(trials)} trials have no result."
+    for trial, problem in results.failed.items():
+        yield f"Trial {trial} failed: {problem}"
+    few = sparse(results)
+    if few:
+        yield f"{few[0].upper()}{few[1:]}. Their numbers say little."
+    if len({trial["seed"] for trial in trials}) == 1:
+        yield "One seed only: nothing here says how much the numbers vary by chance."
+
+
+def how_made(results: Results) -> list[tuple[str, str]]:
+    """Everything needed to make the same results again."""
+    manifest: dict[str, Any] = results.manifest
+    seeds = sorted({trial["seed"] for trial in manifest["trials"]})
+    versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
+    start, end = manifest["measure_from_s"], manifest["duration_s"]
+    return [
+        ("Command", manifest["command"]),
+        ("Scenario", manifest.get("source") or manifest["name"]),
+        ("Trials", f"{len(manifest['trials'])} of {end:g} s, statistics from {start:g} s"),
+        ("Varied", ", ".join(manifest.get("conditions", ())) or "nothing"),
+        ("Seeds", ", ".join(map(str, seeds[:50])) + (" …" if len(seeds) > 50 else "")),
+        ("Engine", results.made_by),
+        ("Versions", versions),
+        ("Digest", results.digest or "none: trials are missing"),
+        ("Packets", f"{manifest.get('packets', 0):,}".replace(",", " ")),
+    ]

@@ -1,0 +1,91 @@
+"""The packets of a trial, which is run again for them.
+
+A trial on the simulator, or in virtual time, is the same whenever it is run, so the packets are
+those that its results were made of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from aqmlab.base.errors import shown, suggestion
+from aqmlab.base.failures import DiskError, LabError, RequestError
+from aqmlab.base.files import refuse_special, unfinished
+from aqmlab.campaign.store import own_files
+from aqmlab.engines import registry
+
+
+def write(
+    spec: dict[str, Any], name: str, engine: str, say: registry.Say = lambda _: None
+) -> tuple[Path, Path]:
+    """Runs `spec` on an engine and writes NAME-home.pcap and NAME-wan.pcap.
+
+    Raises `RequestError` for a trial that cannot be run or an engine that keeps no packets, and
+    `DiskError`.
+    """
+    spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
+    paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
+    if engine not in registry.ENGINES:
+        problem = f"the trial was run by `{shown(engine)}`, which this version of aqmlab has not"
+        raise RequestError(problem, suggestion(engine, registry.ENGINES))
+    one = registry.ENGINES[engine]
+    if not one.captures:
+        problem = "pcap: a trial in real time, on this host, does not keep its packets"
+        raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
+    for path in paths:
+        own_files.refuse(path)
+        refuse_special(path)
+    prepared = one.prepare([spec], say)
+    begun = [unfinished(path) for path in paths]
+    files = (str(begun[0]), str(begun[1]))
+    try:
+        for made in begun:
+            made.touch()  # before a run that may take long
+        run = partial(registry.load(one.runner), json.dumps(spec), captures=files)
+        if one.tells:  # it runs other programs, and ends them when it is interrupted
+            run(**prepared.options)
+        else:
+            _interruptibly(run)
+        for made, path in zip(begun, paths, strict=True):
+            made.replace(path)
+    except LabError:
+        raise
+    except ValueError as error:
+        raise RequestError(str(error)) from None
+    except OSError as error:  # the core's own has a text and nothing else
+        reason = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
+        place = paths[1] if begun[1].name in str(error) else paths[0]
+        raise DiskError(f"{place}: cannot be written: {reason}") from None
+    finally:
+        for made in begun:
+            with contextlib.suppress(OSError):
+                made.unlink()
+    return paths
+
+
+def _interruptibly(run: Callable[[], object]) -> None:
+    """Runs what does not look for Ctrl-C, in a thread that does not keep the process from ending.
+
+    Raises what `run` raises.
+    """
+    import numpy  # noqa: F401 (the core asks for it at the end, and an interrupted import is fatal)
+
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            run()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work, name="aqmlab-capture", daemon=True)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]

@@ -1,0 +1,5 @@
+"""Results for other programs: plain values, CSV, and the files of Flent and of TEACUP."""
+
+from aqmlab.results.export.values import number, trials_alone, trials_as_json
+
+__all__ = ["number", "trials_alone", "trials_as_json"]

@@ -1,0 +1,204 @@
+"""Files of Flent's format 4: gzip-compressed JSON, one for each trial.
+
+Source: Flent 2.1.1, `resultset.py`; loaded and drawn with it in tests. A file has no date of its
+own, for the same trial gives the same bytes: its time is that of captures, midnight of the first
+day of 2020, and as many microseconds as its seed. So the names of a condition's files differ in
+one number only, and Flent's combined plots take them together.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import json
+import math
+import re
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from aqmlab import __version__
+from aqmlab.base.failures import RequestError
+from aqmlab.results.export.flent import calls, sampling
+from aqmlab.results.export.flent.series import TABLES, Series, labels, of_test
+from aqmlab.results.export.flent.tests import DELAY_S, GENERIC, Cast, Test, cast_of, choose
+
+if TYPE_CHECKING:
+    from aqmlab.results.export.trials import TrialRows
+    from aqmlab.results.results import Results
+
+__all__ = ["SUFFIX", "TABLES", "document", "file_bytes", "file_stem"]
+
+VERSION = 4
+SUFFIX = ".flent.gz"
+
+_EPOCH = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+_LARGEST_SEED = 10**15
+"""In microseconds, thirty-two years: time is told by the seed."""
+
+_MOST_CHARACTERS = 230
+"""Of a file's name, its ending apart."""
+
+
+def document(results: Results, trial: TrialRows) -> dict[str, Any]:
+    """A finished trial as Flent's JSON; needs the tables `TABLES`.
+
+    Raises `RequestError` where the packets of a call are needed and the trial cannot be run again.
+    """
+    begins = _begins(trial)
+    carrying = {(row["flow"], row["direction"]) for row in trial.of("flows", primary=True)}
+    cast = cast_of(trial.spec["apps"], carrying)
+    test = choose(cast)
+    found = {**of_test(trial, test, cast), **calls.series(trial, cast, _EPOCH.timestamp())}
+    duration_s = trial.spec["duration_ns"] / 1e9
+    step_s, times_s = sampling.grid(duration_s, _own_step_s(trial))
+    sampled = {
+        name: sampling.on_grid(one.samples(), times_s, step_s)
+        for name, one in found.items()
+        if one.samples()
+    }
+    sampled.update(_summaries(test, sampled, len(times_s)))
+    epoch_s = begins.timestamp()
+    about = _about(results, trial, f"{begins:%Y-%m-%dT%H:%M:%S.%fZ}") | _test_about(
+        test, cast, trial
+    )
+    return {
+        "version": VERSION,
+        "x_values": times_s,
+        "results": sampled,
+        "raw_values": {
+            name: [{**one, "t": round(epoch_s + one["t"], 6)} for one in series.raw]
+            for name, series in found.items()
+            if series.raw
+        },
+        "metadata": about
+        | {
+            "LENGTH": _whole(duration_s - (2 * DELAY_S if test.loaded else 0)),
+            "TOTAL_LENGTH": _whole(duration_s),
+            "STEP_SIZE": step_s,
+            "SERIES_META": _series_about(test, found),
+        },
+    }
+
+
+def file_bytes(document: Mapping[str, Any]) -> bytes:
+    """A document as the contents of its file."""
+    text = json.dumps(document, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def file_stem(document: Mapping[str, Any]) -> str:
+    """A file's name without its ending, as Flent makes it of test, time and title."""
+    about = document["metadata"]
+    stem = f"{about['NAME']}-{about['TIME'].replace(':', '').removesuffix('Z')}."
+    return (stem + re.sub(r"[^A-Za-z0-9-]", "_", about["TITLE"]))[:_MOST_CHARACTERS]
+
+
+def _begins(trial: TrialRows) -> datetime.datetime:
+    """When Flent is told that a trial began; raises `RequestError` for too large a seed."""
+    if trial.seed > _LARGEST_SEED:
+        problem = f"{trial.id}: no file of Flent's can tell the seed {trial.seed}"
+        raise RequestError(problem, f"seeds to {_LARGEST_SEED} can be told; `--trial ID` chooses")
+    return _EPOCH + datetime.timedelta(microseconds=trial.seed)
+
+
+def _own_step_s(trial: TrialRows) -> float:
+    """The step of the trial's own series."""
+    measure = trial.spec["measure"]
+    duration_ns, points = trial.spec["duration_ns"], measure.get("points", 1024)
+    step_ns = measure["step_ns"]
+    while duration_ns > points * step_ns:
+        step_ns *= 2
+    return float(step_ns) / 1e9
+
+
+def _summaries(
+    test: Test, series: Mapping[str, sampling.Values], length: int
+) -> dict[str, sampling.Values]:
+    """What Flent sums up: a name is that of the series, and how."""
+    found: dict[str, sampling.Values] = {}
+    for name in test.summaries:
+        stem, _, kind = name.rpartition(" ")
+        members = [values for one, values in series.items() if one.startswith(stem)]
+        found[name] = sampling.summary(kind, members) if members else [None] * length
+    return found
+
+
+def _series_about(test: Test, found: Mapping[str, Series]) -> dict[str, dict[str, Any]]:
+    """What Flent wants to know of each series: its units, and the mean over all time."""
+    about: dict[str, dict[str, Any]] = {}
+    for name, series in found.items():
+        about[name] = {"UNITS": series.units, "COMMAND": "aqmlab"}
+        mean = series.mean_value()
+        if mean is not None and math.isfinite(mean):
+            about[name]["MEAN_VALUE"] = mean
+    about |= {name: {"COMMAND": "computed"} for name in test.summaries}
+    return about
+
+
+def _about(results: Results, trial: TrialRows, time: str) -> dict[str, Any]:
+    manifest = results.manifest
+    return {
+        "TITLE": results.labels[trial.id].brief,
+        "NOTE": f"{manifest['title']}; trial {trial.id}",
+        "TIME": time,
+        "T0": time,
+        "BATCH_NAME": results.name,
+        "BATCH_TIME": time,
+        "BATCH_TITLE": manifest["title"],
+        "BATCH_UUID": str(uuid.uuid5(uuid.NAMESPACE_OID, manifest["campaign"])),
+        "HOST": "internet",
+        "HOSTS": ["internet"],
+        "LOCAL_HOST": "home",
+        "IP_VERSION": 4,
+        "FLENT_VERSION": f"aqmlab-{__version__}",
+        "DATA_FILENAME": None,
+        "HTTP_GETTER_DNS": None,
+        "HTTP_GETTER_WORKERS": None,
+        "EGRESS_INFO": _egress(trial.spec),
+        "AQMLAB": {
+            "trial": trial.id,
+            "seed": trial.seed,
+            "conditions": trial.conditions,
+            "engine": trial.engine,
+            "digest": trial.rows["trials"]["digest"][0],
+            "versions": manifest["versions"],
+        },
+    }
+
+
+def _egress(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The uplink's discipline, where Flent keeps what `tc` told it."""
+    link = next((one for one in spec["links"] if one["name"] == "up"), spec["links"][0])
+    qdisc = {"name": link["qdisc"]["kind"], "params": link["qdisc"]["params"]}
+    return {"iface": link["name"], "qdisc": qdisc, "link_params": {"rate_bps": link["rate_bps"]}}
+
+
+def _test_about(test: Test, cast: Cast, trial: TrialRows) -> dict[str, Any]:
+    """The test's name, and the parameters by which Flent knows which series it has."""
+    links = ",".join(dict.fromkeys(row["link"] for row in trial.of("queue_series")))
+    parameters: dict[str, Any] = {}
+    if links:
+        parameters |= {"qdisc_stats_hosts": links, "qdisc_stats_interfaces": links}
+    if cast.voip:
+        parameters["voip_host"] = cast.voip[0]
+    if cast.web:
+        parameters["include_http"] = True
+    if len(cast.dash) == 1:
+        parameters["dash_url"] = cast.dash[0]
+    if test is GENERIC:
+        names = labels(trial)
+        parameters |= {test.parameter: str(len(names)), "labels": ",".join(names)}
+    elif test.parameter:
+        parameters[test.parameter] = str(len(cast.up or cast.down))
+    return {
+        "NAME": test.name,
+        "TEST_PARAMETERS": parameters,
+        "HTTP_GETTER_URLLIST": list(cast.web) if len(cast.web) > 1 else None,
+    }
+
+
+def _whole(seconds: float) -> float | int:
+    """Seconds as Flent states them: whole ones without a point."""
+    seconds = max(seconds, 0.0)
+    return int(seconds) if seconds.is_integer() else round(seconds, 6)

@@ -1,0 +1,80 @@
+"""A call as Flent's `voip` tests have it, packet by packet.
+
+Delays are one way, upwards: from the caller at home. Flent's irtt tells the same of one-way
+delays in `owd_up`; its `val` is the round trip, here it is the way up. Flent rates a call itself,
+from the delays and losses of these samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from aqmlab.results.export import packets
+from aqmlab.results.export.flent.sampling import STEP_S
+from aqmlab.results.export.flent.series import Raw, Series
+from aqmlab.results.export.flent.tests import Cast
+from aqmlab.results.export.trials import TrialRows
+
+_KBIT = 1000
+
+
+def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, Series]:
+    """The series of the first call of a trial, which is run again for its packets.
+
+    `epoch_s` is when captures of a trial begin. Raises `RequestError` if packets are not kept.
+    """
+    if not cast.voip:
+        return {}
+    name = cast.voip[0]
+    app = next(n for n, one in enumerate(trial.spec["apps"]) if one["name"] == name)
+    with packets.of_trial(trial) as ends:
+        sent, received = (packets.read(path).of(app, "up") for path in ends)
+    raw = list(_samples(sent, received, epoch_s))
+    arrived = [one for one in raw if "val" in one]
+    rows = trial.of("windows", flow=name, direction="up")
+    bitrate = [(row["t_s"], row["throughput_mbit"] * _KBIT) for row in rows]
+    return {
+        "VoIP": Series("Kbps", raw, line=[]),
+        "VoIP::bitrate": Series("Kbits/s", line=bitrate),
+        "VoIP::delay": Series("ms", [_part(one, "owd_up") for one in arrived]),
+        "VoIP::jitter": Series("ms", [_part(one, "jitter") for one in arrived]),
+        "VoIP::loss": Series("count", line=_losses(raw)),
+    }
+
+
+def _part(sample: Raw, key: str) -> Raw:
+    return {"t": sample["t"], "val": sample[key]}
+
+
+def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -> Iterator[Raw]:
+    """What became of each datagram, in the order of sending; not of those still under way."""
+    came_at = dict(zip(received.number.tolist(), received.at_s.tolist(), strict=True))
+    fates = [came_at.get(number) for number in sent.number.tolist()]
+    known = max((n for n, came_s in enumerate(fates) if came_s is not None), default=-1) + 1
+    before_ms = None
+    for seq, (at_s, came_s) in enumerate(zip(sent.at_s.tolist()[:known], fates, strict=False)):
+        if came_s is None:
+            yield {"t": round(at_s - epoch_s, 6), "seq": seq, "lost": True, "lost_dir": "up"}
+            continue
+        delay_ms = round((came_s - at_s) * 1e3, 4)
+        change_ms = 0.0 if before_ms is None else round(delay_ms - before_ms, 4)
+        yield {
+            "t": round(came_s - epoch_s, 6),
+            "seq": seq,
+            "val": delay_ms,
+            "owd_up": delay_ms,
+            "ipdv_up": change_ms,
+            "jitter": abs(change_ms),
+        }
+        before_ms = delay_ms
+
+
+def _losses(raw: list[Raw]) -> list[tuple[float, float]]:
+    """Datagrams lost in each step, as many as were sent in it and did not arrive."""
+    ends_s = max((one["t"] for one in raw), default=0.0)
+    lost = [one["t"] for one in raw if one.get("lost")]
+    edges = np.arange(0.0, ends_s + 2 * STEP_S, STEP_S)
+    counts, _ = np.histogram(lost, edges)
+    return [(round(float(at), 6), int(n)) for at, n in zip(edges[:-1], counts, strict=True)]

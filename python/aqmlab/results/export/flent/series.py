@@ -1,0 +1,193 @@
+"""The series of a Flent file, from the tables of a trial.
+
+A series has samples (`raw_values`, from which Flent plots lines, distributions and boxes) and
+their values on the common grid (`results`). Throughput is that of IP packets in the trial's
+windows, where netperf counts payload. The round trips of a ping are its own; those of other flows
+are by synthetic packet pairs, a median for each step of the trial.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab.results.export.flent.tests import GENERIC, Cast, Test
+from aqmlab.results.export.trials import TrialRows
+
+TABLES = ("flows", "windows", "rtt", "app_series", "tcp_series", "queue_series")
+"""What series are made of."""
+
+Raw = dict[str, Any]
+Pair = tuple[float, float]
+
+
+@dataclass(slots=True)
+class Series:
+    """One of a Flent file's series."""
+
+    units: str
+    raw: list[Raw] = field(default_factory=list)
+    """Samples: `t`, in seconds from the start, and what else each has."""
+    line: list[Pair] | None = None
+    """What goes onto the grid: times and values; those of `raw` if absent."""
+    mean: float | None = None
+    """The mean that a tool would have printed."""
+
+    def samples(self) -> list[Pair]:
+        """Times and values for the grid."""
+        if self.line is not None:
+            return self.line
+        return [(one["t"], one["val"]) for one in self.raw if one.get("val") is not None]
+
+    def mean_value(self) -> float | None:
+        """What was printed, or else the mean of the samples."""
+        values = [value for _, value in self.samples()]
+        if self.mean is not None or not values:
+            return self.mean
+        return math.fsum(values) / len(values)
+
+
+def of_test(trial: TrialRows, test: Test, cast: Cast) -> dict[str, Series]:
+    """The series of a trial, by the names that `test` gives them."""
+    named = _generic(trial, cast) if test is GENERIC else _stock(trial, test, cast)
+    return {**named, **_pages(trial, cast), **_film(trial, cast), **_queues(trial)}
+
+
+def _stock(trial: TrialRows, test: Test, cast: Cast) -> dict[str, Series]:
+    flows = [
+        (getattr(test, way).name(index), throughput(trial, app, way))
+        for way in ("up", "down")
+        for index, app in enumerate(getattr(cast, way))
+    ]
+    probes = [
+        (getattr(test, part).name(index), round_trips(trial, app, "up"))
+        for part in ("icmp", "udp")
+        for index, app in enumerate(getattr(cast, part))
+    ]
+    return dict([*flows, *probes])
+
+
+def labels(trial: TrialRows) -> list[str]:
+    """The applications by which the generic test names its series, in the scenario's order."""
+    return [app["name"] for app in trial.spec["apps"]]
+
+
+def _generic(trial: TrialRows, cast: Cast) -> dict[str, Series]:
+    """A throughput and a round-trip time for each application, by its name."""
+    probes = {*cast.icmp, *cast.udp}
+    found: dict[str, Series] = {}
+    for row in trial.of("flows", primary=True):
+        app, way = row["flow"], row["direction"]
+        name = "Ping (ms)::ICMP" if app in cast.icmp[:1] else f"Ping (ms)::UDP {app}"
+        if app not in probes:
+            found[f"TCP {way}load::{app}"] = throughput(trial, app, way)
+        if name not in found:
+            found[name] = round_trips(trial, app, way)
+    return {name: series for name, series in found.items() if series.raw}
+
+
+def throughput(trial: TrialRows, app: str, way: str) -> Series:
+    """What arrived of a flow, and the window and round trips of its TCP if it has one."""
+    rows = trial.of("windows", flow=app, direction=way)
+    flow = next(iter(trial.of("flows", flow=app, direction=way)), {})
+    raw = [{"t": row["t_s"], "val": row["throughput_mbit"]} for row in rows]
+    line = [(one["t"], one["val"]) for one in raw]
+    return Series(
+        "Mbits/s", [*raw, *_socket(trial, app, way)], line, flow.get("throughput_mean_mbit")
+    )
+
+
+def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
+    """The sender's state, as `ss` shows it; of one connection, for Flent has room for one."""
+    rows = trial.of("tcp_series", flow=app, side="home" if way == "up" else "wan")
+    if len({row["conn"] for row in rows}) != 1:
+        return
+    segment = _segment_bytes(trial, app)
+    for row in rows:
+        yield {
+            "t": row["t_s"],
+            "tcp_cwnd": round(row["cwnd_bytes"] / segment, 3),
+            **({} if row["srtt_ms"] is None else {"tcp_rtt": row["srtt_ms"]}),
+        }
+
+
+def _segment_bytes(trial: TrialRows, app: str) -> int:
+    """The payload of a full segment: an MTU less 40 bytes of headers and 12 of timestamps."""
+    ends = next(one for one in trial.spec["apps"] if one["name"] == app)
+    return int(min(ends[side]["mtu"] for side in ("home", "wan"))) - 52
+
+
+def round_trips(trial: TrialRows, app: str, way: str) -> Series:
+    """The round trips of a probe, or of any flow, as its sender sees them."""
+    own = trial.of("app_series", flow=app, metric="rtt_ms")
+    if own:
+        return Series("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])
+    rows = trial.of("rtt", flow=app, direction=way)
+    return Series(
+        "ms",
+        [
+            {
+                "t": row["t_s"],
+                "val": row["rtt_p50_ms"],
+                "min": row["rtt_min_ms"],
+                "mean": row["rtt_mean_ms"],
+                "max": row["rtt_max_ms"],
+                "n": row["n"],
+            }
+            for row in rows
+        ],
+    )
+
+
+def _pages(trial: TrialRows, cast: Cast) -> dict[str, Series]:
+    """How long pages took, as `http-getter` tells it."""
+    names = (
+        ["HTTP latency"]
+        if len(cast.web) == 1
+        else [f"HTTP latency::{number + 1}" for number in range(len(cast.web))]
+    )
+    return {
+        name: Series("ms", _values(trial.of("app_series", flow=app, metric="page_load_ms")))
+        for name, app in zip(names, cast.web, strict=True)
+    }
+
+
+def _values(rows: Iterable[dict[str, Any]]) -> list[Raw]:
+    return [{"t": row["t_s"], "val": row["value"]} for row in rows]
+
+
+def _film(trial: TrialRows, cast: Cast) -> dict[str, Series]:
+    """What a player tells of its rates and its buffer; Flent has room for one."""
+    if len(cast.dash) != 1:
+        return {}
+    scales = {"ar_mbit": ("val", 1), "rr_mbit": ("bitrate", 1), "buffer_s": ("buflen", 1000)}
+    raw = [
+        {"t": row["t_s"], scales[row["metric"]][0]: row["value"] * scales[row["metric"]][1]}
+        for row in trial.of("app_series", flow=cast.dash[0])
+        if row["metric"] in scales
+    ]
+    return {"Dash": Series("Mbits/s", sorted(raw, key=lambda one: float(one["t"])))} if raw else {}
+
+
+def _queues(trial: TrialRows) -> dict[str, Series]:
+    """Backlogs, and drops and marks since the last sample, as `tc` tells them."""
+    rows = trial.of("queue_series")
+    return {
+        f"qdisc_stats_{link}": Series("misc", list(_queue([r for r in rows if r["link"] == link])))
+        for link in dict.fromkeys(row["link"] for row in rows)
+    }
+
+
+def _queue(rows: list[dict[str, Any]]) -> Iterator[Raw]:
+    before = {"drops": 0, "marks": 0}
+    for row in rows:
+        yield {
+            "t": row["t_s"],
+            "backlog_bytes": row["backlog_bytes"],
+            "backlog_pkts": row["backlog_packets"],
+            "dropped": row["drops"] - before["drops"],
+            "ecn_mark": row["marks"] - before["marks"],
+        }
+        before = row

@@ -1,0 +1,70 @@
+"""Where exported files go: each whole or not at all, and none in the place of another's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.base.files import atomic_file, write_atomically
+from aqmlab.campaign.store import own_files
+
+
+class Target:
+    """A folder that files are exported to; it is made with the first of them."""
+
+    def __init__(self, folder: Path, force: bool = False) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise RequestError(
+                f"{folder}: is a file, not a folder", "give another with `--out DIR`"
+            )
+        self.folder, self._force = folder, force
+        self._written: set[Path] = set()
+
+    def refuse_present(self, *names: str) -> None:
+        """Raises `RequestError` if there is a file of one of these names, unless `force`."""
+        for name in names:
+            if not self._force and os.path.lexists(self.folder / name):
+                raise RequestError(
+                    f"{self.folder / name}: is there already",
+                    "`--force` replaces it, `--out DIR` writes elsewhere",
+                )
+
+    def free_name(self, stem: str, suffix: str) -> str:
+        """`stem` and `suffix`, with a number between them if this export has that name already."""
+        name, count = f"{stem}{suffix}", 1
+        while self.folder / name in self._written:
+            count += 1
+            name = f"{stem}_{count}{suffix}"
+        return name
+
+    def write(self, name: str, data: bytes) -> Path:
+        """Writes a file; raises `RequestError` if there is one, and `DiskError`."""
+        path = self._prepare(name)
+        write_atomically(path, data)
+        return path
+
+    @contextmanager
+    def stream(self, name: str) -> Iterator[BinaryIO]:
+        """A file to be written piece by piece, which appears when all is in it."""
+        path = self._prepare(name)
+        with atomic_file(path) as file:
+            yield file
+
+    def _prepare(self, name: str) -> Path:
+        path = self.folder / name
+        inside = path.parent.resolve().is_relative_to(self.folder.resolve())
+        if not inside or path.name in ("", "..") or Path(name).is_absolute():
+            raise RequestError(f"{path}: is outside {self.folder}, where files are to go")
+        own_files.refuse(path)
+        if path not in self._written:
+            self.refuse_present(name)
+        self._written.add(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DiskError.of(error, path.parent) from None
+        return path

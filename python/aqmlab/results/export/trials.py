@@ -1,0 +1,129 @@
+"""One trial after another, with its rows of the tables.
+
+Tables hold their trials in the order of the campaign, so all of them are read once, side by
+side, a group of rows at a time: memory does not grow with the campaign.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.base.errors import shown, suggestion
+from aqmlab.base.failures import RequestError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from aqmlab.results.results import Results
+
+
+_ROWS = 200_000
+"""Of a table, in memory at once."""
+
+
+@dataclass(frozen=True)
+class TrialRows:
+    """A finished trial, and what was asked for of its tables."""
+
+    id: str
+    seed: int
+    engine: str
+    conditions: dict[str, Any]
+    rows: dict[str, pl.DataFrame] = field(repr=False)
+    """By table; a table in which the trial has nothing is absent."""
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """The trial as it was resolved."""
+        spec: dict[str, Any] = json.loads(self.rows["trials"]["spec"][0])
+        return spec
+
+    def of(self, table: str, **equal: Any) -> list[dict[str, Any]]:
+        """The rows of a table in which each of the columns `equal` has its value."""
+        import polars as pl
+
+        if table not in self.rows:
+            return []
+        rows = self.rows[table]
+        wanted = [pl.col(column) == value for column, value in equal.items()]
+        return (rows.filter(*wanted) if wanted else rows).to_dicts()
+
+
+def wanted_trials(results: Results, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """The manifest's entries of the trials named, or of all; `RequestError` for an unknown one."""
+    entries = {entry["id"]: entry for entry in results.manifest["trials"]}
+    for name in ids:
+        if name not in entries:
+            raise unknown_trial(name, entries)
+    return [entry for name, entry in entries.items() if not ids or name in ids]
+
+
+def unknown_trial(name: str, known: Collection[str]) -> RequestError:
+    """What to say of a trial that is none of those `known`: one that what is given is a part of."""
+    given = set(name.split(","))
+    having = [one for one in known if given <= set(one.split(","))]
+    problem = f"--trial: unknown trial `{shown(name)}`"
+    if not having:
+        return RequestError(problem, suggestion(name, known))
+    matches = f"is one of {len(having)} that match" if len(having) > 1 else "matches"
+    return RequestError(problem, f"a trial is named whole: `{having[0]}` {matches}")
+
+
+def read(results: Results, tables: Sequence[str], ids: Sequence[str] = ()) -> Iterator[TrialRows]:
+    """The finished trials among those named (or all), in the campaign's order.
+
+    Raises `RequestError` for a trial that does not exist.
+    """
+    wanted = {entry["id"] for entry in wanted_trials(results, ids)}
+    names = {"trials", *tables} & set(results.tables)
+    cursors = {name: _Cursor(pieces(results, name)) for name in names}
+    for entry in results.manifest["trials"]:
+        found = {name: cursor.take(entry["id"]) for name, cursor in cursors.items()}
+        rows = {name: frame for name, frame in found.items() if frame is not None}
+        if entry["id"] in wanted and "trials" in rows:
+            engine = entry.get("engine", "sim")
+            yield TrialRows(entry["id"], entry["seed"], engine, entry["conditions"], rows)
+
+
+class _Cursor:
+    """Goes through a table, trial by trial."""
+
+    def __init__(self, pieces: Iterator[pl.DataFrame]) -> None:
+        self._trials = _whole(pieces)
+        self._next = next(self._trials, None)
+
+    def take(self, trial: str) -> pl.DataFrame | None:
+        """The rows of `trial` if it comes next."""
+        if self._next is None or self._next["trial"][0] != trial:
+            return None
+        taken, self._next = self._next, next(self._trials, None)
+        return taken
+
+
+def _whole(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """All rows of one trial at a time, from pieces that may end amid a trial."""
+    import polars as pl
+
+    held: list[pl.DataFrame] = []
+    for piece in pieces:
+        for part in piece.partition_by("trial", maintain_order=True):
+            if held and held[0]["trial"][0] != part["trial"][0]:
+                yield pl.concat(held)
+                held = []
+            held.append(part)
+    if held:
+        yield pl.concat(held)
+
+
+def pieces(results: Results, name: str) -> Iterator[pl.DataFrame]:
+    """A table in groups of rows, in order, so that it need not fit into memory; one at least."""
+    import polars as pl
+
+    frame = results.scan(name)
+    rows = frame.select(pl.len()).collect().item()
+    for start in range(0, max(rows, 1), _ROWS):
+        yield frame.slice(start, _ROWS).collect()

@@ -1,0 +1,99 @@
+"""Results as plain values, for other programs."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.results import summary
+from aqmlab.results.labels import Label
+
+if TYPE_CHECKING:
+    from aqmlab.results.results import Results
+
+_THROUGHPUT = ("mean", "p5", "p25", "p50", "p75", "p95")
+_RTT = ("p5", "p25", "p50", "p75", "p95", "p99")
+
+
+def trials_as_json(results: Results) -> list[dict[str, Any]]:
+    """One object per finished trial, in the campaign's order."""
+    trials, spreads = trials_alone(results), _spreads(results)
+    for trial in trials:
+        for flow in trial["flows"]:
+            key = results.labels[trial["id"]], flow["name"], flow["direction"]
+            flow.update(spreads.get(key, {}))
+    return trials
+
+
+def trials_alone(results: Results) -> list[dict[str, Any]]:
+    """The same without what their seeds say together."""
+    flows = _rows_by_trial(results, "flows")
+    apps = _apps(results)
+    trials = results.table("trials")
+    digests = dict(zip(trials["trial"], trials["digest"], strict=True))
+    return [
+        {
+            "id": trial["id"],
+            "conditions": trial["conditions"],
+            "seed": trial["seed"],
+            "digest": digests[trial["id"]],
+            "flows": [_flow(row, apps[trial["id"]]) for row in flows[trial["id"]]],
+        }
+        for trial in results.manifest["trials"]
+        if trial["id"] in digests
+    ]
+
+
+def _spreads(results: Results) -> dict[tuple[Label, str, str], dict[str, Any]]:
+    """Median and range over the seeds of a condition, for flows that carry data."""
+    return {
+        (line.label, line.app, line.direction): {
+            "over_seeds": {
+                "seeds": line.seeds,
+                **{
+                    name: {"median": getattr(line, name), "least": least, "most": most}
+                    for name, (least, most) in line.ranges.items()
+                },
+            }
+        }
+        for line in summary.lines(results)
+        if line.seeds > 1
+    }
+
+
+def _rows_by_trial(results: Results, name: str) -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    if name in results.tables:
+        for row in results.table(name).iter_rows(named=True):
+            rows[row["trial"]].append(row)
+    return rows
+
+
+def _apps(results: Results) -> dict[str, dict[str, dict[str, float | None]]]:
+    found: dict[str, dict[str, dict[str, float | None]]] = defaultdict(lambda: defaultdict(dict))
+    for trial, rows in _rows_by_trial(results, "apps").items():
+        for row in rows:
+            found[trial][row["flow"]][row["metric"]] = number(row["value"])
+    return found
+
+
+def _flow(row: dict[str, Any], apps: dict[str, dict[str, float | None]]) -> dict[str, Any]:
+    return {
+        "name": row["flow"],
+        "direction": row["direction"],
+        "primary": row["primary"],
+        "active_from_s": number(row.get("active_from_s")),
+        "active_to_s": number(row.get("active_to_s")),
+        "throughput_mbit": {q: number(row[f"throughput_{q}_mbit"]) for q in _THROUGHPUT},
+        "goodput_mbit": number(row.get("goodput_mbit")),
+        "rtt_ms": {q: number(row[f"rtt_{q}_ms"]) for q in _RTT},
+        "rtt_base_ms": number(row["rtt_base_ms"]),
+        "loss_percent": number(row["loss_percent"]),
+        "app": apps.get(row["flow"], {}),
+    }
+
+
+def number(value: float | None) -> float | None:
+    """`value` as JSON can say it: what is not a number is absent."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,147 @@
+"""A process that answers one question, and may be killed at it.
+
+It reads the question and where the tables are from standard input, a line of JSON each. On what
+was its standard output it says lines of JSON, of which those with `bytes` are followed by so many
+of the answer. A program of its own, as `worker` is and for the same reasons.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from aqmlab.base.failures import LabError, unexpected
+from aqmlab.results.query import output
+from aqmlab.results.query.process import DONE, READY, Question
+from aqmlab.results.query.session import Session
+from aqmlab.results.query.sources import Found
+
+_PIECE_BYTES = 1 << 16
+"""How much of an answer is handed over together."""
+
+_STACK_BYTES = 8 << 20
+
+Say = Callable[..., None]
+
+
+def main() -> None:
+    """Answers the question that the caller asks."""
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+        def say(head: dict[str, Any], data: bytes = b"") -> None:
+            answers.write(json.dumps(head).encode() + b"\n" + data)
+            answers.flush()
+
+        _import_heavy()  # while the caller still looks where the tables are
+        asked, where = sys.stdin.readline(), sys.stdin.readline()
+        if not where:  # the caller is gone
+            return
+        question, found = Question(**json.loads(asked)), Found(**json.loads(where))
+        threading.Thread(target=_end_with_caller, daemon=True).start()
+        say(_tried(question, found, say))
+
+
+def _import_heavy() -> None:
+    """Imports what answers; pyarrow without numpy, a third of the start, which is not needed."""
+    _import_arrow()
+    import duckdb  # noqa: F401
+
+
+def _import_arrow() -> None:
+    if int(version("pyarrow").split(".")[0]) < 18:  # which cannot do without
+        return
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    try:
+        import pyarrow.dataset
+        import pyarrow.parquet  # noqa: F401
+    finally:
+        del sys.modules["numpy"]
+
+
+def _tried(question: Question, found: Found, say: Say) -> dict[str, Any]:
+    try:
+        _answer(question, found, say)
+    except LabError as error:
+        return _failed(error)
+    except Exception as error:
+        if os.environ.get("AQMLAB_TRACEBACK") == "1":
+            traceback.print_exc()
+        return _failed(unexpected(error))
+    return DONE
+
+
+def _failed(error: LabError) -> dict[str, Any]:
+    return {"failed": error.problem, "hint": error.hint, "status": error.status}
+
+
+def _answer(question: Question, found: Found, say: Say) -> None:
+    def note(text: str) -> None:
+        say({"note": text})
+
+    folder, memory_bytes = Path(question.folder), question.memory_bytes
+    with Session(folder, found, memory_bytes=memory_bytes) as session:
+        if session.warning:
+            note(session.warning)
+        say(READY)
+        _bound_memory(question.memory_bytes)
+        with session.ask(question.sql) as answer, io.BufferedWriter(_Pieces(say)) as target:
+            output.write(answer, question.form, target, note)
+
+
+def _bound_memory(size_bytes: int) -> None:
+    """Lets this process have so much more than it has, where the kernel can see to that.
+
+    DuckDB counts the blocks that it keeps, and not the rows that it is making. Address space is not
+    what is bounded: threads set much more of it apart than they use.
+    """
+    import pyarrow as pa
+
+    with suppress(ImportError, OSError, ValueError):  # only Linux counts so
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+        stacks = (pa.cpu_count() + pa.io_thread_count()) * _STACK_BYTES  # of threads to come
+        limit = pages * resource.getpagesize() + stacks + size_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _end_with_caller() -> None:
+    """Ends this process when the caller is gone, whose pipe then closes."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+class _Pieces(io.RawIOBase):
+    """The answer as a file, which goes to the caller in pieces."""
+
+    def __init__(self, say: Say) -> None:
+        self._say, self._size = say, 0
+
+    def writable(self) -> bool:
+        """Whether it can be written, as it can."""
+        return True
+
+    def tell(self) -> int:
+        """How much has been written."""
+        return self._size
+
+    def write(self, data: Any) -> int:
+        """Hands over the first piece of `data`; returns how much that was."""
+        piece = bytes(memoryview(data)[:_PIECE_BYTES])
+        self._say({"bytes": len(piece)}, piece)
+        self._size += len(piece)
+        return len(piece)
+
+
+if __name__ == "__main__":
+    main()

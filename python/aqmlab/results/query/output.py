@@ -1,0 +1,164 @@
+"""Answers as people and programs read them."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import json
+import math
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+
+from aqmlab.base.csv_cells import cell
+from aqmlab.base.errors import printable, shown, suggestion
+from aqmlab.base.failures import RequestError
+from aqmlab.base.files import atomic_file
+from aqmlab.campaign.store import own_files
+from aqmlab.campaign.store.sql_views import named
+from aqmlab.results.query.units import unit_of
+
+if TYPE_CHECKING:
+    from aqmlab.results.query.session import Answered, Table
+
+MOST_ROWS = 200
+"""Rows that a table in the terminal shows."""
+
+Note = Callable[[str], None]
+"""Is told what is not in the answer."""
+
+
+def form_of(form: str | None, out: Path | None) -> str:
+    """What an answer is written as: `form`, or what the name of its file says."""
+    form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
+    if form not in FORMATS:
+        raise RequestError(f"--format: unknown format `{shown(form)}`", suggestion(form, FORMATS))
+    if form == "parquet" and out is None:
+        raise RequestError("--format parquet: needs a file", "--out answer.parquet")
+    return form
+
+
+def write(answer: Answered, form: str, target: BinaryIO, note: Note) -> None:
+    """Writes an answer as `form` says."""
+    if form == "parquet":
+        _write_parquet(answer, target)
+        return
+    with io.TextIOWrapper(target, encoding="utf-8", errors="surrogatepass", newline="") as text:
+        FORMATS[form](answer, text, note)
+
+
+def _write_table(answer: Answered, target: TextIO, note: Note) -> None:
+    names, rows = answer.columns, answer.rows()
+    shown = [[_cell(value) for value in row] for row in itertools.islice(rows, MOST_ROWS)]
+    numeric = [all(_is_number(row[at]) for row in shown) for at in range(len(names))]
+    for line in aligned([list(map(printable, names)), *shown], numeric):
+        target.write(line + "\n")
+    if next(rows, None) is not None:
+        note(f"only the first {MOST_ROWS} rows are shown: --format csv gives all")
+
+
+def _write_csv(answer: Answered, target: TextIO, _: Note) -> None:
+    writer = csv.writer(target, lineterminator="\n")
+    writer.writerow(map(cell, answer.columns))
+    for row in answer.rows():
+        writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
+
+
+def _write_json(answer: Answered, target: TextIO, _: Note) -> None:
+    target.write("[")
+    names = answer.columns
+    for number, row in enumerate(answer.rows()):
+        values = dict(zip(names, map(_plain, row), strict=True))
+        text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)
+        target.write((",\n " if number else "\n ") + text)
+    target.write("\n]\n")
+
+
+def _write_parquet(answer: Answered, target: BinaryIO) -> None:
+    import pyarrow.parquet as pq
+
+    schema, batches = answer.batches()
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
+    "table": _write_table,
+    "csv": _write_csv,
+    "json": _write_json,
+    "parquet": lambda answer, target, note: None,
+}
+"""What an answer may be written as."""
+
+
+def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterator[str]:
+    """The tables with their columns, types and units, as lines; `words` are those of SQL's own."""
+    for table in tables:
+        count = f"{table.rows} row{'s' * (table.rows != 1)}"
+        yield f"{table.name} ({count if table.rows is not None else 'made when asked for'})"
+        rows = [
+            [f"  {_as_written(name, words)}", kind.lower(), unit_of(name)]
+            for name, kind in table.columns
+        ]
+        yield from aligned(rows, [False] * 3)
+        yield ""
+
+
+def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iterator[str]:
+    """Rows of cells as lines, in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, to_the_right, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def _as_written(name: str, words: Collection[str]) -> str:
+    """A name as SQL takes it."""
+    return name if name.isidentifier() and name.casefold() not in words else named(name)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return printable(str(value))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell == "-"
+    return True
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can say it: what is not a number is absent."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def target(out: Path | None, form: str = "table") -> Iterator[Callable[[bytes], Any]]:
+    """What takes the bytes of an answer, for `out` or for standard output.
+
+    A file is as it was unless it gets the whole answer.
+    """
+    from aqmlab.cli.console import escaped_json  # where standard output is known
+
+    if out is None:
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+        fitted = escaped_json if form == "json" else str
+        yield lambda data: sys.stdout.write(fitted(decoder.decode(data)))
+    else:
+        own_files.refuse(out)
+        with atomic_file(out, synced=False) as file:
+            yield file.write

@@ -1,0 +1,251 @@
+"""Campaigns opened for questions in SQL.
+
+Questions may come from strangers. DuckDB gets no file system at all, for one in which it may read a
+file is one in which it may write that file: `COPY … TO` can stand within a SELECT. It is handed the
+tables as Arrow data sets, which have no way to be written. Only a single SELECT is run, without
+network or extensions, and how DuckDB is set up cannot be changed.
+
+How long a question takes, and how much memory beyond what DuckDB counts, `process` bounds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.base.failures import RequestError, size_text
+from aqmlab.campaign.store.sql_views import named, view
+from aqmlab.results.query.hints import hint_for, mentions, problem_of
+from aqmlab.results.query.sources import Found, Sources
+from aqmlab.results.query.units import unit_of
+from aqmlab.results.verdicts.table import COLUMNS, conditions
+from aqmlab.results.verdicts.table import NAME as VERDICTS
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_MOST_NAMED = 5
+"""Folders that a warning names."""
+
+ROWS_AT_ONCE = 2048
+"""Rows that are fetched together: as many as DuckDB makes together."""
+
+_SETTINGS = (
+    ("temp_directory", "''"),
+    ("enable_external_access", "false"),
+    ("disabled_filesystems", "'LocalFileSystem'"),
+    ("lock_configuration", "true"),
+)
+
+_SAFE = {
+    "allow_community_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",  # else a name in SQL may be a variable of ours
+}
+
+_QUESTIONS = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
+"""What a question may be made of, as DuckDB's parser calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that can be asked: its name, how many rows it has, and its columns."""
+
+    name: str
+    rows: int | None
+    """`None` if they are made when they are asked for."""
+    columns: tuple[tuple[str, str], ...]
+    """Each column's name and type, as DuckDB calls it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values, with units."""
+        columns = [
+            {"name": name, "type": kind, "unit": unit_of(name)} for name, kind in self.columns
+        ]
+        return {"table": self.name, "rows": self.rows, "columns": columns}
+
+
+class Session:
+    """The tables of a campaign, or of all campaigns in a folder, as SQL sees them."""
+
+    def __init__(self, path: Path, found: Found, *, memory_bytes: int = 10**9) -> None:
+        self._sources, self._memory_bytes = Sources(path, found), memory_bytes
+        self.warning = "\n".join(_warnings(found)) or None
+        """What somebody should know before trusting an answer."""
+        self._views: set[str] = set()
+        self._connection = _connected(memory_bytes)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def tables(self) -> list[Table]:
+        """What there is to ask."""
+        found = []
+        with self._explained(""):
+            for name in self._sources.names:
+                rows = None
+                if name != VERDICTS:
+                    rows = sum(one.count_rows() for one in self._sources.datasets(name))
+                found.append(Table(name, rows, self._columns_of(name)))
+        return found
+
+    def words(self) -> frozenset[str]:
+        """The words of SQL that stand for a column in quotes only."""
+        sql = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
+        return frozenset(row[0] for row in self._connection.execute(sql).fetchall())
+
+    @contextmanager
+    def ask(self, sql: str) -> Iterator[Answered]:
+        """The answer to a question; raises `RequestError` with what helps."""
+        with self._explained(sql):
+            self._refuse_more_than_questions(sql)
+            self._make_views_for(sql)
+            yield Answered(self._connection, sql)
+
+    def _refuse_more_than_questions(self, sql: str) -> None:
+        if any("\ud800" <= char <= "\udfff" for char in sql):
+            raise RequestError("the SQL is not text in UTF-8")
+        statements = self._connection.extract_statements(sql)
+        if len(statements) != 1:
+            raise RequestError(f"there are {len(statements)} statements", "give one SELECT")
+        kind = statements[0].type.name.replace("MULTI", "PIVOT without IN")
+        if kind == "SELECT":
+            kind = next((node for node in self._nodes(sql) if node not in _QUESTIONS), "")
+            kind = kind.replace("_QUERY_NODE", " within WITH")
+        if kind:
+            raise RequestError(
+                f"{kind}: only questions are answered: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE",
+                "results are read; what comes of a question goes to another file with --out",
+            )
+
+    def _nodes(self, sql: str) -> list[str]:
+        """What a SELECT is made of, subqueries too, as DuckDB's own parser says it."""
+        rows = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+        # Nested deeper than Python's reader of JSON goes; quotes within texts have a backslash.
+        return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
+
+    def _make_views_for(self, sql: str) -> None:
+        """Views of the tables that are mentioned; of all that are in files, if none is."""
+        names = self._sources.names
+        mentioned = [name for name in names if mentions(sql, name)]
+        for name in mentioned or [name for name in names if name != VERDICTS]:
+            self._make_view(name)
+
+    def _make_view(self, name: str) -> None:
+        if name in self._views:
+            return
+        datasets = self._sources.datasets(name)
+        if len(datasets) == 1:
+            self._connection.register(name, datasets[0])
+        else:
+            parts = {f"{name}, part {at}": one for at, one in enumerate(datasets, 1)}
+            for part, dataset in parts.items():
+                self._connection.register(part, dataset)
+            self._connection.execute(view(name, [*parts]))
+        self._views.add(name)
+
+    def _columns_of(self, name: str) -> tuple[tuple[str, str], ...]:
+        if name == VERDICTS:  # which are not made for this
+            of_trials = dict(self._columns_of("trials"))
+            front = [(new, of_trials[old]) for old, new in conditions(of_trials).items()]
+            return (*front, *COLUMNS.items())
+        self._make_view(name)
+        rows = self._connection.execute(f"DESCRIBE {named(name)}").fetchall()
+        return tuple((row[0], row[1]) for row in rows)
+
+    @contextmanager
+    def _explained(self, sql: str) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except (duckdb.OutOfMemoryException, MemoryError):
+            raise self._too_large() from None
+        except duckdb.PermissionException as error:
+            problem = problem_of(str(error))
+            raise RequestError(problem, "a question reads the campaign's tables only") from None
+        except duckdb.Error as error:
+            text = str(error)
+            if "reading the stream" in text and "Out of memory" in text:
+                raise self._too_large() from None
+            names = self._sources.names
+            columns = {name: [one for one, _ in self._columns_of(name)] for name in names}
+            raise RequestError(problem_of(text), hint_for(text, sql, columns)) from None
+
+    def _too_large(self) -> RequestError:
+        problem = f"the answer takes more memory than {size_text(self._memory_bytes)}"
+        return RequestError(problem, "ask for less, or give more with --memory")
+
+
+def _warnings(found: Found) -> Iterator[str]:
+    if found.missing:
+        yield (
+            f"warning: of {found.planned} trials that are planned {found.missing} are not in the"
+            " tables: they are still to be run, or no figure and no claim has needed them"
+        )
+    if found.deeper:
+        named = [*found.deeper[:_MOST_NAMED], *(["…"] if found.deeper[_MOST_NAMED:] else [])]
+        yield (
+            "warning: not asked are campaigns that lie deeper in the folder, as those of studies"
+            f" do; give their own: {', '.join(named)}"
+        )
+
+
+def _connected(memory_bytes: int) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(config={**_SAFE, "memory_limit": f"{memory_bytes}B"})
+    for name, value in _SETTINGS:
+        connection.execute(f"SET {name} = {value}")
+    return connection
+
+
+class Answered:
+    """The answer to a question, read once: as `rows`, or as `batches`."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+        self._connection, self._sql = connection, sql
+
+    @cached_property
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        return self._connection.execute(self._sql)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [one[0] for one in self._cursor.description or ()]
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows, as they are made."""
+        while some := self._cursor.fetchmany(ROWS_AT_ONCE):
+            yield from some
+
+    def batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The columns, and the rows as Arrow's record batches."""
+        reader = self._connection.sql(self._sql).to_arrow_reader(ROWS_AT_ONCE)
+        return reader.schema, _explained_batches(reader)
+
+
+def _explained_batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """The batches of an answer; Arrow calls any error of DuckDB's one of the system's."""
+    import duckdb
+
+    try:
+        yield from reader
+    except OSError as error:
+        kind = duckdb.OutOfMemoryException if "Out of Memory" in str(error) else duckdb.Error
+        raise kind(str(error)) from None

@@ -1,0 +1,353 @@
+"""What a campaign found, as tables.
+
+Tables are polars frames, read when they are first asked for. Every row of every table carries
+its trial, the varied conditions and the seed. Units are in the columns' names.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.base.failures import LabError, RequestError
+from aqmlab.campaign.store.dataset import Dataset
+from aqmlab.campaign.store.folder import TABLES, Folder, Trial
+from aqmlab.campaign.store.parquet import TRIALS
+from aqmlab.campaign.store.table_files import TableFiles, table_files
+from aqmlab.engines import registry
+from aqmlab.results.labels import Label, label_trials
+from aqmlab.results.verdicts.table import NAME as VERDICTS
+from aqmlab.results.verdicts.table import frame_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from aqmlab.campaign.store.parquet import Finished
+    from aqmlab.results.verdicts.criteria import Verdict
+
+
+class Results:
+    """The results of a campaign, finished or not.
+
+    `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
+    `tcp_series`, `summary` and `trials` are polars frames; `table(name)` gives any of them, and
+    `table("verdicts")` what is made of them.
+    """
+
+    _only: frozenset[str] | None = None
+    _chunk: str | None = None
+
+    def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        self._folder = Folder(path)
+        self._owned = owned  # keeps a temporary folder until nobody needs the results
+        self._frames: dict[str, pl.DataFrame] = {}
+        self.memo: dict[str, Any] = {}
+        """What was derived from the tables and will be wanted again."""
+        self.manifest: dict[str, Any] = self._folder.manifest()
+
+    @property
+    def path(self) -> Path:
+        """The campaign's folder."""
+        return self._folder.path
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.manifest["name"])
+
+    @property
+    def engine(self) -> str:
+        """What ran the trials; several engines are separated by commas."""
+        return str(self.manifest.get("engine", "sim"))
+
+    @property
+    def made_by(self) -> str:
+        """The engine in words, with the versions that the results depend on."""
+        return registry.made_by(self.engine, self.manifest["versions"])
+
+    @property
+    def digest(self) -> str | None:
+        """Stands for every packet of every trial; `None` while trials are missing."""
+        return self.manifest.get("digest")
+
+    @property
+    def complete(self) -> bool:
+        """Whether every trial has a result."""
+        return bool(self.manifest["complete"])
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """The problem of each trial that failed."""
+        return dict(self.manifest.get("failed", {}))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What somebody should know before trusting the results."""
+        return list(self.manifest.get("warnings", ()))
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables there are."""
+        if self._is_in_files:
+            return tuple(self._files.names)
+        unsealed = [made for made in self._unsealed if made is not None]
+        names = {name for made in unsealed for name in made.names()}
+        return tuple(sorted({*names, *self._files.names}))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table by name; raises `RequestError` if there is none."""
+        if name not in self._frames:
+            self._frames[name] = self._collected(name, self._rows(name))
+        return self._frames[name]
+
+    def height(self, name: str) -> int:
+        """How many rows a table has, without reading them."""
+        import polars as pl
+
+        return int(self._collected(name, self._rows(name).select(pl.len())).item())
+
+    def narrowed(self, trials: Collection[str]) -> Results:
+        """The same results of some trials only: nothing of the others is read."""
+        some = copy.copy(self)
+        some._only, some._frames, some.memo = frozenset(trials), {}, {}
+        return some
+
+    def in_files(self) -> Results:
+        """The same results, as far as they stand in the tables' files."""
+        some = copy.copy(self)
+        some._frames, some.memo = {}, {}
+        some._is_in_files, some.tables = True, tuple(self._files.names)
+        return some
+
+    def by_chunk(self) -> Iterator[Results]:
+        """The same results, a chunk of the trials at a time, for more than memory holds."""
+        chunks = self._files.chunks() if self._is_in_files else []
+        if len(chunks) < 2:
+            yield self
+            return
+        trials = {trial["id"]: trial for trial in self.manifest["trials"]}
+        for chunk in chunks:
+            part = copy.copy(self)
+            part._chunk, part._frames, part.memo = chunk, {}, {}
+            part.tables = tuple(name for name in self.tables if self._files.paths(name, chunk))
+            own = [trials[name] for name in part.table(TRIALS)["trial"] if name in trials]
+            part.manifest = {**self.manifest, "trials": own}
+            yield part
+
+    def verify(self) -> None:
+        """Raises `RequestError` for the first file that is not as it was written."""
+        self._files.verify()
+
+    def files(self, name: str) -> list[Path]:
+        """The Parquet files of a table, in the order of trials, for other readers.
+
+        Each is verified first. Raises `RequestError` for one that is not as it was written, and if
+        there is no table of the name.
+        """
+        self._refuse_unknown(name)
+        return self._files.paths(name)
+
+    def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
+        """The rows that are asked for; raises `RequestError` with the file that has them not."""
+        import polars as pl
+
+        _refuse_fork()
+        try:
+            return frame.collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            table = self._folder.path / TABLES / name
+            raise self._folder.damaged(table, str(error).splitlines()[0]) from None
+
+    def _rows(self, name: str) -> pl.LazyFrame:
+        """The rows of a table that are of the wanted trials, as verdicts are by themselves."""
+        import polars as pl
+
+        rows = self.scan(name)
+        wanted = None if name == VERDICTS else self._only
+        return rows if wanted is None else rows.filter(pl.col("trial").is_in(wanted))
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A table as a query over its files, for more rows than memory holds.
+
+        Raises `RequestError` if there is none of the name.
+        """
+        if name == VERDICTS:
+            return frame_of(self).lazy()
+        self._refuse_unknown(name)
+        return self._stored(name)
+
+    def _refuse_unknown(self, name: str) -> None:
+        if name not in self.tables:
+            known = ", ".join([*self.tables, VERDICTS])
+            raise RequestError(f"there is no table `{name}`", f"there are {known}")
+
+    def _stored(self, name: str) -> pl.LazyFrame:
+        """A table that there is."""
+        import polars as pl
+
+        if self._is_in_files:
+            return scan_files(self._files, name, self._chunk)
+        return pl.concat(self._unfinished(name), how="diagonal_relaxed")
+
+    @cached_property
+    def _is_in_files(self) -> bool:
+        """Whether all that there is stands in the tables' files."""
+        return "files" in self.manifest
+
+    @cached_property
+    def _files(self) -> TableFiles:
+        return table_files(self._folder, self.manifest)
+
+    def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
+        """The chunks of a table while the campaign runs, or after it was killed."""
+        import polars as pl
+
+        for chunk, made in enumerate(self._unsealed):
+            if made is None:
+                where = self._folder.chunk_path(name, chunk).parent.name
+                yield from map(_scanned, self._files.paths(name, where))
+            elif name in made.names():
+                frame = pl.from_arrow(made.table(name))
+                assert isinstance(frame, pl.DataFrame)
+                yield frame.lazy()
+
+    def __getattr__(self, name: str) -> pl.DataFrame:
+        """A table, as an attribute."""
+        if name.startswith("_") or name in ("manifest", "memo") or name not in self.tables:
+            raise AttributeError(name)
+        return self.table(name)
+
+    def __dir__(self) -> list[str]:
+        """Attributes, tables among them."""
+        return [*super().__dir__(), *self.tables]
+
+    def __repr__(self) -> str:
+        """Says what it is, in one line."""
+        trials = len(self.manifest["trials"])
+        state = f"digest {self.digest}" if self.complete else "incomplete"
+        return f"Results({self.name}: {trials} trials, {state}, {str(self.path)!r})"
+
+    @cached_property
+    def labels(self) -> dict[str, Label]:
+        """What each trial is called, by its name."""
+        trials = self.manifest["trials"]
+        labels = label_trials(trials)
+        return {trial["id"]: label for trial, label in zip(trials, labels, strict=True)}
+
+    def labelled(self, name: str) -> pl.DataFrame:
+        """A table with the columns `queue_label`, `rate_label`, `rtt_label` and `place_label`."""
+        import polars as pl
+
+        frame = self.table(name)
+        labels = pl.DataFrame(
+            {
+                "trial": list(self.labels),
+                "queue_label": [label.queue for label in self.labels.values()],
+                "rate_label": [label.rate for label in self.labels.values()],
+                "rtt_label": [label.rtt for label in self.labels.values()],
+                "place_label": [label.place for label in self.labels.values()],
+            }
+        )
+        return frame.join(labels, on="trial", how="left", maintain_order="left")
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Whether each application got what it needs, in each condition."""
+        from aqmlab.results.verdicts.judge import judge
+
+        if VERDICTS not in self.memo:
+            self.memo[VERDICTS] = judge(self)
+        found: list[Verdict] = self.memo[VERDICTS]
+        return found
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """One object per trial: conditions, seed, digest, and what each flow experienced."""
+        from aqmlab.results.export import trials_as_json
+
+        return trials_as_json(self)
+
+    def figure(self, name: str) -> Any:
+        """The figure called `name`, as a list of drawings (a `matplotlib` figure and a caption).
+
+        Raises `RequestError` if there is none of that name, or if it shows nothing here.
+        """
+        from aqmlab.report import figures
+
+        return figures.draw(self, name)
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Writes the report, an HTML page that needs nothing else; returns where it is."""
+        from aqmlab.report.page import write
+
+        return write(self, Path(path) if path is not None else self.path / "report.html")
+
+    @cached_property
+    def _dataset(self) -> Dataset:
+        return Dataset(self._folder, self.recorded_trials(), self.manifest["campaign"])
+
+    @cached_property
+    def _unsealed(self) -> list[Finished | None]:
+        return [self._dataset.unsealed(chunk) for chunk in range(len(self._dataset.chunks))]
+
+    def recorded_trials(self) -> Sequence[Trial]:
+        """The trials as the manifest has them, by name only."""
+        return [
+            Trial(
+                index, trial["id"], trial["seed"], trial["conditions"], "", recorded=trial["spec"]
+            )
+            for index, trial in enumerate(self.manifest["trials"])
+        ]
+
+    def spec(self, trial: str) -> dict[str, Any]:
+        """What the simulator was given for `trial`."""
+        frame = self.table("trials")
+        rows = frame.filter(frame["trial"] == trial)
+        if rows.is_empty():
+            raise RequestError(f"{self.path}: holds no finished trial `{trial}`")
+        spec: dict[str, Any] = json.loads(rows["spec"][0])
+        return spec
+
+
+_READ_BY: set[int] = set()
+"""The process that has read a table, after which its forks cannot."""
+
+
+def _refuse_fork() -> None:
+    """Raises `LabError` in a fork of a process that has read tables: polars would wait for good.
+
+    The threads of polars stay behind when a process forks.
+    """
+    _READ_BY.add(os.getpid())
+    if len(_READ_BY) > 1:
+        raise LabError(
+            "this process is a fork of one that has read tables, so polars cannot read here",
+            'start processes with multiprocessing.get_context("spawn")',
+        )
+
+
+def load(path: Path | str) -> Results:
+    """The results in a campaign's folder, also while it is unfinished."""
+    return Results(Path(path))
+
+
+def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:
+    """A table from its verified files, each of which may lack columns that others have.
+
+    Raises `RequestError` if one is not as it was written.
+    """
+    import polars as pl
+
+    frames = [_scanned(path) for path in files.paths(name, chunk)]
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _scanned(path: Path) -> pl.LazyFrame:
+    import polars as pl
+
+    return pl.scan_parquet(path, hive_partitioning=False)

@@ -1,0 +1,357 @@
+"""Did each application get what it needs?
+
+Sources: the tolerances of ITU-T G.1010 as Boerlage and Collom adapt them to round-trip
+times (2016, Table I): voice and video to 150 ms, games to 200 ms, web and e-mail 1 to 2 s,
+streaming and messaging 5 to 10 s, bulk transfers 10 s and more; G.1010 Tables I.1 and I.2 for
+loss and for the limits of voice (400 ms) and web pages (2 s preferred, 4 s acceptable); the
+real-time telemonitoring bound of 250 ms of Kua et al. (2017, §II-A), with less than a second
+where Armitage et al. (2017, Table VII) accept it; 100 ms preferred by players of shooters
+(Armitage 2003); the opinion scores of G.107 Annex B (4.0 satisfied, 3.6 some dissatisfied).
+
+A probe stands for whatever else might have to be answered at once: up to 150 ms "most applications,
+both speech and non-speech, will experience essentially transparent interactivity", and 400 ms are
+not to be exceeded (ITU-T G.114, 2003, §4). Plain datagrams stand for nothing: they have no limit.
+
+A bulk transfer is judged by how fast it is, besides. Of up to 10 MB, G.1010 Table I.2 says how long
+it may take: 15 s preferred, 60 s acceptable. Any other is held against its fair share of the line
+(`transfers`): a flow is reasonably fair within a factor of two (RFC 5348 §1), so half of it is
+good; and as G.1010 accepts four times the time that it prefers, a quarter of that is tolerable.
+How long a transfer of a size takes is said beside the verdict, and where no limit is known for it,
+not judged.
+
+These delays are one-way; like Boerlage et al. the round-trip time is held against them,
+which is the stricter reading. A delay is judged by its 95th percentile: nineteen of twenty
+stay below it. With several seeds, the median over seeds is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from aqmlab.results.labels import Label
+from aqmlab.results.verdicts.transfers import Duration
+
+GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
+UNJUDGED = UNKNOWN, NO_LIMIT = "no data", "no limit"
+"""What is said where nothing was measured, and of what needs nothing."""
+
+_ORDER = (NO_LIMIT, UNKNOWN, GOOD, TOLERABLE, BAD)
+
+Measured = Mapping[str, float | None]
+"""What an application and its flows measured in one trial, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that an application needs."""
+
+    what: str
+    """What is measured, in words that a number can follow."""
+    value: Callable[[Measured], float | None]
+    good: float
+    tolerable: float
+    unit: str = "ms"
+    more_is_better: bool = False
+
+    def word(self, value: float | None) -> str:
+        """How `value` is to be called."""
+        if value is None:
+            return UNKNOWN
+        sign = -1 if self.more_is_better else 1
+        if sign * value <= sign * self.good:
+            return GOOD
+        return TOLERABLE if sign * value <= sign * self.tolerable else BAD
+
+    def limits(self) -> str:
+        """The limits in words."""
+        to = "from" if self.more_is_better else "up to"
+        good = f"good {to} {quantity(self.good, self.unit)}"
+        if self.good == self.tolerable:
+            return good
+        return f"{good}, tolerable {to} {quantity(self.tolerable, self.unit)}"
+
+    def compared(self, value: float) -> str:
+        """`value` beside the limit that decided how it is called."""
+        word = self.word(value)
+        limit = self.tolerable if word == BAD else self.good
+        sign = "<>"[(word == GOOD) == self.more_is_better] + ("=" if word == GOOD else "")
+        sign = {"<=": "≤", ">=": "≥"}.get(sign, sign)
+        said, bound = quantity(value, self.unit), quantity(limit, self.unit)
+        if said == bound and value != limit:
+            # The difference is less than usually deserves a digit, but it decides.
+            said = f"{_apart(value, limit)} {self.unit}".strip()
+        return f"{said} {sign} {bound}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A check and what became of it."""
+
+    check: Check
+    value: float | None
+    lowest: float | None = None
+    highest: float | None = None
+
+    @property
+    def word(self) -> str:
+        """How the value is to be called."""
+        return self.check.word(self.value)
+
+    @property
+    def brief(self) -> str:
+        """The number and the limit that decided."""
+        what = self.check.what
+        return (
+            f"{what}: not measured"
+            if self.value is None
+            else f"{what} {self.check.compared(self.value)}"
+        )
+
+    def __str__(self) -> str:
+        """The number and its limits."""
+        if self.value is None:
+            return f"{self.check.what}: not measured"
+        return f"{self.check.what} {quantity(self.value, self.check.unit)} ({self.check.limits()})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an application experienced in one condition, over all its seeds."""
+
+    label: Label
+    app: str
+    kind: str
+    findings: tuple[Finding, ...]
+    seeds: int
+    duration: Duration | None = None
+    """Of a transfer of a size, how long it takes; unless this is what is judged."""
+
+    @property
+    def deciding(self) -> Finding | None:
+        """The worst finding; among equals the one that was named first."""
+        if not self.findings:
+            return None
+        return max(self.findings, key=lambda finding: _ORDER.index(finding.word))
+
+    @property
+    def word(self) -> str:
+        """Good, tolerable or bad: as its worst finding. What needs nothing has no limit."""
+        return self.deciding.word if self.deciding else NO_LIMIT
+
+    @property
+    def because(self) -> str:
+        """What decided, in short: every need that is missed as badly as the worst."""
+        if self.deciding is None:
+            return ""
+        decided = [self.deciding]
+        if self.word not in (GOOD, UNKNOWN):
+            decided = [one for one in self.findings if one.word == self.word]
+        return ", ".join(filter(None, [*(one.brief for one in decided), self.told]))
+
+    @property
+    def sentence(self) -> str:
+        """What somebody at home may be told."""
+        decided = [one for one in self.findings if one.word == self.word]
+        words = [f"{self.app}: {self.word}", *map(str, decided), self.told]
+        return ", ".join(filter(None, words))
+
+    @property
+    def told(self) -> str:
+        """What is said besides, and not judged."""
+        return "" if self.duration is None else str(self.duration)
+
+
+def worst(one: Verdict, other: Verdict) -> Verdict:
+    """The worse of two verdicts; the first if they are alike."""
+    return max(one, other, key=lambda verdict: _ORDER.index(verdict.word))
+
+
+def checks_for(
+    kind: str, rtt_limit_ms: float | None = None, rate_mbit: float | None = None
+) -> tuple[Check, ...]:
+    """What an application of `kind` needs; what is stated for it replaces what its kind needs."""
+    checks = CHECKS.get(kind, _BULK)
+    if rtt_limit_ms is not None:
+        checks = _with(checks, _round_trips(rtt_limit_ms, rtt_limit_ms))
+    if rate_mbit is not None:
+        needed = Check("rate", _metric("flow_rate_mbit"), rate_mbit, rate_mbit, "Mbit/s", True)
+        checks = (needed, *(one for one in checks if one not in (_FAIR_SHARE, TIME)))
+    return checks
+
+
+def _with(checks: tuple[Check, ...], stated: Check) -> tuple[Check, ...]:
+    """`checks` with `stated` in place of the one of the same name, or behind them."""
+    if not any(check.what == stated.what for check in checks):
+        return (*checks, stated)
+    return tuple(stated if check.what == stated.what else check for check in checks)
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit, as people read it.
+
+    >>> quantity(2710.4, "ms"), quantity(12.34, "ms"), quantity(3.6, ""), quantity(12.5, "%")
+    ('2.7 s', '12 ms', '3.6', '12.5 %')
+    """
+    if unit == "ms" and abs(value) >= 1000:
+        value, unit = value / 1000, "s"
+    if unit == "%" and 99 < value < 100:
+        return f"{value:.2f} %"
+    whole = abs(value) >= 10 or value == 0
+    digits = f"{value:.1f}" if 2 * value % 2 == 1 else f"{value:.0f}" if whole else f"{value:.2g}"
+    return f"{digits} {unit}".strip()
+
+
+def unbroken(text: str) -> str:
+    """`text` with spaces that do not break between a number and its unit, or its limit.
+
+    >>> unbroken("pie 12/1 50 ms: 2 s > 400 ms").split(" ")
+    ['pie', '12/1', '50\\xa0ms:', '2\\xa0s', '>\\xa0400\\xa0ms']
+    """
+    return re.sub(r"(?<=\d) (?=[^\W\d]|[%<>≤≥])|(?<=[<>≤≥]) (?=\d)", "\u00a0", text)
+
+
+def _apart(value: float, limit: float) -> str:
+    """`value` with as few digits as tell it from `limit`, which it does not equal.
+
+    >>> _apart(3.9961, 4.0)
+    '3.996'
+    """
+    texts = (f"{value:.{digits}f}" for digits in range(1, 18))
+    return next(text for text in texts if float(text) != limit)
+
+
+def _metric(*names: str, worst: Callable[..., float] = max) -> Callable[[Measured], float | None]:
+    """The worst of what is there of some metrics."""
+
+    def read(measured: Measured) -> float | None:
+        values = [value for value in map(measured.get, names) if value is not None]
+        return worst(values) if values else None
+
+    return read
+
+
+def _delivered_percent(measured: Measured) -> float | None:
+    """How much of what a sensor had to say arrived, as a rate."""
+    offered, delivered = measured.get("offered_kbit"), measured.get("delivered_kbit")
+    return 100 * (delivered or 0.0) / offered if offered else None
+
+
+def _answered_percent(measured: Measured) -> float | None:
+    """How many requests were answered, of those whose fate is known."""
+    answered, failed = measured.get("answered_count"), measured.get("failed_count")
+    if answered is None or failed is None or answered + failed == 0:
+        return None
+    return 100 * answered / (answered + failed)
+
+
+def _played_percent(measured: Measured) -> float | None:
+    """The share of the time in which video that had begun, or should have, did play."""
+    played, stalled = measured.get("played_s"), measured.get("stalled_percent")
+    if played is None:
+        return None
+    return 0.0 if played == 0 else 100 - (stalled or 0.0)
+
+
+def _round_trips(good_ms: float, tolerable_ms: float) -> Check:
+    return Check("round trips", _metric("flow_rtt_p95_ms"), good_ms, tolerable_ms)
+
+
+_FAIR_SHARE = Check(
+    "fair share reached",
+    _metric("fair_share_percent"),
+    good=50,
+    tolerable=12.5,
+    unit="%",
+    more_is_better=True,
+)
+TIME = Check("transferred in", _metric("transfer_ms"), good=15_000, tolerable=60_000)
+_BULK = (_FAIR_SHARE, TIME, _round_trips(10_000, 60_000))
+_VOICE = (
+    Check(
+        "opinion score",
+        _metric("mos_up", "mos_down", worst=min),
+        good=4.0,
+        tolerable=3.6,
+        unit="",
+        more_is_better=True,
+    ),
+    _round_trips(150, 400),
+)
+_VIDEO_CALL = (
+    _round_trips(150, 400),
+    Check("loss", _metric("flow_loss_percent"), good=1, tolerable=3, unit="%"),
+)
+_PROBE = (_round_trips(150, 400),)
+_GAME = (_round_trips(100, 200),)
+_SENSOR = (
+    Check(
+        "rate delivered",
+        _delivered_percent,
+        good=95,
+        tolerable=95,
+        unit="%",
+        more_is_better=True,
+    ),
+    _round_trips(250, 1_000),
+)
+_MQTT = (
+    Check("delivery", _metric("delivery_p95_ms"), good=250, tolerable=1_000),
+    _round_trips(250, 1_000),
+)
+_COAP = (
+    Check("answered", _answered_percent, good=95, tolerable=95, unit="%", more_is_better=True),
+    Check("responses", _metric("response_p95_ms"), good=250, tolerable=1_000),
+)
+_VIDEO = (
+    Check(
+        "played without stalls",
+        _played_percent,
+        good=100,
+        tolerable=99,
+        unit="%",
+        more_is_better=True,
+    ),
+    _round_trips(5_000, 10_000),
+)
+_PAGES = (
+    Check("page loads", _metric("plt_p50_ms", "page_load_p50_ms"), good=2_000, tolerable=4_000),
+    _round_trips(1_000, 2_000),
+)
+_BURSTS = (
+    Check("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
+    _round_trips(1_000, 2_000),
+)
+_MESSAGES = (
+    Check("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
+    _round_trips(5_000, 10_000),
+)
+
+CHECKS: dict[str, tuple[Check, ...]] = {
+    "voip": _VOICE,
+    "voip_g729": _VOICE,
+    "video_call": _VIDEO_CALL,
+    "game": _GAME,
+    "iot_low": _SENSOR,
+    "iot_high": _SENSOR,
+    "telemetry": _SENSOR,
+    "mqtt": _MQTT,
+    "coap": _COAP,
+    "dash": _VIDEO,
+    "audio_stream": _VIDEO,
+    "web": _PAGES,
+    "bursts": _BURSTS,
+    "notification": _MESSAGES,
+    "photo_upload": _BURSTS,
+    "bulk": _BULK,
+    "ping": _PROBE,
+    "irtt": _PROBE,
+    "cbr": (),
+}
+"""What each kind of application needs; any other kind is judged as a bulk transfer."""
+
+
+def is_transfer(kind: str) -> bool:
+    """Whether an application of `kind` is judged by how fast it is."""
+    return CHECKS.get(kind, _BULK) is _BULK

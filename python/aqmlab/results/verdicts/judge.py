@@ -1,0 +1,112 @@
+"""What each application of a campaign is told: the verdicts of `verdict`, from the tables."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.results.export import trials_alone
+from aqmlab.results.labels import Label
+from aqmlab.results.verdicts.criteria import (
+    TIME,
+    Check,
+    Finding,
+    Measured,
+    Verdict,
+    checks_for,
+    is_transfer,
+)
+from aqmlab.results.verdicts.transfers import Duration, Speeds
+
+if TYPE_CHECKING:
+    from aqmlab.results.results import Results
+
+
+def judge(results: Results) -> list[Verdict]:
+    """The verdict for every application in every condition, in the campaign's order."""
+    kinds: Mapping[str, str] = results.manifest.get("apps", {})
+    limits: Mapping[str, float] = results.manifest.get("stated_tolerances_ms", {})
+    rates: Mapping[str, float] = results.manifest.get("stated_rates_mbit", {})
+    checks = {app: checks_for(kind, limits.get(app), rates.get(app)) for app, kind in kinds.items()}
+    transfers = [app for app, kind in kinds.items() if is_transfer(kind)]
+    values: dict[tuple[Label, str], list[_Seed]] = defaultdict(list)
+    for part in results.by_chunk():
+        speeds = Speeds(part)
+        for trial in trials_alone(part):
+            label, found = results.labels[trial["id"]], _measured(trial["flows"])
+            if own := found.keys() & transfers:
+                for app, speed in speeds.of(trial, own).items():
+                    found[app] |= speed
+            for app, measured in found.items():
+                if app in checks:
+                    values[label, app].append(_Seed.of(measured, checks[app]))
+    return [
+        Verdict(label, app, kinds[app], _findings(checks[app], seeds), len(seeds), _duration(seeds))
+        for (label, app), seeds in values.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seed:
+    """What is kept of an application in one trial, however much it measured."""
+
+    values: tuple[float | None, ...]
+    """What its checks ask for."""
+    duration: Duration | None
+
+    @classmethod
+    def of(cls, measured: Measured, checks: Sequence[Check]) -> _Seed:
+        took_ms, projected_ms = measured.get("took_ms"), measured.get("projected_ms")
+        ms, size_bytes = took_ms or projected_ms, measured.get("size_bytes")
+        is_judged = took_ms is not None and TIME in checks and TIME.value(measured) is not None
+        duration = None
+        if ms and size_bytes and not is_judged:  # or it would be said twice
+            duration = Duration(int(size_bytes), ms, took_ms is None)
+        return cls(tuple(check.value(measured) for check in checks), duration)
+
+
+def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+    """Per application: what it measured, and the worst of its flows that carry data."""
+    found: dict[str, dict[str, float | None]] = {}
+    for flow in flows:
+        own = found.setdefault(flow["name"], dict(flow["app"]))
+        if flow["primary"]:
+            own["flow_rtt_p95_ms"] = _larger(own.get("flow_rtt_p95_ms"), flow["rtt_ms"]["p95"])
+            own["flow_loss_percent"] = _larger(own.get("flow_loss_percent"), flow["loss_percent"])
+            rates = (own.get("flow_rate_mbit"), flow["throughput_mbit"]["mean"])
+            own["flow_rate_mbit"] = min((mbit for mbit in rates if mbit is not None), default=None)
+    return found
+
+
+def _findings(checks: Sequence[Check], seeds: Sequence[_Seed]) -> tuple[Finding, ...]:
+    by_check = zip(*(seed.values for seed in seeds), strict=True)
+    return tuple(map(_find, checks, by_check))
+
+
+def _find(check: Check, seeds: Sequence[float | None]) -> Finding:
+    values = [value for value in seeds if value is not None]
+    if not values:
+        return Finding(check, None)
+    return Finding(check, statistics.median(values), min(values), max(values))
+
+
+def _duration(seeds: Sequence[_Seed]) -> Duration | None:
+    """The median over seeds; a projection, if it is one for any of them."""
+    known = [seed.duration for seed in seeds if seed.duration is not None]
+    if not known:
+        return None
+    times_ms = [one.ms for one in known]
+    return Duration(
+        known[0].size_bytes,
+        statistics.median(times_ms),
+        any(one.projected for one in known),
+        min(times_ms),
+        max(times_ms),
+    )
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return max((value for value in (one, other) if value is not None), default=None)

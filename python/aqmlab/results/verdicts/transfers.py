@@ -1,0 +1,300 @@
+"""How fast transfers were: how long small ones took, and what share of the line others got.
+
+Source of the share: the max-min fair share, against which Philip et al. hold services on the
+internet (2024, "Prudentia: Findings of an Internet Fairness Watchdog", ACM SIGCOMM). An application
+that asks for less than an equal share gets what it asks for, and what it leaves is for the others.
+What one asks for cannot be seen, so what it got stands for it: a transfer's share is what the
+others left, but never less than an equal share, however much they took. Difference: the connections
+of an application count once, together, since a person at home has not opened them.
+
+Rates are of IP packets. A link's is what it carries of full-sized packets; how much a radio
+carries is not known beforehand, so there what it did carry is shared.
+
+A transfer of a size that its trial cuts off is projected: what was left takes as long as the
+goodput measured says, after the time that it had.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.base.failures import RequestError
+
+if TYPE_CHECKING:
+    from aqmlab.results.results import Results
+
+MOST_TIMED_BYTES = 10_000_000
+"""The largest transfer of whose time ITU-T G.1010 (Table I.2) speaks."""
+
+ACCEPTED_TIME_MS = 60_000.0
+"""How long the same table lets a transfer take: what had so long and did not end took too long."""
+
+_DIRECTIONS = ("up", "down")
+_WHOLE_PACKET = 1500
+_ATM_CELL, _ATM_PAYLOAD = 53, 48
+_CLOCK = ((60, "min", 1, "s"), (3_600, "h", 60, "min"), (86_400, "d", 3_600, "h"))
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long a transfer of a size took, or would take."""
+
+    size_bytes: int
+    """Of all its connections."""
+    ms: float
+    projected: bool
+    """Whether its trial ended before it did."""
+    least_ms: float | None = None
+    most_ms: float | None = None
+    """Of several seeds, of which `ms` is the median."""
+
+    def __str__(self) -> str:
+        """The time in words.
+
+        >>> str(Duration(2_000_000_000, 9_570_000, projected=True))
+        '2 GB in 2 h 40 min (projected)'
+        """
+        mark = " (projected)" if self.projected else ""
+        return f"{_size_text(self.size_bytes)} in {clock_text(self.ms)}{mark}"
+
+
+def clock_text(ms: float) -> str:
+    """A time as people say it, to two units.
+
+    >>> [clock_text(ms) for ms in (640, 12_300, 119_700, 9_570_000, 200_000_000)]
+    ['0.64 s', '12 s', '2 min', '2 h 40 min', '2 d 8 h']
+    """
+    if ms < 10_000:
+        return f"{ms / 1000:.2g} s"
+    found = ""
+    for unit_s, unit, below_s, below in _CLOCK:
+        # What is rounded to a whole of the next unit is said in that.
+        whole, rest = divmod(round(ms / 1000 / below_s), unit_s // below_s)
+        if whole == 0:
+            break
+        found = f"{whole} {unit}" + (f" {rest} {below}" if rest else "")
+    return found or f"{ms / 1000:.0f} s"
+
+
+def _size_text(size_bytes: int) -> str:
+    steps = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+    scale, unit = next(one for one in steps if size_bytes >= one[0])
+    return f"{size_bytes / scale:.4g} {unit}"
+
+
+class Speeds:
+    """How fast the transfers of a campaign were."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    def of(self, trial: Mapping[str, Any], apps: Iterable[str]) -> dict[str, dict[str, float]]:
+        """What `measured` says of `apps` in a trial, as `trials_as_json` gives it.
+
+        Raises `RequestError` if what the simulator took cannot be read.
+        """
+        try:
+            spec = json.loads(self._results.trials["spec"][self._rows[trial["id"]]])
+            return measured(spec, trial["flows"], apps)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
+            raise RequestError(
+                f"{self._results.path}: table `trials` is damaged: what the simulator took for"
+                f" `{trial['id']}` cannot be read",
+                "put back a copy of it, or remove the folder and run the campaign again",
+            ) from None
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {trial: row for row, trial in enumerate(self._results.trials["trial"])}
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """What one application sent one way, and when it ran."""
+
+    app: str
+    primary: bool
+    links: tuple[int, ...]
+    mbit: float
+    start_ns: int
+    stop_ns: int
+
+    def during(self, other: _Flow) -> float:
+        """Its mean rate over the time in which `other` ran, in Mbit/s."""
+        both_ns = min(self.stop_ns, other.stop_ns) - max(self.start_ns, other.start_ns)
+        return self.mbit * max(both_ns, 0) / (other.stop_ns - other.start_ns)
+
+
+def measured(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], wanted: Iterable[str]
+) -> dict[str, dict[str, float]]:
+    """Of each of the applications `wanted` that ran: `transfer_ms` or `fair_share_percent`.
+
+    `flows` are those of one trial as `trials_as_json` gives them, and `spec` is what the simulator
+    took. A transfer of at most `MOST_TIMED_BYTES` has a time, in which it ended or which was not
+    enough; one that had less than `ACCEPTED_TIME_MS` and did not end has a share, as all others
+    have. One of any size has its `size_bytes` besides, and `took_ms` or `projected_ms`.
+    """
+    sized = {name: one for name, one in _sized(spec, flows) if name in set(wanted)}
+    judged = {name: ms for name, one in sized.items() if (ms := one.judged_ms()) is not None}
+    shares = _fair_shares_percent(spec, flows, set(wanted).difference(judged))
+    found: dict[str, dict[str, float]] = {name: {"transfer_ms": ms} for name, ms in judged.items()}
+    found |= {name: {"fair_share_percent": percent} for name, percent in shares.items()}
+    for name, one in sized.items():
+        found.setdefault(name, {}).update(one.told())
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A transfer that has a size, and what became of it in a trial."""
+
+    size_bytes: int
+    took_ms: float | None
+    had_ms: float
+    """How long it could run."""
+    read_bytes: float
+    goodput_mbit: float
+
+    def judged_ms(self) -> float | None:
+        """The time that a limit is for, if one is for this transfer."""
+        if self.size_bytes > MOST_TIMED_BYTES:
+            return None
+        if self.took_ms is None and self.had_ms >= ACCEPTED_TIME_MS:
+            return self.had_ms
+        return self.took_ms
+
+    def told(self) -> dict[str, float]:
+        """Its size and its time, measured or projected; nothing of one that did not move."""
+        if self.took_ms is not None:
+            return {"size_bytes": self.size_bytes, "took_ms": self.took_ms}
+        if not self.goodput_mbit:
+            return {}
+        left_ms = (self.size_bytes - self.read_bytes) * 8 / (self.goodput_mbit * 1000)
+        return {"size_bytes": self.size_bytes, "projected_ms": self.had_ms + max(left_ms, 0.0)}
+
+
+def _sized(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, _Sized]]:
+    apps = {app["name"]: app for app in spec["apps"]}
+    for row in sorted(flows, key=itemgetter("primary")):  # the goodput of its data comes last
+        app, told = apps[row["name"]], row["app"]
+        params = app["app"]["params"]
+        size_bytes = params.get("size", 0) * params.get("parallel", 1)
+        if size_bytes > 0:
+            took_s = told.get("completion_time_s")
+            yield (
+                row["name"],
+                _Sized(
+                    size_bytes,
+                    None if took_s is None else 1000 * took_s,
+                    (_end_ns(spec, app) - app.get("start_ns", 0)) / 1e6,
+                    told.get("read_bytes") or 0.0,
+                    row.get("goodput_mbit") or 0.0,
+                ),
+            )
+
+
+def _fair_shares_percent(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], wanted: Collection[str]
+) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for direction in _DIRECTIONS if wanted else ():
+        ran = list(_flows(spec, flows, direction))
+        for flow in ran:
+            if flow.primary and flow.app in wanted and flow.stop_ns > flow.start_ns:
+                fair = min(_fair(spec, link, flow, ran) for link in flow.links)
+                percent = 100 * flow.mbit / fair if fair else 0.0
+                found[flow.app] = min(percent, found.get(flow.app, percent))
+    return found
+
+
+def max_min_share(capacity: float, demands: Iterable[float]) -> float:
+    """What is left of `capacity` for one who takes all that he can get beside `demands`.
+
+    >>> [max_min_share(9, demands) for demands in ([], [1], [8], [1, 8], [1, 1, 8])]
+    [9, 8, 4.5, 4.0, 3.5]
+    """
+    least_first = sorted(demands)
+    for served, demand in enumerate(least_first):
+        equal = capacity / (len(least_first) + 1 - served)
+        if demand >= equal:
+            return equal
+        capacity -= demand
+    return capacity
+
+
+def _flows(
+    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], direction: str
+) -> Iterable[_Flow]:
+    apps = {app["name"]: app for app in spec["apps"]}
+    for row in flows:
+        links = tuple(apps[row["name"]][direction]["links"])
+        if row["direction"] == direction and links:
+            start_ns, stop_ns = _active_ns(row) or _ran(spec, apps[row["name"]], row["app"])
+            mbit = row["throughput_mbit"]["mean"] or 0.0
+            yield _Flow(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
+
+
+def _active_ns(row: Mapping[str, Any]) -> tuple[int, int] | None:
+    """When a flow was active, over which its rate is; `None` in tables that do not say."""
+    start_s, stop_s = row.get("active_from_s"), row.get("active_to_s")
+    if start_s is None or stop_s is None:
+        return None
+    return round(start_s * 1e9), round(stop_s * 1e9)
+
+
+def _ran(
+    spec: Mapping[str, Any], app: Mapping[str, Any], told: Mapping[str, float | None]
+) -> tuple[int, int]:
+    """When an application was to run within the interval, where its table does not say."""
+    start_ns, stop_ns = app.get("start_ns", 0), _end_ns(spec, app)
+    if (took_s := told.get("completion_time_s")) is not None:
+        stop_ns = min(stop_ns, start_ns + int(took_s * 1e9))
+    to_ns = spec["measure"].get("to_ns")
+    return (
+        max(start_ns, spec["measure"].get("from_ns", 0)),
+        stop_ns if to_ns is None else min(stop_ns, to_ns),
+    )
+
+
+def _end_ns(spec: Mapping[str, Any], app: Mapping[str, Any]) -> int:
+    """When an application had to end."""
+    ends_ns = [spec["duration_ns"]]
+    if app.get("stop_ns") is not None:
+        ends_ns.append(app["stop_ns"])
+    if isinstance(span_ns := app["app"]["params"].get("duration"), int):
+        ends_ns.append(app.get("start_ns", 0) + span_ns)
+    return int(min(ends_ns))
+
+
+def _fair(spec: Mapping[str, Any], link: int, flow: _Flow, ran: Sequence[_Flow]) -> float:
+    others = [one.during(flow) for one in ran if one is not flow and link in one.links]
+    capacity = _capacity_mbit(spec["links"][link])
+    if capacity is None:
+        capacity = flow.mbit + sum(others)
+    return max_min_share(capacity, others)
+
+
+def _capacity_mbit(link: Mapping[str, Any]) -> float | None:
+    """What a link carries of IP in full-sized packets; of a radio it is not known."""
+    if link.get("wifi") or not link.get("rate_bps"):
+        return None
+    overhead = link.get("overhead") or {}
+    charged = max(_WHOLE_PACKET + overhead.get("bytes", 0), overhead.get("minimum", 0))
+    if overhead.get("atm"):
+        charged = -(-charged // _ATM_PAYLOAD) * _ATM_CELL
+    return float(link["rate_bps"] / 1e6 * _WHOLE_PACKET / charged)

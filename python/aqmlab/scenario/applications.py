@@ -1,0 +1,207 @@
+"""Applications, and the hosts at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, model_serializer, model_validator
+
+from aqmlab.base.errors import BadMemberError, BadValueError, nearest, shown
+from aqmlab.scenario import catalogue, merge
+from aqmlab.scenario.fields import (
+    Buffer,
+    CongestionControl,
+    Count,
+    Duration,
+    Flag,
+    FrozenDict,
+    Params,
+    Size,
+    Span,
+    Times,
+    Value,
+    checked,
+    inner_table,
+)
+
+
+class Host(Value):
+    """One end of an application. What is not said is left to the table below, or the profile.
+
+    Further keys are settings of the profile, such as `delayed_ack`.
+    """
+
+    profile: str | None = None
+    cc: CongestionControl | None = None
+    ecn: Flag | None = None
+    send_buffer: Buffer | None = None
+    receive_buffer: Buffer | None = None
+    mtu: Size | None = None
+    nodelay: Flag | None = None
+    quickack: Flag | None = None
+    settings: Params = FrozenDict()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            if isinstance(value, Host):
+                return value.model_dump(exclude_none=True)
+            raise BadValueError(
+                f"`{shown(value)}` is not a table", 'write { profile = "linux", … }'
+            )
+        known = catalogue.load()
+        profiles = known["profiles"]
+        profile = value.get("profile")
+        if profile is not None and (not isinstance(profile, str) or profile not in profiles):
+            raise BadValueError.unknown("host profile", profile, profiles).inside("profile")
+        own = {key: part for key, part in value.items() if key in cls.model_fields}
+        further = {key: part for key, part in value.items() if key not in cls.model_fields}
+        further.update(inner_table(own, "settings"))
+        for name in further:
+            problem = known.refuse_setting(profile, name) if profile else None
+            if problem:
+                raise problem.inside(name)
+        kind = profiles[profile] if profile else known.any_profile()
+        if kind is not None:
+            own["settings"] = checked(kind, further, tuple(cls.model_fields))
+        return own
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        table = {}
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if value is not None and name != "settings":
+                table[name] = value
+        return table | dict(self.settings)
+
+    def over(self, below: Host) -> Host:
+        """These settings where they say something, and those `below` where they do not."""
+        table = merge.merge(
+            merge.Layer({"host": dict(below)}), merge.Layer({"host": _said(self)})
+        ).data["host"]
+        table["settings"] = dict(below.settings) | dict(self.settings)
+        return Host.model_construct(**table)
+
+
+def _said(host: Host) -> dict[str, Any]:
+    return {name: value for name, value in host if value is not None and name != "settings"}
+
+
+def _end(value: Any) -> Any:
+    return value if isinstance(value, str) else Host.model_validate(value)
+
+
+End = Annotated[str | Host, BeforeValidator(_end)]
+"""A host of the scenario by name, or what differs from the host of that side."""
+
+
+class Timing(Value):
+    """When and between whom an application runs; also what `defaults` may set for all."""
+
+    start: Times = "0 s"
+    stop: Span | None = None
+    duration: Span | None = None
+    rtt: Times | None = None
+    home: End | None = None
+    wan: End | None = None
+    tcp: End | None = None
+
+
+class App(Timing):
+    """One application: a kind, its parameters, and when and how often it runs.
+
+    `count` makes copies, each `stagger` after the one before; a list of `start` times makes
+    one copy for each. A list of `rtt` gives each copy its own. `tcp` is for both ends. Where a
+    kind has a parameter of one of these names, such as the `count` of `bursts`, it is meant.
+    `priority` is Linux's `skb->priority`, 0 to 15, by which `pfifo_fast` chooses a band.
+    """
+
+    kind: str
+    params: Params = FrozenDict()
+    start: Times | None = None  # type: ignore[assignment]
+    count: Count = 1
+    stagger: Duration = "0 s"
+    priority: Count | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            if isinstance(value, App):
+                return value.model_dump(exclude_none=True)
+            raise BadValueError(f"`{shown(value)}` is not a table", 'write { kind = "bulk", … }')
+        if "kind" not in value:
+            slip = "type" if "type" in value else nearest("kind", map(str, value))
+            if slip is not None:
+                raise BadMemberError(slip, f"unknown key `{shown(slip)}`", "did you mean `kind`?")
+            raise BadMemberError("kind", "is missing", _kinds_hint())
+        try:
+            kind = catalogue.load().find("apps", value["kind"])
+        except BadValueError as problem:
+            hint = _TRANSFERS.get(str(value["kind"]).lower(), problem.hint)
+            raise BadMemberError("kind", problem.problem, hint) from None
+        own = {
+            key: part
+            for key, part in value.items()
+            if key in cls.model_fields and key not in kind.params
+        }
+        given = {key: part for key, part in value.items() if key not in own}
+        given.update(inner_table(own, "params"))
+        return own | {"kind": kind.name, "params": checked(kind, given, tuple(cls.model_fields))}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not 1 <= self.count <= 1_000:
+            raise BadMemberError("count", f"{self.count} is not between 1 and 1000")
+        if self.priority is not None and not 0 <= self.priority <= 15:
+            raise BadMemberError("priority", f"{self.priority} is not between 0 and 15")
+        if self.stop is not None and self.duration is not None:
+            raise BadMemberError("stop", "given together with `duration`", "write one of the two")
+        if isinstance(self.start, tuple) and (self.count > 1 or not self.start):
+            raise BadMemberError(
+                "start", "a list of starts stands for the copies", "leave out `count`"
+            )
+        copies = self.copies(self)
+        if isinstance(self.rtt, tuple) and len(self.rtt) != copies:
+            raise BadMemberError("rtt", f"{len(self.rtt)} round-trip times for {copies} copies")
+        return self
+
+    def copies(self, defaults: Timing) -> int:
+        """How many there are of this application; a list of starts stands for as many."""
+        start = self.start if self.start is not None else defaults.start
+        return len(start) if isinstance(start, tuple) else self.count
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        table: dict[str, Any] = {"kind": self.kind, **self.params}
+        for name, info in type(self).model_fields.items():
+            value = getattr(self, name)
+            plain = name not in ("kind", "params", *self.params)
+            if plain and value is not None and value != info.default:
+                table[name] = list(value) if isinstance(value, tuple) else value
+        return table
+
+
+_TRANSFERS = {
+    **dict.fromkeys(("download", "update"), 'did you mean `bulk` with direction = "down"?'),
+    **dict.fromkeys(("upload", "backup"), 'did you mean `bulk` with direction = "up"?'),
+    **dict.fromkeys(("tcp", "iperf", "iperf3", "ftp", "netperf"), "did you mean `bulk`?"),
+    **dict.fromkeys(("udp",), "did you mean `cbr`?"),
+    **dict.fromkeys(("video", "film", "youtube", "netflix", "streaming"), "did you mean `dash`?"),
+    **dict.fromkeys(("gaming", "games", "gamer"), "did you mean `game`?"),
+    **dict.fromkeys(
+        ("zoom", "teams", "meet", "facetime", "videocall"), "did you mean `video_call`?"
+    ),
+    **dict.fromkeys(("call", "phone", "telephone", "sip"), "did you mean `voip`?"),
+    **dict.fromkeys(("browsing", "browser", "pages", "http", "www"), "did you mean `web`?"),
+    **dict.fromkeys(("music", "radio", "audio", "spotify"), "did you mean `audio_stream`?"),
+    **dict.fromkeys(("photos", "photo"), "did you mean `photo_upload`?"),
+}
+"""What applications are called elsewhere."""
+
+
+def _kinds_hint() -> str:
+    return f"there are {', '.join(sorted(catalogue.load()['apps']))}"

@@ -1,0 +1,198 @@
+"""What a scenario may name: disciplines, applications, congestion controls and hosts.
+
+The entries come from the simulator's own registries, so a kind added there is known here.
+Parameter values are read by their declared type, and everything a user writes is checked
+against the declaration before a trial exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from aqmlab.base.errors import BadValueError, shown, suggestion
+from aqmlab.scenario import quantities
+
+FAMILIES = {
+    "disciplines": "discipline",
+    "apps": "application",
+    "tcp": "congestion control",
+    "profiles": "host profile",
+}
+"""The registries, and what messages call one entry of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of a kind; `default` in base units (ns, bytes, bit/s; `None` is off)."""
+
+    name: str
+    type: str
+    default: object
+    text: str
+    doc: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    """The ends of what is allowed, in base units; absent for switches and words."""
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed, as people write it; empty for switches and words."""
+        if self.least is None or self.most is None:
+            return ""
+        return f"{self.show(self.least)} to {self.show(self.most)}"
+
+    def read(self, value: object) -> object:
+        """`value`, as people write it, in base units.
+
+        Raises `BadValueError` if it is of another type, out of bounds or not among the choices.
+        """
+        if self.type != "word":
+            number = quantities.READERS[self.type](value)
+            self._check(number, value)
+            return number
+        word = str(value) if isinstance(value, (str, int, float)) else shown(value)
+        if word not in self.choices:
+            raise BadValueError.unknown("word", word, self.choices)
+        return word
+
+    def _check(self, number: Any, said: object) -> None:
+        if number is None or self.least is None or self.most is None:
+            return
+        if not self.least <= number <= self.most:
+            hint = None
+            if self.type == "duration or off" and number == 0:
+                hint = 'write "off" for none'
+            elif (self.least, self.most) == (0, 1) and 1 < number <= 100:
+                hint = f'for {shown(said)} in a hundred write "{shown(said)} %"'
+            raise BadValueError(
+                f"`{shown(said)}` is out of bounds: {self.name} goes from {self.allowed}", hint
+            )
+
+    def show(self, value: object) -> object:
+        """`value`, in base units, as people write it."""
+        return quantities.show(self.type, value)
+
+
+_NEAREST = {
+    "cake": "fq_codel",
+    "sqm": "fq_codel",
+    "fq": "sfq",
+    "dualpi2": "pie",
+    "docsis_pie": "pie",
+    "prio": "pfifo_fast",
+    "cobalt": "codel",
+    "blue": "red",
+    "sfb": "red",
+    "gred": "red",
+}
+"""Disciplines that people ask for, and what here is nearest."""
+_ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
+"""What disciplines are called elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One discipline, application, congestion control or host profile."""
+
+    family: str
+    name: str
+    summary: str
+    source: str
+    params: Mapping[str, Param]
+    default_cc: str | None = None
+
+
+class Catalogue(Mapping[str, Mapping[str, Kind]]):
+    """All kinds, by family and name."""
+
+    def __init__(self, raw: Mapping[str, list[dict[str, Any]]]) -> None:
+        self._families = {
+            family: {entry["name"]: _kind(family, entry) for entry in raw.get(family, ())}
+            for family in FAMILIES
+        }
+
+    def __getitem__(self, family: str) -> Mapping[str, Kind]:
+        """The kinds of one family, in the order in which lists show them."""
+        return self._families[family]
+
+    def __iter__(self) -> Iterator[str]:
+        """The families."""
+        return iter(self._families)
+
+    def __len__(self) -> int:
+        """How many families there are."""
+        return len(self._families)
+
+    def find(self, family: str, name: object) -> Kind:
+        """The kind called `name`; raises `BadValueError` with what was probably meant."""
+        kinds = self._families[family]
+        if not isinstance(name, str) or name not in kinds:
+            what = f"unknown {FAMILIES[family]} `{shown(name)}`"
+            raise BadValueError(what, _meant(family, shown(name), kinds))
+        return kinds[name]
+
+    def refuse_setting(self, profile: str, name: str) -> BadValueError | None:
+        """Why a host of `profile` cannot be told `name`, if that is a setting of others only."""
+        kind, any_host = self.find("profiles", profile), self.any_profile()
+        if any_host is None or name in kind.params or name not in any_host.params:
+            return None
+        problem = f"a host of profile `{profile}` has no setting `{name}`"
+        return BadValueError(problem, "docs/tcp.md lists which host has which")
+
+    def any_profile(self) -> Kind | None:
+        """A host profile with the settings of all of them, for what any host may be told."""
+        profiles = list(self["profiles"].values())
+        if not profiles:
+            return None
+        params = {name: param for kind in profiles for name, param in kind.params.items()}
+        return replace(profiles[0], params=params)
+
+
+def _meant(family: str, name: str, kinds: Mapping[str, Kind]) -> str:
+    """What was probably meant by a name that is none of the `kinds`."""
+    first, comma, rest = name.partition(",")
+    if comma and first.strip() in kinds:
+        return f"write a space before parameters: `{first.strip()} {rest.strip()}`"
+    if family == "disciplines":
+        word = name.lower().replace("-", "_")
+        if word in _ELSEWHERE:
+            return f"did you mean `{_ELSEWHERE[word]}`?"
+        if word in _NEAREST:
+            return f"{name} is not modelled; `{_NEAREST[word]}` is the nearest to it"
+    return suggestion(name, kinds)
+
+
+def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
+    params = {
+        param["name"]: Param(
+            name=param["name"],
+            type=param["type"],
+            default=param["default"],
+            text=param["text"],
+            doc=param["doc"],
+            choices=tuple(param.get("choices") or ()),
+            least=param.get("least"),
+            most=param.get("most"),
+        )
+        for param in entry["params"]
+    }
+    default_cc = entry.get("default_cc")
+    return Kind(family, entry["name"], entry["summary"], entry["source"], params, default_cc)
+
+
+def raw() -> Mapping[str, list[dict[str, Any]]]:
+    """The registries as the simulator's binary gives them."""
+    from aqmlab import _core
+
+    registries: Mapping[str, list[dict[str, Any]]] = _core.catalogue()
+    return registries
+
+
+@lru_cache(maxsize=1)
+def load() -> Catalogue:
+    """Everything that this build of the laboratory knows."""
+    return Catalogue(raw())

@@ -1,0 +1,108 @@
+"""Where scenarios come from: built-in, or files, with what they extend."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aqmlab.base.errors import ScenarioError, nearest, shown
+from aqmlab.base.text_files import beside, file_text
+from aqmlab.scenario import merge
+from aqmlab.scenario.merge import Layer
+
+_MOST_ANCESTORS = 10
+
+
+def builtins() -> dict[str, str]:
+    """The built-in scenarios: name and title."""
+    return {name: read_builtin(name).data.get("title", "") for name in builtin_names()}
+
+
+def builtin_names() -> list[str]:
+    """The names of the built-in scenarios, sorted."""
+    folder = resources.files("aqmlab") / "scenarios"
+    return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def builtin_text(name: str) -> str:
+    """The TOML text of a built-in scenario, comments and all."""
+    if name not in builtin_names():
+        raise ScenarioError.unknown("", "scenario", name, builtin_names())
+    return (resources.files("aqmlab") / "scenarios" / f"{name}.toml").read_text("utf-8")
+
+
+def read_builtin(name: str) -> Layer:
+    """The layer of a built-in scenario, with what it extends."""
+    return _read(builtin_text(name), f"{name}.toml", None, 0)
+
+
+class Found(NamedTuple):
+    """A scenario as it was written, with what it extends."""
+
+    layer: Layer
+    name: str
+    source: str
+    """Where it came from."""
+    text: str
+    """Its own text, comments and all."""
+
+
+def find(source: str | Path) -> Found:
+    """What a file or a built-in name stands for."""
+    path = Path(source)
+    if str(source) in builtin_names():
+        name = str(source)
+        text = builtin_text(name)
+        return Found(_read(text, f"{name}.toml", None, 0), name, f"built-in {name}", text)
+    if path.suffix == ".toml" or path.is_file():
+        text = file_text(path)
+        return Found(_read(text, path.name, path.parent, 0), path.stem, str(path), text)
+    if path.is_dir():
+        raise ScenarioError(shown(str(source)), "is a folder, and no scenario", _inside(path))
+    known = builtin_names()
+    meant = nearest(str(source), [*known, *beside(path)])
+    hint = f"name a .toml file, a TEACUP config (.py) or a built-in: {', '.join(known)}"
+    if meant is not None:
+        hint = f"did you mean `{shown(meant)}`?"
+    raise ScenarioError(shown(str(source)), "there is no such scenario", hint)
+
+
+def _inside(folder: Path) -> str:
+    """What may have been meant by a folder."""
+    if (folder / "manifest.json").is_file():
+        return f"it holds a campaign's results: `aqmlab show {folder}` shows them"
+    if (folder / "study.toml").is_file():
+        return f"it holds a study: `aqmlab reproduce {folder}` runs it"
+    found = beside(folder / "any")
+    return f"name a file in it, such as `{found[0]}`" if found else "it holds no .toml file"
+
+
+def _read(text: str, source: str, folder: Path | None, depth: int) -> Layer:
+    layer = merge.from_toml(text, source)
+    parent = layer.data.pop("extends", None)
+    if parent is None:
+        return layer
+    place = layer.where(("extends",))
+    if depth >= _MOST_ANCESTORS:
+        raise ScenarioError(place, f"more than {_MOST_ANCESTORS} scenarios extend each other")
+    return merge.merge(_parent(parent, place, folder, depth), layer)
+
+
+def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
+    """The layer that is extended: a built-in, or a file in the folder of the one extending it."""
+    if isinstance(name, str) and name in builtin_names():
+        return _read(builtin_text(name), f"{name}.toml", None, depth + 1)
+    hint = f"name a .toml file beside this one, or a built-in: {', '.join(builtin_names())}"
+    if not isinstance(name, str) or folder is None or not name.endswith(".toml"):
+        raise ScenarioError(place, f"there is no scenario `{shown(name)}`", hint)
+    try:
+        path = (folder / name).resolve()
+        inside = path.is_relative_to(folder.resolve()) and not Path(name).is_absolute()
+    except (OSError, ValueError, RuntimeError):  # the last of links that lead to each other
+        inside = False
+    if not inside:
+        raise ScenarioError(place, f"`{shown(name)}` is outside the scenario's folder", hint)
+    if not path.is_file():
+        raise ScenarioError(place, f"there is no file `{shown(name)}`", hint)
+    return _read(file_text(path), name, path.parent, depth + 1)

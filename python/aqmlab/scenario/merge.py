@@ -1,0 +1,247 @@
+"""Scenario tables before they are a scenario: read, brought to one form, and laid over another.
+
+A scenario is made of layers: the file it extends, the file itself, one step of a varied
+parameter, a `--set`. Each is first *expanded*: `path.qdisc` becomes `path.down.qdisc` and
+`path.up.qdisc`, `"fq_codel limit=1000"` becomes a table, an array of applications becomes a
+table by name. Only then is it laid over the layer below, so that the later layer wins however
+the two were written. Every key remembers where it was written, for messages.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from aqmlab.base.errors import ScenarioError, shown
+from aqmlab.base.text_files import MOST_BYTES
+from aqmlab.scenario import toml_positions
+from aqmlab.scenario.normalise import (
+    BOTH_WAYS,
+    MOST_APPS,
+    MOST_NESTING,
+    ROOTS,
+    Keys,
+    Layer,
+    Origin,
+    expand,
+    kind_table,
+    of_both_ways,
+    parse_text,
+    rate_pair,
+    refuse_deep,
+    refuse_deep_nesting,
+    step_changes,
+)
+
+__all__ = [
+    "BOTH_WAYS",
+    "MOST_APPS",
+    "ROOTS",
+    "Keys",
+    "Layer",
+    "Origin",
+    "combine",
+    "covers",
+    "expand",
+    "from_address",
+    "from_toml",
+    "kind_table",
+    "leaves",
+    "merge",
+    "parse_text",
+    "rate_pair",
+    "refuse_deep",
+    "split_address",
+    "step_changes",
+    "uncovered",
+]
+
+
+_AT = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
+_STRING = re.compile(r"""\"[^"]*\"|'[^']*'""")
+
+
+def from_toml(text: str, source: str) -> Layer:
+    """The layer that a TOML text describes; `source` is what messages call the text."""
+    if len(text) > MOST_BYTES:
+        raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
+    refuse_deep_nesting(text, source)
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+        raise _syntax_error(str(error), text, source) from None
+    origins: dict[Keys, Origin] = {}
+    for path, line in toml_positions.lines(text).items():
+        if len(path) > MOST_NESTING:  # by a header, keys and inline tables together
+            raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
+        keys = tuple(str(key) for key in path)
+        origins[keys] = Origin(f"{source}:{line}", ".".join(keys))
+    return expand(Layer(data, origins, source))
+
+
+def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
+    """`tomllib` ends its messages with "(at line L, column C)"; the line goes to the front."""
+    lines = text.split("\n")
+    number = len(lines)
+    found = _AT.fullmatch(problem)
+    if found is not None:
+        problem, number = found[1], int(found[2] or number)
+    what = f"this is not TOML: {problem[:1].lower()}{problem[1:]}"
+    return ScenarioError(f"{source}:{number}", what, _unquoted(lines[number - 1]))
+
+
+def _unquoted(line: str) -> str | None:
+    """The hint for a line with a value that is text without quotes, if it has one."""
+    bare = _STRING.sub('""', line[:1000]).partition("#")[0].partition("=")[2]
+    first, *members = re.split(r"[\[\]{},]", bare)
+    for value in (first, *(one.partition("=")[2] or one for one in members)):
+        try:
+            tomllib.loads(f"x = {value.strip() or 0}")
+        except tomllib.TOMLDecodeError:
+            return None if '"' in value else f'put text in quotes: "{shown(value.strip())}"'
+        except ValueError:  # a number that is too long
+            return None
+    return None
+
+
+def from_address(address: str, value: Any, place: str) -> Layer:
+    """The layer that sets one dotted `address` to `value`."""
+    keys = split_address(address, place)
+    data: Any = value
+    for key in reversed(keys):
+        data = {key: data}
+    origins = {keys[: n + 1]: Origin(place, ".".join(keys[: n + 1])) for n in range(len(keys))}
+    origins |= {
+        (*keys, *below): Origin(place, ".".join((*keys, *below))) for below, _ in leaves(value)
+    }
+    return expand(Layer(data, origins))
+
+
+def split_address(address: str, place: str) -> Keys:
+    """The keys of a dotted address; raises `ScenarioError` if it begins with no known table."""
+    keys = tuple(key.strip() for key in address.split("."))
+    if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
+        if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "modem", "wifi", "down", "up"):
+            meant = f"did you mean `path.{shown(address)}`?"
+            raise ScenarioError(place, f"unknown parameter `{shown(address)}`", meant)
+        known = [*ROOTS, "path.rate", "path.qdisc", "path.rtt", "apps.NAME.start"]
+        raise ScenarioError.unknown(place, "parameter", address, known)
+    return keys
+
+
+def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """The members of nested tables that are no tables themselves."""
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from leaves(member, (*above, str(key)))
+    elif above:
+        yield above, value
+
+
+# --- Laying one layer over another -----------------------------------------------------------
+
+
+def combine(layers: Iterable[Layer]) -> Layer:
+    """Several changes as one, so that together they fix what each fixes only in part."""
+    whole = Layer({})
+    for layer in layers:
+        whole = Layer(_merged(whole.data, layer.data), whole.origins | layer.origins, layer.source)
+    return whole
+
+
+def merge(base: Layer, over: Layer) -> Layer:
+    """`over` laid over `base`; neither is changed, and what only one of them has is shared.
+
+    A table with another `kind` replaces the one below, since the parameters of one kind mean
+    nothing to another. What `over` sets is no longer varied by `base`. A `vary` table in `over`
+    replaces the one in `base`. An application set to "off" is removed.
+    """
+    data = _merged(base.data, over.data)
+    if "vary" in over.data:
+        data["vary"] = over.data["vary"]
+    elif isinstance(data.get("vary"), dict):
+        fixed = [".".join(keys) for keys, _ in leaves(over.data)]
+        data["vary"] = uncovered(data["vary"], fixed)
+    if isinstance(data.get("apps"), dict):
+        data["apps"] = {
+            name: app for name, app in data["apps"].items() if app != "off" and app is not False
+        }
+    return Layer(data, {**base.origins, **over.origins}, over.source or base.source)
+
+
+def _merged(base: Any, over: Any) -> Any:
+    """New where both have members, and else the one that is there."""
+    if not isinstance(base, dict) or not isinstance(over, dict):
+        return over
+    if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:
+        return over
+    result = dict(base)
+    if "profile" in over and over["profile"] != base.get("profile"):
+        result.pop("cc", None)  # chosen for the other host
+    for key, value in over.items():
+        result[key] = _merged(result[key], value) if key in result else value
+    return result
+
+
+def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> dict[str, Any]:
+    """`vary` without what is `fixed`: loops over a fixed address, and linked changes of one."""
+    given = {one for item in fixed for one in _both(item)}
+    left: dict[str, Any] = {}
+    for name, values in vary.items():
+        if _covered(given, name):
+            continue
+        steps = values
+        if isinstance(values, list) and name.partition(".")[0] not in ROOTS:
+            steps = [_uncovered_step(step, given) for step in values]
+            if steps != values and not any(map(_sets, steps)):
+                continue
+        left[name] = steps
+    return left
+
+
+def _sets(step: Any) -> bool:
+    """Whether a step of a linked loop sets anything; what is no table is refused later."""
+    return not isinstance(step, dict) or bool(step_changes(step))
+
+
+def _uncovered_step(step: Any, given: Collection[str]) -> Any:
+    if not isinstance(step, dict):
+        return step
+    kept = {
+        address: value
+        for address, value in step_changes(step).items()
+        if not _covered(given, address)
+    }
+    return ({"label": step["label"]} if "label" in step else {}) | kept
+
+
+def covers(fixed: Iterable[str], address: str) -> bool:
+    """Whether setting the `fixed` addresses leaves nothing of what `address` sets."""
+    return _covered({one for item in fixed for one in _both(item)}, address)
+
+
+def _covered(given: Collection[str], address: str) -> bool:
+    """The same of addresses that are `given` in their expanded form.
+
+    To name a kind is to choose the table.
+    """
+    return all(
+        f"{one}.kind" in given or any(above in given for above in _prefixes(one))
+        for one in _both(address)
+    )
+
+
+def _prefixes(address: str) -> Iterator[str]:
+    """Each table around an address, and the address itself."""
+    keys = address.split(".")
+    return (".".join(keys[:length]) for length in range(1, len(keys) + 1))
+
+
+def _both(address: str) -> tuple[str, ...]:
+    """An address in its expanded form: for "path.qdisc", both directions."""
+    above, below = of_both_ways(tuple(address.split(".")))
+    if not below:
+        return (address,)
+    return tuple(".".join((*above, way, *below)) for way in ("down", "up"))

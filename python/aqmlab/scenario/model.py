@@ -1,0 +1,315 @@
+"""What is to be run: plain, frozen values, the same in Python and in TOML.
+
+A scenario says everything that a run depends on, save the seed. Every quantity is kept as
+people write it, in one spelling ("12mbit" becomes "12 Mbit/s"), so that values compare and
+print as they are meant. Unknown names and wrong units are refused when the value is made;
+numbers in base units appear only in `aqmlab.planning.lowering`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, shown
+from aqmlab.scenario import merge, quantities, sweep, toml_writer
+from aqmlab.scenario.applications import App, Host, Timing
+from aqmlab.scenario.fields import (
+    Duration,
+    Flag,
+    Frozen,
+    FrozenDict,
+    Hop,
+    Link,
+    Rate,
+    Seeds,
+    Span,
+    Value,
+    is_share,
+)
+from aqmlab.scenario.wifi import Wifi
+
+
+class Modem(Value):
+    """What carries the access line where the gateway does not: a queue at either of its ends.
+
+    `rate`, `qdisc` and `overhead` may be given once for both directions. `down` is the queue at the
+    provider's end, and `up` the modem's own. The rates of `path` are then what the gateway shapes
+    to.
+    """
+
+    down: Hop
+    up: Hop
+
+
+class Path(Value):
+    """The way between the home and the internet.
+
+    `rate`, `qdisc`, `shaper`, `pipe_delays`, `overhead`, `loss`, `jitter` and `reorder` may be
+    given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
+    of the network within the home, an Ethernet with FIFOs of 1000 packets, and `wifi` makes it one
+    of 802.11n; without either, hosts reach the gateway in no time. `modem` is a line with queues of
+    its own beyond the gateway; without it the gateway's own link is the line.
+    """
+
+    down: Link
+    up: Link
+    rtt: Duration = "40 ms"
+    modem: Modem | None = None
+    lan: Rate | None = None
+    wifi: Wifi | None = None
+    host_jitter: Duration = "50 us"
+    start_jitter: Duration = "50 ms"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        plain = {key: _plain(part) for key, part in value.items()}
+        return merge.expand(merge.Layer({"path": plain})).data["path"]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.lan is not None and self.wifi is not None:
+            raise BadMemberError("lan", "given together with `wifi`", "leave one of the two out")
+        for way in ("down", "up"):
+            rate = getattr(self, way).rate
+            if self.modem is None and is_share(rate):
+                problem = f"`{rate}` is a share of the modem's rate, and there is no modem"
+                raise BadMemberError((way, "rate"), problem, "write a rate, or add path.modem.rate")
+        return self
+
+
+class Measure(Value):
+    """What is measured and kept. `from` and `to` bound the statistics.
+
+    Without `series`, nothing is kept over time. With it, a trial longer than `points` steps is
+    kept in coarser ones, so that memory does not grow with the trial.
+    """
+
+    enabled: Flag = True
+    from_: Duration = Field(default="0 s", alias="from")
+    to: Span | None = None
+    window: Span = "1 s"
+    step: Span = "250 ms"
+    sample: Duration = "100 ms"
+    packets: Flag = False
+    series: Flag = True
+    points: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        window, step = quantities.duration(self.window), quantities.duration(self.step)
+        if window % step:
+            raise BadMemberError(
+                "window",
+                f"`{self.window}` is not a whole multiple of the step, `{self.step}`",
+                'write, for instance, window = "1 s" and step = "250 ms"',
+            )
+        if self.to is not None and quantities.duration(self.to) <= quantities.duration(self.from_):
+            raise BadMemberError("to", f"`{self.to}` is not after `from`, `{self.from_}`")
+        return self
+
+
+def _figure(name: str) -> str:
+    from aqmlab.report.figures import FIGURES
+
+    if name not in FIGURES:
+        raise BadValueError.unknown("figure", name, FIGURES)
+    return name
+
+
+class Report(Value):
+    """What the report should show: figures by name, what applications need, notes."""
+
+    figures: tuple[Annotated[str, AfterValidator(_figure)], ...] = ()
+    tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
+    rates: Annotated[dict[str, Rate], Frozen] = FrozenDict()
+    notes: str = ""
+
+
+class Scenario(Value):
+    """One home, one access line, the things going on, and what is varied.
+
+    Raises `ScenarioError` for whatever cannot be run.
+    """
+
+    title: str = ""
+    description: str = ""
+    duration: Span = "30 s"
+    seeds: Seeds = 1
+    path: Path
+    hosts: Annotated[dict[str, Host], Frozen] = FrozenDict()
+    defaults: Timing = Timing()
+    apps: Annotated[dict[str, App], Frozen]
+    measure: Measure = Measure()
+    vary: Annotated[dict[str, Any], Frozen] = FrozenDict()
+    report: Report = Report()
+
+    def __init__(self, /, **values: Any) -> None:
+        merge.refuse_deep(values, "")
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            keys, problem = first_problem(error, type(self))
+            raise _MisplacedError(keys, problem) from None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.apps:
+            raise BadMemberError(
+                "apps", "no application is given", "add a table such as [apps.upload]"
+            )
+        copies = sum(app.copies(self.defaults) for app in self.apps.values())
+        if copies > merge.MOST_APPS:
+            problem = f"{copies} applications are too many, {merge.MOST_APPS} at most"
+            raise BadMemberError("apps", problem, "each copy counts")
+        for name in self.apps:
+            # A name stands in figures, tables and messages; SVG takes no control characters.
+            if not name.isprintable() or not 0 < len(name) <= 100:
+                raise BadMemberError(("apps", name), "a name is one line of at most 100 characters")
+        for keys, timing in [
+            (("defaults",), self.defaults),
+            *((("apps", name), app) for name, app in self.apps.items()),
+        ]:
+            for side in ("home", "wan", "tcp"):
+                end = getattr(timing, side)
+                if isinstance(end, str) and end not in self.hosts:
+                    unknown = BadValueError.unknown("host", end, self.hosts)
+                    raise unknown.inside((*keys, side))
+        sweep.loops(self.vary)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested tables as TOML has them, without what is at its default."""
+        table = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+        for way in ("down", "up"):
+            table["path"].setdefault(way, {})
+        return table
+
+    def to_toml(self) -> str:
+        """The text of a scenario file that reads back as this value."""
+        return toml_writer.write(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Scenario:
+        """The scenario of nested tables; the inverse of `to_dict`."""
+        merge.refuse_deep(table, "")
+        return build(merge.expand(merge.Layer(dict(table))))
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "scenario") -> Scenario:
+        """The scenario of a TOML text that extends nothing."""
+        return build(merge.from_toml(text, source))
+
+    def but(self, **changes: Any) -> Scenario:
+        """This scenario with some tables laid over it: `home.but(path={"rtt": "20 ms"})`."""
+        merge.refuse_deep(changes, "")
+        plain = {name: _plain(value) for name, value in changes.items()}
+        over = merge.expand(merge.Layer(plain))
+        return build(merge.merge(merge.Layer(self.to_dict()), over))
+
+    def set(self, address: str, value: Any) -> Scenario:
+        """This scenario with one member changed: `home.set("path.qdisc", "fq_codel")`."""
+        merge.refuse_deep(value, address)
+        over = merge.from_address(address, _plain(value), "")
+        return build(merge.merge(merge.Layer(self.to_dict()), over))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Value):
+        return value.model_dump(by_alias=True, exclude_none=True, mode="json")
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return value
+
+
+class _MisplacedError(ScenarioError):
+    """An error that knows its keys, for whoever knows on which line they were written."""
+
+    def __init__(self, keys: tuple[str, ...], problem: BadValueError) -> None:
+        super().__init__(".".join(keys), problem.problem, problem.hint)
+        self.keys = keys
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ScenarioError, (self.where, self.problem, self.hint))
+
+
+def build(layer: merge.Layer) -> Scenario:
+    """The scenario that an expanded layer describes; errors name their place in it."""
+    try:
+        return Scenario(**layer.data)
+    except _MisplacedError as error:
+        problem = BadValueError(error.problem, error.hint)
+        raise problem.at(layer.where(error.keys)) from None
+
+
+def first_problem(
+    error: ValidationError, model: type[Value]
+) -> tuple[tuple[str, ...], BadValueError]:
+    """The first thing that is wrong with a `model`: at which keys, and in words for people."""
+    found = error.errors(include_url=False)
+    first = found[0]
+    if first["type"] == "missing":  # what is there under another name is probably what is meant
+        first = next((one for one in found if one["type"] == "extra_forbidden"), first)
+    keys = tuple(str(key) for key in first["loc"] if str(key) not in _TAGS)
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, BadMemberError):
+        return (*keys, *cause.keys), cause
+    if isinstance(cause, BadValueError):
+        return keys, cause
+    if isinstance(cause, ScenarioError):  # from a part that was written in the short form
+        return keys or tuple(cause.where.split(".")), BadValueError(cause.problem, cause.hint)
+    if first["type"] == "extra_forbidden":
+        return keys, _unknown_key(keys, _fields_beside(keys, model))
+    if first["type"] == "missing":
+        return keys, BadValueError("is missing", _MISSING.get(keys[-1]))
+    return keys, BadValueError(f"`{shown(first.get('input'))}` is wrong: {first['msg'].lower()}")
+
+
+_MEANT = {
+    "bandwidth": "rate", "bw": "rate", "speed": "rate", "delay": "rtt", "latency": "rtt",
+    "aqm": "qdisc", "discipline": "qdisc", "type": "kind", "time": "duration",
+    "runtime": "duration", "length": "duration", "seed": "seeds",
+}  # fmt: skip
+"""What is said in other places for keys of a scenario."""
+
+
+def _unknown_key(keys: tuple[str, ...], known: list[str]) -> BadValueError:
+    meant = _MEANT.get(keys[-1].lower(), keys[-1])
+    if meant in known:
+        return BadValueError(f"unknown key `{shown(keys[-1])}`", f"did you mean `{meant}`?")
+    if len(keys) == 1 and meant in (*Path.model_fields, *merge.BOTH_WAYS, "queue"):
+        return BadValueError(
+            f"unknown key `{shown(keys[-1])}`", f"did you mean `path.{meant}`, in the table [path]?"
+        )
+    return BadValueError.unknown("key", keys[-1], known)
+
+
+_TAGS = ("str", "tuple[str, ...]", "Host", "[key]")
+_MISSING = {
+    "path": 'add [path] with rate = "12/1 Mbit/s" and rtt = "40 ms"',
+    "down": 'add rate = "12/1 Mbit/s", down before up, to [path]',
+    "up": 'add rate = "12/1 Mbit/s", down before up, to [path]',
+    "rate": 'add rate = "12/1 Mbit/s", down before up, to [path]',
+    "apps": "add a table such as [apps.upload]",
+}
+
+
+def _fields_beside(keys: tuple[str, ...], model: Any) -> list[str]:
+    """The names that are allowed where the last of `keys` stands."""
+    for key in keys[:-1]:
+        info = model.model_fields.get(key) if hasattr(model, "model_fields") else None
+        model = info.annotation if info else model
+    names = [info.alias or name for name, info in getattr(model, "model_fields", {}).items()]
+    if model is Path:
+        names += merge.BOTH_WAYS
+    return [*names, "extends"] if model is Scenario else names

@@ -1,0 +1,76 @@
+"""Seeds: how many repetitions, or which.
+
+A number is how many, counted from 1. Text with a hyphen or a comma, and a list, say which: "3-7",
+"1,4,9", [1, 4]. A single seed is a range of one, "7-7". A seed is a whole number from 0 to
+2^63 - 1, the largest that a column of a table holds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+from aqmlab.base.errors import BadValueError, shown
+
+LARGEST = 2**63 - 1
+"""The largest seed."""
+
+MOST = 100_000
+"""The most seeds of a scenario."""
+
+_HINT = 'write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"'
+
+
+def numbers(value: Any) -> tuple[int, ...]:
+    """The seeds that `value` stands for.
+
+    >>> numbers(3), numbers("3-5"), numbers([1, 4]), numbers("1,7-8"), numbers("7-7")
+    ((1, 2, 3), (3, 4, 5), (1, 4), (1, 7, 8), (7,))
+    """
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]+\s*", value):
+        value = int(value) if len(value) < 20 else MOST + 1
+    if isinstance(value, int) and not isinstance(value, bool):
+        seeds = tuple(range(1, value + 1)) if value <= MOST else ()
+    elif isinstance(value, str):
+        written = (seed for part in value.split(",") for seed in _part(part, value))
+        seeds = tuple(itertools.islice(written, MOST + 1))
+    elif isinstance(value, (list, tuple)) and all(type(seed) is int for seed in value):
+        seeds = tuple(value)
+    else:
+        raise BadValueError(f"`{shown(value)}` is not a number of seeds", _HINT)
+    if not 0 < len(seeds) <= MOST:
+        raise BadValueError(f"`{shown(value)}` is not between 1 and {MOST} seeds", _HINT)
+    if not all(0 <= seed <= LARGEST for seed in seeds):
+        problem = f"`{shown(value)}` names a seed that is not between 0 and {LARGEST}"
+        raise BadValueError(problem, _HINT)
+    if len(set(seeds)) < len(seeds):
+        raise BadValueError(f"`{shown(value)}` names a seed twice", _HINT)
+    return seeds
+
+
+def _part(text: str, whole: str) -> range:
+    found = re.fullmatch(r"\s*([0-9]{1,19})\s*(?:-\s*([0-9]{1,19})\s*)?", text)
+    if found is None:
+        raise BadValueError(f"`{shown(whole)}` is not a number of seeds", _HINT)
+    first = int(found[1])
+    last = int(found[2]) if found[2] else first
+    if last < first or last - first >= MOST:
+        raise BadValueError(f"`{shown(whole)}` is not between 1 and {MOST} seeds", _HINT)
+    return range(first, last + 1)
+
+
+def spelled(value: Any) -> int | str:
+    """The one spelling of the seeds that `value` stands for, which `numbers` reads back.
+
+    Raises `BadValueError` if it stands for none.
+
+    >>> spelled("3 - 7"), spelled([1, 2, 3]), spelled("5"), spelled([7]), spelled([2, 1])
+    ('3-7', 3, 5, '7-7', '2,1')
+    """
+    seeds = numbers(value)
+    if seeds == tuple(range(1, len(seeds) + 1)):
+        return len(seeds)
+    if seeds == tuple(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]}-{seeds[-1]}"
+    return ",".join(str(seed) for seed in seeds)

@@ -1,0 +1,87 @@
+"""A home's network of 802.11n, as scenarios describe it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from aqmlab.base.errors import BadValueError, shown
+from aqmlab.scenario import quantities
+from aqmlab.scenario.fields import Count, Duration, Flag, Overhead, Qdisc, Share, Value
+
+_WORST_MCS = 31
+_WIDTHS = {20: "20 MHz", 40: "40 MHz"}
+
+
+def _rates(value: object) -> str:
+    """An index of modulation and coding for both directions, or "15/7", down before up."""
+    words = re.fullmatch(r"([0-9]{1,2})(?:\s*/\s*([0-9]{1,2}))?", str(value).strip())
+    ways = [int(word) for word in words.groups() if word is not None] if words else []
+    if not ways or isinstance(value, bool) or max(ways) > _WORST_MCS:
+        raise BadValueError(
+            f"`{shown(value)}` is not an index of modulation and coding",
+            'write a number from 0 to 31, or "15/7", down before up',
+        )
+    return "/".join(str(way) for way in dict.fromkeys(ways))
+
+
+def _width(value: object) -> str:
+    for mhz, text in _WIDTHS.items():
+        if str(value).replace(" ", "").lower() in (str(mhz), f"{mhz}mhz"):
+            return text
+    raise BadValueError(f"`{shown(value)}` is not a width of 802.11n", 'write "20 MHz" or "40 MHz"')
+
+
+class Wifi(Value):
+    """One access point and one station, who share a medium, and what waits above each radio.
+
+    `mcs` is the index of modulation and coding, 0 to 31, which with `width` and `short_guard` is
+    the rate; "15/7" has one for each direction, down before up. `loss` is the chance that a frame
+    is lost on the air, `aggregate` and `airtime` bound what is sent at once, and `driver` is how
+    many frames the driver takes from the discipline before it is full.
+    """
+
+    qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
+    mcs: Annotated[str, BeforeValidator(_rates)] = "15"
+    width: Annotated[str, BeforeValidator(_width)] = _WIDTHS[20]
+    short_guard: Flag = False
+    loss: Share = "0 %"
+    aggregate: Count = 32
+    airtime: Duration = "4.096 ms"
+    driver: Count = 124
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if isinstance(value, (Value, dict)):
+            return value
+        raise BadValueError(
+            f"`{shown(value)}` is not a table", 'write { mcs = 15, qdisc = "fq_codel" }, or {}'
+        )
+
+    def link(self, way: str, *, own: bool = False) -> dict[str, Any]:
+        """The link of a direction ("up" or "down"), as the simulator takes it."""
+        from aqmlab import _core
+
+        down, _, up = self.mcs.partition("/")
+        mcs = int(up if way == "up" and up else down)
+        width_mhz = int(self.width.split()[0])
+        return {
+            "name": f"wifi-{way}",
+            "rate_bps": _core.wifi_rate(mcs, width_mhz, self.short_guard),
+            "qdisc": self.qdisc.base_units(),
+            "overhead": Overhead.model_validate("ethernet").base_units(),
+            "own": own,
+            "wifi": {
+                "cell": 0,
+                "mcs": mcs,
+                "width_mhz": width_mhz,
+                "short_guard": self.short_guard,
+                "loss": quantities.share(self.loss),
+                "aggregate": self.aggregate,
+                "airtime_ns": quantities.duration(self.airtime),
+                "driver": self.driver,
+            },
+        }

@@ -1,0 +1,109 @@
+"""Slips in the files of a study, told to whoever wrote them: file, line, and claim or figure.
+
+The files of a study are a user's own. What is wrong in them is a wrong request, and no mistake of
+the laboratory's.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from aqmlab.base.errors import ScenarioError, nearest, shown
+from aqmlab.base.failures import LabError, RequestError, describe
+
+_OF_THE_MACHINE = (OSError, MemoryError)
+
+_SENTENCES = (NameError, ImportError, AttributeError, TypeError)
+"""Errors whose text says by itself what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where somebody may have made a slip: in which study, from where on, and in what."""
+
+    folder: Path
+    """The study's."""
+    file: Path
+    line: int | None = None
+    name: str = ""
+    """Such as "claim 1-1"; nothing if it is the whole file."""
+
+    def slip(self, error: Exception) -> RequestError:
+        """What to say of an error in it; raises those that are no slips of its author."""
+        if isinstance(error, (*_OF_THE_MACHINE, ScenarioError)):
+            raise error
+        if isinstance(error, LabError) and not isinstance(error, RequestError):
+            raise error
+        file, line, frame = self._place(error)
+        where = _relative(file) if line is None else f"{_relative(file)}:{line}"
+        problem, hint = _told(error, frame)
+        made = RequestError(": ".join(filter(None, (where, self.name, problem))), hint)
+        made.__cause__ = error
+        return made
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Raises `RequestError` for an error of what is done within, with the place of it."""
+        try:
+            yield
+        except Exception as error:
+            raise self.slip(error) from error
+
+    def _place(self, error: Exception) -> tuple[Path, int | None, FrameType | None]:
+        """The last line of the study's files that had part in an error, or where this begins."""
+        if isinstance(error, SyntaxError) and error.filename and self._owns(error.filename):
+            return Path(error.filename), error.lineno, None
+        for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+            if self._owns(frame.f_code.co_filename):
+                return Path(frame.f_code.co_filename), line, frame
+        return self.file, self.line, None
+
+    def _owns(self, file: str) -> bool:
+        return Path(file).resolve().is_relative_to(self.folder.resolve())
+
+
+def function_at(function: Callable[..., Any], otherwise: Path) -> tuple[Path, int | None]:
+    """Where a function begins; what is called like one may stand in no file."""
+    code = getattr(function, "__code__", None)
+    return (otherwise, None) if code is None else (Path(code.co_filename), code.co_firstlineno)
+
+
+def _relative(path: Path) -> str:
+    """A path as somebody in the current folder would write it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
+    """The problem in a line, and what was probably meant."""
+    if isinstance(error, RequestError):
+        return error.problem, error.hint
+    if isinstance(error, SyntaxError):
+        line = f": `{shown(error.text.strip())}`" if error.text else ""
+        return f"this is not Python: {error.msg}{line}", None
+    text = str(error).strip()
+    problem = text if isinstance(error, _SENTENCES) and text else describe(error)
+    meant = _meant(error, frame)
+    hint = "AQMLAB_TRACEBACK=1 shows how it came to it"
+    return problem, hint if meant is None else f"did you mean `{meant}`?"
+
+
+def _meant(error: Exception, frame: FrameType | None) -> str | None:
+    """The name there is that is most like the one there is not."""
+    if isinstance(error, NameError) and error.name and frame is not None:
+        return nearest(error.name, [*frame.f_locals, *frame.f_globals, *dir(builtins)])
+    if isinstance(error, AttributeError) and error.name:
+        return nearest(error.name, dir(error.obj))
+    missing = re.match(r"cannot import name '(\w+)'", str(error))
+    if isinstance(error, ImportError) and error.name in sys.modules and missing:
+        return nearest(missing[1], dir(sys.modules[error.name]))
+    return None

@@ -1,0 +1,1 @@
+"""studies.papers."""

@@ -1,0 +1,298 @@
+"""What Appendix D's claims share: its flows and conditions, and how its sentences are read.
+
+"All flows experience RTT < x" is held against the median of each flow's round trips; that is the
+choice `typical` of `study.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from aqmlab.studies.claims import (
+    THRESHOLD,
+    Check,
+    above,
+    always,
+    below,
+    more,
+    mostly,
+    not_less,
+    part,
+)
+from aqmlab.studies.numbers import At, BySeed, Numbers
+from aqmlab.studies.papers.armitage2017.claims.common import Flow, alike_under_all, width, words
+from aqmlab.studies.trials import Trials
+
+LOW, MIDDLE, HIGH = "1.5/0.5 Mbit/s", "12/1 Mbit/s", "25/5 Mbit/s"
+RATES = (LOW, MIDDLE, HIGH)
+AQMS = ("PIE", "CoDel", "FQ-CoDel")
+SINGLE = ("PIE", "CoDel")
+QUEUES = ("FIFO", *AQMS)
+ONE_QUEUE = ("FIFO", *SINGLE)
+NEAR, FAR = "40 ms", "340 ms"
+RTTS = (NEAR, FAR)
+
+IOT_LOW, IOT_HIGH = ("iot_low", "up"), ("iot_high", "up")
+CALL_UP, CALL_DOWN = ("video_call", "up"), ("video_call", "down")
+UPLOAD, DASH, DOWNLOAD = ("bulk_upload", "up"), ("dash", "down"), ("bulk_download", "down")
+IOT: tuple[Flow, ...] = (IOT_LOW, IOT_HIGH)
+LIGHT: tuple[Flow, ...] = (*IOT, CALL_UP, CALL_DOWN)
+FLOWS: tuple[Flow, ...] = (*LIGHT, UPLOAD, DASH, DOWNLOAD)
+
+TARGET_MBIT = {
+    "iot_low": 2.5 * 152 * 8e-6,
+    "iot_high": 125 * 152 * 8e-6,
+    "video_call": 50 * 728 * 8e-6,
+}
+"""At the IP layer: 100 B and 52 B of headers (with timestamps), 700 B and 28 B."""
+
+REACHED, NOTICEABLY = 0.95, 0.95
+"""The share of a rate from which it is reached; below which it is noticeably missed."""
+
+NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
+"""Losses that are none, and that are negligible: D-E3b calls "again negligible" what D-E2b said is
+below 1 %.
+"""
+
+
+def trials(scenario: int, *rates: str) -> Trials:
+    """A scenario's trials at some rates."""
+    return Trials(f"iot{scenario}", {"rate": rates or RATES})
+
+
+def at(rate: str, queue: str, rtt: str = NEAR) -> At:
+    """A condition."""
+    return {"rate": rate, "qdisc": queue, "rtt": rtt}
+
+
+def places(rate: str, *queues: str) -> list[At]:
+    """The conditions at a rate under some queues, or under all, over 40 and 340 ms."""
+    return [at(rate, queue, rtt) for queue in queues or QUEUES for rtt in RTTS]
+
+
+def near(rate: str, *queues: str) -> list[At]:
+    """Those over 40 ms."""
+    return [at(rate, queue, NEAR) for queue in queues or QUEUES]
+
+
+def far(rate: str, *queues: str) -> list[At]:
+    """Those over 340 ms."""
+    return [at(rate, queue, FAR) for queue in queues or QUEUES]
+
+
+def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
+    """Flows under every condition, in words, and as keywords before and after the upgrade."""
+    for before, after in zip(places(slow), places(fast), strict=True):
+        for flow in flows:
+            yield flow, f"{name(flow)}, {before['qdisc']} {before['rtt']}", before, after
+
+
+def running(scenario: int) -> tuple[Flow, ...]:
+    """The flows of a scenario: each has one more."""
+    return FLOWS[: scenario + 3]
+
+
+def others(scenario: int) -> tuple[Flow, ...]:
+    """Those that are no IoT."""
+    return running(scenario)[2:]
+
+
+def elastic(scenario: int) -> tuple[Flow, ...]:
+    """Those that take what there is."""
+    return running(scenario)[4:]
+
+
+def name(flow: Flow) -> str:
+    """What a check calls a flow."""
+    return f"{flow[0]} {flow[1]}" if flow[0] == "video_call" else flow[0]
+
+
+def rate_of(n: Numbers, flow: Flow, where: At) -> BySeed:
+    """What a flow got, in Mbit/s: the mean, or of IoT_high the median of windows, since what it
+    could not send it sends later, and more of it then.
+    """
+    column = "throughput_p50_mbit" if flow == IOT_HIGH else "throughput_mean_mbit"
+    return n.flow(flow[0], column, where, flow[1])
+
+
+def loss(n: Numbers, flow: Flow, where: At) -> BySeed:
+    """The percentage of packets lost."""
+    return n.flow(flow[0], "loss_percent", where, flow[1])
+
+
+# --- Round-trip times --------------------------------------------------------------------------
+
+
+def typical(n: Numbers, flow: Flow, where: At) -> BySeed:
+    """The median of a flow's round-trip times, in ms."""
+    return n.flow(flow[0], "rtt_p50_ms", where, flow[1])
+
+
+def under(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
+    """Every flow's round trips take less than so many ms."""
+    times = _round_trips(n, flows, where)
+    short = (below(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
+    return always("all flows", short)
+
+
+def over(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
+    """Every flow's round trips take more than so many ms."""
+    times = _round_trips(n, flows, where)
+    long = (above(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
+    return always("all flows", long)
+
+
+def _round_trips(
+    n: Numbers, flows: Sequence[Flow], where: Sequence[At]
+) -> Iterator[tuple[str, BySeed]]:
+    for here in where:
+        for flow in flows:
+            yield f"RTT of {name(flow)}, {words(here)}", typical(n, flow, here)
+
+
+def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
+    """Under FIFO: of all flows over 40 ms, of those that are no IoT over 340 ms."""
+    return [
+        *under(n, running(scenario), near(rate, "FIFO"), near_ms),
+        *under(n, others(scenario), far(rate, "FIFO"), far_ms),
+    ]
+
+
+def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
+    """The same under each AQM."""
+    checks = []
+    for queue in AQMS:
+        checks += under(n, running(scenario), near(rate, queue), near_ms)
+        checks += under(n, others(scenario), far(rate, queue), far_ms)
+    return checks
+
+
+def aqm_mostly_under(
+    n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float
+) -> list[Check]:
+    """The same, where those over 40 ms are "mostly" so short, and those over 340 ms all are."""
+    checks = aqm_under(n, scenario, rate, near_ms, far_ms)
+    over_40, over_340 = ([one for one in checks if one.bound == ms] for ms in (near_ms, far_ms))
+    return [*mostly("mostly", over_40), *over_340]
+
+
+def iot_best(n: Numbers, rate: str) -> list[Check]:
+    """The IoT flows' mean and spread of round-trip times are least under FQ-CoDel."""
+    checks = []
+    for rtt in RTTS:
+        for queue in ONE_QUEUE:
+            for flow in IOT:
+                here, there = at(rate, queue, rtt), at(rate, "FQ-CoDel", rtt)
+                text = f"of {name(flow)}, {words(here)} over FQ-CoDel"
+                own, best = (n.flow(flow[0], "rtt_mean_ms", one, flow[1]) for one in (here, there))
+                checks += part("mean of IoT", [more(f"mean RTT {text}", own, best)])
+                own, best = (width(n, flow, one) for one in (here, there))
+                checks += part("variance of IoT", [more(f"spread of RTT {text}", own, best)])
+    return checks
+
+
+# --- Rates -------------------------------------------------------------------------------------
+
+
+def reaches(n: Numbers, flow: Flow, where: At) -> Check:
+    """A flow gets its rate."""
+    own, target = rate_of(n, flow, where), TARGET_MBIT[flow[0]]
+    return above(f"{name(flow)}, {words(where)}", own, REACHED * target, "Mbit/s")
+
+
+def misses(n: Numbers, flow: Flow, where: At) -> Check:
+    """A flow gets noticeably less than its rate."""
+    own, target = rate_of(n, flow, where), TARGET_MBIT[flow[0]]
+    return below(f"{name(flow)}, {words(where)}", own, NOTICEABLY * target, "Mbit/s")
+
+
+def iot_rates(n: Numbers, rate: str) -> list[Check]:
+    """IoT_high reaches its rate under FQ-CoDel only, IoT_low under every queue.
+
+    Under the others IoT_high gets noticeably less over 40 ms of the rest, and less over 340 ms,
+    where the upload leaves it more ("the throughput improvement of other flows").
+    """
+    checks = []
+    for rtt in RTTS:
+        checks.append(reaches(n, IOT_HIGH, at(rate, "FQ-CoDel", rtt)))
+        checks += [reaches(n, IOT_LOW, at(rate, queue, rtt)) for queue in QUEUES]
+    for queue in ONE_QUEUE:
+        checks.append(misses(n, IOT_HIGH, at(rate, queue)))
+        checks.append(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel", FAR), at(rate, queue, FAR)))
+    return checks
+
+
+def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
+    """IoT_high has its rate under FQ-CoDel, and over 40 ms slightly less under the others."""
+    return [
+        *(reaches(n, IOT_HIGH, here) for here in places(rate, "FQ-CoDel")),
+        *(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), here) for here in near(rate, *ONE_QUEUE)),
+        *(reaches(n, IOT_LOW, here) for here in places(rate)),
+    ]
+
+
+def full_rates(n: Numbers, rate: str) -> list[Check]:
+    """Both IoT flows and the call have their rates, and the call hardly loses anything."""
+    checks = []
+    for here in places(rate):
+        checks += [reaches(n, flow, here) for flow in LIGHT]
+        for flow in (CALL_UP, CALL_DOWN):
+            checks += lost_under(n, flow, [here], NEGLIGIBLE_PERCENT)
+    return checks
+
+
+def falls(
+    n: Numbers, flow: Flow, rate: str, queues: Sequence[str], times: float = 1.0
+) -> list[Check]:
+    """A flow gets less over 340 ms than over 40 ms."""
+    return [
+        more(f"{name(flow)}, {queue}: 40 over 340 ms",
+             *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in RTTS), times=times)
+        for queue in queues
+    ]  # fmt: skip
+
+
+def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) -> Check:
+    """A flow gets more under one condition than under another."""
+    own, other = (rate_of(n, flow, one) for one in (here, there))
+    return more(f"{name(flow)}, {words(here)} over {there['qdisc']}", own, other, times=times)
+
+
+def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
+    """A flow gets less under one condition than under each of the others."""
+    return [exceeds(n, flow, there, here, times=times) for there in than]
+
+
+def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: float) -> list[Check]:
+    """A flow over 40 ms gets about the same under these queues."""
+    own = {queue: rate_of(n, flow, at(rate, queue)) for queue in queues}
+    return alike_under_all(name(flow), own, within)
+
+
+def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
+    """IoT_high and the call get no less over 340 ms of the others than over 40 ms."""
+    return [
+        not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
+                 *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)
+        for flow in (IOT_HIGH, CALL_UP) for queue in queues
+    ]  # fmt: skip
+
+
+# --- Losses ------------------------------------------------------------------------------------
+
+
+def lost_under(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
+    """A flow loses less than so much."""
+    lost = _losses(n, flow, where)
+    return [below(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
+
+
+def lost_over(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
+    """A flow loses more than so much."""
+    lost = _losses(n, flow, where)
+    return [above(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
+
+
+def _losses(n: Numbers, flow: Flow, where: Sequence[At]) -> Iterator[tuple[str, BySeed]]:
+    for here in where:
+        yield f"loss of {name(flow)}, {words(here)}", loss(n, flow, here)

@@ -1,0 +1,139 @@
+"""What several claims measure, and what words of the paper are taken for."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
+
+from aqmlab.studies.claims import Check, above, more
+from aqmlab.studies.numbers import At, BySeed, Numbers, Points
+from aqmlab.studies.papers.boerlage2016.conditions import FIFO
+from aqmlab.studies.statistic import Take
+
+LITTLE = 0.2
+"""What makes little difference to throughput."""
+
+CORRELATED = 0.8
+"""From which correlation of ranks on two curves have one shape, or one has a direction."""
+
+TOLERATED_MS = 200.0
+"""Table I: what a game tolerates."""
+
+BASE_MS = 20.0
+
+Series = Sequence[tuple[float, float]]
+"""Times in seconds and values."""
+
+APPS: dict[str, str] = {
+    "movie": "down",
+    "updates": "down",
+    "cloud": "up",
+    "web": "down",
+    "email": "up",
+    "game": "up",
+    "netflix": "down",
+}
+"""The applications of demographic 1, and which way the data go whose round trips count."""
+
+
+def at(rate: str, demographic: str = "1", qdisc: str = FIFO) -> At:
+    """A condition of home.toml."""
+    return {"rate": rate, "demographic": demographic, "qdisc": qdisc}
+
+
+def game(n: Numbers, where: At, column: str = "rtt_p50_ms") -> BySeed:
+    """The game's round-trip times: their median, or another column of `flows`."""
+    return n.flow("game", column, where, APPS["game"])
+
+
+def short(rate: str) -> str:
+    """A rate without its unit."""
+    return rate.removesuffix(" Mbit/s")
+
+
+def mean_of(columns: Iterable[BySeed]) -> BySeed:
+    """The mean in each seed."""
+    rows = list(columns)
+    return {seed: statistics.fmean(row[seed] for row in rows) for seed in rows[0]}
+
+
+def greatest(columns: Iterable[BySeed]) -> BySeed:
+    """The greatest in each seed."""
+    rows = list(columns)
+    return {seed: max(row[seed] for row in rows) for seed in rows[0]}
+
+
+def least(columns: Iterable[BySeed]) -> BySeed:
+    """The least in each seed."""
+    rows = list(columns)
+    return {seed: min(row[seed] for row in rows) for seed in rows[0]}
+
+
+def less(these: BySeed, those: BySeed) -> BySeed:
+    """The difference in each seed."""
+    return {seed: value - those[seed] for seed, value in these.items()}
+
+
+def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
+    """Each step is below the one before."""
+    names = list(steps)
+    return [
+        more(f"{what}: {short(before)} over {short(after)}", steps[before], steps[after])
+        for before, after in itertools.pairwise(names)
+    ]
+
+
+def rising(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
+    """Each step is above the one before."""
+    return falling(what, dict(reversed(list(steps.items()))))
+
+
+def trend(what: str, steps: Mapping[str, BySeed], sign: Literal[-1, 1]) -> Check:
+    """A quantity falls (-1) or rises (1) along the steps, bar noise: by Spearman's correlation."""
+    seeds = next(iter(steps.values()))
+    found = {
+        seed: sign * rank_correlation([own[seed] for own in steps.values()], range(len(steps)))
+        for seed in seeds
+    }
+    return above(f"{what}: correlation of ranks", found, CORRELATED)
+
+
+def rank_correlation(these: Sequence[float], those: Sequence[float]) -> float:
+    """Spearman's.
+
+    >>> rank_correlation([1, 5, 9], [2, 3, 4]), rank_correlation([1, 5, 9], [4, 3, 2])
+    (1.0, -1.0)
+    """
+    return statistics.correlation(_ranks(these), _ranks(those))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order = sorted(values)
+    return [float(order.index(value)) for value in values]
+
+
+# --- Over time ---------------------------------------------------------------------------------
+
+
+def rate_of(
+    n: Numbers, flow: str, where: At, span_s: tuple[float, float], take: Take = "mean"
+) -> BySeed:
+    """A flow's throughput in Mbit/s, of the windows within a span."""
+    return n.rate(flow, where, span_s, direction=APPS[flow], take=take)
+
+
+def each(series: Points, measure: Callable[[Series], float]) -> BySeed:
+    """A number of each seed's series."""
+    return {seed: measure(points) for seed, points in series.items()}
+
+
+def first_fall(points: Series) -> float | None:
+    """When a value first falls a quarter below the greatest before, once that is of a queue."""
+    peak = 0.0
+    for t_s, value in points:
+        if peak > 10 * BASE_MS and value < 0.75 * peak:
+            return t_s
+        peak = max(peak, value)
+    return None

@@ -1,0 +1,119 @@
+"""The figure of section 2.7: how throughput and delay go together, as ellipses.
+
+A point is a second of a trial: what some flows got together, and how long their packets waited in
+queues, which is the induced round-trip time. The ellipse holds one standard deviation of all
+points about their mean, tilted as the two go together; a flat one has a steady throughput, a
+narrow one a steady delay. The axis of delay is reversed, so that better is up and to the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aqmlab.report.figures import data
+from aqmlab.report.figures.drawing import MARKERS, colour, grid, legend_below, name_axes, plain_text
+from aqmlab.studies.draw import Form
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+    from aqmlab.results.results import Results
+
+_COLUMNS = 3
+_SIGMAS = 1.0
+
+
+@dataclass(frozen=True)
+class Ellipses(Form):
+    """An ellipse for each discipline, in a panel for each value of the condition `panels`."""
+
+    apps: Sequence[str]
+    """The applications whose throughputs are added up; delays are the mean of theirs."""
+    panels: str = ""
+    height_inch: float = 3.2
+
+    over_seeds = "their points count together"
+
+    @property
+    def legend(self) -> str:
+        """What its marks mean."""
+        return (
+            "Markers are means over the seconds of the measured time, ellipses one standard"
+            " deviation of throughput and delay and their correlation; better is up and right"
+        )
+
+    def draw(self, results: Results) -> Sequence[Canvas]:
+        """One drawing."""
+        import polars as pl
+
+        points = seconds(results, self.apps)
+        values = data.ordered(points, self.panels) if self.panels else [""]
+        series = data.ordered(points, "qdisc")
+        made, panels = grid(len(values), min(_COLUMNS, len(values)), self.height_inch)
+        for axes, value in zip(panels, values, strict=True):
+            own = points.filter(pl.col(self.panels) == value) if self.panels else points
+            axes.set_title(plain_text(value))
+            for number, name in enumerate(series):
+                _ellipse(axes, own.filter(pl.col("qdisc") == name), number)
+        panels[0].set_xlim(panels[0].get_xlim()[::-1])
+        name_axes(panels, _COLUMNS, "induced RTT (ms), reversed", "throughput (Mbit/s)")
+        legend_below(made, _handles(len(series)), [plain_text(name) for name in series])
+        return [made]
+
+
+def seconds(results: Results, apps: Sequence[str]) -> pl.DataFrame:
+    """A row per second of measured time: conditions, `throughput_mbit` and `delay_ms`."""
+    import polars as pl
+
+    keys = ["trial", *results.manifest["conditions"], "second"]
+    start_s = results.manifest["measure_from_s"]
+    windows = _of(results, "windows", apps).filter((pl.col("t_s") - 0.5) % 1.0 == 0)
+    together = windows.group_by(keys, maintain_order=True).agg(pl.col("throughput_mbit").sum())
+    flow = ["trial", "flow", "direction"]
+    bases = results.table("flows").select(*flow, "rtt_base_ms")
+    waits = _of(results, "rtt", apps).join(bases, on=flow, maintain_order="left")
+    delay = (pl.col("rtt_mean_ms") - pl.col("rtt_base_ms")) * pl.col("n")
+    delays = waits.group_by("trial", "second").agg(
+        (delay.sum() / pl.col("n").sum()).alias("delay_ms")
+    )
+    both = together.join(delays, on=["trial", "second"], maintain_order="left")
+    return both.filter(pl.col("second") >= start_s)
+
+
+def _of(results: Results, table: str, apps: Sequence[str]) -> pl.DataFrame:
+    import polars as pl
+
+    rows = data.carrying(results, table).filter(pl.col("app").is_in(list(apps)))
+    return rows.with_columns(pl.col("t_s").floor().alias("second"))
+
+
+def _ellipse(axes: Axes, points: pl.DataFrame, number: int) -> None:
+    import numpy as np
+    from matplotlib.patches import Ellipse
+
+    values = points.select("delay_ms", "throughput_mbit").to_numpy()
+    middle = values.mean(axis=0)
+    sizes, ways = np.linalg.eigh(np.cov(values, rowvar=False))
+    width, height = 2 * _SIGMAS * np.sqrt(np.maximum(sizes, 0.0))
+    angle = np.degrees(np.arctan2(ways[1, 0], ways[0, 0]))
+    face = Ellipse(middle, width, height, angle=angle, color=colour(number), alpha=0.25, lw=0)
+    edge = Ellipse(middle, width, height, angle=angle, fill=False, color=colour(number), lw=1.2)
+    for patch in (face, edge):
+        axes.add_patch(patch)
+    marker = MARKERS[number % len(MARKERS)]
+    axes.plot(*middle, marker, color=colour(number), markersize=5)
+    axes.autoscale_view()
+
+
+def _handles(count: int) -> list[Artist]:
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=colour(number), marker=MARKERS[number % len(MARKERS)], linestyle="-")
+        for number in range(count)
+    ]

@@ -1,0 +1,108 @@
+"""Claims and figures gone through before the trials that they need are run, which may take hours.
+
+Which flows and conditions there will be is known from the plan. A claim's function is given numbers
+that are none, and what it asks for is held against the plan.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.base.failures import RequestError
+from aqmlab.studies.claims import Claim, finding
+from aqmlab.studies.numbers import (
+    NOWHERE,
+    Numbers,
+    Points,
+    Unjudged,
+    refuse_unknown,
+    refuse_unknown_condition,
+    ways,
+)
+
+if TYPE_CHECKING:
+    from aqmlab.planning.planner import Trial
+    from aqmlab.studies.draw import Figure
+    from aqmlab.studies.laboratory import Laboratory
+
+
+class _Enough(Exception):  # noqa: N818 (it is no error: an end)
+    """What follows depends on what trials will give."""
+
+
+def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
+    """Raises `RequestError` for a slip in a claim: with its place, and which claim it is."""
+    for claim in claims:
+        with laboratory.study.place_of_claim(claim).named():
+            planned = laboratory.planned(claim.needs)
+            _rehearse(claim, [_Numbers(trials) for trials in planned.values()])
+
+
+def of_figures(figures: Sequence[Figure], laboratory: Laboratory) -> None:
+    """The same for a figure that needs trials which there are not."""
+    for figure in figures:
+        with laboratory.study.place_of_figure(figure).named():
+            laboratory.planned(figure.trials)
+
+
+def _rehearse(claim: Claim, numbers: Sequence[_Numbers]) -> None:
+    try:
+        finding(claim.judge(*numbers))
+    except (Unjudged, _Enough):
+        return
+    except Exception as error:
+        if _is_slip(error):
+            raise
+
+
+def _is_slip(error: Exception) -> bool:
+    """Whether an error is one whatever the numbers will be, and not of having none yet."""
+    if isinstance(error, (NameError, AttributeError, TypeError)):
+        # With nothing to choose from, a variable may be left without a value, or be `None`.
+        return not isinstance(error, UnboundLocalError) and "NoneType" not in str(error)
+    return isinstance(error, (RequestError, ImportError))
+
+
+class _Numbers:
+    """Stands for `Numbers`: answers with no number in each seed."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self.seeds = sorted({trial.seed for trial in trials})
+        conditions = {tuple(trial.texts.values()): trial for trial in trials}.values()
+        self._conditions = [trial.texts for trial in conditions]
+        self._flows = {app["name"] for trial in conditions for app in trial.spec["apps"]}
+        self._links = {link["name"] for trial in conditions for link in trial.spec["links"]}
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name == "results":
+            raise _Enough
+        method = getattr(Numbers, name)
+        signature = inspect.signature(method, eval_str=True)
+
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            try:
+                given = signature.bind(self, *args, **kwargs).arguments
+            except TypeError as problem:
+                raise TypeError(f"{name}(): {problem}") from None
+            self._refuse(given)
+            if signature.return_annotation == Points:
+                raise _Enough
+            return dict.fromkeys(self.seeds, math.nan)
+
+        return ask
+
+    def _refuse(self, given: Mapping[str, Any]) -> None:
+        """Raises `RequestError` where a method is asked for what there will not be."""
+        if "flow" in given:
+            refuse_unknown("flow", [given["flow"]], self._flows)
+        if "link" in given:
+            refuse_unknown("link", [given["link"]], self._links)
+        if given.get("direction") is not None:
+            what, known = ways(given.get("table", "flows"))
+            refuse_unknown(what, [given["direction"]], known)
+        at = given.get("at", NOWHERE)
+        refuse_unknown("condition", at, self._conditions[0])
+        refuse_unknown_condition(at, self._conditions)

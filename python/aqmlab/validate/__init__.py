@@ -1,8 +1,0 @@
-"""`aqmlab validate`: how far the simulator is from the kernel, and the kernel from itself."""
-
-from __future__ import annotations
-
-from aqmlab.validate.grid import Cell, Grid, load
-from aqmlab.validate.reference import Reference
-
-__all__ = ["Cell", "Grid", "Reference", "load"]

@@ -1,0 +1,213 @@
+"""Cases: a metric of an item (a flow, a link) in a cell, and how far apart both sides are.
+
+The error of a case is the difference of the medians over seeds, as a share of the kernel's;
+nothing, if the difference is within the metric's resolution.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from aqmlab.validation import metrics, spread
+from aqmlab.validation.grid import Cell
+from aqmlab.validation.metrics import BY_NAME, Measured, Metric, Scale
+
+SHAPE = "cwnd_shape"
+
+Records = Mapping[tuple[str, int], Mapping[str, Any]]
+"""What is kept of trials, by cell and seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A metric of an item in a cell: what both gave, seed by seed, and how far apart that is."""
+
+    cell: Cell
+    metric: Metric
+    item: str
+    kernel: tuple[float, ...]
+    ours: tuple[float, ...]
+    error: float
+    """A share of the kernel's median; infinite where only one of both has a value."""
+    spread: float | None
+    """What chance would keep, as the same share; `None` if one seed is all there is."""
+
+    def within(self, tolerance: float) -> bool:
+        """Whether the error is no more than `tolerance`, or than the kernel's own spread."""
+        return self.error <= tolerance or self.in_spread
+
+    @property
+    def in_spread(self) -> bool:
+        """Whether the error is no more than the kernel's own spread."""
+        return self.error == 0 or (self.spread is not None and self.error <= self.spread)
+
+    @property
+    def excess(self) -> float:
+        """The error in units of what chance would keep: what is worst comes first by this."""
+        return self.error / max(self.spread or 0.0, 0.02)
+
+    def to_json(self) -> dict[str, Any]:
+        """The case with what both gave."""
+        return {
+            "cell": self.cell.name,
+            "metric": self.metric.name,
+            "item": self.item,
+            "unit": self.metric.unit,
+            "kernel": list(self.kernel),
+            "ours": list(self.ours),
+            "error": self.error if math.isfinite(self.error) else None,
+            "spread": self.spread,
+            "within_spread": self.in_spread,
+        }
+
+
+@dataclass(slots=True)
+class Pair:
+    """An item of a metric in a cell: the values of both, and what they are measured by."""
+
+    cell: Cell
+    metric: Metric
+    item: str
+    kernel: list[float]
+    ours: list[float]
+    resolution: float
+
+    @property
+    def unit(self) -> spread.Unit:
+        """What its variance is told in."""
+        return spread.Unit(self.resolution, self.metric.counts)
+
+
+def cases_of(
+    cells: Mapping[str, Cell], kernel: Records, ours: Records, chosen: Sequence[Metric]
+) -> Iterator[Case]:
+    """Every case of the cells that both have."""
+    pairs: list[Pair] = []
+    for name, cell in cells.items():
+        seeds = [seed for one, seed in kernel if one == name and (name, seed) in ours]
+        if not seeds:
+            continue
+        mine = [metrics.measure(cell.spec, ours[name, seed]) for seed in seeds]
+        theirs = [metrics.measure(cell.spec, kernel[name, seed]) for seed in seeds]
+        for metric in chosen:
+            pairs += _pairs(cell, metric, theirs, mine)
+        if any(metric.name == SHAPE for metric in chosen):
+            yield from _shapes(cell, [kernel[name, seed] for seed in seeds],
+                               [ours[name, seed] for seed in seeds])  # fmt: skip
+    yield from judged(pairs)
+
+
+def _pairs(
+    cell: Cell, metric: Metric, theirs: Sequence[Measured], mine: Sequence[Measured]
+) -> Iterator[Pair]:
+    """The items of a metric that either has."""
+    items = sorted({item for one in (*theirs, *mine) for item in one.values.get(metric.name, ())})
+    for item in items:
+        kernel, ours = (_present(one, metric.name, item) for one in (theirs, mine))
+        if kernel or ours:
+            resolution = _resolution(cell, metric, item, theirs)
+            yield Pair(cell, metric, item, kernel, ours, resolution)
+
+
+def _present(measured: Sequence[Measured], metric: str, item: str) -> list[float]:
+    """The values that there are; none at all if most trials have none."""
+    found = [one.values.get(metric, {}).get(item) for one in measured]
+    present = [value for value in found if value is not None]
+    return present if 2 * len(present) > len(found) else []
+
+
+def _resolution(cell: Cell, metric: Metric, item: str, theirs: Sequence[Measured]) -> float:
+    packets = [one.packets[item] for one in theirs if item in one.packets]
+    rates = {link["name"]: float(link["rate_bps"]) for link in cell.spec["links"]}
+    scale = Scale(
+        cell.duration_s,
+        statistics.median(packets) if packets else math.nan,
+        rates.get(item, math.nan),
+    )
+    return metric.resolution(scale)
+
+
+def judged(pairs: Sequence[Pair]) -> Iterator[Case]:
+    kin = _kin(pairs)
+    tests: dict[tuple[str, str], int] = defaultdict(int)
+    for pair in pairs:
+        tests[pair.cell.name, pair.metric.name] += 1
+    for pair in pairs:
+        error, scale = _error(pair)
+        typical = kin.get((pair.metric.name, pair.cell.kin), kin.get((pair.metric.name, "")))
+        width = spread.half_width(
+            pair.kernel,
+            unit=pair.unit,
+            kin=typical,
+            others=max(len(pair.ours), 1),
+            tests=tests[pair.cell.name, pair.metric.name],
+        )
+        relative = None if width is None or not scale else width / scale
+        yield Case(
+            pair.cell, pair.metric, pair.item, tuple(pair.kernel), tuple(pair.ours), error, relative
+        )
+
+
+def _error(pair: Pair) -> tuple[float, float]:
+    """The error as a share, and of what."""
+    if not pair.kernel or not pair.ours:
+        present = statistics.median(pair.kernel or pair.ours)
+        # Nothing, where the other has next to nothing, is no difference.
+        return (0.0 if abs(present) <= pair.resolution else math.inf), abs(present)
+    truth = statistics.median(pair.kernel)
+    difference = abs(statistics.median(pair.ours) - truth)
+    scale = max(abs(truth), pair.resolution)
+    if difference <= pair.resolution:
+        return 0.0, scale
+    return (difference / scale if scale else math.inf), scale
+
+
+def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
+    """The typical variance of each metric, by kin and, under "", of all."""
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for pair in pairs:
+        if len(pair.kernel) >= spread.KNOWN_SEEDS:
+            one = pair.unit.variance(pair.kernel)
+            variance = statistics.variance(pair.kernel) / one if one else 0.0
+            found[pair.metric.name, pair.cell.kin].append(variance)
+            found[pair.metric.name, ""].append(variance)
+    return {key: statistics.median(variances) for key, variances in found.items()}
+
+
+# --- The shape of the congestion window --------------------------------------------------------
+
+
+def _shapes(
+    cell: Cell, kernel: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]
+) -> Iterator[Case]:
+    """How far apart curves are on average: ours from the kernel's, and the kernel's at most."""
+    metric = BY_NAME[SHAPE]
+    for item in sorted(kernel[0]["series"]["cwnd_bytes"]):
+        theirs, mine = (
+            [one["series"]["cwnd_bytes"][item] for one in records
+             if item in one["series"]["cwnd_bytes"]]
+            for records in (kernel, ours)
+        )  # fmt: skip
+        if not theirs or not mine:
+            continue
+        between = [distance(one, other) for one in mine for other in theirs]
+        own = [distance(one, other) for one, other in combinations(theirs, 2)]
+        mean = statistics.fmean(between)
+        yield Case(cell, metric, item, tuple(own), tuple(between), mean, max(own) if own else None)
+
+
+def distance(one: Sequence[float], other: Sequence[float]) -> float:
+    """The mean distance of two curves over what both have, as a share of their mean.
+
+    >>> distance([1, 1, 1], [3, 3, 3]), distance([2, 4], [2, 4, 9])
+    (1.0, 0.0)
+    """
+    pairs = list(zip(one, other, strict=False))
+    total = sum(a + b for a, b in pairs)
+    return 2 * sum(abs(a - b) for a, b in pairs) / total if total else 0.0

@@ -1,0 +1,285 @@
+"""Holds an engine against the reference set, metric by metric and cell by cell.
+
+A cell meets a tolerance in a metric when every one of its cases does.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import LabError, RequestError
+from aqmlab.validation import earlier, engines, metrics
+from aqmlab.validation.cases import Case, Records, cases_of
+from aqmlab.validation.engines import Engine
+from aqmlab.validation.grid import Cell
+from aqmlab.validation.metrics import BY_NAME, Metric
+from aqmlab.validation.reference import Reference, machine_of
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is demanded of a metric: so small an error, or one within the spread, so often."""
+
+    within: float
+    share: float
+
+
+RULES = {
+    "throughput": Rule(0.05, 0.85),
+    "rtt_p50": Rule(0.05, 0.85),
+    "rtt_p95": Rule(0.10, 0.80),
+    "loss": Rule(0.10, 0.80),
+}
+"""The rule of acceptance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A metric over all cells."""
+
+    metric: Metric
+    cells: int
+    cases: int
+    error_p50: float
+    error_p90: float
+    spread_p50: float | None
+    spread_p90: float | None
+    in_spread: float
+    """Share of the cells; likewise the next."""
+    in_5: float
+    in_10: float
+    rule: Rule | None
+    meets: float | None
+    """Share of the cells that the rule asks about."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the rule is met, or there is none."""
+        return self.rule is None or (self.meets is not None and self.meets >= self.rule.share)
+
+    def to_json(self) -> dict[str, Any]:
+        """The line without objects."""
+        numbers = {
+            name: getattr(self, name)
+            for name in ("error_p50", "error_p90", "spread_p50", "spread_p90", "in_spread",
+                         "in_5", "in_10", "meets")
+        }  # fmt: skip
+        return {
+            "metric": self.metric.name,
+            "cells": self.cells,
+            "cases": self.cases,
+            **{
+                name: value if value is not None and math.isfinite(value) else None
+                for name, value in numbers.items()
+            },
+            "rule": {"within": self.rule.within, "share": self.rule.share} if self.rule else None,
+            "accepted": self.accepted,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One engine against the kernel."""
+
+    engine: str
+    cases: tuple[Case, ...]
+    refused: Mapping[str, str]
+    """The cells that the engine cannot run, or did not finish, and why."""
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """Every metric for which there is a case."""
+        found: dict[str, list[Case]] = defaultdict(list)
+        for case in self.cases:
+            found[case.metric.name].append(case)
+        return tuple(_line(BY_NAME[name], found[name]) for name in BY_NAME if name in found)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every rule is met, and no cell was left out."""
+        return not self.refused and all(line.accepted for line in self.lines)
+
+    @property
+    def worst(self) -> list[Case]:
+        """The worst case of each cell and metric that falls short, worst first.
+
+        Of the metrics that have a rule, or, if none of them was compared, of all; these fall
+        short beyond a tenth.
+        """
+        ruled = any(line.rule for line in self.lines)
+        worst: dict[tuple[str, str], Case] = {}
+        for case in self.cases:
+            rule = RULES.get(case.metric.name, None if ruled else Rule(0.10, 0))
+            if rule is None or case.within(rule.within):
+                continue
+            key = (case.cell.name, case.metric.name)
+            if key not in worst or case.excess > worst[key].excess:
+                worst[key] = case
+        return sorted(worst.values(), key=lambda case: (-case.excess, case.cell.name))
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What was compared, and what came of it."""
+
+    cells: tuple[Cell, ...]
+    there: int
+    wanted: int
+    comparisons: tuple[Comparison, ...]
+    recipes: tuple[Mapping[str, str], ...]
+    series: Mapping[str, Records] = field(repr=False)
+    """Records by engine, and by cell and seed, for drawing."""
+    seconds: float = 0.0
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the simulator meets the rule; what peers do is for information."""
+        return self.comparisons[0].accepted
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that a program may want to know."""
+        return {
+            "cells": [cell.name for cell in self.cells],
+            "trials": self.there,
+            "trials_wanted": self.wanted,
+            "recipes": [dict(recipe) for recipe in self.recipes],
+            "accepted": self.accepted,
+            "seconds": self.seconds,
+            "engines": {
+                one.engine: {
+                    "metrics": [line.to_json() for line in one.lines],
+                    "refused": dict(one.refused),
+                    "cases": [case.to_json() for case in one.cases],
+                }
+                for one in self.comparisons
+            },
+        }
+
+
+def run(
+    cells: Sequence[Cell],
+    reference: Reference,
+    *,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    peer: str | None = None,
+    metrics: Sequence[str] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Validation:
+    """Runs the simulator, and a peer if one is named, and holds them against `reference`.
+
+    Only what the set has is compared. Raises `RequestError` if that is nothing, and for a metric
+    or a peer that does not exist.
+    """
+    from aqmlab.campaign.runner import cores
+
+    started = time.monotonic()
+    chosen = _metrics(metrics)
+    held = {"sim": engines.simulator()} | ({peer: engines.peer(peer)} if peer else {})
+    kept = {
+        (cell.name, seed): trial
+        for cell in cells
+        for seed, trial in reference.trials(cell).items()
+        if seed in cell.seeds and seed <= (seeds or seed)
+    }
+    if not kept:
+        hint = "`aqmlab validate --regenerate --missing` grows it, for which QEMU is needed"
+        raise RequestError("the reference set has no trial of these cells", hint)
+    by_name = {cell.name: cell for cell in cells}
+    known = {key: earlier.as_now(json.loads(one.spec), one.record) for key, one in kept.items()}
+    series: dict[str, Records] = {"kernel": known}
+    comparisons = []
+    for name, engine in held.items():
+        records, refused = _run_all(engine, by_name, list(kept), jobs or cores())
+        for cell, why in refused.items():
+            if name == "sim":
+                say(f"warning: the simulator refuses {cell}: {why}")
+        series[name] = records
+        cases = tuple(cases_of(by_name, series["kernel"], records, chosen))
+        comparisons.append(Comparison(name, cases, refused))
+    there, wanted = reference.complete(cells)
+    made = [machine_of(trial.recipe) for trial in kept.values()]
+    recipes = {json.dumps(recipe, sort_keys=True): recipe for recipe in made}
+    compared = tuple(cell for cell in cells if any(cell.name == name for name, _ in kept))
+    return Validation(
+        compared, there, wanted, tuple(comparisons), tuple(recipes.values()), series,
+        time.monotonic() - started,
+    )  # fmt: skip
+
+
+def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
+    for name in names or ():
+        if name not in BY_NAME:
+            raise RequestError(f"--metric: there is no metric `{name}`", suggestion(name, BY_NAME))
+    return tuple(metric for metric in metrics.METRICS if not names or metric.name in names)
+
+
+def _run_all(
+    engine: Engine, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
+) -> tuple[Records, dict[str, str]]:
+    """The record of each cell and seed, and the cells that the engine refused or failed at."""
+    refused: dict[str, str] = {}
+
+    def one(key: tuple[str, int]) -> Mapping[str, Any] | None:
+        name, seed = key
+        text = cells[name].spec_json(seed)
+        try:
+            outcome = engine(text)
+        except ValueError as error:
+            refused[name] = str(error)
+            return None
+        except LabError as error:
+            if error.status != 1:  # such as what must be installed: no other trial would do better
+                raise
+            refused[name] = error.problem
+            return None
+        return metrics.record(json.loads(text), outcome)
+
+    with ThreadPoolExecutor(jobs) as threads:
+        found = dict(zip(keys, threads.map(one, keys), strict=True))
+    records = {key: kept for key, kept in found.items() if kept is not None}
+    return {key: kept for key, kept in records.items() if key[0] not in refused}, refused
+
+
+# --- Over all cells ----------------------------------------------------------------------------
+
+
+def _line(metric: Metric, cases: Sequence[Case]) -> Line:
+    by_cell: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_cell[case.cell.name].append(case)
+
+    def share(holds: Callable[[Case], bool]) -> float:
+        return sum(all(map(holds, own)) for own in by_cell.values()) / len(by_cell)
+
+    errors = sorted(case.error for case in cases)
+    spreads = sorted(case.spread for case in cases if case.spread is not None)
+    rule = RULES.get(metric.name)
+    return Line(
+        metric,
+        len(by_cell),
+        len(cases),
+        quantile(errors, 0.5),
+        quantile(errors, 0.9),
+        quantile(spreads, 0.5) if spreads else None,
+        quantile(spreads, 0.9) if spreads else None,
+        share(lambda case: case.in_spread),
+        share(lambda case: case.error <= 0.05),
+        share(lambda case: case.error <= 0.10),
+        rule,
+        share(lambda case: case.within(rule.within)) if rule is not None else None,
+    )
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The least of `ordered` that at least `share` of them do not exceed."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

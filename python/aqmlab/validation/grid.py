@@ -1,0 +1,206 @@
+"""The grid: cells that both engines run, as `grid.toml` has them.
+
+A cell is data. It becomes a scenario like any other, and that a trial for each seed, so nothing
+about a cell is known to the engines that a user could not have asked for.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from aqmlab.base.errors import suggestion
+from aqmlab.base.failures import RequestError
+from aqmlab.scenario import quantities
+
+PATH = Path(__file__).with_name("grid.toml")
+
+_KEYS = (
+    "mix", "qdisc", "rate", "rtt", "cc", "ecn", "loss", "jitter", "receive_buffer",
+    "send_buffer", "duration", "from", "seeds", "tag",
+)  # fmt: skip
+_NAMED = ("mix", "rate", "qdisc", "rtt", "cc", "loss", "jitter", "receive_buffer", "send_buffer")
+"""The words of a cell that its name is made of, in this order."""
+
+_CLASSES = {
+    "pfifo": "fifo", "bfifo": "fifo", "codel": "aqm", "pie": "aqm", "red": "aqm",
+    "fq_codel": "fq", "fq_pie": "fq", "sfq": "fq",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One condition of the grid."""
+
+    name: str
+    group: str
+    about: str
+    words: Mapping[str, Any]
+    """What the cell says, over what its group and the grid say."""
+    apps: Mapping[str, Any]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds with which it is run."""
+        return tuple(range(1, int(self.words["seeds"]) + 1))
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """The resolved trial but for its seed."""
+        from aqmlab.planning.lowering import resolve
+        from aqmlab.scenario.model import Scenario
+
+        return resolve(Scenario(**self._scenario())).spec
+
+    def spec_json(self, seed: int) -> str:
+        """The trial as both engines take it."""
+        return json.dumps(
+            {**self.spec, "seed": seed}, sort_keys=True, separators=(",", ":"), allow_nan=False
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that stand for what the cell says, but for its seeds.
+
+        They do not depend on how a trial is written down for the engines, which may change.
+        """
+        said = {key: value for key, value in self.words.items() if key not in ("seeds", "tag")}
+        text = json.dumps([said, self.apps], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def duration_s(self) -> float:
+        """How long a trial lasts."""
+        return float(self.spec["duration_ns"]) / 1e9
+
+    @cached_property
+    def kin(self) -> str:
+        """Cells whose spread over seeds is likened: discipline, alone or not, chance on the way."""
+        classes = {_CLASSES[link["qdisc"]["kind"]] for link in self.spec["links"]}
+        bulk = sum(app["app"]["kind"] == "bulk" for app in self.spec["apps"])
+        alone = "alone" if len(self.spec["apps"]) == bulk == 1 else "shared"
+        chance = " by chance" if self.words.keys() & {"loss", "jitter"} else ""
+        return f"{'+'.join(sorted(classes))} {alone}{chance}"
+
+    @property
+    def condition(self) -> str:
+        """The line and the queue in a few words, for tables."""
+        words = self.words
+        qdisc = words["qdisc"]
+        queue = qdisc if isinstance(qdisc, str) else f"{qdisc['down']} down, {qdisc['up']} up"
+        return f"{words['mix']}, {words['rate']}, {words['rtt']}, {queue}, {words['cc']}"
+
+    def _scenario(self) -> dict[str, Any]:
+        words = self.words
+        # The kernel's gateway has HTB for its rate; the simulator is asked for the same.
+        path: dict[str, Any] = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
+        if isinstance(words["qdisc"], str):
+            path["qdisc"] = words["qdisc"]
+        else:
+            path |= {way: {"qdisc": qdisc} for way, qdisc in words["qdisc"].items()}
+        if "loss" in words:
+            path["loss"] = words["loss"]
+        if "jitter" in words:
+            path |= {"jitter": words["jitter"], "reorder": True}
+        host = {"profile": "linux", "cc": words["cc"], "ecn": bool(words.get("ecn", False))}
+        host |= {key: words[key] for key in ("receive_buffer", "send_buffer") if key in words}
+        return {
+            "title": self.name,
+            "duration": words["duration"],
+            "path": path,
+            "hosts": {"home": host, "wan": dict(host)},
+            "apps": self.apps,
+            "measure": {"from": words.get("from", "0 s")},
+        }
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All cells, in the order of the file."""
+
+    version: int
+    cells: tuple[Cell, ...]
+
+    def select(self, patterns: Iterable[str] = ()) -> tuple[Cell, ...]:
+        """The cells whose names match one of `patterns`; all if there are none.
+
+        Raises `RequestError` for a pattern that matches nothing, with what was probably meant.
+        """
+        patterns = tuple(patterns)
+        for pattern in patterns:
+            if not any(fnmatch.fnmatchcase(cell.name, pattern) for cell in self.cells):
+                names = [cell.name for cell in self.cells]
+                raise RequestError(f"no cell is called `{pattern}`", suggestion(pattern, names))
+        return tuple(
+            cell
+            for cell in self.cells
+            if not patterns or any(fnmatch.fnmatchcase(cell.name, one) for one in patterns)
+        )
+
+
+@lru_cache(maxsize=1)
+def load() -> Grid:
+    """The grid that ships with the package."""
+    return read(PATH.read_text(encoding="utf-8"))
+
+
+def read(text: str) -> Grid:
+    """The grid that `text` describes; raises `ValueError` where it is not one."""
+    data = tomllib.loads(text)
+    cells = tuple(_cells(data))
+    names = [cell.name for cell in cells]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two cells are called `{name}`; give one a `tag`")
+    return Grid(int(data["version"]), cells)
+
+
+def _cells(data: Mapping[str, Any]) -> Iterator[Cell]:
+    for group, body in data["groups"].items():
+        common = {key: value for key, value in body.items() if key not in ("about", "cells")}
+        for own in body["cells"]:
+            words = {**data["defaults"], **common, **own}
+            unknown = set(words) - set(_KEYS)
+            if unknown:
+                raise ValueError(f"{group}: unknown key `{min(unknown)}`")
+            apps = data["mixes"][words["mix"]]
+            yield Cell(f"{group}.{_slug(own)}", group, body["about"], words, apps)
+
+
+def _slug(own: Mapping[str, Any]) -> str:
+    """A name made of what a cell says itself.
+
+    >>> _slug({"rate": "12/1 Mbit/s", "qdisc": "pie limit=60 target=5ms", "rtt": "10 ms"})
+    '12-1.pie-60-target5ms.10ms'
+    """
+    if "tag" in own:
+        return str(own["tag"])
+    return ".".join(_word(key, own[key]) for key in _NAMED if key in own)
+
+
+def _word(key: str, value: Any) -> str:
+    if key == "rate":
+        return str(value).partition(" ")[0].replace("/", "-")
+    if key != "qdisc":
+        prefix = {"loss": "loss", "jitter": "jitter", "receive_buffer": "rcv", "send_buffer": "snd"}
+        return prefix.get(key, "") + str(value).replace(" ", "").replace("%", "pc")
+    kind, *params = str(value).split()
+    parts = [kind]
+    for param in params:
+        name, _, said = param.partition("=")
+        parts.append(said if name == "limit" else name + ("" if said == "true" else said))
+    return "-".join(parts)
+
+
+def seconds(cells: Iterable[Cell]) -> float:
+    """Virtual seconds of all trials of `cells`."""
+    return sum(
+        quantities.duration(cell.words["duration"]) / 1e9 * len(cell.seeds) for cell in cells
+    )

@@ -1,0 +1,54 @@
+"""The report of a validation: one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aqmlab.base.failures import RequestError
+from aqmlab.base.files import write_atomically
+from aqmlab.campaign.store import own_files
+from aqmlab.cli.validation import amount, percent, rule
+from aqmlab.report.page import image
+from aqmlab.validation import drawing
+from aqmlab.validation.metrics import METRICS
+
+if TYPE_CHECKING:
+    from aqmlab.validation.compare import Validation
+
+_MOST_ROWS = 200
+
+
+def write(made: Validation, path: Path) -> Path:
+    """Writes the report of `made` to `path`."""
+    own_files.refuse(path)
+    write_atomically(path, page(made).encode())
+    return path
+
+
+def page(made: Validation) -> str:
+    """The page as HTML."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise RequestError("a report needs jinja2", "pip install jinja2") from None
+    environment = Environment(
+        loader=PackageLoader("aqmlab", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    parts = [
+        {
+            "comparison": one,
+            "worst": one.worst[:_MOST_ROWS],
+            "errors": image(drawing.errors(one)),
+            "pairs": [image(pair) for pair in drawing.worst(made, one)],
+        }
+        for one in made.comparisons
+    ]
+    template = environment.get_template("validate/page.html.j2")
+    return template.render(
+        made=made, parts=parts, metrics=METRICS, percent=percent, amount=amount, rule=rule
+    )

@@ -1,0 +1,271 @@
+"""Grows the reference set, and shows that the kernel gives it again to the byte.
+
+Every trial that ends is kept at once. A growth that is interrupted, kill -9 included, goes on
+with the same command. First comes seed 1 of every cell, then seed 2, and so on, so that a set
+that is not yet whole already covers the grid.
+
+A trial that is there is run again as it was, to the letter, by the agent that made it, so that what
+is checked is whether kernel, QEMU and recipe still give the same. What is new is made by the agent
+that made most of the set, so that one agent makes it all, unless it is asked to be renewed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab.base.failures import LabError, describe
+from aqmlab.planning.planner import spec_digest
+from aqmlab.validation import agents, engines, grid, metrics
+from aqmlab.validation.engines import Maker
+from aqmlab.validation.grid import Cell
+from aqmlab.validation.reference import Reference, Trial, machine_of
+
+Job = tuple[Cell, int]
+NEW, SAME, DIFFERENT, RENEWED = "new", "reproduced", "DIFFERENT", "renewed"
+REFUSED, FAILED = "refused", "failed"
+
+
+@dataclass(slots=True)
+class Growth:
+    """How a growth ended: trials by what became of them."""
+
+    trials: dict[str, list[tuple[str, int, str]]] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def note(self, job: Job, became: str, why: str = "") -> None:
+        """Takes down what became of a trial."""
+        self.trials.setdefault(became, []).append((job[0].name, job[1], why))
+
+    def count(self, became: str) -> int:
+        """How many trials became so."""
+        return len(self.trials.get(became, ()))
+
+    @property
+    def well(self) -> bool:
+        """Whether no trial failed, and all that had been there came out the same."""
+        return not self.count(FAILED) and not self.count(DIFFERENT)
+
+
+Progress = Callable[[Job, str, str, int, int], None]
+"""Is told of each trial what became of it and why, and how many of how many have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A trial to be run, what there is of it, and what runs it."""
+
+    job: Job
+    maker: Maker
+    old: Trial | None = None
+    renew: bool = False
+    """Whether what there is of it is replaced, and not compared."""
+
+    def run(self) -> Trial:
+        """Lets the kernel do it."""
+        cell, seed = self.job
+        text = self.old.spec if self.old is not None and not self.renew else cell.spec_json(seed)
+        outcome = self.maker.run(text)
+        spec: dict[str, Any] = json.loads(text)
+        made = {"grid": str(grid.load().version), "spec": spec_digest(spec)}
+        recipe = {**self.maker.recipe, **made}
+        return Trial(str(outcome["digest"]), recipe, metrics.record(spec, outcome), text)
+
+
+# --- What is to be run ----------------------------------------------------------------------------
+
+
+def jobs_of(
+    cells: Sequence[Cell], reference: Reference, *, missing: bool, seeds: int | None = None
+) -> list[Job]:
+    """All trials of `cells`, or those that are `missing`, seed by seed over all cells."""
+    return [job for job, old in _trials(cells, reference, seeds) if not (missing and old)]
+
+
+def sample(
+    cells: Sequence[Cell], reference: Reference, count: int, draw: int, seeds: int | None = None
+) -> list[Job]:
+    """One trial each of `count` of the cells that the set has, as the number `draw` has it."""
+    there: dict[str, list[Job]] = {}
+    for job, old in _trials(cells, reference, seeds):
+        if old is not None:
+            there.setdefault(job[0].name, []).append(job)
+    chance = random.Random(draw)
+    chosen = chance.sample(sorted(there), min(count, len(there)))
+    return [chance.choice(there[name]) for name in chosen]
+
+
+def _trials(
+    cells: Sequence[Cell], reference: Reference, seeds: int | None
+) -> Iterator[tuple[Job, Trial | None]]:
+    most = max((len(cell.seeds) for cell in cells), default=0)
+    has = {cell.name: reference.trials(cell) for cell in cells}
+    for seed in range(1, min(most, seeds or most) + 1):
+        for cell in cells:
+            if seed in cell.seeds:
+                yield (cell, seed), has[cell.name].get(seed)
+
+
+def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
+    """`jobs`, each with the agent that made what there is of it, or else the set's usual one.
+
+    Raises `RequestError` if the set does not have that agent, and `MissingError` for what must
+    be installed.
+    """
+    usual = (reference.usual_recipe() or {}).get("agent")
+    has = {cell.name: reference.trials(cell) for cell, _ in jobs}
+    makers: dict[str | None, Maker] = {}
+
+    def maker_of(digest: str | None) -> Maker:
+        if digest not in makers:
+            program = agents.unpacked(reference.folder, digest) if digest else None
+            makers[digest] = engines.kernel([cell for cell, _ in jobs], say, program)
+        return makers[digest]
+
+    olds = [has[cell.name].get(seed) for cell, seed in jobs]
+    return [
+        Task(job, maker_of(old.recipe["agent"] if old else usual), old)
+        for job, old in zip(jobs, olds, strict=True)
+    ]
+
+
+def renewals(
+    cells: Sequence[Cell],
+    reference: Reference,
+    say: Callable[[str], None],
+    seeds: int | None = None,
+) -> list[Task]:
+    """What the agent of this package is to make: what is not there, or was made otherwise."""
+    maker = engines.kernel(cells, say)
+    return [
+        Task(job, maker, old, renew=True)
+        for job, old in _trials(cells, reference, seeds)
+        if old is None or changes(old.recipe, maker.recipe) or old.spec != job[0].spec_json(job[1])
+    ]
+
+
+def warnings(tasks: Iterable[Task], reference: Reference) -> list[str]:
+    """What here is not what made the set, each in a sentence; what is renewed does not matter."""
+    usual = reference.usual_recipe()
+    again: Counter[str] = Counter()
+    new: Counter[str] = Counter()
+    for task in tasks:
+        if task.old is not None and not task.renew:
+            again.update(changes(task.old.recipe, task.maker.recipe))
+        elif not task.renew and usual is not None:
+            new.update(changes(usual, task.maker.recipe))
+    wont = "cannot be expected to come out the same to the byte"
+    return [
+        *(f"{change}: {_trials_in_words(count)} {wont}" for change, count in again.items()),
+        *(f"{change}: {_trials_in_words(count)} will not be made as the rest of the set was"
+          for change, count in new.items()),
+    ]  # fmt: skip
+
+
+def _trials_in_words(count: int) -> str:
+    return f"{count} trial{'s' if count > 1 else ''}"
+
+
+_NAMES = {
+    "kernel": "the kernel",
+    "qemu": "QEMU",
+    "tools": "the version of a program that sets up the network",
+    "agent": "the agent",
+    "machine": "the machine (QEMU's options and firmware)",
+    "image": "what boots (by its bytes: kernel, modules, agent, programs)",
+}
+
+
+def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """What made a trial and is not the same in two recipes, each in words."""
+    old, new = machine_of(old), machine_of(new)
+    keys = {**_NAMES, **old, **new}
+    pairs = ((key, old.get(key, "not named"), new.get(key, "not named")) for key in keys)
+    return [
+        f"{_NAMES.get(key, key)} was {one} and is {other}"
+        for key, one, other in pairs
+        if one != other
+    ]
+
+
+# --- Running it -----------------------------------------------------------------------------------
+
+
+def grow(
+    tasks: Sequence[Task], reference: Reference, *, parallel: int, progress: Progress
+) -> Growth:
+    """Runs `tasks` and keeps what is new; what was there is compared, and kept as it was.
+
+    What is to be renewed is replaced. Agents that no trial names any more are removed.
+    """
+    growth = Growth()
+    started = time.monotonic()
+    reference.clear_unfinished()
+    for number, (task, trial, became, why) in enumerate(_run_all(tasks, parallel), start=1):
+        cell, seed = task.job
+        if trial is not None:
+            became, why = _became(task, trial)
+        elif task.old is not None and became == REFUSED:
+            became = FAILED  # it was not refused then
+        if became in (NEW, RENEWED) and trial is not None:
+            reference.put(cell, seed, trial, task.maker.program)
+        growth.note(task.job, became, why)
+        progress(task.job, became, why, number, len(tasks))
+    reference.prune_agents()
+    growth.seconds = time.monotonic() - started
+    return growth
+
+
+def _became(task: Task, trial: Trial) -> tuple[str, str]:
+    if task.old is None:
+        return NEW, ""
+    if task.renew:
+        return RENEWED, ""
+    return (SAME, "") if trial.same_result(task.old) else (DIFFERENT, _difference(task.old, trial))
+
+
+def _difference(old: Trial, new: Trial) -> str:
+    """What is not the same in two results, and in what made them."""
+    made = "; ".join(changes(old.recipe, new.recipe)) or "made by the same kernel, QEMU and agent"
+    if old.digest == new.digest:
+        return (
+            f"every packet is the same (digest {old.digest}), what is kept of them is not; {made}"
+        )
+    return f"digest {old.digest} → {new.digest}; {made}"
+
+
+def _run_all(tasks: Sequence[Task], parallel: int) -> Iterator[tuple[Task, Trial | None, str, str]]:
+    """Each task, its trial, or what became of it and why, as they end."""
+    threads = ThreadPoolExecutor(parallel, thread_name_prefix="validate")
+    waiting = iter(tasks)
+    running: dict[Future[Trial], Task] = {}
+    try:
+        while True:
+            while len(running) < parallel and (task := next(waiting, None)) is not None:
+                running[threads.submit(task.run)] = task
+            if not running:
+                return
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                yield running.pop(future), *_result(future)
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _result(future: Future[Trial]) -> tuple[Trial | None, str, str]:
+    from aqmlab.engines.kernel import RefusedError
+
+    try:
+        return future.result(), "", ""
+    except RefusedError as error:
+        return None, REFUSED, error.problem
+    except LabError as error:
+        return None, FAILED, error.problem
+    except Exception as error:
+        return None, FAILED, describe(error)
