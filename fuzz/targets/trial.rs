@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Err(error) = aqmlab_sim::parse(text).and_then(|spec| aqmlab_sim::check(&spec)) {
+    if let Err(error) = aqmlab_trial::parse(text).and_then(|spec| aqmlab_trial::check(&spec)) {
         assert!(!error.problem.is_empty());
     }
 });

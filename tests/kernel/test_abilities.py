@@ -45,7 +45,7 @@ def home(tmp_path: Path):
 
 
 def test_the_disciplines_are_those_that_the_agent_sets_up() -> None:
-    text = (SOURCES / "disciplines" / "kinds.rs").read_text()
+    text = (SOURCES / "qdisc" / "tc_params" / "kinds.rs").read_text()
     table = text[text.index("const KINDS") : text.index("\n];", text.index("const KINDS"))]
     known = re.findall(r'ours: "(\w+)",\s*kernel: "(\w+)"', table)
     modules = {f"sch_{kernel}" for _, kernel in known if not kernel.startswith(("pfifo", "bfifo"))}
@@ -54,7 +54,7 @@ def test_the_disciplines_are_those_that_the_agent_sets_up() -> None:
 
 
 def test_the_controllers_are_those_that_the_agent_sets_up() -> None:
-    text = (SOURCES / "hosts" / "controllers.rs").read_text()
+    text = (SOURCES / "tcp_settings" / "controllers.rs").read_text()
     found = re.search(r"const OURS: &\[&str\] = &\[(.*?)\];", text)
     assert found and re.findall(r'"(\w+)"', found[1]) == list(abilities.CONTROLLERS)
 

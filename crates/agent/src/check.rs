@@ -1,22 +1,22 @@
-//! Which trials the kernel can run.
+//! The trials that the kernel can run.
 
 use aqmlab_core::{Direction, Side};
-use aqmlab_sim::Spec;
-use aqmlab_sim::spec::AppSpec;
+use aqmlab_trial::Spec;
+use aqmlab_trial::spec::AppSpec;
 
+use crate::links::used;
 use crate::mode::Mode;
-use crate::spec::{tcp_of, used, way};
-use crate::{hosts, qdiscs, ways};
+use crate::{qdisc, tcp_settings, testbed};
 
-/// Most applications: a host's number is one byte of an address.
+/// The most applications: a host's number is one byte of an address.
 const MOST_APPS: usize = 250;
 
-/// Says why the kernel cannot run a trial, if it cannot.
+/// Refuses a trial that the kernel cannot run.
 pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
-    // What the simulator refuses, whoever its own TCPs are.
+    // All that the simulator refuses, except controllers that only the kernel has.
     let mut general = spec.clone();
-    general.apps.iter_mut().for_each(hosts::forget_controllers);
-    aqmlab_sim::check(&general).map_err(|error| error.to_string())?;
+    general.apps.iter_mut().for_each(tcp_settings::forget_controllers);
+    aqmlab_trial::check(&general).map_err(|error| error.to_string())?;
     if spec.apps.len() > MOST_APPS {
         return Err(format!(
             "apps: {}; the kernel engine has room for {MOST_APPS}",
@@ -48,19 +48,19 @@ pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
             return Err(format!("links[{index}]: no application uses it"));
         }
         let at = format!("links[{index}]");
-        if mode.ours { qdiscs::check_place(&at, link)? } else { qdiscs::check(&at, link)? }
+        if mode.ours { qdisc::check_place(&at, link)? } else { qdisc::check(&at, link)? }
     }
     for (index, app) in spec.apps.iter().enumerate() {
         check_app(&format!("apps[{index}]"), app, [&up, &down])?;
     }
-    hosts::check_together(spec)?;
+    tcp_settings::check_together(spec)?;
     // The gateway's own delays know no bounds.
-    if mode.ours && mode.host { Ok(()) } else { ways::check(spec) }
+    if mode.ours && mode.host { Ok(()) } else { testbed::check(spec) }
 }
 
 fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String> {
     for direction in Direction::BOTH {
-        let (way, at) = (way(app, direction), format!("{at}.{}", direction.name()));
+        let (way, at) = (app.route(direction), format!("{at}.{}", direction.name()));
         if way.links != links[direction.index()] {
             return Err(format!(
                 "{at}.links: all applications must share the kernel's one bottleneck"
@@ -69,7 +69,7 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
     }
     for side in [Side::Home, Side::Wan] {
         let at = format!("{at}.{}", if side == Side::Home { "home" } else { "wan" });
-        hosts::check(&at, tcp_of(app, side))?;
+        tcp_settings::check(&at, app.tcp(side))?;
     }
     Ok(())
 }
@@ -77,7 +77,8 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::direction_of;
+    use crate::links::direction_of;
+    use aqmlab_trial::spec::Named;
 
     fn spec(up: &str, down: &str) -> Spec {
         let link = |name| {
@@ -90,7 +91,7 @@ mod tests {
             link("up"),
             link("down")
         );
-        aqmlab_sim::parse(&json).expect("it is a trial")
+        aqmlab_trial::parse(&json).expect("it is a trial")
     }
 
     fn home() -> Spec {
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn radios_are_refused_before_anything_else_of_a_link() {
         let mut spec = home();
-        spec.links[1].rate_bps = 0;
+        spec.links[1].rate = None;
         spec.links[1].wifi = serde_json::from_str(
             r#"{"cell": 0, "mcs": 7, "width_mhz": 20, "short_guard": false, "loss": 0.0,
                 "aggregate": 32, "airtime_ns": 4096000, "driver": 124}"#,
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn datagrams_that_would_be_fragmented_are_refused() {
         let mut spec = home();
-        spec.apps[0].app.kind = "cbr".into();
+        spec.apps[0].app.kind = Named::find("cbr").unwrap();
         spec.apps[0].app.params.insert("payload".into(), 1_472.into());
         assert_eq!(check(&spec, Mode::default()), Ok(()));
         spec.apps[0].app.params.insert("payload".into(), 1_473.into());

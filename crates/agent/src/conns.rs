@@ -7,7 +7,6 @@ use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::Side;
 
 use crate::sockets::{self, Change, Conn, End, Info};
-use crate::spec::tcp_of;
 use crate::sys;
 use crate::world::World;
 
@@ -15,7 +14,7 @@ use crate::world::World;
 const LISTENS: u64 = 1 << 62;
 
 impl World<'_> {
-    /// What the kernel has said of a socket.
+    /// Handles an event of a socket.
     pub(crate) fn event(&mut self, token: u64) {
         let result = if token & LISTENS != 0 {
             let place = (token & !LISTENS) as usize;
@@ -39,7 +38,7 @@ impl World<'_> {
             let Some(index) = self.conns.iter().rposition(of_port) else { continue };
             let spec = &self.spec.apps[app];
             let at = if side == 0 { Side::Home } else { Side::Wan };
-            sockets::accepted(&fd, self.conns[index].open, tcp_of(spec, at))?;
+            sockets::accepted(&fd, self.conns[index].open, spec.tcp(at))?;
             self.poll.watch(&fd, (index * 2 + side) as u64)?;
             let end = &mut self.conns[index].ends[side];
             end.fd = Some(fd);
@@ -48,15 +47,15 @@ impl World<'_> {
         }
     }
 
-    /// Moves an end on after the kernel said that something has changed.
+    /// Processes an end whose state has changed.
     fn progress(&mut self, index: usize, side: usize) -> io::Result<()> {
         if !self.conns[index].is_tcp() {
-            self.hear(index, side);
+            self.receive_datagrams(index, side);
             return Ok(());
         }
         let mut changes = Vec::new();
         let end = &mut self.conns[index].ends[side];
-        end.settle(&mut changes);
+        end.check_connect(&mut changes);
         if end.established && !end.gone {
             if !end.peer_done {
                 end.drain(&mut changes);
@@ -68,14 +67,14 @@ impl World<'_> {
         for change in changes {
             if let Change::Read(_) = change {
                 let at = if side == 0 { Side::Home } else { Side::Wan };
-                let tcp = tcp_of(&self.spec.apps[app], at);
+                let tcp = self.spec.apps[app].tcp(at);
                 if let Some(fd) = &self.conns[index].ends[side].fd {
                     sockets::quickly(fd, open, tcp)?;
                 }
             }
             self.report(index, side, change);
         }
-        self.bury(index);
+        self.reap(index);
         Ok(())
     }
 
@@ -93,14 +92,14 @@ impl World<'_> {
             Change::PeerFinished => Notice::Finished { conn: id, at },
             Change::Read(_) | Change::Gone => return,
         };
-        self.notices.push_back((conn.app, notice));
+        self.runner.notify(conn.app as u32, notice);
     }
 
-    /// Forgets the sockets of a connection that is over: both halves closed, or reset.
-    pub(crate) fn bury(&mut self, index: usize) {
+    /// Removes the sockets of a connection that is closed in both halves, or reset.
+    pub(crate) fn reap(&mut self, index: usize) {
         let conn = &mut self.conns[index];
         let [home, wan] = &conn.ends;
-        // An end that never came to be is over with the other.
+        // An end that never existed is over with the other.
         let done = |end: &End, other: &End| {
             end.gone || (end.shut && end.peer_done) || (end.fd.is_none() && other.gone)
         };
@@ -114,10 +113,10 @@ impl World<'_> {
             end.gone = true;
             end.fd = None;
         }
-        self.notices.push_back((conn.app, Notice::Closed(conn.id)));
+        self.runner.notify(conn.app as u32, Notice::Closed(conn.id));
     }
 
-    fn hear(&mut self, index: usize, side: usize) {
+    fn receive_datagrams(&mut self, index: usize, side: usize) {
         let conn = &mut self.conns[index];
         let at = if side == 0 { Side::Home } else { Side::Wan };
         let Some(fd) = &conn.ends[side].fd else { return };
@@ -125,14 +124,13 @@ impl World<'_> {
         {
             conn.ends[side].read += u64::from(payload);
             let notice = Notice::Datagram { conn: conn.id, at, payload, tag };
-            self.notices.push_back((conn.app, notice));
+            self.runner.notify(conn.app as u32, notice);
         }
     }
 
-    pub(crate) fn open(&mut self, app: usize, open: Open) -> Result<ConnId, String> {
+    /// Opens the sockets of connection `id` of an application.
+    pub(crate) fn open(&mut self, app: usize, id: ConnId, open: Open) -> Result<(), String> {
         let index = self.conns.len();
-        let id = ConnId(self.apps[app].conns.len() as u32);
-        self.apps[app].conns.push(index);
         let port = 10_000 + (index % 30_000) as u16;
         self.conns.push(Conn {
             app,
@@ -148,26 +146,26 @@ impl World<'_> {
         let far = open.from.peer();
         if open.transport == Transport::Tcp {
             if !self.listeners.contains_key(&(app, far.index())) {
-                self.lab.enter(far)?;
-                let fd = sockets::listener(app, far, tcp_of(spec, far)).map_err(text)?;
+                self.testbed.enter(far)?;
+                let fd = sockets::listener(app, far, spec.tcp(far)).map_err(text)?;
                 self.poll.watch(&fd, LISTENS | (app * 2 + far.index()) as u64).map_err(text)?;
                 self.listeners.insert((app, far.index()), fd);
             }
-            self.lab.enter(open.from)?;
-            let near = tcp_of(spec, open.from);
+            self.testbed.enter(open.from)?;
+            let near = spec.tcp(open.from);
             let fd = sockets::client(app, port, open, near).map_err(text)?;
-            return self.adopt(index, open.from, fd).map(|()| id);
+            return self.adopt(index, open.from, fd);
         }
         for side in [Side::Home, Side::Wan] {
             // The kernel itself answers echo requests.
             if open.transport == Transport::Icmp && side == far {
                 continue;
             }
-            self.lab.enter(side)?;
+            self.testbed.enter(side)?;
             let fd = sockets::datagrams(app, side, port, open).map_err(text)?;
             self.adopt(index, side, fd)?;
         }
-        Ok(id)
+        Ok(())
     }
 
     fn adopt(&mut self, index: usize, side: Side, fd: OwnedFd) -> Result<(), String> {

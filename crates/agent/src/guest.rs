@@ -1,5 +1,4 @@
-//! What the agent does as the first process of a virtual machine: file systems, modules, the
-//! way out.
+//! The first process of a virtual machine: file systems, modules, and the output.
 //!
 //! The result leaves by an I/O port that QEMU appends to a file (`-device isa-debugcon`): no
 //! interrupt, no buffer, no answer, so the virtual clock is the same whatever the host does.
@@ -9,18 +8,18 @@ use std::io;
 
 use crate::sys;
 
-/// Where the result goes.
+/// The I/O port of the result.
 const RESULT_PORT: u16 = 0xe9;
-/// Where captures go, one after the other.
+/// The I/O port of captures, one after the other.
 const CAPTURES_PORT: u16 = 0xeb;
-/// Where a byte goes for each second of virtual time.
+/// The I/O port of a byte for each second of virtual time.
 const PROGRESS_PORT: u16 = 0xea;
-/// Where a byte ends the machine (`-device isa-debug-exit`).
+/// The I/O port that stops the machine (`-device isa-debug-exit`).
 const EXIT_PORT: u16 = 0xf4;
 
 /// The file with the modules to load, one path a line, parameters after a space.
 const MODULES: &str = "/aqmlab/modules";
-/// The module of the interfaces that a gateway of ours reads and writes.
+/// The module of the interfaces to a discipline in user space.
 const TUN: &str = "/modules/tun.ko";
 /// The file with the trial.
 pub(crate) const SPEC: &str = "/aqmlab/spec.json";
@@ -38,8 +37,8 @@ pub(crate) fn set_up() -> Result<(), String> {
     modules.lines().try_for_each(load)
 }
 
-/// Makes it usable for a gateway of ours. Otherwise the module stays out: what it does to the
-/// kernel's memory is no part of a trial on the kernel's own disciplines.
+/// Loads the module of a discipline in user space. Other trials do not load it, since it changes the
+/// kernel's memory.
 pub(crate) fn allow_tun() -> Result<(), String> {
     if fs::exists(TUN).unwrap_or(false) { load(TUN) } else { Ok(()) }
 }

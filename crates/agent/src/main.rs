@@ -1,73 +1,61 @@
 //! Runs one trial on the Linux kernel that it finds itself in.
 //!
-//! As the first process of a virtual machine it makes the machine usable, reads the trial, lays
-//! out a laboratory of network namespaces, runs the application models of `aqmlab-apps` over the
-//! kernel's own sockets, lets taps at both ends tell what `aqmlab-measure` makes of it, hands out
-//! the simulator's tables and ends the machine.
+//! As the first process of a virtual machine it sets the machine up, reads the trial, and builds a
+//! testbed of network namespaces. It runs the applications of `aqmlab-apps` over the kernel's own
+//! sockets, measures the packets at taps of both ends with `aqmlab-measure`, sends the tables to the
+//! host and stops the machine.
 //!
-//! | Module     | Holds                                                             |
-//! |------------|-------------------------------------------------------------------|
-//! | `mode`     | with whose discipline, and where                                  |
-//! | `guest`    | what the first process of a machine has to do                     |
-//! | `host`     | the host's own kernel as the place, and what it lacks             |
-//! | `check`    | which trials the kernel can run                                   |
-//! | `spec`     | what is asked of a trial's spec again and again                   |
-//! | `lab`      | namespaces and cables; `ends` is what is in each                  |
-//! | `qdiscs`   | bottlenecks, installed and read back                              |
-//! | `disciplines` | our disciplines and parameters in the kernel's words           |
-//! | `ways`     | what follows a bottleneck: wire, delay, jitter, loss              |
-//! | `gateway`  | bottlenecks of ours, in place of the kernel's                     |
-//! | `hosts`    | a TCP endpoint as socket options, its settings and controller     |
-//! | `sockets`  | connections and datagrams                                         |
-//! | `world`    | applications and the loop that calls them; `due` is its calendar  |
-//! | `hand`     | the world as an application sees it                               |
-//! | `tap`      | what passes the two ends; `ring` brings it from the kernel        |
-//! | `capture`  | the same as a capture                                             |
-//! | `waits`    | how long packets waited in the disciplines, whose were dropped    |
-//! | `echoes`   | reductions of TCPs for marks                                      |
-//! | `stats`    | the counters of disciplines                                       |
-//! | `netstat`  | the counters of a host's TCPs                                     |
-//! | `tables`   | what was found, for the simulator's tables; `output` writes them  |
-//! | `trace`    | what disciplines do, packet by packet, instead of a trial         |
-//! | `run`      | programs and kernel settings                                      |
-//! | `sys`      | system calls: the only unsafe code but `ring`'s                   |
+//! | Module         | Holds                                                            |
+//! |----------------|------------------------------------------------------------------|
+//! | `mode`         | the source of the disciplines, and the place of the trial        |
+//! | `guest`        | the duties of the first process of a machine                     |
+//! | `host_kernel`  | a trial on the host's own kernel, and its requirements           |
+//! | `check`        | the trials that the kernel can run                               |
+//! | `links`        | the links of a trial by direction                                |
+//! | `testbed`      | namespaces, the cables between them, and netem                   |
+//! | `tcp_settings` | a TCP endpoint as socket options, sysctls and a route            |
+//! | `qdisc`        | the kernel's disciplines: parameters, installation, counters     |
+//! | `userspace_qdisc` | the simulator's disciplines in place of the kernel's          |
+//! | `world`        | the loop that serves sockets, samples and drains the taps        |
+//! | `app_io`       | the sockets and the clock of the applications                    |
+//! | `schedule`     | the periodic work of the loop                                    |
+//! | `sockets`      | the sockets of applications; `conns` is their connections        |
+//! | `taps`         | records of packets at the ends, captures, sojourn times          |
+//! | `netstat`      | the counters of a host's TCPs                                    |
+//! | `tables`       | the findings, for the tables of a trial; `output` writes them    |
+//! | `trace`        | a recording of a discipline, packet by packet, in place of a trial |
+//! | `command`      | programs and kernel settings                                     |
+//! | `sys`          | system calls: the only unsafe code but that of `taps::ring`      |
 
-mod capture;
+mod app_io;
 mod check;
+mod command;
 mod conns;
-mod disciplines;
-mod due;
-mod echoes;
-mod gateway;
 mod guest;
-mod hand;
-mod host;
-mod hosts;
-mod lab;
+mod host_kernel;
+mod links;
 mod mode;
 mod netstat;
 mod output;
-mod qdiscs;
-mod ring;
-mod run;
+mod qdisc;
+mod schedule;
 mod sockets;
-mod spec;
-mod stats;
 mod sys;
 mod tables;
-mod tap;
+mod taps;
+mod tcp_settings;
+mod testbed;
 mod trace;
-mod waits;
-mod ways;
+mod userspace_qdisc;
 mod world;
 
 use std::process::ExitCode;
 
-use aqmlab_sim::Spec;
+use aqmlab_trial::Spec;
 
-use crate::lab::Lab;
 use crate::mode::Mode;
 use crate::tables::View;
+use crate::testbed::Testbed;
 use crate::world::World;
 
 fn main() -> ExitCode {
@@ -84,12 +72,12 @@ fn main() -> ExitCode {
     guest::end();
 }
 
-/// What it does outside of a machine:
+/// Serves a command outside of a machine:
 ///
-/// - `check [ours] [host]` says why the kernel cannot run the trial on standard input, if it
-///   cannot, and ends with 1;
+/// - `check [ours] [host]` prints the reason for which the kernel cannot run the trial on standard
+///   input and ends with 1, if there is one;
 /// - `run PARENT [ours] host` runs that trial on this very kernel, for the process `PARENT`;
-/// - `missing KIND…` says what such a trial would miss, a line each.
+/// - `missing KIND…` prints the requirements that this host lacks, a line each.
 fn elsewhere() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let done = match words.next().as_deref() {
@@ -97,7 +85,7 @@ fn elsewhere() -> ExitCode {
         Some("run") => run_here(words),
         Some("missing") => {
             let kinds: Vec<_> = words.collect();
-            for line in host::missing(&kinds) {
+            for line in host_kernel::missing(&kinds) {
                 println!("{line}");
             }
             Ok(ExitCode::SUCCESS)
@@ -130,13 +118,13 @@ fn run_here(mut words: impl Iterator<Item = String>) -> Result<ExitCode, String>
     let parent = words.next().and_then(|word| word.parse().ok());
     let parent = parent.ok_or("run: the process that it is run for is not named")?;
     let mode = Mode::of(words)?;
-    print!("{}", host::trial(&input()?, mode, parent));
+    print!("{}", host_kernel::trial(&input()?, mode, parent));
     Ok(ExitCode::SUCCESS)
 }
 
 /// A trial that the kernel can run.
 fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
-    let spec = aqmlab_sim::parse(json).map_err(|error| error.to_string())?;
+    let spec = aqmlab_trial::parse(json).map_err(|error| error.to_string())?;
     check::check(&spec, mode)?;
     Ok(spec)
 }
@@ -162,11 +150,11 @@ fn measured(json: &str, mode: Mode, tick: fn()) -> Result<String, (bool, String)
     let (failed, refused) = (|problem| (false, problem), |problem| (true, problem));
     let spec = checked(json, mode).map_err(refused)?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let lab = Lab::build(&spec, mode).map_err(failed)?;
-    let mut world = World::new(&spec, &lab).map_err(failed)?;
+    let testbed = Testbed::build(&spec, mode).map_err(failed)?;
+    let mut world = World::new(&spec, &testbed).map_err(failed)?;
     world.run(tick).map_err(failed)?;
-    let view = View::new(&spec, &mut world, &lab.installed).map_err(failed)?;
-    let captures = world.captures.take().map(capture::files).transpose().map_err(refused)?;
+    let view = View::new(&spec, &mut world, &testbed.installed).map_err(failed)?;
+    let captures = world.captures.take().map(taps::files).transpose().map_err(refused)?;
     if let Some(files) = &captures {
         guest::hand_out_captures(files);
     }

@@ -1,16 +1,16 @@
-//! How a trial is run: with whose discipline, and where.
+//! The mode of a trial: the source of its disciplines, and its place.
 
-/// Says so.
+/// The mode of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mode {
-    /// Whether our disciplines wait between the kernel's TCPs, not the kernel's own.
+    /// Whether the simulator's disciplines are between the kernel's TCPs, in place of the kernel's.
     pub(crate) ours: bool,
     /// Whether this is the host's own kernel, in real time, and not a machine made for the trial.
     pub(crate) host: bool,
 }
 
 impl Mode {
-    /// What words say, each of which may be left out.
+    /// The mode that words state. Each word is optional.
     pub(crate) fn of(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut mode = Self::default();
         for word in words {

@@ -1,10 +1,10 @@
-//! What the kernel counts of all TCPs of a namespace: `/proc/net/netstat`.
+//! The counters of all TCPs of a namespace: `/proc/net/netstat`.
 //!
 //! It is the only place where it tells of timeouts, probes, recoveries and undone reductions (Linux
 //! 6.1, net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). A connection is known by them only
 //! if it was the only one.
 
-use aqmlab_sim::tables::TcpEvents;
+use aqmlab_trial::findings::TcpEvents;
 
 /// Counters of the namespace in which this thread is.
 pub(crate) fn read() -> Result<TcpEvents, String> {

@@ -1,11 +1,11 @@
 //! The result as JSON: columns with their types, numbers exactly, `null` for "no value".
 
-use aqmlab_sim::{Column, Table};
+use aqmlab_trial::{Column, Table};
 use serde_json::{Map, Value, json};
 
 use crate::tables::View;
 
-/// The result of a trial, on one line; `captures` are the lengths of those that are handed out
+/// The result of a trial, on one line. `captures` are the lengths of the captures that are sent
 /// beside it.
 pub(crate) fn result(view: &View<'_>, release: &str, captures: Option<[usize; 2]>) -> String {
     let tables: Map<String, Value> =
@@ -20,7 +20,7 @@ pub(crate) fn result(view: &View<'_>, release: &str, captures: Option<[usize; 2]
     format!("{whole}\n")
 }
 
-/// What stands in the place of a result that there is not.
+/// The text in place of a result, for a trial that was refused or has failed.
 pub(crate) fn failure(refused: bool, problem: &str) -> String {
     let key = if refused { "refused" } else { "failed" };
     format!("{}\n", json!({ key: problem }))

@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 
 use aqmlab_apps::{ConnId, Open, Transport};
 use aqmlab_core::{Instant, Side};
-use aqmlab_sim::spec::TcpSpec;
+use aqmlab_trial::spec::TcpSpec;
 
-use crate::{hosts, lab, sys};
+use crate::{sys, tcp_settings, testbed};
 
-/// What is written at once when an application pours.
+/// The bytes of one write of an application that writes without end.
 static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
 /// Bytes that may be written to a connection before it is established.
 const EARLY: u64 = 64 * 1_024;
@@ -43,21 +43,21 @@ impl Conn {
 pub(crate) struct End {
     pub(crate) fd: Option<OwnedFd>,
     pub(crate) established: bool,
-    /// Taken from the application and not yet from the agent by the kernel.
+    /// Bytes that the agent took from the application and the kernel has not yet taken.
     pub(crate) pending: u64,
-    pub(crate) pouring: bool,
-    /// Whether the application waits for room.
+    pub(crate) unlimited: bool,
+    /// Whether the application waits for space in the send buffer.
     pub(crate) short: bool,
     pub(crate) closing: bool,
     pub(crate) shut: bool,
     pub(crate) peer_done: bool,
     pub(crate) gone: bool,
     pub(crate) read: u64,
-    /// What the kernel last said of it.
+    /// The last `TCP_INFO`.
     pub(crate) info: Info,
 }
 
-/// What happened at an end.
+/// A change at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Established,
@@ -101,7 +101,7 @@ impl End {
         taken
     }
 
-    /// Moves on what waits in the agent, and closes what is to be closed after it.
+    /// Sends the bytes that wait in the agent, and then closes the end if it is closing.
     pub(crate) fn flush(&mut self, changes: &mut Vec<Change>) {
         if !self.established || self.gone {
             return;
@@ -112,7 +112,7 @@ impl End {
                 return;
             }
         }
-        if self.pouring && !self.closing {
+        if self.unlimited && !self.closing {
             while self.push(ZEROS.len() as u64) == ZEROS.len() as u64 {}
         }
         if self.closing && !self.shut {
@@ -149,8 +149,8 @@ impl End {
         }
     }
 
-    /// Looks whether a connection that was being opened now is, or has failed.
-    pub(crate) fn settle(&mut self, changes: &mut Vec<Change>) {
+    /// Checks whether a connection that was being opened is established, or has failed.
+    pub(crate) fn check_connect(&mut self, changes: &mut Vec<Change>) {
         let Some(fd) = self.fd.as_ref().filter(|_| !self.established && !self.gone) else { return };
         let mut error = [0; 4];
         let known = sys::get_bytes(fd, libc::SOL_SOCKET, libc::SO_ERROR, &mut error);
@@ -169,7 +169,7 @@ const SYN_SENT: u8 = 2;
 /// `TCP_CLOSE` of the kernel.
 const CLOSED: u8 = 7;
 
-/// What `TCP_INFO` says (linux/tcp.h).
+/// Fields of `TCP_INFO` (linux/tcp.h).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Info {
     pub(crate) state: u8,
@@ -226,8 +226,8 @@ pub(crate) const fn service(app: usize) -> u16 {
 pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
     sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    hosts::apply(&fd, tcp)?;
-    sys::bind(&fd, lab::address(app, at), service(app))?;
+    tcp_settings::apply(&fd, tcp)?;
+    sys::bind(&fd, testbed::address(app, at), service(app))?;
     sys::listen(&fd)?;
     Ok(fd)
 }
@@ -235,14 +235,14 @@ pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedF
 /// A connection being opened from `open.from`, in whose namespace this process is.
 pub(crate) fn client(app: usize, port: u16, open: Open, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
-    hosts::apply(&fd, tcp)?;
+    tcp_settings::apply(&fd, tcp)?;
     accepted(&fd, open, tcp)?;
-    sys::bind(&fd, lab::address(app, open.from), port)?;
-    sys::connect(&fd, lab::address(app, open.from.peer()), service(app))?;
+    sys::bind(&fd, testbed::address(app, open.from), port)?;
+    sys::connect(&fd, testbed::address(app, open.from.peer()), service(app))?;
     Ok(fd)
 }
 
-/// Applies what an application chose for one connection.
+/// Applies an application's options for one connection.
 pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.nodelay.unwrap_or(open.nodelay) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
@@ -254,7 +254,7 @@ pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()
     Ok(())
 }
 
-/// Asks for quick acknowledgements, if they are wanted: the kernel forgets it after a while.
+/// Asks for quick acknowledgements, if they are wanted. The kernel resets the option after a while.
 pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.quickack.unwrap_or(open.quickack) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)?;
@@ -267,15 +267,15 @@ pub(crate) fn datagrams(app: usize, at: Side, port: u16, open: Open) -> io::Resu
     if open.transport == Transport::Icmp {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
         // The port of such a socket is the identifier of its echo requests.
-        sys::bind(&fd, lab::address(app, at), port)?;
-        sys::connect(&fd, lab::address(app, at.peer()), 0)?;
+        sys::bind(&fd, testbed::address(app, at), port)?;
+        sys::connect(&fd, testbed::address(app, at.peer()), 0)?;
         return Ok(fd);
     }
     let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     sys::set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     let (own, peer) = if at == open.from { (port, service(app)) } else { (service(app), port) };
-    sys::bind(&fd, lab::address(app, at), own)?;
-    sys::connect(&fd, lab::address(app, at.peer()), peer)?;
+    sys::bind(&fd, testbed::address(app, at), own)?;
+    sys::connect(&fd, testbed::address(app, at.peer()), peer)?;
     if open.priority > 0 {
         sys::set(&fd, libc::SOL_SOCKET, libc::SO_PRIORITY, open.priority.into())?;
     }

@@ -254,7 +254,7 @@ const TUN_CHECKSUM: u64 = 1;
 
 impl Tun {
     /// A new one, in the namespace in which this process is. Before each packet goes a
-    /// `virtio_net_hdr`, so that a checksum may be left to whoever needs it.
+    /// `virtio_net_hdr`, so that a later stage may fill in a checksum.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open("/dev/net/tun")?;
         let fd = OwnedFd::from(file);
@@ -286,14 +286,14 @@ impl Tun {
     }
 }
 
-/// Reads a packet, with what goes before it.
+/// Reads a packet, with the header before it.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
     // SAFETY: `data` points to `buffer`, whose length is given.
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
-/// Writes a packet, with what goes before it.
+/// Writes a packet, with the header before it.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
     // SAFETY: `data` points to `bytes`, whose length is given.
@@ -310,14 +310,14 @@ pub(crate) fn run_first() -> io::Result<()> {
     }
 }
 
-/// Lets this process die with whoever started it, which is `parent`; false if that is gone.
+/// Lets this process end with its parent, `parent`; false if that has ended.
 pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
     // SAFETY: takes no pointer.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
     Ok(std::os::unix::process::parent_id() == parent)
 }
 
-/// Waits for events of many descriptors.
+/// Sojourns for events of many descriptors.
 pub(crate) struct Poll(OwnedFd);
 
 impl Poll {
@@ -336,7 +336,7 @@ impl Poll {
         check(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Waits for events and returns their tokens.
+    /// Sojourns for events and returns their tokens.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
         // SAFETY: `epoll_event` may be all zeros; the call fills at most as many as there are,
         // and only those it says it filled are read.

@@ -1,26 +1,26 @@
-//! What comes out: what the taps and the kernel tell, as the findings that tables are made of.
+//! The findings of a trial, from the taps and the kernel's counters.
 //!
-//! Times, lengths and ECN fields are the taps'. The kernel counts a discipline's drops and marks by
-//! kind, but not by application (see [`crate::waits`]), and RED's forced drops with its early ones.
-//! A gateway of ours tells all that the simulator does.
+//! Times, lengths and ECN fields come from the taps. The kernel counts a discipline's drops and marks by
+//! kind, but not by application (see [`crate::taps::sojourn`]), and RED's forced drops with its early
+//! ones. A discipline in user space gives all that the simulator's does.
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Direction, Duration, Side};
 use aqmlab_measure::{FlowReport, Meter};
-use aqmlab_sim::tables::{
-    self, ConnFindings, Drops, EndCounts, Findings, FlowFindings, Frame, LinkCounts, LinkFindings,
-    QueueSample, Samples, TcpEvents, TcpSample,
+use aqmlab_trial::findings::{
+    ConnFindings, Drops, EndCounts, FlowFindings, LinkFindings, QueueSample, Samples, TcpEvents,
+    TcpSample,
 };
-use aqmlab_sim::{Spec, Table};
+use aqmlab_trial::tables::{self, Frame, LinkCounts};
+use aqmlab_trial::{Findings, Spec, Table};
 
-use crate::echoes::{self, Reductions};
 use crate::netstat;
-use crate::qdiscs::{self, Installed};
+use crate::qdisc::{self, Counters, Installed};
 use crate::sockets::{Conn, Info};
-use crate::stats::Counters;
-use crate::tap::{self, Measured, Record};
-use crate::waits::{Waits, waits};
-use crate::world::{self, Slot, World};
+use crate::taps::ecn_reductions::{self, Reductions};
+use crate::taps::sojourn::{self, Sojourns};
+use crate::taps::{self, Measured, Record};
+use crate::world::{self, World};
 
 /// A trial that has run.
 pub(crate) struct View<'a> {
@@ -30,7 +30,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Measures what the taps of `world` recorded.
+    /// Measures the records of the taps of `world`.
     pub(crate) fn new(
         spec: &'a Spec,
         world: &mut World<'_>,
@@ -39,24 +39,27 @@ impl<'a> View<'a> {
         let counters = world.finish()?;
         let mut records = std::mem::take(&mut world.records);
         let passed = std::mem::take(&mut world.passed);
-        tap::order(&mut records);
+        taps::order(&mut records);
         let links = Direction::BOTH.map(|direction| {
             installed.iter().position(|one| one.direction == direction).map(|at| &spec.links[at])
         });
         let charge = |direction: Direction, ip_len| {
-            links[direction.index()].map_or(0, |link| qdiscs::charged(link, ip_len))
+            links[direction.index()].map_or(0, |link| qdisc::charged(link, ip_len))
         };
-        let mut waits = waits(&records, &passed, Frame::of(spec), charge);
+        let mut sojourns = sojourn::sojourns(&records, &passed, Frame::of(spec), charge);
         let mut meter = Meter::new(tables::settings(spec), &spec.all_active());
-        let ended: Vec<_> = world.apps.iter().map(Slot::ended).collect();
-        let measured = tap::measure(&records, &ended, &mut meter);
+        let apps = 0..spec.apps.len();
+        let ended: Vec<_> = apps.map(|app| world.runner.app(app).ended()).collect();
+        let measured = taps::measure(&records, &ended, &mut meter);
         let mut links = Vec::new();
         for (link, one) in installed.iter().enumerate() {
-            let waits = std::mem::take(&mut waits[one.direction.index()]);
-            links.push(of_link(spec, world, link, one, counters[link], waits));
+            let sojourns = std::mem::take(&mut sojourns[one.direction.index()]);
+            links.push(of_link(spec, world, link, one, counters[link], sojourns));
         }
-        let events =
-            Events { of_host: events_of_hosts(world)?, reductions: echoes::reductions(&records) };
+        let events = Events {
+            of_host: events_of_hosts(world)?,
+            reductions: ecn_reductions::reductions(&records),
+        };
         let findings = Findings {
             flows: flows(spec, world, meter.finish(), &records),
             links,
@@ -95,18 +98,13 @@ fn flows(
 ) -> Vec<FlowFindings> {
     let mut all = Vec::new();
     for (flow, report) in reports.into_iter().enumerate() {
-        let slot = &mut world.apps[flow];
-        let notes = std::mem::take(&mut slot.notes);
-        let pings = slot.conns.iter().map(|&conn| &world.conns[conn]).find(|conn| conn.is_icmp());
-        let app = slot.app();
-        let [before, after] = world.read_marks[flow].map(Option::unwrap_or_default);
-        let mut found = FlowFindings::new(spec, flow, app, report);
-        found.read = [0, 1].map(|side: usize| after[side].saturating_sub(before[side]));
+        let mut found = world.runner.findings(spec, flow, report);
+        let conns = world.runner.conns(flow).iter().map(|&conn| &world.conns[conn as usize]);
+        let pings = conns.clone().find(|conn| conn.is_icmp());
         if let Some(pings) = pings {
             let asked = pings.open.from.peer();
             found.read[asked.index()] = requests(records, flow, asked, &found);
         }
-        found.notes = notes;
         all.push(found);
     }
     all
@@ -129,30 +127,30 @@ fn of_link(
     link: usize,
     installed: &Installed,
     counters: Counters,
-    waits: Waits,
+    sojourns: Sojourns,
 ) -> LinkFindings {
-    // What the link charged is the time that it was busy.
-    let busy_s = 8.0 * waits.charged as f64 / spec.links[link].rate_bps as f64;
+    // The bytes that the link charged give the time that it was busy.
+    let busy_s = 8.0 * sojourns.charged as f64 / spec.links[link].rate_bps() as f64;
     if let Some(done) = &world.ours {
         let log = &done.links[link].log;
-        return LinkFindings { busy_s, ..LinkFindings::of(log, Duration::ZERO, waits.report) };
+        return LinkFindings { busy_s, ..LinkFindings::of(log, Duration::ZERO, sojourns.report) };
     }
     LinkFindings {
         offered: counters.packets + counters.drops + counters.backlog_packets,
         sent: counters.packets,
-        sent_bytes: waits.all_bytes,
+        sent_bytes: sojourns.all_bytes,
         busy_s,
-        backlog_max_packets: waits.most,
+        backlog_max_packets: sojourns.most,
         drops: drops(installed.kind, counters),
         marks: counters.marks,
-        flow_drops: waits.drops(counters.drops),
-        flow_marks: waits.marks,
-        report: waits.report,
+        flow_drops: sojourns.drops(counters.drops),
+        flow_marks: sojourns.marks,
+        report: sojourns.report,
     }
 }
 
-/// Drops by reason: the kernel counts those for want of room apart, and any discipline has one
-/// reason besides, but for RED, which has two and one number for both.
+/// Drops by reason. The kernel counts drops by a full queue apart. Each discipline has one other
+/// reason, except RED, which has two and one counter for both.
 fn drops(kind: &str, counters: Counters) -> Drops {
     let overlimit = counters.overlimit.min(counters.drops);
     let rest = counters.drops - overlimit;
@@ -161,14 +159,14 @@ fn drops(kind: &str, counters: Counters) -> Drops {
     Drops { overlimit, sojourn, early, forced: (kind != "red").then_some(0) }
 }
 
-/// What is known of events beyond what sockets tell.
+/// Events beyond those that sockets report.
 struct Events {
     /// Of the two hosts' TCPs, if a host had one connection only.
     of_host: Option<[TcpEvents; 2]>,
     reductions: Reductions,
 }
 
-/// What the kernel counted at home and on the internet, if one connection was all.
+/// The kernel's counters at home and on the internet, if the trial had one connection.
 fn events_of_hosts(world: &World<'_>) -> Result<Option<[TcpEvents; 2]>, String> {
     if world.conns.iter().filter(|conn| conn.is_tcp()).count() != 1 {
         return Ok(None);
@@ -203,7 +201,7 @@ fn of_conn(conn: &Conn, events: &Events) -> ConnFindings {
 fn samples(spec: &Spec, world: &mut World<'_>) -> Option<Samples> {
     let tcp = world.tcp.iter().map(of_tcp).collect();
     let mut gauges = std::mem::take(&mut world.gauges).into_iter().peekable();
-    let mut queue = |sample: &world::QueueSample| {
+    let mut queue = |sample: &qdisc::QueueSample| {
         let key = (sample.at, sample.link);
         let of = std::iter::from_fn(|| gauges.next_if(|one| (one.0, one.1) == key));
         QueueSample {
@@ -217,7 +215,7 @@ fn samples(spec: &Spec, world: &mut World<'_>) -> Option<Samples> {
         }
     };
     let queues = world.queues.iter().map(&mut queue).collect();
-    let sampled = spec.keeps_series() && spec.measure.sample_ns > 0;
+    let sampled = spec.keeps_series() && spec.measure.sample > Duration::ZERO;
     sampled.then_some(Samples { tcp, queues })
 }
 
@@ -239,7 +237,7 @@ fn of_tcp(sample: &world::TcpSample) -> TcpSample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tap::tests::record_at;
+    use crate::taps::record_at;
     use aqmlab_core::Instant;
 
     #[test]

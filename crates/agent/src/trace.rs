@@ -1,4 +1,4 @@
-//! Records what the kernel's disciplines do, packet by packet.
+//! Records the operations of the kernel's disciplines, packet by packet.
 //!
 //! A job is a list of traces. For each, its packets are sent through HTB and the discipline, and
 //! everything that enters or leaves the discipline is written down in order, with the time that
@@ -18,11 +18,11 @@ pub(crate) use self::job::Trace;
 
 use self::layout::Types;
 use self::probes::Gap;
-use crate::run::{run, run_all, sysctl};
+use crate::command::{run, run_all, sysctl};
 use crate::sys;
 
 const DEVICE: &str = "trace";
-/// The receiver's card, which is not that of the other end: what arrives is thrown away.
+/// The receiver's hardware address, which is not that of the other end: arrivals are dropped.
 const ELSEWHERE: &str = "02:00:00:00:00:99";
 /// When the first trace begins, after boot. CoDel's clock starts at zero, and within sixteen
 /// intervals of it a time that was never set looks recent.

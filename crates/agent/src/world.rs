@@ -1,55 +1,23 @@
-//! Applications over sockets: the loop that calls them, samples, and reads the taps.
+//! The loop that serves the sockets, calls the applications, samples, and drains the taps.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use aqmlab_apps::{App, Notice};
-use aqmlab_core::{Direction, Instant, Rng, Side};
-use aqmlab_sim::{Notes, Spec};
+use aqmlab_core::{Direction, Instant, Side};
+use aqmlab_trial::app_runner::{deliver_one, set_marks};
+use aqmlab_trial::{AppRunner, Spec};
 
-use crate::capture::Capture;
 use crate::conns::text;
-use crate::due::{DRAIN_NS, Due, SECOND_NS};
-use crate::gateway::{self, Gateway};
-use crate::hand::Hand;
-use crate::lab::{self, Lab};
+use crate::qdisc::{Counters, QueueSample, StatsReader};
+use crate::schedule::{DRAIN_NS, SECOND_NS, Schedule};
 use crate::sockets::{Conn, Info};
-use crate::stats::{Asker, Counters};
 use crate::sys::{self, Poll, Timer};
-use crate::tap::{Record, Tap};
+use crate::taps::{Capture, Record, Tap};
+use crate::testbed::{self, Testbed};
+use crate::userspace_qdisc::{self, Gateway};
 
 /// The token of the timer.
 const TIMER: u64 = 1 << 63;
-
-/// Why an application is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Wake {
-    Start,
-    Stop,
-    Token(u64),
-}
-
-/// An application and what belongs to it.
-pub(crate) struct Slot {
-    /// Absent only while it is being called.
-    pub(crate) app: Option<Box<dyn App>>,
-    pub(crate) rng: Rng,
-    pub(crate) conns: Vec<usize>,
-    pub(crate) notes: Notes,
-}
-
-impl Slot {
-    /// The application, between calls.
-    pub(crate) fn app(&self) -> &dyn App {
-        self.app.as_deref().unwrap_or_else(|| unreachable!("nobody is being called"))
-    }
-
-    /// When it ended, if it did.
-    pub(crate) fn ended(&self) -> Option<Instant> {
-        self.app().ended()
-    }
-}
 
 /// One TCP at one time.
 pub(crate) struct TcpSample {
@@ -59,137 +27,90 @@ pub(crate) struct TcpSample {
     pub(crate) info: Info,
 }
 
-/// One discipline at one time.
-pub(crate) struct QueueSample {
-    pub(crate) at: Instant,
-    pub(crate) link: usize,
-    pub(crate) counters: Counters,
-}
-
-/// Everything.
+/// The state of a trial.
 pub(crate) struct World<'a> {
     pub(crate) spec: &'a Spec,
-    pub(crate) lab: &'a Lab,
+    pub(crate) testbed: &'a Testbed,
     pub(crate) poll: Poll,
     timer: Timer,
     /// When the trial began, in nanoseconds since 1970.
     origin_ns: u64,
     pub(crate) now: Instant,
-    pub(crate) apps: Vec<Slot>,
+    pub(crate) runner: AppRunner,
     pub(crate) conns: Vec<Conn>,
     pub(crate) listeners: BTreeMap<(usize, usize), OwnedFd>,
-    wakes: BinaryHeap<Reverse<(Instant, u64, usize, Wake)>>,
-    asked: u64,
-    pub(crate) notices: VecDeque<(usize, Notice)>,
     pub(crate) buffer: Vec<u8>,
     taps: [Tap; 2],
-    /// The tap behind the disciplines of both directions, between the routers; a gateway of ours
-    /// tells by itself.
+    /// The tap behind the disciplines of both directions, between the routers. A discipline in user
+    /// space records its own packets.
     between: Option<Tap>,
-    /// One for each link, in its namespace; none for a gateway of ours.
-    askers: Vec<Asker>,
-    /// What a gateway of ours did.
-    pub(crate) ours: Option<gateway::Done>,
+    /// One for each link, in its namespace; none for disciplines in user space.
+    stats_readers: Vec<StatsReader>,
+    /// The results of the discipline in user space.
+    pub(crate) ours: Option<userspace_qdisc::Done>,
     pub(crate) records: Vec<Record>,
-    /// What passed between the routers.
+    /// The packets between the routers.
     pub(crate) passed: Vec<Record>,
     pub(crate) tcp: Vec<TcpSample>,
     pub(crate) queues: Vec<QueueSample>,
-    /// Numbers that disciplines showed of themselves with those samples: when, which link, what.
+    /// The gauges of disciplines with those samples: time, link, name and value.
     pub(crate) gauges: Vec<(Instant, usize, &'static str, f64)>,
-    /// What the taps of the two ends saw, if that is kept.
+    /// The captures of the two ends' taps, if they are kept.
     pub(crate) captures: Option<[Capture; 2]>,
-    /// Bytes that each application had read, at home and on the internet, when its part of the
-    /// interval of the statistics began and when it ended.
-    pub(crate) read_marks: Vec<[Option<[u64; 2]>; 2]>,
     pub(crate) failure: Option<String>,
 }
 
 impl<'a> World<'a> {
-    /// The world of a trial in a laboratory that was built for it.
-    pub(crate) fn new(spec: &'a Spec, lab: &'a Lab) -> Result<Self, String> {
-        lab.enter(Side::Home)?;
-        let home = Tap::new(lab::interface(Side::Home))?;
-        lab.enter(Side::Wan)?;
-        let wan = Tap::new(lab::interface(Side::Wan))?;
-        lab.enter_bottleneck(Direction::Up)?;
-        let ours = lab.mode.ours;
+    /// The world of a trial in the testbed that was built for it.
+    pub(crate) fn new(spec: &'a Spec, testbed: &'a Testbed) -> Result<Self, String> {
+        testbed.enter(Side::Home)?;
+        let home = Tap::new(testbed::interface(Side::Home))?;
+        testbed.enter(Side::Wan)?;
+        let wan = Tap::new(testbed::interface(Side::Wan))?;
+        testbed.enter_bottleneck(Direction::Up)?;
+        let ours = testbed.mode.ours;
         let between = if ours { None } else { Some(Tap::new("g1")?) };
-        let mut askers = Vec::new();
-        for installed in lab.installed.iter().filter(|_| !ours) {
-            lab.enter_bottleneck(installed.direction)?;
-            askers.push(Asker::new()?);
+        let mut stats_readers = Vec::new();
+        for installed in testbed.installed.iter().filter(|_| !ours) {
+            testbed.enter_bottleneck(installed.direction)?;
+            stats_readers.push(StatsReader::new()?);
         }
-        let mut world = Self {
+        let world = Self {
             spec,
-            lab,
+            testbed,
             poll: Poll::new().map_err(text)?,
             timer: Timer::new().map_err(text)?,
             origin_ns: 0,
             now: Instant::ZERO,
-            apps: Vec::new(),
+            runner: AppRunner::of(spec).map_err(|error| error.to_string())?,
             conns: Vec::new(),
             listeners: BTreeMap::new(),
-            wakes: BinaryHeap::new(),
-            asked: 0,
-            notices: VecDeque::new(),
             buffer: Vec::new(),
             taps: [home, wan],
             between,
-            askers,
+            stats_readers,
             ours: None,
             records: Vec::new(),
             passed: Vec::new(),
             tcp: Vec::new(),
             queues: Vec::new(),
             gauges: Vec::new(),
-            captures: (keeps_packets(spec) && !lab.mode.host)
+            captures: (keeps_packets(spec) && !testbed.mode.host)
                 .then(|| [Capture::new(), Capture::new()]),
-            read_marks: vec![Default::default(); spec.apps.len()],
             failure: None,
         };
         world.poll.watch(world.timer.fd(), TIMER).map_err(text)?;
-        for index in 0..spec.apps.len() {
-            world.add_app(index)?;
-        }
         Ok(world)
-    }
-
-    fn add_app(&mut self, index: usize) -> Result<(), String> {
-        let (spec, app) = (self.spec, &self.spec.apps[index]);
-        let at = format!("apps[{index}].app");
-        let kind = aqmlab_apps::kinds::find(&app.app.kind)
-            .ok_or_else(|| format!("{at}: there is no kind called `{}`", app.app.kind))?;
-        let args = aqmlab_sim::arguments::arguments(&at, kind.params, &app.app.params)
-            .map_err(|error| error.to_string())?;
-        self.apps.push(Slot {
-            app: Some((kind.build)(&args)),
-            // The simulator's streams, so that both engines draw the same.
-            rng: Rng::stream(spec.seed, &format!("app.{}", app.name)),
-            conns: Vec::new(),
-            notes: Notes::of(spec),
-        });
-        let late = spec.start_delay_ns(index);
-        self.schedule(index, Instant::from_nanos(app.start_ns.saturating_add(late)), Wake::Start);
-        if let Some(stop_ns) = app.stop_ns {
-            self.schedule(index, Instant::from_nanos(stop_ns.saturating_add(late)), Wake::Stop);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn schedule(&mut self, app: usize, at: Instant, wake: Wake) {
-        self.asked += 1;
-        self.wakes.push(Reverse((at, self.asked, app, wake)));
     }
 
     /// Runs the trial; `tick` is called once for each second of it.
     pub(crate) fn run(&mut self, mut tick: impl FnMut()) -> Result<(), String> {
-        let mut due = Due::new(self.spec);
+        let mut due = Schedule::new(self.spec);
         // Begin at a whole second, so that the trial does not depend on how long building took.
         self.origin_ns = (sys::now_ns() / SECOND_NS + 2) * SECOND_NS;
-        let (spec, delays) = (self.spec, self.lab.mode.host);
+        let (spec, delays) = (self.spec, self.testbed.mode.host);
         let start = |tuns| Gateway::start(spec, tuns, self.origin_ns, delays);
-        let gateway = self.lab.tuns.as_ref().map(start).transpose()?;
+        let gateway = self.testbed.tuns.as_ref().map(start).transpose()?;
         self.wait_for(self.origin_ns)?;
         let mut tokens = Vec::new();
         loop {
@@ -198,13 +119,16 @@ impl<'a> World<'a> {
             if self.now.as_nanos() >= due.end {
                 break;
             }
-            self.wake();
-            self.settle();
+            while self.runner.wake_all(self.now) || self.runner.has_notices() {
+                while deliver_one(self) {}
+            }
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            let woken = self.wakes.peek().map_or(u64::MAX, |Reverse((at, ..))| at.as_nanos());
-            self.timer.set(self.origin_ns + due.next().min(woken)).map_err(text)?;
+            let runner = [self.runner.next_wake(), self.runner.next_mark()];
+            let next =
+                runner.into_iter().flatten().map(Instant::as_nanos).fold(due.next(), u64::min);
+            self.timer.set(self.origin_ns + next).map_err(text)?;
             self.poll.wait(&mut tokens).map_err(text)?;
             self.look();
             for &token in tokens.iter().filter(|&&token| token != TIMER) {
@@ -212,7 +136,7 @@ impl<'a> World<'a> {
             }
         }
         if let Some(gateway) = gateway {
-            self.hear_ours(gateway.join()?)?;
+            self.take_userspace_results(gateway.join()?)?;
         }
         match self.taps.iter().chain(&self.between).map(Tap::missed).sum::<u64>() {
             0 => Ok(()),
@@ -222,20 +146,17 @@ impl<'a> World<'a> {
 
     /// Moves this process into an end.
     pub(crate) fn enter(&self, side: Side) -> Result<(), String> {
-        self.lab.enter(side)
+        self.testbed.enter(side)
     }
 
     fn look(&mut self) {
         self.now = Instant::from_nanos(sys::now_ns().saturating_sub(self.origin_ns));
     }
 
-    /// Does what is to be done at regular times.
-    fn do_chores(&mut self, due: &mut Due, tick: &mut impl FnMut()) -> Result<(), String> {
+    /// Does the periodic work that is due.
+    fn do_chores(&mut self, due: &mut Schedule, tick: &mut impl FnMut()) -> Result<(), String> {
         let now = self.now.as_nanos();
-        while let Some(&(_, mark, app)) = due.marks.get(due.mark).filter(|(at, ..)| now >= *at) {
-            self.mark_read(app, mark);
-            due.mark += 1;
-        }
+        set_marks(self, self.now);
         if now >= due.drain.min(due.end) {
             self.empty_taps();
             due.drain = now + DRAIN_NS;
@@ -270,26 +191,18 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Takes what a gateway of ours tells.
-    fn hear_ours(&mut self, mut done: gateway::Done) -> Result<(), String> {
+    /// Takes the results of the discipline in user space.
+    fn take_userspace_results(&mut self, mut done: userspace_qdisc::Done) -> Result<(), String> {
         self.passed = std::mem::take(&mut done.passed);
         // As they are without it, in the order of their times.
         self.passed.sort_by_key(|record| record.at);
         self.queues = std::mem::take(&mut done.samples);
         self.gauges = std::mem::take(&mut done.gauges);
         self.ours = Some(done);
-        match self.lab.missed_by_ours()? {
+        match self.testbed.missed_by_userspace_qdisc()? {
             0 => Ok(()),
             missed => Err(format!("the gateway missed {missed} packets: it was too slow")),
         }
-    }
-
-    /// Notes what an application has read so far as its mark number `mark`, unless that is set.
-    fn mark_read(&mut self, app: usize, mark: usize) {
-        let conns = self.apps[app].conns.iter().map(|&conn| &self.conns[conn]);
-        let read = conns
-            .fold([0; 2], |[home, wan], conn| [home + conn.ends[0].read, wan + conn.ends[1].read]);
-        self.read_marks[app][mark].get_or_insert(read);
     }
 
     fn sample(&mut self) -> Result<(), String> {
@@ -303,9 +216,9 @@ impl<'a> World<'a> {
                 }
             }
         }
-        let all = self.lab.installed.iter().zip(&mut self.askers).enumerate();
-        for (link, (installed, asker)) in all {
-            let (counters, gauges) = asker.ask(installed.device)?;
+        let all = self.testbed.installed.iter().zip(&mut self.stats_readers).enumerate();
+        for (link, (installed, reader)) in all {
+            let (counters, gauges) = reader.read(installed.device)?;
             self.queues.push(QueueSample { at: self.now, link, counters });
             let all = gauges.into_iter().map(|(name, value)| (self.now, link, name, value));
             self.gauges.extend(all);
@@ -313,7 +226,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Asks every connection and discipline a last time.
+    /// Reads every connection and discipline a last time.
     pub(crate) fn finish(&mut self) -> Result<Vec<Counters>, String> {
         for conn in self.conns.iter_mut().filter(|conn| conn.is_tcp()) {
             for end in &mut conn.ends {
@@ -325,42 +238,8 @@ impl<'a> World<'a> {
         if let Some(done) = &self.ours {
             return Ok(done.links.iter().map(|link| link.counters).collect());
         }
-        let both = self.lab.installed.iter().zip(&mut self.askers);
-        both.map(|(one, asker)| asker.ask(one.device).map(|(counters, _)| counters)).collect()
-    }
-
-    /// Calls for everything that is due.
-    pub(crate) fn wake(&mut self) {
-        while let Some(&Reverse((at, _, app, wake))) = self.wakes.peek() {
-            if at > self.now {
-                break;
-            }
-            self.wakes.pop();
-            let notice = match wake {
-                Wake::Start => Notice::Start,
-                Wake::Stop => Notice::Stop,
-                Wake::Token(token) => Notice::Wake(token),
-            };
-            self.notices.push_back((app, notice));
-        }
-    }
-
-    /// Delivers notices until there are none.
-    fn settle(&mut self) {
-        while let Some((index, notice)) = self.notices.pop_front() {
-            let Some(mut app) = self.apps[index].app.take() else {
-                unreachable!("an application is never called while it is being called")
-            };
-            // Time ends an application, or who tells it, or the end of its last connection.
-            let may_end =
-                matches!(notice, Notice::Wake(_) | Notice::Stop | Notice::Finished { .. });
-            app.handle(notice, &mut Hand { world: self, app: index });
-            let ended = may_end && app.ended().is_some();
-            self.apps[index].app = Some(app);
-            if ended {
-                self.mark_read(index, 1);
-            }
-        }
+        let both = self.testbed.installed.iter().zip(&mut self.stats_readers);
+        both.map(|(one, reader)| reader.read(one.device).map(|(counters, _)| counters)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every registered kind must do, whatever it models.
+//! The contract that every registered kind must obey.
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Kind, Side, Value};
 use proptest::prelude::*;
@@ -183,7 +183,7 @@ fn stopping_twice_or_at_once_does_no_harm() {
     }
 }
 
-/// Values of the type of `value` that nobody means and somebody writes.
+/// Extreme values of the type of `value`, as users write them by mistake.
 fn extremes(value: Value) -> Vec<Value> {
     let spans = [0, 1, 1_000_000_000_000_000].map(Duration::from_nanos);
     match value {

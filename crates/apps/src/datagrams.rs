@@ -1,4 +1,4 @@
-//! Numbered, time-stamped datagrams one way, and what their receiver can tell from them.
+//! Numbered, time-stamped datagrams in one direction, and the measures of their receiver.
 //!
 //! Source: RFC 3550: 16-bit sequence numbers extended by counting their cycles (A.1), loss as
 //! expected less received (A.3), and the difference of transit times between neighbours (6.4.1)
@@ -37,7 +37,7 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
     }
 }
 
-/// What arrived of a numbered flow of datagrams.
+/// The arrivals of a numbered flow of datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
     /// The highest number seen, its cycles counted.
@@ -77,8 +77,8 @@ impl Arrivals {
         self.highest.map_or(0, |highest| highest + 1)
     }
 
-    /// The share lost, from 0 to 1, of those expected; of `sent` if none arrived. What is still
-    /// under way at the end of a run is neither lost nor received.
+    /// The share lost, from 0 to 1, of those expected; of `sent` if none arrived. Datagrams
+    /// in flight at the end of a run are neither lost nor received.
     pub fn loss(&self, sent: u64) -> Option<f64> {
         let expected = if self.received == 0 { sent } else { self.expected() };
         let lost = expected.saturating_sub(self.received);
@@ -95,7 +95,7 @@ impl Arrivals {
         self.differences.mean()
     }
 
-    /// Adds to `out` what arrived in `direction` of the `sent` datagrams.
+    /// Adds to `out` the arrivals in `direction` of the `sent` datagrams.
     pub fn report(&self, direction: Direction, sent: u64, out: &mut Summary) {
         let names = &NAMES[direction.index()];
         out.push((names.sent, sent as f64));

@@ -1,10 +1,10 @@
-//! Traffic generators: what the people and things of a home do on the network.
+//! Traffic generators: models of the people and things of a home.
 //!
 //! An [`App`] is both ends of one application, the client and its server, as one state
 //! machine without I/O. It speaks of connections, bytes and datagrams and knows nothing of
-//! TCP, so the same model runs over simulated connections and over real sockets. What one end
-//! learns it learns only from a [`Notice`] that names that end: a server answers when the
-//! request has been read there, never when the client wrote it.
+//! TCP, so the same model runs over simulated connections and over real sockets. An end
+//! learns of events only from a [`Notice`] that names that end: a server answers when it has read
+//! the request, never when the client wrote it.
 //!
 //! **Invariant:** this crate does not know TCP, packets or queues. Payload has length but no
 //! content; applications frame their messages by counting bytes.
@@ -34,10 +34,10 @@ use aqmlab_core::{Direction, Instant, Rng, Side};
 /// writes and sends nothing more and closes what it has open. All other notices answer
 /// something that the application asked of its [`Io`].
 pub trait App: Send {
-    /// Takes in what happened and acts on it through `io`.
+    /// Processes a notice and acts on it through `io`.
     fn handle(&mut self, notice: Notice, io: &mut dyn Io);
 
-    /// Which way its data flows; both ways for a call.
+    /// The direction of its data; both directions for a call.
     fn carries(&self) -> Carries;
 
     /// When it ended by itself, if it did: its transfer complete, or its own duration over. One
@@ -57,7 +57,7 @@ pub trait App: Send {
         self.datagram().is_none()
     }
 
-    /// What it measured, at the end of the run: names with their unit last, and values.
+    /// Its measures at the end of the run: names with their unit last, and values.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
         let _ = now;
         Vec::new()
@@ -67,7 +67,7 @@ pub trait App: Send {
 /// The largest datagram of an application, and why it is so large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Its payload, what the application adds included.
+    /// Its payload, including the headers that the application adds.
     pub bytes: u32,
     /// The part of it that the application adds: headers of protocols above UDP.
     pub headers: u32,
@@ -82,7 +82,7 @@ impl Datagram {
     }
 }
 
-/// Which way an application's data flows.
+/// The direction of an application's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
     /// One way; the other carries acknowledgements or requests.
@@ -145,7 +145,7 @@ pub enum Notice {
     },
 }
 
-/// What kind of socket to open.
+/// The kind of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A reliable byte stream.
@@ -210,13 +210,13 @@ pub trait Io {
     fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64;
 
     /// Writes without end at `at`, as fast as the connection takes it, until it is closed.
-    fn pour(&mut self, conn: ConnId, at: Side);
+    fn send_unlimited(&mut self, conn: ConnId, at: Side);
 
-    /// Closes the half of the connection that `at` sends on, once what was written has left;
-    /// stops [`Io::pour`]. On a datagram socket: closes it.
+    /// Closes the half of the connection that `at` sends on, once all bytes written have left;
+    /// stops [`Io::send_unlimited`]. On a datagram socket: closes it.
     fn close(&mut self, conn: ConnId, at: Side);
 
-    /// Resets the connection at once from `at`, discarding what was not yet sent.
+    /// Resets the connection at once from `at`, discarding bytes not yet sent.
     fn abort(&mut self, conn: ConnId, at: Side);
 
     /// Sends a datagram of `payload` bytes from `at`, numbered `tag`.

@@ -16,7 +16,7 @@ struct Leg {
     arrivals: Arrivals,
 }
 
-/// A constant-rate flow and what arrived of it.
+/// A constant-rate flow and its arrivals.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     payload: u32,
@@ -56,7 +56,7 @@ impl Pacer {
         }
     }
 
-    /// Sends what is due in the direction that `token` names, and asks for the next.
+    /// Sends the packet that is due in the direction of `token`, and asks for the next wake-up.
     pub(crate) fn wake(&mut self, token: u64, io: &mut dyn Io) {
         let (Some(conn), true) = (self.conn, self.running) else { return };
         let Some(leg) = self.legs.get_mut(token as usize) else { return };
@@ -87,13 +87,13 @@ impl Pacer {
         }
     }
 
-    /// What was sent in `direction`, and what arrived of it.
+    /// The packets sent in `direction`, and their arrivals.
     pub(crate) fn leg(&self, direction: Direction) -> Option<(u64, &Arrivals)> {
         let leg = self.legs.iter().find(|leg| leg.direction == direction)?;
         Some((leg.sent, &leg.arrivals))
     }
 
-    /// Adds to `out` what arrived in each direction.
+    /// Adds the arrivals of each direction to `out`.
     pub(crate) fn report(&self, out: &mut Summary) {
         for leg in &self.legs {
             leg.arrivals.report(leg.direction, leg.sent, out);

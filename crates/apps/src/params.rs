@@ -1,4 +1,4 @@
-//! Parameters that several kinds share, and what is made of them.
+//! Parameters that several kinds share, and values made of them.
 
 use aqmlab_core::{Args, BitRate, Bounds, Bytes, Direction, Duration, Param, Side, Value};
 

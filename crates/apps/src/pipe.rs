@@ -8,8 +8,8 @@ use crate::{ConnId, Io};
 
 /// One direction of a connection, and the messages under way in it.
 ///
-/// What a message says, `T`, is handed out at the far end when its last byte has been read
-/// there, and never before: that is how a model keeps its two ends apart.
+/// The content of a message, `T`, is delivered at the far end when its last byte has been read there,
+/// and never before. So a model's two ends share no state.
 #[derive(Debug)]
 pub struct Pipe<T> {
     conn: ConnId,
@@ -35,14 +35,14 @@ impl<T> Pipe<T> {
         self.flush(io);
     }
 
-    /// Writes what the send buffer has not yet taken.
+    /// Writes the bytes that the send buffer has not yet taken.
     pub fn flush(&mut self, io: &mut dyn Io) {
         if self.unsent > 0 {
             self.unsent -= io.write(self.conn, self.from, self.unsent).min(self.unsent);
         }
     }
 
-    /// Whether the send buffer has yet to take some of what was written.
+    /// Whether the send buffer has yet to take some bytes.
     pub const fn is_blocked(&self) -> bool {
         self.unsent > 0
     }

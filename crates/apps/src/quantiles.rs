@@ -2,14 +2,14 @@
 //!
 //! Source: the histogram with a fixed relative width of Tene's `HdrHistogram`. A bucket is 1/128
 //! of an octave wide at its lower end, so a quantile is off by less than one part in 128. Each
-//! bucket keeps the sum of what fell into it and answers with their mean, so values that
+//! bucket keeps the sum of its values and answers with their mean, so values that
 //! repeat are given back as they were.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::Duration;
 
-/// What an application measured: names with their unit last, and values.
+/// The measures of an application: names with their unit last, and values.
 pub type Summary = Vec<(&'static str, f64)>;
 
 /// Values are told apart between these; beyond them only their mean is kept.

@@ -14,12 +14,12 @@ const SEGMENT: u64 = 1_448;
 const HEADERS: u64 = 52;
 const SEND_BUFFER: u64 = 64 * 1_024;
 
-/// Something the application did, for contracts about what it may do when.
+/// A call of the application, for contracts about its calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Call {
     Open(Open),
     Write(ConnId, Side, u64),
-    Pour(ConnId, Side),
+    SendUnlimited(ConnId, Side),
     Close(ConnId, Side),
     Abort(ConnId, Side),
     Send(ConnId, Side, u32, u64),
@@ -40,7 +40,7 @@ struct Half {
     /// Written and not yet acknowledged.
     held: u64,
     cut_short: bool,
-    pouring: bool,
+    unlimited: bool,
     closing: bool,
     finished: bool,
     last_arrival: Instant,
@@ -54,7 +54,7 @@ struct Conn {
     gone: bool,
 }
 
-/// The network, its clock, and what happened.
+/// The network, its clock, and the calls of the application.
 #[derive(Debug)]
 pub(crate) struct Net {
     now: Instant,
@@ -148,7 +148,7 @@ impl Net {
             Event::Acked(conn, at, bytes) => {
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
                 half.held -= bytes;
-                if half.pouring {
+                if half.unlimited {
                     self.fill(conn, at, SEND_BUFFER);
                 }
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
@@ -168,7 +168,7 @@ impl Net {
         *free + self.one_way
     }
 
-    /// Takes what the send buffer has room for and puts it on the link.
+    /// Takes as many bytes as the send buffer holds and puts them on the link.
     fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
         let held = self.conns[conn.0 as usize].halves[at.index()].held;
         let taken = bytes.min(SEND_BUFFER.saturating_sub(held));
@@ -226,10 +226,10 @@ impl Io for Net {
         taken
     }
 
-    fn pour(&mut self, conn: ConnId, at: Side) {
+    fn send_unlimited(&mut self, conn: ConnId, at: Side) {
         if self.writable(conn, at) {
-            self.log(Call::Pour(conn, at));
-            self.conns[conn.0 as usize].halves[at.index()].pouring = true;
+            self.log(Call::SendUnlimited(conn, at));
+            self.conns[conn.0 as usize].halves[at.index()].unlimited = true;
             self.fill(conn, at, SEND_BUFFER);
         }
     }
@@ -243,7 +243,7 @@ impl Io for Net {
         let both = &mut self.conns[conn.0 as usize];
         let established = both.established;
         let half = &mut both.halves[at.index()];
-        half.pouring = false;
+        half.unlimited = false;
         half.closing = true;
         half.finished = true;
         let fin = half.last_arrival.max(now + delay).max(established + delay);
@@ -286,7 +286,7 @@ impl Io for Net {
 const NEW_HALF: Half = Half {
     held: 0,
     cut_short: false,
-    pouring: false,
+    unlimited: false,
     closing: false,
     finished: false,
     last_arrival: Instant::ZERO,

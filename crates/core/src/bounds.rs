@@ -1,4 +1,4 @@
-//! What a parameter may be: the numbers that mean something, or that the original can be told.
+//! The bounds of a parameter: values with a meaning, or those that the original accepts.
 
 use crate::kind::BadArgument;
 use crate::{BitRate, Bytes, Duration, Value};
@@ -33,7 +33,7 @@ impl Bounds {
         }
     }
 
-    /// The ends, as values of the type of `like`; none for what has no order.
+    /// The ends, as values of the type of `like`; none for types without an order.
     pub fn ends(self, like: Value) -> Option<(Value, Value)> {
         match self {
             Self::Any => None,
@@ -46,7 +46,7 @@ impl Bounds {
     ///
     /// # Errors
     ///
-    /// With the value and what is allowed, both as people write them.
+    /// If the value is out of bounds: the value and the range, as users write them.
     pub fn check(self, value: Value) -> Result<(), BadArgument> {
         if self.admit(value) {
             return Ok(());

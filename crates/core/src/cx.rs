@@ -16,8 +16,7 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    /// Destroys `packet`. Taking it by value is what makes delivering it afterwards
-    /// impossible.
+    /// Destroys `packet`. It is taken by value, so it cannot be delivered afterwards.
     #[expect(clippy::needless_pass_by_value)]
     pub fn drop(&mut self, packet: Packet, reason: Reason) {
         self.log.record(self.now, &packet, Event::Drop(reason));

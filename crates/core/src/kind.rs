@@ -1,4 +1,4 @@
-//! What a discipline, a congestion controller or a traffic generator declares about itself.
+//! The declaration of a discipline, a congestion controller or a traffic generator.
 //!
 //! The command line, the scenario checker, the schema for editors and the manual are all made
 //! from these declarations, so a new kind is complete once it is declared.
@@ -27,11 +27,11 @@ pub struct Kind<T: ?Sized> {
 pub struct Param {
     /// The name users write.
     pub name: &'static str,
-    /// What is used when the user writes nothing; it also fixes the parameter's type.
+    /// The value unless the user writes one; it also fixes the parameter's type.
     pub default: Value,
-    /// What it may be.
+    /// The values allowed.
     pub bounds: Bounds,
-    /// What it means, in one sentence.
+    /// The meaning, in one sentence.
     pub doc: &'static str,
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A full set of arguments for one kind: what each is, and what it may be.
+/// A full set of arguments for one kind, with their bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args(BTreeMap<&'static str, (Value, Bounds)>);
 
@@ -98,7 +98,7 @@ pub enum BadArgument {
     Unknown(String),
     /// The parameter is of another type, given here.
     Type(String, &'static str),
-    /// The value, and what the parameter may be instead.
+    /// The value, and the values allowed.
     Bounds(String, String),
 }
 

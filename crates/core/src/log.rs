@@ -1,8 +1,8 @@
-//! What a queue discipline reports about packets: the closed list of signals and reasons.
+//! The events that a queue discipline reports: the closed list of signals and reasons.
 //!
-//! A port records by itself what enters and leaves; a discipline reports only what nobody else
-//! can see, that a packet was destroyed or marked, and why. That is rare, so the log may be a
-//! trait object without costing anything on the path of every packet.
+//! A port records the packets that enter and leave. A discipline reports only events that the port
+//! cannot see: that a packet was destroyed or marked, and the reason. Such events are rare, so the log
+//! may be a trait object without a cost for every packet.
 
 use crate::{Instant, Packet};
 
@@ -55,13 +55,13 @@ impl Reason {
     }
 }
 
-/// Receives what disciplines report.
+/// Receives the events of disciplines.
 pub trait Log {
     /// Records that `event` befell `packet` at `now`.
     fn record(&mut self, now: Instant, packet: &Packet, event: Event);
 }
 
-/// A log that nobody reads.
+/// A log that discards events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLog;
 

@@ -1,7 +1,7 @@
-//! What moves through the laboratory: a packet's headers, never its bytes.
+//! A packet: its headers, never its bytes.
 //!
 //! A discipline sees these headers and not the wire image, so one implementation serves
-//! simulated packets (which have no bytes) and real ones (kept aside by whoever drives it).
+//! simulated packets (which have no bytes) and real ones (which the driver keeps).
 
 use crate::{Bytes, Instant};
 
@@ -13,7 +13,7 @@ pub struct Packet {
     pub id: u64,
     /// When it entered the queue that it is in.
     pub enqueued: Instant,
-    /// What is measured together: the index of the application it belongs to.
+    /// The index of the application to which it belongs.
     pub flow: u32,
     /// The index of its connection (its five-tuple) among those of the run.
     pub conn: u32,
@@ -83,7 +83,7 @@ impl Direction {
         }
     }
 
-    /// The side that receives what travels this way.
+    /// The side that receives packets of this direction.
     #[inline]
     pub const fn receiver(self) -> Side {
         match self {
@@ -117,7 +117,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The direction of what this side sends.
+    /// The direction of the packets that this side sends.
     #[inline]
     pub const fn sends(self) -> Direction {
         match self {
@@ -185,7 +185,7 @@ pub enum Header {
     Icmp(UdpHeader),
 }
 
-/// What a datagram carries that anyone looks at.
+/// The header of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
     /// The application's own number for it, in its first eight bytes where it has as many.
@@ -321,7 +321,7 @@ const fn relative(byte: u64, ack: u64) -> i32 {
     byte.wrapping_sub(ack) as i32
 }
 
-/// What a classifier looks at: protocol, addresses and ports.
+/// The fields that a classifier reads: protocol, addresses and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FiveTuple {
     /// The IP protocol number: 6 TCP, 17 UDP, 1 ICMP.

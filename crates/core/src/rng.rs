@@ -15,7 +15,7 @@ use crate::math;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng(Pcg64Mcg);
 
-/// By what PCG64-MCG multiplies its state (O'Neill 2014).
+/// The multiplier of PCG64-MCG (O'Neill 2014).
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
 impl Rng {
@@ -33,7 +33,7 @@ impl Rng {
         Self(Pcg64Mcg::seed_from_u64(hash))
     }
 
-    /// A stream whose first 64 bits are `draw`; for doing again what was drawn elsewhere.
+    /// A stream whose first 64 bits are `draw`, to replay a draw.
     pub fn saying(draw: u64) -> Self {
         // The output is the two halves of the state, one laid over the other and turned by the
         // upper six bits. Those are zero here, and the lowest bit is one as it always is.

@@ -50,6 +50,13 @@ impl Instant {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
+
+    /// This time and `span`; [`Self::NEVER`] if that is later than time goes.
+    #[inline]
+    #[must_use]
+    pub const fn saturating_add(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
 }
 
 impl Add<Duration> for Instant {
@@ -136,6 +143,12 @@ impl Duration {
     #[must_use]
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
+    }
+
+    /// This span and `other`; [`Self::MAX`] if that is longer than a span can be.
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
     }
 
     /// This span less `other`, or nothing if `other` is longer.

@@ -82,7 +82,7 @@ impl Active {
         }
     }
 
-    /// The interval, and what was counted in it.
+    /// The interval, and the counts within it.
     pub(crate) fn finish(mut self) -> (Range<Instant>, u64, WindowRates) {
         self.advance(self.span.end);
         let span = Instant::from_nanos(self.span.start)..Instant::from_nanos(self.span.end);

@@ -1,4 +1,4 @@
-//! Captures: what the taps saw, as files that other tools read and write.
+//! Captures: the packets at the taps, as files that other tools read and write.
 
 mod decode;
 mod error;
@@ -6,6 +6,7 @@ mod flow;
 mod flows;
 mod input;
 mod matching;
+mod options;
 mod read;
 mod sides;
 mod spp;
@@ -13,5 +14,6 @@ mod write;
 
 pub use decode::{Endpoint, Translation, Tuple};
 pub use error::CaptureError;
-pub use spp::{CaptureSummary, Options, SppFlow, SppReport, spp};
+pub use options::Options;
+pub use spp::{CaptureSummary, SppFlow, SppReport, spp};
 pub use write::{CaptureWriter, Endpoints, write_captures};

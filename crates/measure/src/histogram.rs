@@ -1,7 +1,7 @@
 //! A histogram of spans that forgets at most one part in a thousand of any value.
 //!
 //! Log-linear buckets in the manner of `HdrHistogram` (Tene 2012): every power of two is cut into
-//! [`SLOTS`] equal slots, so a slot is never wider than 1/512 of what it holds, and its middle is
+//! [`SLOTS`] equal slots, so a slot is never wider than 1/512 of its values, and its middle is
 //! never further than 1/1024 from the value. Values below 1024 ns are exact. Count, sum, least
 //! and greatest are exact everywhere. An octave takes memory once something falls into it, so
 //! the whole is bounded by 56 octaves of 4 kB whatever is recorded and for however long.
@@ -75,7 +75,7 @@ impl Histogram {
     }
 
     /// The `q`-quantile, `q` from 0 to 1, by the estimator of [`quantile`](crate::quantile)
-    /// (R's type 7), within 0.1 % of what the spans themselves would give. `None` if there is
+    /// (R's type 7), within 0.1 % of the quantile of the spans themselves. `None` if there is
     /// no span.
     ///
     /// # Panics
@@ -86,7 +86,7 @@ impl Histogram {
         Some(Duration::from_nanos(whole + (part + 0.5) as u64))
     }
 
-    /// The same of whole numbers: the order statistic below, and what interpolation adds to it.
+    /// The same of whole numbers: the order statistic below, and the part that interpolation adds.
     pub(crate) fn quantile_value(&self, q: f64) -> Option<(u64, f64)> {
         assert!((0.0..=1.0).contains(&q), "quantile {q}: allowed is 0 to 1");
         let last = self.count.checked_sub(1)?;
@@ -98,7 +98,7 @@ impl Histogram {
     }
 
     /// Every slot that holds something, as the middle of the slot and how often, in rising
-    /// order: what a distribution function is drawn from.
+    /// order, from which a distribution function is drawn.
     pub fn slots(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.occupied().map(|(value, n)| (Duration::from_nanos(value), n))
     }

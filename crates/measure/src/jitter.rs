@@ -39,7 +39,7 @@ impl Variation {
         self.previous = Some(delay);
     }
 
-    /// What it amounts to.
+    /// The result.
     pub(crate) fn jitter(&self) -> Jitter {
         let mean = self.sum.checked_div(u128::from(self.n)).unwrap_or(0);
         Jitter {

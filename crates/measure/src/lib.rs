@@ -1,32 +1,35 @@
-//! Measurement: what two taps, one at each end of the path, tell about the traffic between them.
+//! Measurement: the traffic between two taps, one at each end of the path.
 //!
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
-//! one: throughput while a flow is active and over time ([`Windows`]), round-trip time by synthetic packet pairs,
-//! one-way delay, loss by packet identity. Nothing here looks into a simulator: all that is known
-//! of a packet is when it passed which tap, in which direction, its identity and its length.
+//! one: throughput while a flow is active and over time ([`Windows`]), round-trip time by synthetic
+//! packet pairs, one-way delay, loss by packet identity. Nothing here looks into a simulator. A tap
+//! gives a packet's time, direction, identity and length, and nothing else.
 //!
 //! **Invariant:** no file is opened and no clock is read here; captures are read from and written
 //! to whatever implements [`std::io::Read`] and [`std::io::Write`].
 
 mod active;
 pub mod capture;
+mod direction_meter;
 mod histogram;
 mod jitter;
 mod meter;
 mod pairs;
 mod record;
+mod report;
 mod series;
 mod stats;
-mod way;
 mod window_rates;
 mod windows;
 mod wire;
 
+pub use direction_meter::Sent;
 pub use histogram::Histogram;
 pub use jitter::Jitter;
-pub use meter::{DirectionReport, FlowReport, Meter, Sent, Settings};
+pub use meter::{Meter, Settings};
 pub use pairs::RoundTrip;
 pub use record::{Fate, PacketRecord, Records};
+pub use report::{DirectionReport, FlowReport};
 pub use series::Bin;
 pub use stats::{BoxStats, box_stats, fivenum, jain, mean, quantile, standard_deviation};
 pub use window_rates::WindowRates;

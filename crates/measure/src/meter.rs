@@ -1,22 +1,18 @@
-//! What the two taps tell about every flow, measured while the packets pass.
+//! The meter of all flows between the two taps, packet by packet.
 //!
-//! The meter sees what a capture would hold: that a packet of a flow passed the tap at its
-//! sender or at its receiver, and when. It keeps the packets that are between the taps, counters,
-//! histograms, and one count and one bin per step of the series; nothing grows with the number of
-//! packets.
+//! The meter gets the content of a capture: a packet of a flow passed the tap at its sender or at
+//! its receiver, at a time. It keeps the packets that are between the taps, counters, histograms,
+//! and one count and one bin per step of the series. Nothing grows with the number of packets.
 
 use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant};
 
 use crate::active::Active;
-use crate::histogram::Histogram;
-use crate::jitter::Jitter;
-use crate::series::Bin;
-use crate::way::{Limits, Way};
-use crate::window_rates::WindowRates;
+use crate::direction_meter::{DirectionMeter, Limits, Sent};
+use crate::report::FlowReport;
 
-/// What to measure.
+/// The interval, the windows and the series of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Statistics begin here: a packet counts if it was sent at or after it.
@@ -33,25 +29,8 @@ pub struct Settings {
     /// several connections and a discipline gives each a queue. If they may not, a gap at the
     /// receiver is a loss at once; if they may, once 8192 later packets have arrived.
     pub reorders: bool,
-    /// Width of a step in which bytes and round-trip times are kept as they develop over time; none
-    /// if they are not, and the series are empty.
+    /// Width of a step of the series of bytes and round-trip times; none for empty series.
     pub series: Option<Duration>,
-}
-
-/// A packet that passes the tap at its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
-    /// Its flow.
-    pub flow: u32,
-    /// Its connection: packets of one are told apart from those of another at the end, when a queue
-    /// may have let the others pass.
-    pub conn: u32,
-    /// Which way it goes.
-    pub direction: Direction,
-    /// Its identity.
-    pub id: u64,
-    /// Bytes of the IP packet.
-    pub ip_len: u32,
 }
 
 /// Measures the flows of one run, packet by packet.
@@ -60,8 +39,8 @@ pub struct Sent {
 ///
 /// Call [`sent`](Self::sent) and [`received`](Self::received) in the order in which the events
 /// happen, time never running back. Within a flow and direction the identities of packets
-/// rise in the order of sending. What arrives without having been sent counts in throughput and
-/// nowhere else. Call [`ended`](Self::ended) where a flow ends by itself.
+/// rise in the order of sending. A packet that arrives without having been sent counts in
+/// throughput and nowhere else. Call [`ended`](Self::ended) where a flow ends by itself.
 pub struct Meter {
     limits: Limits,
     reorders: bool,
@@ -70,7 +49,7 @@ pub struct Meter {
     /// The step of time that the last arrival fell into, and where it ends.
     current: usize,
     current_ends: u64,
-    flows: Vec<[Way; 2]>,
+    flows: Vec<[DirectionMeter; 2]>,
 }
 
 impl Meter {
@@ -86,7 +65,7 @@ impl Meter {
             step > Duration::ZERO && window.as_nanos() % step.as_nanos() == 0,
             "window {window}: allowed are multiples of its step, {step}",
         );
-        let way = |span| Way::new(Active::new(span, step, window), series, end);
+        let meter = |span| DirectionMeter::new(Active::new(span, step, window), series, end);
         let step = series.map_or(u64::MAX, |step| step.as_nanos().max(1));
         Self {
             limits: Limits { from: settings.from, to: settings.to },
@@ -94,17 +73,17 @@ impl Meter {
             step,
             current: 0,
             current_ends: step,
-            flows: active.iter().map(|span| [way(span), way(span)]).collect(),
+            flows: active.iter().map(|span| [meter(span), meter(span)]).collect(),
         }
     }
 
     /// A packet passes the tap at its sender.
     #[inline]
     pub fn sent(&mut self, packet: Sent, now: Instant) {
-        let ways = &mut self.flows[packet.flow as usize];
-        // What this side, as the monitor, last saw arrive: the OUT of which this may be the IN.
-        let out = ways[packet.direction.reverse().index()].arrived();
-        ways[packet.direction.index()].depart(packet, now, out, self.limits);
+        let flow = &mut self.flows[packet.flow as usize];
+        // The last arrival at this side, the monitor: the OUT of which this may be the IN.
+        let out = flow[packet.direction.reverse().index()].arrived();
+        flow[packet.direction.index()].depart(packet, now, out, self.limits);
     }
 
     /// A packet passes the tap at its receiver.
@@ -121,22 +100,22 @@ impl Meter {
             self.advance(now);
         }
         let [up, down] = &mut self.flows[flow as usize];
-        let (way, back) = match direction {
+        let (meter, back) = match direction {
             Direction::Up => (up, down),
             Direction::Down => (down, up),
         };
-        way.count(self.current, ip_len, now);
+        meter.count(self.current, ip_len, now);
         if self.reorders {
-            way.land_anywhere(id, ip_len, now, back, self.limits);
+            meter.land_anywhere(id, ip_len, now, back, self.limits);
         } else {
-            way.land_in_order(id, ip_len, now, back, self.limits);
+            meter.land_in_order(id, ip_len, now, back, self.limits);
         }
     }
 
-    /// A flow ends by itself at `at`: its throughput is of what has arrived until then.
+    /// A flow ends by itself at `at`: its throughput counts the arrivals until then.
     pub fn ended(&mut self, flow: u32, at: Instant) {
-        for way in &mut self.flows[flow as usize] {
-            way.end(at);
+        for meter in &mut self.flows[flow as usize] {
+            meter.end(at);
         }
     }
 
@@ -144,9 +123,9 @@ impl Meter {
     /// flight, not lost.
     pub fn finish(self) -> Vec<FlowReport> {
         let limits = self.limits;
-        let finish = |[mut up, mut down]: [Way; 2]| {
-            up.settle(&mut down, limits);
-            down.settle(&mut up, limits);
+        let finish = |[mut up, mut down]: [DirectionMeter; 2]| {
+            up.lose_missing(&mut down, limits);
+            down.lose_missing(&mut up, limits);
             let ((active, up), (_, down)) = (up.finish(), down.finish());
             FlowReport { active, directions: [up, down] }
         };
@@ -158,68 +137,5 @@ impl Meter {
         let current = now.as_nanos() / self.step;
         self.current = current as usize;
         self.current_ends = (current + 1) * self.step;
-    }
-}
-
-/// What was measured of one flow.
-#[derive(Clone, Debug)]
-pub struct FlowReport {
-    /// When it was active.
-    pub active: Range<Instant>,
-    /// By [`Direction::index`].
-    pub directions: [DirectionReport; 2],
-}
-
-impl Default for FlowReport {
-    /// A flow that was never active.
-    fn default() -> Self {
-        Self { active: Instant::ZERO..Instant::ZERO, directions: Default::default() }
-    }
-}
-
-/// What was measured of one direction of a flow.
-///
-/// Counts and histograms are of packets sent within the interval of the statistics, round trips
-/// of those whose middle lies within it. Throughput is of the time in which the flow is active. The
-/// series are of the whole trial.
-#[derive(Clone, Debug, Default)]
-pub struct DirectionReport {
-    /// Packets that passed the tap at the sender.
-    pub packets_sent: u64,
-    /// Their IP bytes.
-    pub bytes_sent: u64,
-    /// Those of them that arrived.
-    pub packets_received: u64,
-    /// Their IP bytes.
-    pub bytes_received: u64,
-    /// Those that did not arrive, though one of their connection that was sent later did.
-    pub lost: u64,
-    /// Those that were still under way at the end, or lost with none after them.
-    pub in_flight: u64,
-    /// IP bytes that arrived in the whole trial, whenever they were sent.
-    pub bytes_arrived: u64,
-    /// Those of them that arrived while the flow was active.
-    pub active_bytes: u64,
-    /// Throughput in the windows that lie wholly within that time.
-    pub windows: WindowRates,
-    /// IP bytes that arrived in each step of the series since time zero, whenever they were sent.
-    /// Sliding windows are sums of consecutive steps: see [`Windows`](crate::Windows).
-    pub steps: Vec<u64>,
-    /// One-way delay from tap to tap.
-    pub owd: Histogram,
-    /// Round-trip times by synthetic packet pairs, with the sender of this direction as the
-    /// reference.
-    pub rtt: Histogram,
-    /// Round-trip time over time, by the middle of each pair; bins without a sample are absent.
-    pub rtt_series: Vec<Bin>,
-    /// How much the one-way delay varies.
-    pub jitter: Jitter,
-}
-
-impl DirectionReport {
-    /// The share of packets lost, of those of which it is known; zero if there was none.
-    pub fn loss_ratio(&self) -> f64 {
-        let known = self.packets_received + self.lost;
-        if known == 0 { 0.0 } else { self.lost as f64 / known as f64 }
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept of each packet when tables and captures are wanted.
+//! The records of packets, for tables and captures.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use aqmlab_core::{
     Direction, Ecn, Header, Instant, Packet, Reason, SackBlocks, TcpFlags, TcpHeader, UdpHeader,
 };
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Nothing yet: the run ended first.
@@ -24,12 +24,12 @@ pub struct PacketRecord {
     pub id: u64,
     /// When it passed the tap at its sender.
     pub sent: Instant,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
     /// Which of all passages of the run, of any packet at either tap, its two were: by this, those
     /// of one moment are in order.
     pub passages: [u32; 2],
-    /// What it is measured with.
+    /// The flow with which it is measured.
     pub flow: u32,
     /// Its connection.
     pub conn: u32,

@@ -12,7 +12,7 @@ use aqmlab_core::{Duration, Instant};
 /// Samples kept of the open bin.
 const KEPT: usize = 256;
 
-/// What was sampled within one step of time.
+/// The samples within one step of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
     /// Which step since time zero it is. Steps without samples have no bin.

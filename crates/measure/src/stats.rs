@@ -1,7 +1,7 @@
 //! Order statistics and fairness over samples at rest.
 //!
 //! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default); Tukey 1977 and
-//! R's `fivenum` and `boxplot.stats` for the box, which is what TEACUP draws; Jain, Chiu and
+//! R's `fivenum` and `boxplot.stats` for the box, as TEACUP draws it; Jain, Chiu and
 //! Hawe 1984 for the fairness index. Hinges and type-7 quartiles agree when the number of
 //! samples is odd and may differ when it is even, so tables say which they hold.
 
@@ -22,7 +22,7 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64))
 }
 
-/// What a box plot shows.
+/// The numbers of a box plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoxStats {
     /// Samples behind it.
@@ -73,7 +73,7 @@ pub fn box_stats(sorted: &[f64]) -> Option<BoxStats> {
 }
 
 /// Jain's fairness index, from `1/n` (one has all) to 1 (all have the same). Who had nothing
-/// counts with zero. `None` if nobody had anything.
+/// counts with zero. `None` if all shares are zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

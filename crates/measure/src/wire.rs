@@ -1,8 +1,8 @@
 //! A packet as it looks on a wire: IPv4, TCP with its options, UDP, ICMP echo, and checksums.
 //!
 //! Sources: RFC 791, RFC 9293, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 768,
-//! RFC 792, RFC 1071 (checksum). Payloads that nobody looks at are zeros, so a checksum over the
-//! whole packet follows from its first bytes. What makes a packet recognisable at both ends is
+//! RFC 792, RFC 1071 (checksum). Payloads are zeros, so a checksum over the
+//! whole packet follows from its first bytes. A packet is recognised at both ends by
 //! its IP identification (the low half-word of its identity), its sequence numbers, and the
 //! application's number in the first eight bytes of a datagram.
 

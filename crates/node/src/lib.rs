@@ -1,4 +1,4 @@
-//! The boxes of a home network, without I/O: what the simulator and a live gateway drive.
+//! The boxes of a home network, without I/O, for the simulator and for a live gateway.
 
 mod overhead;
 mod pipe;

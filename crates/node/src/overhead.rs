@@ -1,4 +1,4 @@
-//! What a link charges for a packet beyond its IP bytes.
+//! The bytes that a link charges for a packet beyond its IP bytes.
 //!
 //! Source: tc-cake(8) for the keywords' byte counts; ITU-T I.361 for the ATM cell (53 bytes
 //! that carry 48).
@@ -19,7 +19,7 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// What an IP packet of `ip_len` bytes takes on the link.
+    /// The bytes of an IP packet of `ip_len` bytes on the link.
     #[inline]
     pub fn on_link(&self, ip_len: u32) -> Bytes {
         let framed = u64::from((ip_len + self.bytes).max(self.minimum));

@@ -1,4 +1,4 @@
-//! A pipe of dummynet: what it may send at which tick, when it rests, and when it is taken away.
+//! A pipe of dummynet: its credit at each tick, its idle times, and its destruction.
 //!
 //! Source: FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` (`serve_sched`, `dummynet_io`) and
 //! `ip_dummynet.c` (`dn_drain_scheduler`). Credit is kept as there, in bits times ticks a second, so
@@ -22,7 +22,7 @@ const BUCKETS: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
     bandwidth: i128,
-    /// `si->credit`: what may be sent, in bits times ticks a second; negative for a debt.
+    /// `si->credit`, in bits times ticks a second; negative for a debt.
     credit: i128,
     /// `si->sched_time`: the tick for which the credit is right.
     served: u64,
@@ -30,9 +30,9 @@ pub(crate) struct Pipe {
     asked: Instant,
     /// The tick at which the packet sent last is paid for, and after which it is delayed.
     last: u64,
-    /// For how many ticks the pipe delays what it sends.
+    /// The number of ticks by which the pipe delays packets.
     delay: u64,
-    /// What became of it if there was none.
+    /// Its state if there was none.
     rest: Option<Rest>,
     /// The tick of [`BUCKETS`] at which it is looked at.
     phase: u64,
@@ -48,7 +48,7 @@ enum Rest {
 }
 
 impl Pipe {
-    /// A pipe that nothing was ever sent through.
+    /// A pipe that has never sent a packet.
     pub(crate) fn new(rate: BitRate) -> Self {
         let bandwidth = rate.as_bps().into();
         let (asked, rest) = (Instant::ZERO, Some(Rest::Gone));
@@ -61,26 +61,26 @@ impl Pipe {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
 
-    /// Chooses at which of [`BUCKETS`] ticks it is looked at, by a share of 2⁶⁴.
-    pub(crate) fn settle(&mut self, phase: u64) {
+    /// Chooses the tick of [`BUCKETS`] at which the garbage collector visits it, by a share of 2⁶⁴.
+    pub(crate) fn set_phase(&mut self, phase: u64) {
         self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }
 
-    /// When it asks the discipline for the next packet.
+    /// The time of its next poll of the discipline.
     pub(crate) fn wakes(&self) -> Instant {
         at(self.served + self.wait())
     }
 
-    /// When all that was sent is paid for.
+    /// The time at which all packets sent are paid for.
     pub(crate) fn paid(&self) -> Instant {
         let served = i128::from(at(self.served).as_nanos());
         let paid = served - self.credit * i128::from(TICK_NS) / self.bandwidth;
         Instant::from_nanos(u64::try_from(paid).unwrap_or(0))
     }
 
-    /// When it has asked an empty discipline in vain, if nobody has told it so; to be called before
-    /// a packet comes to one.
-    pub(crate) fn asks_in_vain(&self, now: Instant) -> Option<Instant> {
+    /// The time of an empty poll that is not yet reported to the discipline. Call this before a
+    /// packet comes to an empty discipline.
+    pub(crate) fn empty_poll(&self, now: Instant) -> Option<Instant> {
         let due = self.wakes().max(self.asked);
         (self.rest.is_none() && due <= now).then_some(due)
     }

@@ -1,7 +1,7 @@
 //! An output port: a queue discipline before a link of finite rate.
 
 use aqmlab_core::{BitRate, Cx, Digest, Duration, Event, Instant, Log, Packet, Reason, Rng};
-use aqmlab_qdisc::{Backlog, Qdisc};
+use aqmlab_qdisc::{Backlog, Parent, Qdisc};
 
 use crate::pipe::Pipe;
 use crate::{Overhead, Shaper};
@@ -26,27 +26,27 @@ pub struct Port {
     qdisc: Box<dyn Qdisc>,
     rate: BitRate,
     shaper: Shaper,
-    /// How far behind the present `free` may lie, as credit for what is sent next.
+    /// The credit for the next packets: `free` may lie so far in the past.
     credit: Duration,
     overhead: Overhead,
     rng: Rng,
     /// When the link may send again.
     free: Instant,
-    /// When what was sent is paid for; dummynet looks again at the tick after.
+    /// The time at which the packets sent are paid for; dummynet polls again at the tick after.
     paid: Instant,
     /// Where dummynet limits the rate.
     pipe: Option<Pipe>,
     /// The last transmission time computed, and for which IP length: most packets are of one
     /// or two sizes, and a division costs more than a comparison.
     last_tx: (u32, Duration),
-    /// What happened at this port.
+    /// The log of this port.
     pub log: PortLog,
 }
 
 impl Port {
     /// An idle port; `rng` is the discipline's stream of chance.
     pub fn new(mut qdisc: Box<dyn Qdisc>, rate: BitRate, overhead: Overhead, rng: Rng) -> Self {
-        qdisc.link_rate(rate);
+        qdisc.attach(Parent { rate, never_polls_empty: false });
         let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
@@ -58,24 +58,25 @@ impl Port {
     #[must_use]
     pub fn shaped_by(mut self, shaper: Shaper) -> Self {
         if shaper == Shaper::Htb {
-            self.qdisc.never_asked_in_vain();
+            self.qdisc.attach(Parent { rate: self.rate, never_polls_empty: true });
         }
         let pipe = (shaper == Shaper::Dummynet).then(|| Pipe::new(self.rate));
         Self { shaper, credit: shaper.credit(self.rate), pipe, ..self }
     }
 
-    /// Tells a pipe of dummynet by how much it delays what it sends, for which a line is there: it is
-    /// not idle while a packet is on its way. Others have no such thing.
+    /// The same port with the delay of its pipe of dummynet. A line adds the delay itself; the pipe is
+    /// not idle while it delays a packet. Other shapers ignore it.
     #[must_use]
     pub fn delayed_by(self, delay: Duration) -> Self {
         Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
-    /// Makes a new port one that has long been in service; see [`Qdisc::settle`].
-    pub fn settle(&mut self, phase: u64) {
-        self.qdisc.settle(phase);
+    /// Makes a new port one that has long been in service and idle: its timers run, at a point of
+    /// their period that `phase` chooses, as a share of 2⁶⁴.
+    pub fn warm_up(&mut self, phase: u64) {
+        self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));
         if let Some(pipe) = &mut self.pipe {
-            pipe.settle(phase);
+            pipe.set_phase(phase);
         }
     }
 
@@ -93,16 +94,15 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
-    /// Starts sending the next packet, if the link is free and there is one.
+    /// Starts to send the next packet, if the link is free and there is one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
         let packet = self.take(now)?;
         let departure = self.start(&packet, now);
         Some((packet, departure))
     }
 
-    /// The first half of [`Self::poll_transmit`], for those who cannot afford to move a packet
-    /// more often than needed: the next packet, if the link is free; to be given to
-    /// [`Self::start`] next.
+    /// The first half of [`Self::poll_transmit`], which saves a move of the packet: the next packet, if
+    /// the link is free. Call [`Self::start`] with it next.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free || (self.shaper == Shaper::Htb && self.qdisc.backlog().packets == 0) {
@@ -137,19 +137,19 @@ impl Port {
         Departure { sojourn: now.since(packet.enqueued), done }
     }
 
-    /// What a pipe did since it had nothing to send: it asked in vain, which the discipline must
-    /// hear of before a packet comes to it, and may have been taken away with its discipline.
+    /// Catches up with a pipe that had nothing to send: it polled the empty discipline, which must
+    /// see that before a packet comes, and may have been destroyed together with it.
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
             return;
         };
-        if let Some(then) = pipe.asks_in_vain(now) {
+        if let Some(then) = pipe.empty_poll(now) {
             let mut cx = Cx { now: then, rng: &mut self.rng, log: &mut self.log };
             self.qdisc.dequeue(&mut cx);
             pipe.rests(then);
         }
         if pipe.look(now) {
-            self.qdisc.renew();
+            self.qdisc.reset();
         }
     }
 
@@ -186,7 +186,7 @@ impl Port {
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
-    /// What is waiting.
+    /// The backlog of the discipline.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.qdisc.backlog()
@@ -198,7 +198,7 @@ impl Port {
     }
 }
 
-/// What happened at a port: counters, and on request each drop and mark.
+/// The log of a port: counters, and on request each drop and mark.
 #[derive(Debug, Default)]
 pub struct PortLog {
     /// Packets that arrived.
@@ -219,7 +219,7 @@ pub struct PortLog {
     pub flow_drops: Vec<u64>,
     /// Marks of each flow.
     pub flow_marks: Vec<u64>,
-    /// Each drop and mark, where somebody asked for them.
+    /// Each drop and mark, on request.
     pub events: Option<Vec<(Instant, u64, Event)>>,
     /// Drops and marks, folded.
     pub digest: Digest,

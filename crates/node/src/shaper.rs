@@ -1,4 +1,4 @@
-//! What limits the rate of a link.
+//! The limit on the rate of a link.
 //!
 //! Source of [`Shaper::Htb`]: Linux 6.1 `net/sched/sch_htb.c` with one class, `rate` equal to
 //! `ceil` and `tc`'s own bursts. `htb_class_mode` lets a class send while its bucket is not in
@@ -13,7 +13,7 @@
 //! at which its last bit has gone. What comes to an idle pipe begins at the tick before
 //! (`sched_time` is `curr_time`), so a small packet waits between nothing and a tick, and `RTT_base`
 //! with a packet each way is up to two ticks too long. Within a tick the rate is kept exactly;
-//! [`crate::pipe`] has the arithmetic, and what becomes of a pipe that is idle.
+//! [`crate::pipe`] has the arithmetic, and the fate of an idle pipe.
 //!
 //! Differences: the kernel's timer fires a few microseconds after HTB is due; the credit for them is
 //! not lost there, so the rate is the same. A packet that comes to dummynet in the very tick in
@@ -22,11 +22,11 @@
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
-/// Bytes of credit that `tc` gives a class when nobody says otherwise, below 8 Gbit/s: iproute2
-/// `q_htb.c` adds to them what the rate sends in a tick of the kernel's clock, a nanosecond.
+/// Bytes of credit that `tc` gives a class by default, below 8 Gbit/s: iproute2 `q_htb.c` adds the
+/// bytes of one tick of the kernel's clock, a nanosecond.
 pub const BURST: Bytes = Bytes(1_600);
 
-/// What makes packets leave at a link's rate.
+/// The mechanism that limits a link's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shaper {
     /// The wire itself: a packet has left when its last bit has, and the next may begin.

@@ -3,8 +3,8 @@
 //! | Module  | Holds                                                                       |
 //! |---------|-----------------------------------------------------------------------------|
 //! | `phy`   | how long frames are on the air                                              |
-//! | `radio` | a station: its driver's queue, its aggregates, and what the receiver misses |
-//! | `cell`  | who may send when, and what comes of it                                     |
+//! | `radio` | a station: its driver's queue, its aggregates, and the receiver's gaps |
+//! | `cell`  | access to the medium, and the result of each exchange                       |
 //!
 //! Source: IEEE Std 802.11-2012, clauses 9.3 and 9.19 (access), 9.21 (block acknowledgement), 8.6
 //! (A-MPDU), 18 and 20 (OFDM and HT PHY in the band of 5 GHz); for the driver, Linux 3.14

@@ -1,6 +1,6 @@
 //! Tables to dictionaries of arrays.
 
-use aqmlab_sim::{Column, Table};
+use aqmlab_trial::{Column, Table};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

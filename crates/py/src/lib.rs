@@ -26,7 +26,7 @@ fn run<'py>(
     captures: Option<(String, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let outcome = py.detach(move || -> PyResult<_> {
-        let spec = aqmlab_sim::parse(spec_json)
+        let spec = aqmlab_trial::parse(spec_json)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let outcome =
             aqmlab_sim::run(&spec).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -47,19 +47,25 @@ fn run<'py>(
     Ok(result)
 }
 
-/// Checks a trial without running it: `None`, or where it is wrong and what the matter is.
+/// Checks a trial without running it: `None`, or the place and the problem.
 ///
-/// `spec_json` is a resolved trial. What `run` refuses is found here in microseconds.
+/// `spec_json` is a resolved trial. This finds all that `run` refuses, within microseconds.
 #[pyfunction]
 fn check(spec_json: &str) -> Option<(String, String)> {
-    let wrong = aqmlab_sim::parse(spec_json).and_then(|spec| aqmlab_sim::check(&spec)).err()?;
+    let wrong = aqmlab_trial::parse(spec_json).and_then(|spec| aqmlab_trial::check(&spec)).err()?;
     Some((wrong.at, wrong.problem))
 }
 
 /// Bits per second of a rate of 802.11n while data are on the air; `None` if there is none such.
 #[pyfunction]
 fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
-    aqmlab_sim::wifi_rate(mcs, width_mhz, short_guard)
+    aqmlab_trial::link::wifi_rate(mcs, width_mhz, short_guard)
+}
+
+/// The JSON Schema of a resolved trial, as text.
+#[pyfunction]
+fn trial_schema() -> String {
+    aqmlab_trial::spec::json_schema().to_string()
 }
 
 fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyResult<()> {
@@ -91,6 +97,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(trial_schema, module)?)?;
     module.add_function(wrap_pyfunction!(spp::spp, module)?)?;
     module.add_function(wrap_pyfunction!(replay::compare, module)?)?;
     module.add_function(wrap_pyfunction!(wifi_rate, module)?)?;

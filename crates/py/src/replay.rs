@@ -1,4 +1,4 @@
-//! A discipline of ours, asked to do what another was seen to do.
+//! The comparison of a discipline with a recording of another.
 
 use aqmlab_sim::replay::{self, Recording};
 use pyo3::exceptions::PyValueError;

@@ -11,13 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 
-/// What may be asked for besides the two files.
+/// The options besides the two files.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Wishes {
     /// Whether the clocks of the taps agree, so that one-way delays mean something.
     synchronised: bool,
-    /// What is rewritten between the taps: `none`, `addresses` or `ports`.
+    /// The translation between the taps: `none`, `addresses` or `ports`.
     translation: String,
     /// Whether every round trip is wanted.
     samples: bool,
@@ -32,7 +32,7 @@ impl Default for Wishes {
 /// Measures the capture `first` against the capture `second`: a dictionary with a table `flows`
 /// of columns, and counts of packets. With `samples` in the options there is a table `samples` too:
 /// each round trip, `at_s` after the first packet of its reference's capture, and the `row` of
-/// `flows` it belongs to. Raises `ValueError` for what cannot be read.
+/// `flows` it belongs to. Raises `ValueError` for captures that cannot be read.
 #[pyfunction]
 #[pyo3(signature = (first, second, options_json="{}"))]
 pub(crate) fn spp<'py>(

@@ -1,5 +1,5 @@
-//! Bounds that several disciplines share: what the fields of netlink and `ipfw` can carry, and
-//! what means something.
+//! Bounds that several disciplines share: the ranges of the fields of netlink and `ipfw`, and of
+//! meaningful values.
 
 use aqmlab_core::{Bounds, Duration};
 
@@ -19,7 +19,7 @@ pub(crate) const MICROS: Bounds =
 /// Such a time that may be nothing.
 pub(crate) const MICROS_OR_NONE: Bounds = Bounds::span(Duration::ZERO, Duration::from_micros(U32));
 
-/// What dummynet bounds to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
+/// The bounds of dummynet's times of up to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
 pub(crate) const FIVE_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(5));
 
@@ -27,7 +27,7 @@ pub(crate) const FIVE_SECONDS: Bounds =
 pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
     Bounds::span(Duration::ZERO, Duration::from_secs(5));
 
-/// What dummynet bounds to ten seconds (FreeBSD 10.4 `dn_aqm_pie.c`).
+/// The bounds of dummynet's times of up to ten seconds (FreeBSD 10.4 `dn_aqm_pie.c`).
 pub(crate) const TEN_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(10));
 
@@ -47,7 +47,7 @@ pub(crate) const SALT: Bounds = Bounds::Whole(0, U32);
 /// A probability.
 pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
 
-/// The gains of PIE in 1/s: from none to what makes a millisecond a certain drop.
+/// The gains of PIE in 1/s: from zero to the gain at which a millisecond drops with certainty.
 pub(crate) const GAIN: Bounds = Bounds::Real(0.0, 1_000.0);
 
 /// The size of an average packet: no packet is larger.

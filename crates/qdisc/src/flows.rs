@@ -32,7 +32,7 @@ impl Rules {
     }
 }
 
-/// What a set of flows is built from.
+/// The settings of a set of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// How many queues there are; at least one is made.
@@ -49,10 +49,10 @@ pub struct Settings {
 ///
 /// # Driving it
 ///
-/// To enqueue: [`classify`](Self::classify), judge, [`push`](Self::push). To dequeue: ask
-/// [`whose_turn`](Self::whose_turn) it is and take packets from that [`turn`](Self::turn); then
-/// report either [`sent`](Self::sent) or, if there was nothing, [`emptied`](Self::emptied) and ask
-/// again. Nothing is allocated once the queues have grown to what they need.
+/// To enqueue: [`classify`](Self::classify), judge, [`push`](Self::push). To dequeue: find the
+/// [`next_flow`](Self::next_flow) and take packets from its [`turn`](Self::turn); then
+/// report either [`sent`](Self::sent) or, if the queue was empty, [`emptied`](Self::emptied) and
+/// repeat. Nothing is allocated once the queues have grown to their size.
 pub struct Flows<S> {
     table: Vec<Flow<S>>,
     new: List,
@@ -81,7 +81,7 @@ enum On {
     Old,
 }
 
-/// What all queues hold together.
+/// The total of all queues.
 #[derive(Clone, Copy, Debug, Default)]
 struct Books {
     total: Backlog,
@@ -118,10 +118,10 @@ impl<S> Flows<S> {
         ((hash * self.table.len() as u64) >> 32) as usize
     }
 
-    /// Makes all anew while all are empty, where the scheduler is dummynet's: each state has to
-    /// `forget`, and a salt that was drawn is drawn again.
-    pub fn renew(&mut self, forget: impl Fn(&mut S)) {
-        debug_assert!(self.is_empty(), "only what is empty is taken away");
+    /// Resets all flows of dummynet's scheduler, which are empty: `forget` resets a flow's state,
+    /// and the next packet draws another salt.
+    pub fn reset(&mut self, forget: impl Fn(&mut S)) {
+        debug_assert!(self.is_empty(), "dummynet destroys empty disciplines only");
         if self.rules != Rules::FreeBsd {
             return;
         }
@@ -154,10 +154,10 @@ impl<S> Flows<S> {
         self.append(index, On::New);
     }
 
-    /// Whose turn it is: the first new flow with credit, else the first old one. Flows on the
+    /// The next flow to serve: the first new flow with credit, else the first old one. Flows on the
     /// way that have used theirs up get another quantum and wait at the end of the old list.
     #[inline]
-    pub fn whose_turn(&mut self) -> Option<usize> {
+    pub fn next_flow(&mut self) -> Option<usize> {
         loop {
             let index = self.new.first().or_else(|| self.old.first())?;
             let flow = &mut self.table[index];
@@ -212,7 +212,7 @@ impl<S> Flows<S> {
         packets
     }
 
-    /// The queue with the most of what `size` measures; of equals, the one of lowest index.
+    /// The queue with the largest `size`; of equals, the one of lowest index.
     pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
         // Whoever holds packets is on a list, and lists are short beside the table.
         let mut best: Option<(u64, usize)> = None;
@@ -231,13 +231,13 @@ impl<S> Flows<S> {
         best.map(|(_, index)| index)
     }
 
-    /// What all queues hold together.
+    /// The backlog of all queues.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.books.total
     }
 
-    /// What the packets held would occupy in a kernel, buffers and descriptors included.
+    /// The memory of the packets in a kernel, buffers and descriptors included.
     #[inline]
     pub fn memory(&self) -> Bytes {
         self.books.memory
@@ -258,7 +258,7 @@ impl<S> Flows<S> {
         self.table[index].on != On::Neither
     }
 
-    /// What queue `index` holds.
+    /// The backlog of queue `index`.
     #[inline]
     pub fn backlog_of(&self, index: usize) -> Backlog {
         self.table[index].queue.backlog()
@@ -335,13 +335,13 @@ impl Turn<'_> {
         Some((packet, sojourn))
     }
 
-    /// What this queue holds.
+    /// The backlog of this queue.
     #[inline]
     pub fn own(&self) -> Backlog {
         self.queue.backlog()
     }
 
-    /// What all queues hold together.
+    /// The backlog of all queues.
     #[inline]
     pub fn total(&self) -> Backlog {
         self.books.total

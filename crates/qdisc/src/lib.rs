@@ -1,4 +1,4 @@
-//! Queue disciplines: who waits, who goes next, who is told to slow down.
+//! Queue disciplines: queues, schedulers, and the control laws that drop or mark packets.
 //!
 //! | Module    | Holds                                                              |
 //! |-----------|--------------------------------------------------------------------|
@@ -16,9 +16,21 @@ pub mod flows;
 pub mod kinds;
 pub mod queue;
 
-use aqmlab_core::{Cx, Packet};
+use aqmlab_core::{BitRate, Cx, Packet};
 
 pub use queue::{Backlog, PacketQueue};
+
+use crate::aqm::timer::Timer;
+
+/// The parent of a discipline: the link or the shaper that takes its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parent {
+    /// The rate of the link.
+    pub rate: BitRate,
+    /// Whether the parent never polls an empty discipline. Linux's HTB does not: it keeps lists of
+    /// the classes that have packets.
+    pub never_polls_empty: bool,
+}
 
 /// A queue discipline.
 ///
@@ -30,8 +42,8 @@ pub use queue::{Backlog, PacketQueue};
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet or leaves the backlog
 ///   zero. Every discipline here is work-conserving; the rate belongs to the port.
 /// - *Time*: `cx.now` never runs back. A law with a timer (PIE) catches up on the updates that
-///   fell due since the last call, each with the state that held at its time, so that nobody
-///   has to wake it.
+///   fell due since the last call, each with the state that held at its time, so that no
+///   driver has to wake it.
 ///
 /// `tests/conformance.rs` holds every registered discipline to this contract.
 pub trait Qdisc: Send {
@@ -41,35 +53,24 @@ pub trait Qdisc: Send {
     /// Takes the next packet to send, if there is one.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// What is waiting.
+    /// The packets and bytes that wait.
     fn backlog(&self) -> Backlog;
 
-    /// Tells the discipline the rate of the link it feeds; for those that estimate from it
-    /// (RED's idle time). Others ignore it.
-    fn link_rate(&mut self, rate: aqmlab_core::BitRate) {
-        let _ = rate;
+    /// Attaches the discipline to its parent. The port calls this before the first packet.
+    fn attach(&mut self, to: Parent) {
+        let _ = to;
     }
 
-    /// Tells the discipline that it is never asked for a packet in vain, as it is below Linux's
-    /// HTB, for those that learn from it that they are idle (RED). Others ignore it.
-    fn never_asked_in_vain(&mut self) {}
-
-    /// Puts a new discipline into the state of one that has long been in service and idle: its
-    /// timers run, at a point of their period that `phase` chooses, as a share of 2⁶⁴. Those
-    /// without timers ignore it.
-    fn settle(&mut self, phase: u64) {
-        let _ = phase;
+    /// Passes the timer of each control law to `visit`. The port starts the timers of a discipline
+    /// that has long been in service, and a replay makes them late. A discipline without such a
+    /// law has none.
+    fn visit_timers(&mut self, visit: &mut dyn FnMut(&mut Timer)) {
+        let _ = visit;
     }
 
-    /// Makes the timer of a law late by a tick each time that it is due at one of `dues`, for
-    /// doing again what a kernel did whose timer was late. Others ignore it.
-    fn late_at(&mut self, dues: &'static [aqmlab_core::Instant]) {
-        let _ = dues;
-    }
-
-    /// Makes an empty discipline a new one, as dummynet does with what it has found idle: those of
-    /// dummynet forget all that they knew. Others ignore it.
-    fn renew(&mut self) {}
+    /// Resets an empty discipline to the state of a new one. Dummynet destroys a discipline that
+    /// its garbage collector finds idle and creates another; disciplines of Linux keep their state.
+    fn reset(&mut self) {}
 
     /// Numbers worth showing, by name: drop probability, average queue, active flows.
     fn gauges(&self) -> Vec<(&'static str, f64)> {

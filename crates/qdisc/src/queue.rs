@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Bytes, Duration, Instant, Packet};
 
-/// What is waiting in a queue or a discipline.
+/// The packets and bytes in a queue or a discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Packets waiting.
@@ -60,7 +60,7 @@ impl PacketQueue {
         self.waiting.front()
     }
 
-    /// What is waiting.
+    /// The backlog.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.waiting.len(), bytes: self.bytes }

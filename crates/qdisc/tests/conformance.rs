@@ -13,7 +13,7 @@ mod step;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, Kind, Packet, Param, Value};
-use aqmlab_qdisc::{Backlog, PacketQueue, Qdisc, kinds};
+use aqmlab_qdisc::{Backlog, PacketQueue, Parent, Qdisc, kinds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -126,7 +126,8 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
 fn exercise(mut rig: Rig, operations: &[Operation]) -> Result<(Vec<u64>, rig::Ledger), String> {
     let mut model = Model::new();
     let mut now = Instant::ZERO;
-    rig.qdisc.link_rate(BitRate::new(12_000_000).expect("not zero"));
+    let rate = BitRate::new(12_000_000).expect("not zero");
+    rig.qdisc.attach(Parent { rate, never_polls_empty: false });
     for &operation in operations {
         match operation {
             Operation::Offer { after, conn, len, ecn } => {

@@ -25,7 +25,7 @@ fn rig(name: &str, limit: u64, quantum: u64) -> Rig {
 
 /// Takes one packet of the flow whose turn it is; `None` if its queue is empty.
 fn serve(flows: &mut Flows<()>) -> (usize, Option<u64>) {
-    let index = flows.whose_turn().expect("a flow is active");
+    let index = flows.next_flow().expect("a flow is active");
     match flows.turn(index).0.pop(ms(1)) {
         Some((packet, _)) => {
             flows.sent(index, &packet);

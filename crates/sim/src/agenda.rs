@@ -9,7 +9,7 @@
 //! replays the matches on the path to the root, log2(actors) comparisons of neighbours, without
 //! moving anything else.
 
-use aqmlab_core::Instant;
+use aqmlab_core::{Instant, Side};
 
 /// Bits of a key that name the actor; the rest of its lower half is the ticket.
 const SLOT_BITS: u32 = 20;
@@ -21,27 +21,53 @@ const NEVER: u128 = u128::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
 
-/// Where an actor stands. What moves packets is called for every packet and there is little of
-/// it; hosts may be many and are called seldom. Each has a tree of its own, so that a link's
-/// path to the root does not grow with the number of connections.
+/// An actor: a part of the world that the agenda calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rank {
-    /// Links and lines.
+pub(crate) enum Actor {
+    /// A link that has become free while packets wait.
+    Link(usize),
+    /// A line whose first packet arrives.
+    Line(usize),
+    /// A medium on which an exchange begins or ends.
+    Medium(usize),
+    /// An application that asked to be woken, started or stopped.
+    App(u32),
+    /// One end of a connection whose timer may have expired.
+    End(u32, Side),
+    /// The sampler of TCP and queue state.
+    Sampler,
+}
+
+/// The tree of an actor. Links and lines are few and are called for every packet; hosts may be
+/// many and are called seldom. Each has a tree of its own, so that a link's path to the root does
+/// not grow with the number of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rank {
+    /// Links, lines and media.
     Network,
     /// Applications, connections, the sampler.
     Host,
 }
 
+impl Actor {
+    const fn rank(self) -> Rank {
+        match self {
+            Self::Link(_) | Self::Line(_) | Self::Medium(_) => Rank::Network,
+            Self::App(_) | Self::End(..) | Self::Sampler => Rank::Host,
+        }
+    }
+}
+
 impl Slot {
     /// Its rank's place in arrays.
     #[inline]
-    pub(crate) const fn rank(self) -> usize {
+    const fn rank(self) -> usize {
         (self.0 % 2) as usize
     }
 
     /// Its place among those of its rank.
     #[inline]
-    pub(crate) const fn index(self) -> usize {
+    const fn index(self) -> usize {
         (self.0 / 2) as usize
     }
 }
@@ -55,25 +81,41 @@ impl Slot {
 pub(crate) struct Agenda {
     /// By rank.
     trees: [Tree; 2],
+    /// By rank and slot.
+    actors: [Vec<Actor>; 2],
     tickets: u64,
 }
 
 impl Agenda {
     /// An agenda without actors.
     pub(crate) fn new() -> Self {
-        Self { trees: [Tree::new(), Tree::new()], tickets: 0 }
+        let trees = [Tree::new(), Tree::new()];
+        Self { trees, actors: [Vec::new(), Vec::new()], tickets: 0 }
     }
 
-    /// A place for one more actor, which wants nothing yet.
+    /// Gives an actor a slot. It has no time yet.
     ///
     /// # Panics
     ///
     /// If there are half a million actors of that rank already.
-    pub(crate) fn join(&mut self, rank: Rank) -> Slot {
-        let index = self.trees[rank as usize].join();
-        let slot = index * 2 + rank as usize;
+    pub(crate) fn register(&mut self, actor: Actor) -> Slot {
+        let rank = actor.rank() as usize;
+        let index = self.trees[rank].join();
+        let slot = index * 2 + rank;
         assert!(slot as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK / 2);
+        let actors = &mut self.actors[rank];
+        if index == actors.len() {
+            actors.push(actor);
+        } else {
+            actors[index] = actor;
+        }
         Slot(slot as u32)
+    }
+
+    /// The actor of a slot.
+    #[inline]
+    pub(crate) fn actor(&self, slot: Slot) -> Actor {
+        self.actors[slot.rank()][slot.index()]
     }
 
     /// Gives a place back.
@@ -199,14 +241,14 @@ mod tests {
 
     use super::*;
 
-    fn rank(i: usize) -> Rank {
-        if i % 3 == 0 { Rank::Network } else { Rank::Host }
+    fn actor(i: usize) -> Actor {
+        if i % 3 == 0 { Actor::Link(i) } else { Actor::App(i as u32) }
     }
 
     #[test]
     fn equal_times_are_served_in_the_order_of_asking() {
         let mut agenda = Agenda::new();
-        let slots: Vec<_> = (0..20).map(|i| agenda.join(rank(i))).collect();
+        let slots: Vec<_> = (0..20).map(|i| agenda.register(actor(i))).collect();
         for &index in &[3, 17, 0, 9, 12] {
             agenda.set(slots[index], Instant::from_millis(5));
         }
@@ -223,7 +265,7 @@ mod tests {
     fn it_always_serves_the_least_of_what_a_plain_list_holds() {
         let mut rng = Rng::stream(1, "agenda");
         let mut agenda = Agenda::new();
-        let slots: Vec<_> = (0..50).map(|i| agenda.join(rank(i))).collect();
+        let slots: Vec<_> = (0..50).map(|i| agenda.register(actor(i))).collect();
         let mut list = [None; 50];
         for ticket in 1..20_000_u64 {
             let index = rng.below(50) as usize;

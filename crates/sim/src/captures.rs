@@ -10,8 +10,8 @@ use crate::Outcome;
 use crate::taps::Taps;
 use crate::world::World;
 
-/// When simulated runs began, as captures tell it: midnight of the first day of 2020, UTC. Some
-/// date is needed, and a fixed one gives the same bytes each time.
+/// The start of simulated runs in captures: midnight of the first day of 2020, UTC. A capture needs
+/// a date, and a fixed one gives the same bytes each time.
 const EPOCH: Duration = Duration::from_secs(1_577_836_800);
 
 /// Every packet of a run, and the five-tuples they belong to.
@@ -21,7 +21,7 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    /// Takes over what the taps kept, and learns from the links what became of the rest.
+    /// The packets of the taps, with the drops that the links logged.
     pub(crate) fn new(mut records: Records, world: &World<Taps>) -> Self {
         for link in &world.network.links {
             for (at, id, event) in link.port.log.events.iter().flatten() {
@@ -39,7 +39,7 @@ impl Captures {
 }
 
 impl Outcome {
-    /// Writes what a capture at the home and one on the internet would have held.
+    /// Writes a capture at the home and one on the internet.
     ///
     /// # Errors
     ///

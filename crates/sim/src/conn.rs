@@ -9,17 +9,17 @@ use crate::agenda::Slot;
 /// A five-tuple in use.
 pub(crate) struct Conn {
     pub(crate) app: u32,
-    /// How the application numbers it.
+    /// The number that the application gave it.
     pub(crate) id: ConnId,
     pub(crate) transport: Transport,
     pub(crate) opener: Side,
-    /// As the home sends; what the internet sends has it reversed.
+    /// The tuple of the home's packets; the internet's packets have it reversed.
     pub(crate) tuple: FiveTuple,
     pub(crate) tuple_hash: [u32; 2],
     pub(crate) priority: u8,
-    /// Whether what each end sends first enters that host's own link.
+    /// Whether the packets of each end enter that host's own link first.
     pub(crate) own_link: [bool; 2],
-    /// Whether the application wants to be told of what it reads.
+    /// Whether the application wants notices of reads.
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both are done.
     pub(crate) ends: Option<Box<[End; 2]>>,
@@ -50,14 +50,14 @@ pub(crate) struct End {
     pub(crate) finished: bool,
 }
 
-/// What an application is told of something that happened at one end.
+/// The notice to the application of an event at one end.
 pub(crate) fn notice(event: Event, conn: ConnId, at: Side) -> Option<Notice> {
     match event {
         Event::Established => Some(Notice::Opened(conn)),
         Event::Readable(bytes) => Some(Notice::Read { conn, at, bytes }),
         Event::Writable => Some(Notice::Writable { conn, at }),
         Event::PeerFinished => Some(Notice::Finished { conn, at }),
-        // Told once, when both ends are gone.
+        // One notice follows when both ends are closed.
         Event::Closed | Event::Aborted => None,
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
         Transport::Udp => 17,
         Transport::Icmp => 1,
     };
-    // Ports that no protocol is known by, so that nobody takes the payload for anything.
+    // Ports of no known protocol, so that no dissector interprets the payload.
     let ephemeral = 10_000 + (index % 30_000) as u16;
     let service = 61_000 + (app % 1_000) as u16;
     let ports = match (open.transport, open.from) {

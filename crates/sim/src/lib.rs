@@ -1,120 +1,61 @@
-//! Runs a trial in simulated time: from a [`spec::Spec`] to tables.
+//! Runs a trial in simulated time: from a [`Spec`] to tables.
 //!
 //! | Module       | Holds                                                                  |
 //! |--------------|------------------------------------------------------------------------|
-//! | [`spec`]     | what a trial is, as it comes in                                        |
-//! | `build`      | from a spec to a world                                                 |
-//! | `agenda`     | who is next                                                            |
+//! | `build`      | from the parts of a trial to a world                                   |
+//! | `agenda`     | the actors and the times of their calls                                |
 //! | `world`      | applications, connections, and the loop                                |
 //! | `conn`       | connections and the packets they send                                  |
-//! | `datagrams`  | whether an application's datagrams fit its hosts' packets              |
 //! | `network`    | links, lines, and a packet's way through them                          |
 //! | `wifi`       | radios that share a medium                                             |
-//! | `own_links`  | what waits in hosts' own links: TCP small queues                       |
-//! | `app_io`     | the world as an application sees it                                    |
-//! | `observer`   | who watches; `taps` is the one that measures                           |
+//! | `own_links`  | the bytes in the hosts' own links: TCP small queues                    |
+//! | `engine`     | the sockets and the clock of the applications                          |
+//! | `observer`   | observers of a run; `taps` is the one that measures                    |
 //! | `sampler`    | the state of TCPs and queues over time                                 |
-//! | [`replay`]   | a discipline alone, asked to do what another was seen to do            |
-//! | `outcome`    | what comes out: a digest, and what was found                           |
-//! | [`tables`]   | the tables of what was found, for every engine                         |
+//! | [`replay`]   | the comparison of a discipline with a recording of another             |
+//! | `outcome`    | the result: a digest and tables                                        |
 //!
 //! A run is a function of its spec, seed included. Its digest folds every delivery, drop and
-//! mark with its time, and does not depend on what is measured.
+//! mark with its time, and does not depend on the measurement.
 
 mod agenda;
-mod app_io;
-pub mod arguments;
 mod build;
 mod captures;
 mod conn;
-mod datagrams;
-mod error;
-mod grain;
-mod line;
+mod delay_line;
+mod engine;
 mod network;
-mod notes;
 mod observer;
 mod outcome;
 mod own_links;
 pub mod replay;
 mod sampler;
-pub mod spec;
-mod table;
-pub mod tables;
 mod taps;
-mod tcp_plan;
 mod wifi;
 mod world;
 
-use aqmlab_core::Instant;
+use aqmlab_trial::{Spec, SpecError, app_runner, resolve};
 
-pub use build::port;
-pub use error::SpecError;
-pub use grain::Grain;
-pub use notes::{Note, Notes};
 pub use outcome::Outcome;
-pub use spec::Spec;
-pub use table::{Column, Table};
-pub use wifi::rate_of as wifi_rate;
 
 use crate::observer::{Nobody, Observer};
 use crate::taps::Taps;
 use crate::world::World;
 
-/// Reads a trial from JSON.
-///
-/// # Errors
-///
-/// If it is not JSON, or not a trial: the message says where.
-pub fn parse(json: &str) -> Result<Spec, SpecError> {
-    let mut reader = serde_json::Deserializer::from_str(json);
-    let spec = serde_path_to_error::deserialize(&mut reader)
-        .map_err(|error| SpecError::new(error.path().to_string(), in_words(error.inner())))?;
-    reader.end().map_err(|error| SpecError::new(".", error.to_string()))?;
-    Ok(spec)
-}
-
-/// What is wrong with a part of a trial; of a number that does not fit, what is allowed.
-fn in_words(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem);
-    let most = match problem.rsplit_once("expected ").map(|(_, kind)| kind) {
-        Some("u8") => u64::from(u8::MAX),
-        Some("u32") => u64::from(u32::MAX),
-        Some("u64" | "usize") => u64::MAX,
-        _ => return problem.to_owned(),
-    };
-    match problem.split('`').nth(1) {
-        Some(found) => format!("`{found}` is not a whole number between 0 and {most}"),
-        None => format!("{problem}, a whole number between 0 and {most}"),
-    }
-}
-
-/// Checks all of a trial that can be known without running it.
-///
-/// # Errors
-///
-/// As [`run`].
-pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    build::check_whole(spec)?;
-    build::build(spec, Nobody).map(drop)
-}
-
 /// Runs a trial.
 ///
 /// # Errors
 ///
-/// If it names something that does not exist or asks for something impossible.
+/// If the specification holds a value that does not exist or cannot be.
 ///
 /// # Panics
 ///
 /// If a packet was created or lost by mistake: every packet sent is delivered, destroyed,
 /// waiting or travelling, and every run checks it.
 pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
-    build::check_whole(spec)?; // before anybody makes room for what it asks
+    let parts = resolve(spec)?;
     if spec.measure.enabled {
-        let taps = Taps::new(spec);
-        let mut world = build::build(spec, taps)?;
+        let mut world = build::build(spec, parts, Taps::new(spec));
         if spec.measure.packets {
             for link in &mut world.network.links {
                 link.port.log.events = Some(Vec::new());
@@ -123,24 +64,17 @@ pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
         move_world(&mut world, spec);
         Ok(outcome::measured(world, spec))
     } else {
-        let mut world = build::build(spec, Nobody)?;
+        let mut world = build::build(spec, parts, Nobody);
         move_world(&mut world, spec);
         Ok(outcome::bare(&world))
     }
 }
 
 fn move_world<O: Observer>(world: &mut World<O>, spec: &Spec) {
-    let end = Instant::from_nanos(spec.duration_ns);
-    let mut marks: Vec<_> = (0..spec.apps.len())
-        .flat_map(|app| {
-            let active = spec.active(app);
-            [(active.start, 0, app), (active.end, 1, app)]
-        })
-        .collect();
-    marks.sort_unstable();
-    for (at, mark, app) in marks {
+    let end = spec.end();
+    while let Some(at) = world.runner.next_mark() {
         world.run(at);
-        world.mark_read(app, mark);
+        app_runner::set_marks(world, at);
     }
     world.run(end);
     let network = &world.network;

@@ -3,28 +3,11 @@
 use aqmlab_core::{Digest, Duration, Instant, Packet, Rng, Side};
 use aqmlab_node::Port;
 
-use crate::agenda::{Agenda, Rank, Slot};
-use crate::line::{Line, LineKey, Target};
+use crate::agenda::{Actor, Agenda, Slot};
+use crate::delay_line::{DelayLine, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
 use crate::wifi::{Medium, Place};
-
-/// Who can be called by the agenda.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Actor {
-    /// A link that has become free while packets wait.
-    Link(usize),
-    /// A line whose first packet arrives.
-    Line(usize),
-    /// A medium on which an exchange begins or ends.
-    Medium(usize),
-    /// An application that asked to be woken, started or stopped.
-    App(u32),
-    /// One end of a connection whose timer may have expired.
-    End(u32, aqmlab_core::Side),
-    /// The sampler of TCP and queue state.
-    Sampler,
-}
 
 /// A port and its place in the agenda.
 pub(crate) struct Link {
@@ -37,38 +20,40 @@ pub(crate) struct Link {
     pub(crate) radio: Option<Place>,
 }
 
-/// One flow's way in one direction.
+/// The route of one flow in one direction.
 pub(crate) struct Route {
     /// The first link, if there is one.
     first: Option<usize>,
-    /// The line that leads from each link to the next, and from the last to the host. A way
-    /// without links has just the one to the host.
+    /// The line from each link to the next, and from the last to the host. A route without links
+    /// has only the line to the host.
     lines: Box<[usize]>,
-    /// Chance of loss after the last link, and its stream.
+    /// The probability of loss after the last link, and its stream.
     loss: f64,
-    rng: Rng,
+    loss_rng: Rng,
+    /// The largest extra delay after the last link, and its stream.
+    jitter: Duration,
+    jitter_rng: Rng,
     /// Packets lost to that chance.
     pub(crate) lost: u64,
 }
 
-/// What a route is made of, before its lines exist.
+/// A route before its lines exist.
 pub(crate) struct RoutePlan {
     pub(crate) links: Vec<usize>,
     pub(crate) delay: Duration,
     pub(crate) jitter: Duration,
     pub(crate) reorder: bool,
     pub(crate) loss: f64,
-    pub(crate) rng: Rng,
+    pub(crate) loss_rng: Rng,
+    pub(crate) jitter_rng: Rng,
 }
 
 /// Everything that packets pass through.
 pub(crate) struct Network<O> {
     pub(crate) now: Instant,
     pub(crate) agenda: Agenda,
-    /// By rank and place in the agenda.
-    actors: [Vec<Actor>; 2],
     pub(crate) links: Vec<Link>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<DelayLine>,
     pub(crate) media: Vec<Medium>,
     /// Of each flow: up, down.
     pub(crate) routes: Vec<[Route; 2]>,
@@ -85,7 +70,6 @@ impl<O: Observer> Network<O> {
         Self {
             now: Instant::ZERO,
             agenda: Agenda::new(),
-            actors: [Vec::new(), Vec::new()],
             links: Vec::new(),
             lines: Vec::new(),
             media: Vec::new(),
@@ -99,36 +83,14 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Gives `actor` a place in the agenda.
-    pub(crate) fn enrol(&mut self, actor: Actor) -> Slot {
-        let rank = match actor {
-            Actor::Link(_) | Actor::Line(_) | Actor::Medium(_) => Rank::Network,
-            Actor::App(_) | Actor::End(..) | Actor::Sampler => Rank::Host,
-        };
-        let slot = self.agenda.join(rank);
-        let (actors, index) = (&mut self.actors[slot.rank()], slot.index());
-        if index == actors.len() {
-            actors.push(actor);
-        } else {
-            actors[index] = actor;
-        }
-        slot
-    }
-
-    /// Who has that place.
-    #[inline]
-    pub(crate) fn actor(&self, slot: Slot) -> Actor {
-        self.actors[slot.rank()][slot.index()]
-    }
-
     pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
-        let slot = self.enrol(Actor::Link(self.links.len()));
+        let slot = self.agenda.register(Actor::Link(self.links.len()));
         self.links.push(Link { name, port, slot, own, radio: None });
     }
 
-    /// Lays a route, sharing lines with those that already run the same way.
+    /// Lays a route. It shares the lines of other routes with an equal [`LineKey`].
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
-        let RoutePlan { links, delay, jitter, reorder, loss, rng } = plan;
+        let RoutePlan { links, delay, jitter, reorder, loss, loss_rng, jitter_rng } = plan;
         let mut lines = Vec::new();
         for (at, &link) in links.iter().enumerate() {
             let key = match links.get(at + 1) {
@@ -152,7 +114,8 @@ impl<O: Observer> Network<O> {
                 reorder,
             }));
         }
-        Route { first: links.first().copied(), lines: lines.into(), loss, rng, lost: 0 }
+        let (first, lines) = (links.first().copied(), lines.into());
+        Route { first, lines, loss, loss_rng, jitter, jitter_rng, lost: 0 }
     }
 
     fn line(&mut self, key: LineKey) -> usize {
@@ -160,8 +123,8 @@ impl<O: Observer> Network<O> {
             return found;
         }
         let index = self.lines.len();
-        let slot = self.enrol(Actor::Line(index));
-        self.lines.push(Line::new(key, slot, Rng::stream(self.seed, &format!("line.{index}"))));
+        let slot = self.agenda.register(Actor::Line(index));
+        self.lines.push(DelayLine::new(key, slot));
         index
     }
 
@@ -179,7 +142,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Gives a packet its identity; returns the first link of its way.
+    /// Gives a packet its identity; returns the first link of its route.
     #[inline]
     fn stamp(&mut self, packet: &mut Packet) -> Option<usize> {
         self.packets += 1;
@@ -190,12 +153,12 @@ impl<O: Observer> Network<O> {
 
     #[cold]
     fn send_directly(&mut self, mut packet: Packet) {
-        if let Some(line) = self.leave(&mut packet, self.now) {
-            self.launch(line, Some(packet), self.now);
+        if let Some((line, at)) = self.leave(&mut packet, self.now) {
+            self.launch(line, Some(packet), at);
         }
     }
 
-    /// Sends what a link can send now, and asks to be called when it can send more.
+    /// Lets a link send now, and asks for a call at the time at which it can send more.
     pub(crate) fn pump(&mut self, index: usize) {
         if let Some(place) = self.links[index].radio {
             return self.feed(index, place);
@@ -210,8 +173,8 @@ impl<O: Observer> Network<O> {
             if self.links[index].own && packet.hop == 0 {
                 self.own.leave(packet);
             }
-            if let Some(line) = self.leave(packet, departure.done) {
-                self.launch(line, taken, departure.done);
+            if let Some((line, at)) = self.leave(packet, departure.done) {
+                self.launch(line, taken, at);
             }
         }
         let Link { port, slot, .. } = &self.links[index];
@@ -226,20 +189,28 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// The line on which a packet travels that leaves its link at `at`, if it is not lost.
+    /// The next line of a packet that leaves its link at `at`, and that time with the packet's
+    /// jitter; none if the packet is lost. Both draws are from the route's own streams, so they do
+    /// not depend on other applications.
     #[inline]
-    pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<usize> {
+    pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(usize, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
         let hop = usize::from(packet.hop);
         let line = route.lines[hop];
-        let last = hop + 1 == route.lines.len();
-        if last && route.loss > 0.0 && route.rng.unit() < route.loss {
+        packet.hop += 1;
+        if hop + 1 < route.lines.len() {
+            return Some((line, at));
+        }
+        if route.loss > 0.0 && route.loss_rng.unit() < route.loss {
             route.lost += 1;
             self.observer.lost(packet, at);
             return None;
         }
-        packet.hop += 1;
-        Some(line)
+        if route.jitter == Duration::ZERO {
+            return Some((line, at));
+        }
+        let drawn = route.jitter_rng.below(route.jitter.as_nanos() + 1);
+        Some((line, at + Duration::from_nanos(drawn)))
     }
 
     /// Puts a packet on a line at `at`.
@@ -252,20 +223,20 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Whether what `flow` sends from `side` first enters the sender's own link.
+    /// Whether the packets of `flow` from `side` enter the sender's own link first.
     pub(crate) fn starts_on_own_link(&self, flow: u32, side: Side) -> bool {
         let route = &self.routes[flow as usize][side.sends().index()];
         route.first.is_some_and(|link| self.links[link].own)
     }
 
-    /// Where a line leads.
+    /// The target of a line.
     #[inline]
     pub(crate) fn target(&self, line: usize) -> Target {
         self.lines[line].key.target
     }
 
-    /// The packet that has come to the end of a line before its destination. It stays on the
-    /// line, lest it be copied only to be read, until [`Self::clear`] takes it off.
+    /// The packet at the end of the line to its destination. It stays on the line until
+    /// [`Self::clear`] takes it off, which saves a copy.
     #[inline]
     pub(crate) fn arrived(&mut self, line: usize) -> Option<&Packet> {
         let packet = self.lines[line].first()?;
@@ -301,14 +272,14 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// What was sent and is neither delivered nor destroyed: what waits and what travels.
+    /// The packets that are neither delivered nor destroyed: in queues, on lines and on media.
     pub(crate) fn in_transit(&self) -> u64 {
         let waiting: usize = self.links.iter().map(|link| link.port.backlog().packets).sum();
-        let travelling: usize = self.lines.iter().map(Line::len).sum();
+        let travelling: usize = self.lines.iter().map(DelayLine::len).sum();
         (waiting + travelling + self.on_media()) as u64
     }
 
-    /// What was destroyed, in queues and on the path.
+    /// The packets destroyed, in queues and on the path.
     pub(crate) fn destroyed(&self) -> u64 {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped()).sum();
         let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();

@@ -1,5 +1,5 @@
-//! Who watches a run. The world is compiled once for each kind of observer, so that a run
-//! nobody watches pays nothing for it.
+//! Observers of a run. The world is compiled once for each kind of observer, so that a run without
+//! measurement pays nothing for it.
 
 use aqmlab_core::{Instant, Packet};
 use aqmlab_node::Departure;
@@ -18,7 +18,7 @@ pub(crate) trait Observer {
     fn ended(&mut self, flow: u32, now: Instant);
 }
 
-/// Watches nothing.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Nobody;
 

@@ -1,21 +1,18 @@
-//! What comes out of a run: a digest, and what the world and its watchers found, as tables.
+//! The result of a run: a digest, and the findings of the world and its observer as tables.
 
 use aqmlab_core::{Digest, Instant, Side};
 use aqmlab_measure::FlowReport;
 use aqmlab_tcp::Stats;
+use aqmlab_trial::findings::{ConnFindings, EndCounts, LinkFindings, TcpEvents};
+use aqmlab_trial::tables::{self, LinkCounts, QueueReport};
+use aqmlab_trial::{Findings, Spec, Table};
 
 use crate::captures::Captures;
 use crate::conn::Conn;
 use crate::network::Link;
 use crate::observer::Observer;
-use crate::spec::Spec;
-use crate::table::Table;
-use crate::tables::{
-    self, ConnFindings, EndCounts, Findings, FlowFindings, LinkCounts, LinkFindings, QueueReport,
-    TcpEvents,
-};
 use crate::taps::Taps;
-use crate::world::{AppSlot, World};
+use crate::world::World;
 
 /// The result of a run.
 pub struct Outcome {
@@ -46,7 +43,7 @@ fn digest<O: Observer>(world: &World<O>) -> Digest {
     digest
 }
 
-/// The outcome of a run that nobody watched: what the links counted.
+/// The outcome of a run without measurement: the counters of the links.
 pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     let links = world.network.links.iter().map(|link| {
         let log = &link.port.log;
@@ -67,7 +64,7 @@ pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     }
 }
 
-/// The outcome of a run that the taps watched.
+/// The outcome of a run with measurement.
 pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     let digest = digest(&world);
     let taps = std::mem::replace(&mut world.network.observer, Taps::new(spec));
@@ -83,41 +80,23 @@ pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     }
 }
 
-/// Takes out of the world what tables are made from.
+/// Takes the findings out of the world.
 fn findings(
     world: &mut World<Taps>,
     spec: &Spec,
     reports: Vec<FlowReport>,
     queues: Vec<QueueReport>,
 ) -> Findings {
-    let end = Instant::from_nanos(spec.duration_ns);
-    let flows = world.apps.iter_mut().zip(reports).zip(&world.read_marks).enumerate();
+    let end = spec.end();
+    let flows = reports.into_iter().enumerate();
     let links = world.network.links.iter().zip(queues);
     Findings {
-        flows: flows
-            .map(|(flow, ((slot, report), marks))| of_flow(spec, flow, slot, report, *marks))
-            .collect(),
+        flows: flows.map(|(flow, report)| world.runner.findings(spec, flow, report)).collect(),
         links: links.map(|(link, report)| of_link(link, end, report)).collect(),
         conns: world.conns.iter().map(of_conn).collect(),
         samples: world.sampler.take().map(|sampler| sampler.samples),
         events: world.events,
         packets: world.network.packets,
-    }
-}
-
-fn of_flow(
-    spec: &Spec,
-    flow: usize,
-    slot: &mut AppSlot,
-    report: FlowReport,
-    marks: [Option<[u64; 2]>; 2],
-) -> FlowFindings {
-    let app = slot.app.as_deref().expect("nobody is being called");
-    let [before, after] = marks.map(Option::unwrap_or_default);
-    FlowFindings {
-        read: [0, 1].map(|side: usize| after[side].saturating_sub(before[side])),
-        notes: std::mem::take(&mut slot.notes),
-        ..FlowFindings::new(spec, flow, app, report)
     }
 }
 

@@ -1,16 +1,16 @@
-//! What waits in the own links of hosts, by connection: the memory behind TCP small queues.
+//! The bytes in the own links of hosts, by connection: the memory that TCP small queues limits.
 //!
 //! Linux counts a segment from when it is sent until the device reports that it has left; here
 //! until it leaves the queue for the wire, one segment earlier.
 
 use aqmlab_core::{Bytes, Direction, Packet, Side};
 
-/// Memory that waits, and who is to be told when some of it has gone.
+/// Memory in own links, and the ends from whose links a packet has left.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLinks {
-    /// By connection: what the home sent, what the internet sent.
+    /// By connection: memory of the home's packets and of the internet's.
     waiting: Vec<[u64; 2]>,
-    /// Ends of which something has left since they were last asked for.
+    /// Ends from whose links a packet has left since the last call of [`Self::released`].
     released: Vec<(u32, Side)>,
 }
 
@@ -44,12 +44,12 @@ impl OwnLinks {
         self.released.push((packet.conn, side));
     }
 
-    /// Memory of what waits that an end has sent.
+    /// The memory of an end's packets in its own link.
     pub(crate) fn waiting(&self, conn: u32, side: Side) -> Bytes {
         Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
     }
 
-    /// The ends of which something has left since the last call.
+    /// The ends from whose links a packet has left since the last call.
     pub(crate) fn released(&mut self) -> impl Iterator<Item = (u32, Side)> + '_ {
         self.released.drain(..)
     }

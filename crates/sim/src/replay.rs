@@ -1,37 +1,35 @@
-//! Asks one of our disciplines to do what another was seen to do, and says where they part.
+//! Compares a discipline with a recording of another, operation by operation.
 //!
-//! A [`Recording`] holds the operations of a discipline in their order: packets offered, packets
-//! asked for, each with the time that the discipline read and what came of it. The kernel's are
-//! recorded by the agent, but nothing here knows of a kernel. What is not the discipline's own
-//! doing is taken from the recording: the flows' hashes, and the random numbers drawn. So a
-//! difference of one packet is a difference of the disciplines.
+//! A [`Recording`] holds the operations of a discipline in order: enqueues and dequeues, each with
+//! the time that the discipline read and its result. The agent records the kernel's disciplines, but
+//! nothing here depends on a kernel. The flows' hashes and the random numbers come from the
+//! recording. So a difference of one packet is a difference of the disciplines.
 //!
-//! A law with a timer (PIE) is told a time that is shifted, by a whole number of the law's units,
-//! so that its updates fall between the operations where they fell in the recording. The kernel's
-//! timers wait until whoever is sending has finished, so an operation may precede an update that
-//! was due some microseconds before. Such an operation is moved to just before the update, by
-//! [`LATE`] at most, and counted as `moved`. And now and then the kernel's timer is late by a whole
-//! tick, and stays so; then ours is told to be late at that very time, which is counted as `late`.
+//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units, so that its
+//! updates fall between the same operations as in the recording. The kernel's timers wait until the
+//! sender has finished, so an operation may precede an update that was due some microseconds before.
+//! Such an operation is moved to just before the update, by [`LATE`] at most, and counted as `moved`.
+//! Sometimes the kernel's timer is late by a whole tick, and stays so. Then this timer is made late at
+//! the same time, which is counted as `late`.
 
 use std::collections::BTreeMap;
 
 use aqmlab_core::{Cx, Duration, Ecn, Event, Instant, Log, Packet, Reason, Rng};
 use aqmlab_qdisc::aqm::timer::{Clock, Timer};
-use aqmlab_qdisc::{Qdisc, flows, kinds};
+use aqmlab_qdisc::{Qdisc, flows};
+use aqmlab_trial::SpecError;
+use aqmlab_trial::arguments::arguments;
+use aqmlab_trial::spec::{KindSpec, QdiscKind};
 use serde::Deserialize;
 
-use crate::arguments;
-use crate::error::SpecError;
-use crate::spec::KindSpec;
-
-/// What a discipline did with a trace of packets.
+/// The operations of a discipline on a trace of packets.
 ///
 /// Columns have an entry for each operation, or for each packet.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Recording {
-    /// Our discipline that shall do the same.
-    pub qdisc: KindSpec,
-    /// Whose each packet is.
+    /// The discipline to compare.
+    pub qdisc: KindSpec<QdiscKind>,
+    /// The flow of each packet.
     pub flow: Vec<u32>,
     /// The ECN field with which each flow sends.
     pub flow_ecn: Vec<u8>,
@@ -44,7 +42,7 @@ pub struct Recording {
     pub time: Vec<i64>,
     /// The packet offered or given; −1 for none.
     pub id: Vec<i64>,
-    /// What a packet offered is counted as, in bytes.
+    /// The bytes that the discipline counts for a packet offered.
     pub len: Vec<u32>,
     /// The ECN field with which a packet was given.
     pub ecn: Vec<u8>,
@@ -75,7 +73,7 @@ pub struct Comparison {
     pub moved: usize,
     /// How often in it a timer was late by a tick.
     pub late: usize,
-    /// The first operation that was not the same, and in what.
+    /// The first operation that was not the same, with the difference.
     pub difference: Option<String>,
 }
 
@@ -100,7 +98,8 @@ pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
     if !late.is_empty() {
         // Some bytes that are never freed, once for a recording that has such a thing at all;
         // timers are copied with the laws that have them, and so own nothing.
-        qdisc.late_at(late.leak());
+        let late: &'static [Instant] = late.leak();
+        qdisc.visit_timers(&mut |timer| timer.late_at(late));
     }
     for (place, now) in times.into_iter().enumerate() {
         let got = player.step(place, now, &mut *qdisc);
@@ -133,14 +132,11 @@ impl Recording {
     }
 
     fn build(&self) -> Result<Box<dyn Qdisc>, SpecError> {
-        let mut spec = self.qdisc.clone();
-        let kind = kinds::find(&spec.kind).ok_or_else(|| {
-            SpecError::new("qdisc", format!("there is no kind called `{}`", spec.kind))
-        })?;
+        let (kind, mut params) = (self.qdisc.kind.0, self.qdisc.params.clone());
         if kind.params.iter().any(|param| param.name == "salt") {
-            spec.params.insert("salt".into(), SALT.into());
+            params.insert("salt".into(), SALT.into());
         }
-        let args = arguments::arguments("qdisc", kind.params, &spec.params)?;
+        let args = arguments("qdisc", kind.params, &params)?;
         Ok((kind.build)(&args))
     }
 
@@ -184,8 +180,7 @@ impl Recording {
 
     /// When our timer goes off, once for each update.
     fn schedule(&self, seen: &[i64]) -> Result<Schedule, SpecError> {
-        let kind = kinds::find(&self.qdisc.kind).map_or(&[][..], |kind| kind.params);
-        let args = arguments::arguments("qdisc", kind, &self.qdisc.params)?;
+        let args = arguments("qdisc", self.qdisc.kind.0.params, &self.qdisc.params)?;
         let clock = Clock::wheel(args.duration("tick"));
         let half = Duration::from_millis(500);
         let mut timer = Timer::start(clock, Instant::ZERO, half, args.duration("tupdate"));
@@ -217,8 +212,8 @@ struct Course {
     late: Vec<Instant>,
 }
 
-/// The times of a timer's updates in its own time, and by what all others must be shifted so that
-/// none that followed an update is before it.
+/// The times of a timer's updates by its own clock, and the shift of all operations by which those
+/// that followed an update stay after it.
 struct Schedule {
     dues: Vec<i64>,
     shift: i64,
@@ -226,7 +221,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Makes sure that what came before an update is not too far after it.
+    /// Checks that operations before an update are not too far after it.
     fn check(&self, updates: &[usize], times: &[i64]) -> Result<(), SpecError> {
         for (&place, due) in updates.iter().zip(&self.dues) {
             let before = place.checked_sub(1).and_then(|place| times.get(place));
@@ -248,7 +243,7 @@ fn signed(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// What came of an operation.
+/// The result of an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Done {
     offered: bool,

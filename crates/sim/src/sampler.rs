@@ -3,10 +3,10 @@
 use aqmlab_apps::Transport;
 use aqmlab_core::{Duration, Instant, Side};
 use aqmlab_tcp::Metrics;
+use aqmlab_trial::findings::{QueueSample, Samples, TcpSample};
 
 use crate::agenda::Slot;
 use crate::observer::Observer;
-use crate::tables::{QueueSample, Samples, TcpSample};
 use crate::world::World;
 
 /// Takes samples and keeps them.
@@ -22,7 +22,7 @@ impl Sampler {
         Self { slot, every, samples: Samples::default() }
     }
 
-    /// Takes one sample of everything and asks for the next.
+    /// Takes one sample of each TCP and queue and asks for the next call.
     pub(crate) fn sample<O: Observer>(&mut self, world: &mut World<O>) {
         let now = world.network.now;
         for (index, conn) in world.conns.iter().enumerate() {

@@ -3,10 +3,10 @@
 use aqmlab_core::{Instant, Packet, Reason};
 use aqmlab_measure::{Meter, Records, Sent};
 use aqmlab_node::Departure;
+use aqmlab_trial::Spec;
+use aqmlab_trial::tables::{Frame, QueueReport, settings};
 
 use crate::observer::Observer;
-use crate::spec::Spec;
-use crate::tables::{Frame, QueueReport, settings};
 
 /// Measures a run.
 pub(crate) struct Taps {

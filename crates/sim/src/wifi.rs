@@ -1,14 +1,13 @@
-//! Radios in the network: what feeds their drivers, and what becomes of what they send.
+//! Radios in the network: their drivers, and the delivery of their frames.
 
-use aqmlab_core::{BitRate, Duration, Event, Instant, Log, Packet, Reason, Rng};
+use aqmlab_core::{Event, Instant, Log, Packet, Reason};
 use aqmlab_node::Departure;
-use aqmlab_node::wifi::{Cell, Delivery, Fate, HtRate, Radio, RadioConfig, Width};
+use aqmlab_node::wifi::{Cell, Delivery, Fate, Radio, RadioConfig};
+use aqmlab_trial::streams::Stream;
 
-use crate::agenda::Slot;
-use crate::error::SpecError;
-use crate::network::{Actor, Network};
+use crate::agenda::{Actor, Slot};
+use crate::network::Network;
 use crate::observer::Observer;
-use crate::spec::{LinkSpec, WifiSpec};
 
 /// A medium that links share.
 pub(crate) struct Medium {
@@ -27,77 +26,18 @@ pub(crate) struct Place {
     radio: usize,
 }
 
-/// What a radio of a trial is like, or what is wrong with it; `at` is its link.
-pub(crate) fn config(at: &str, link: &LinkSpec) -> Result<Option<RadioConfig>, SpecError> {
-    let Some(wifi) = link.wifi else { return Ok(None) };
-    let wrong = |key: &str, problem: String| SpecError::new(format!("{at}.{key}"), problem);
-    let width = match wifi.width_mhz {
-        20 => Width::Mhz20,
-        40 => Width::Mhz40,
-        other => return Err(wrong("wifi.width", format!("`{other}` is neither 20 nor 40 MHz"))),
-    };
-    let rate = HtRate::new(wifi.mcs, width, wifi.short_guard).ok_or_else(|| {
-        wrong("wifi.mcs", format!("`{}` is not an index of 802.11n, 0 to 31", wifi.mcs))
-    })?;
-    let own_bps = rate.bit_rate().as_bps();
-    if link.rate_bps > 0 && link.rate_bps != own_bps {
-        return Err(wrong("rate_bps", format!("`{}` is not its radio's {own_bps}", link.rate_bps)));
-    }
-    bounds(wifi).map_err(|(key, problem)| wrong(&format!("wifi.{key}"), problem))?;
-    Ok(Some(RadioConfig {
-        rate,
-        loss: wifi.loss,
-        aggregate_frames: wifi.aggregate as usize,
-        aggregate_time: Duration::from_nanos(wifi.airtime_ns),
-        driver_frames: wifi.driver as usize,
-    }))
-}
-
-fn bounds(wifi: WifiSpec) -> Result<(), (&'static str, String)> {
-    if !(0.0..1.0).contains(&wifi.loss) {
-        return Err(("loss", format!("`{}` is not from 0 to less than 1", wifi.loss)));
-    }
-    for (key, value, least, most) in [
-        ("aggregate", wifi.aggregate, 1, 32),
-        ("driver", wifi.driver, 1, 10_000),
-        ("airtime", (wifi.airtime_ns / 1_000).min(1 << 20) as u32, 100, 10_000),
-    ] {
-        if !(least..=most).contains(&value) {
-            let unit = if key == "airtime" { " us" } else { " frames" };
-            let problem = format!("`{value}{unit}` is not between {least} and {most}{unit}");
-            return Err((key, problem));
-        }
-    }
-    Ok(())
-}
-
-/// Bits per second of an index of modulation and coding, if there are such an index and width.
-pub fn rate_of(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
-    let width = match width_mhz {
-        20 => Width::Mhz20,
-        40 => Width::Mhz40,
-        _ => return None,
-    };
-    HtRate::new(mcs, width, short_guard).map(|rate| rate.bit_rate().as_bps())
-}
-
-/// The rate that the discipline of a link is told.
-pub(crate) fn rate(at: &str, link: &LinkSpec) -> Result<Option<BitRate>, SpecError> {
-    Ok(config(at, link)?.map(|config| config.rate.bit_rate()))
-}
-
 impl<O: Observer> Network<O> {
     /// Gives the last link a radio, on the medium of that number.
     pub(crate) fn add_radio(&mut self, number: u32, config: RadioConfig) {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);
         let medium = found.unwrap_or_else(|| {
-            let slot = self.enrol(Actor::Medium(self.media.len()));
+            let slot = self.agenda.register(Actor::Medium(self.media.len()));
             let links = Vec::new();
             self.media.push(Medium { cell: Cell::default(), number, slot, links });
             self.media.len() - 1
         });
-        let rng = Rng::stream(self.seed, &format!("wifi.{}", self.links[link].name));
+        let rng = Stream::Wifi(&self.links[link].name).rng(self.seed);
         let radio = self.media[medium].cell.join(Radio::new(config, rng));
         self.media[medium].links.push(link);
         self.links[link].radio = Some(Place { medium, radio });
@@ -124,8 +64,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Begins or ends an exchange that is due, passes on what has arrived and lets the senders'
-    /// disciplines go on.
+    /// Begins or ends an exchange that is due, delivers its packets and refills the drivers.
     pub(crate) fn exchange(&mut self, medium: usize) {
         let mut out = Vec::new();
         let Medium { cell, links, .. } = &mut self.media[medium];
@@ -150,8 +89,8 @@ impl<O: Observer> Network<O> {
         }
         match fate {
             Fate::Delivered => {
-                if let Some(line) = self.leave(&mut packet, self.now) {
-                    self.launch(line, Some(packet), self.now);
+                if let Some((line, at)) = self.leave(&mut packet, self.now) {
+                    self.launch(line, Some(packet), at);
                 }
             }
             Fate::GivenUp => self.give_up(link, &packet),

@@ -1,70 +1,48 @@
 //! The world: applications over connections over the network, and the loop that moves them.
 //!
-//! A packet's way is on two screens: [`World::run`] here calls whoever is next; what arrives
-//! at a host goes to its connection ([`World::deliver`]), which answers with segments
+//! The path of a packet is on two screens: [`World::run`] calls the next actor; a packet that
+//! arrives at a host goes to its connection ([`World::deliver`]), which answers with segments
 //! ([`World::drain`]) that `Network::send` takes to the first link. Applications act only on
-//! notices, and only through [`AppIo`].
+//! notices, and only through [`aqmlab_trial::Engine`].
 
-use std::collections::VecDeque;
-
-use aqmlab_apps::{App, ConnId, Notice, Transport};
-use aqmlab_core::{Header, Instant, Packet, Rng, Side, UdpHeader};
+use aqmlab_apps::{ConnId, Notice, Open, Transport};
+use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event};
+use aqmlab_trial::app_runner::deliver_one;
+use aqmlab_trial::endpoint::Endpoint;
+use aqmlab_trial::{AppRunner, Engine};
 
-use crate::agenda::Slot;
-use crate::app_io::AppIo;
+use crate::agenda::{Actor, Slot};
 use crate::conn::{Conn, End, blank, notice, packet_of, tuple_of};
-use crate::line::Target;
-use crate::network::{Actor, Network};
-use crate::notes::Notes;
+use crate::delay_line::Target;
+use crate::network::Network;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
-use crate::tcp_plan::TcpPlan;
 
-/// An application and what belongs to it.
+/// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
-    /// Absent only while it is being called.
-    pub(crate) app: Option<Box<dyn App>>,
     pub(crate) slot: Slot,
-    /// What it asked to be woken for, earliest first, then in order of asking.
-    pub(crate) wakes: std::collections::BinaryHeap<std::cmp::Reverse<(Instant, u64, Wake)>>,
-    pub(crate) asked: u64,
-    pub(crate) rng: Rng,
-    /// Indices of its connections, by [`ConnId`].
-    pub(crate) conns: Vec<u32>,
-    pub(crate) tcp: [TcpPlan; 2],
+    /// The configuration of its TCPs, home first.
+    pub(crate) endpoints: [Endpoint; 2],
     /// The priority of its packets, if the scenario sets it.
     pub(crate) priority: Option<u8>,
-    /// Its own time series: time, metric, value.
-    pub(crate) notes: Notes,
 }
 
-/// Why an application is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Wake {
-    Start,
-    Stop,
-    Token(u64),
-}
-
-/// Everything.
+/// The state of a run.
 pub(crate) struct World<O> {
     pub(crate) network: Network<O>,
     pub(crate) conns: Vec<Conn>,
     pub(crate) apps: Vec<AppSlot>,
-    /// Notices not yet delivered.
-    pub(crate) notices: VecDeque<(u32, Notice)>,
-    /// Ends that an application has touched and that may have something to send.
+    pub(crate) runner: AppRunner,
+    /// Ends that may have something to send since an application acted on them, in the order of its
+    /// calls: a system call on one socket sends before the call on the next.
     pub(crate) touched: Vec<(u32, Side)>,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
-    /// Bytes that each application had read, at home and on the internet, when its part of the
-    /// interval of the statistics began and when it ended.
-    pub(crate) read_marks: Vec<[Option<[u64; 2]>; 2]>,
 }
 
 impl<O: Observer> World<O> {
-    /// Moves the world until `end`.
+    /// Runs the world until `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         while let Some((now, slot)) = self.network.agenda.peek() {
             if now >= end {
@@ -72,7 +50,7 @@ impl<O: Observer> World<O> {
             }
             self.network.now = now;
             self.events += 1;
-            match self.network.actor(slot) {
+            match self.network.agenda.actor(slot) {
                 Actor::Link(link) => {
                     self.network.pump(link);
                     self.touched.extend(self.network.own.released());
@@ -85,26 +63,18 @@ impl<O: Observer> World<O> {
                     self.network.exchange(medium);
                     self.touched.extend(self.network.own.released());
                 }
-                Actor::End(conn, side) => self.ring(conn, side),
+                Actor::End(conn, side) => self.on_timer(conn, side),
                 Actor::App(app) => self.wake(app),
                 Actor::Sampler => self.sample(),
             }
-            if !self.notices.is_empty() || !self.touched.is_empty() {
+            if self.runner.has_notices() || !self.touched.is_empty() {
                 self.settle();
             }
         }
         self.network.now = end;
     }
 
-    /// Notes what an application has read so far as its mark number `mark`, unless that is set.
-    pub(crate) fn mark_read(&mut self, app: usize, mark: usize) {
-        let conns = self.apps[app].conns.iter().map(|&conn| &self.conns[conn as usize]);
-        let read =
-            conns.fold([0; 2], |[home, wan], conn| [home + conn.read[0], wan + conn.read[1]]);
-        self.read_marks[app][mark].get_or_insert(read);
-    }
-
-    /// Hands the packet that has come to the end of a line to whom it was sent to.
+    /// Delivers the packet at the end of a line to its destination.
     #[inline]
     fn deliver(&mut self, line: usize) {
         let now = self.network.now;
@@ -125,16 +95,16 @@ impl<O: Observer> World<O> {
                     let payload = packet.ip_len - headers;
                     conn.read[at.index()] += u64::from(payload);
                     let notice = Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
-                    self.notices.push_back((conn.app, notice));
+                    self.runner.notify(conn.app, notice);
                 }
             }
         }
         self.network.clear(line);
     }
 
-    /// Lets one end send all it can, passes on what it reports, and sets its timer.
+    /// Sends the segments of one end, notifies its application of events, and sets its timer.
     fn drain(&mut self, index: u32, side: Side) {
-        let Self { network, conns, notices, .. } = self;
+        let Self { network, conns, runner, .. } = self;
         let conn = &mut conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
@@ -167,23 +137,25 @@ impl<O: Observer> World<O> {
                 Event::Writable | Event::PeerFinished => true,
             };
             if wanted {
-                notices.extend(notice(event, conn.id, side).map(|notice| (conn.app, notice)));
+                if let Some(notice) = notice(event, conn.id, side) {
+                    runner.notify(conn.app, notice);
+                }
             }
         }
-        // A timer that moves later is left to ring early and set itself again: an
-        // acknowledgement restarts the retransmission timer, and most never expire.
+        // A timer that moves later is not moved in the agenda. It is called early and set again:
+        // each acknowledgement restarts the retransmission timer, and most never expire.
         if let Some(due) = end.tcp.poll_timeout() {
             if due < network.agenda.due(end.slot) {
                 network.agenda.set(end.slot, due.max(now));
             }
         }
         if end.finished && ends[side.peer().index()].finished {
-            self.bury(index);
+            self.reap(index);
         }
     }
 
-    /// Forgets the two TCPs of a connection that is over.
-    fn bury(&mut self, index: u32) {
+    /// Removes the two TCPs of a connection that is closed.
+    fn reap(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let Some(ends) = conn.ends.take() else { return };
         conn.closed = Some(self.network.now);
@@ -191,11 +163,11 @@ impl<O: Observer> World<O> {
         for end in ends.iter() {
             self.network.agenda.leave(end.slot);
         }
-        self.notices.push_back((conn.app, Notice::Closed(conn.id)));
+        self.runner.notify(conn.app, Notice::Closed(conn.id));
     }
 
     /// Calls an end whose timer may have expired.
-    fn ring(&mut self, index: u32, side: Side) {
+    fn on_timer(&mut self, index: u32, side: Side) {
         let now = self.network.now;
         if let Some(ends) = &mut self.conns[index as usize].ends {
             let end = &mut ends[side.index()];
@@ -205,75 +177,48 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Calls an application for everything that is due.
-    fn wake(&mut self, index: u32) {
-        let slot = &mut self.apps[index as usize];
-        while let Some(std::cmp::Reverse((at, _, wake))) = slot.wakes.peek().copied() {
-            if at > self.network.now {
-                break;
-            }
-            slot.wakes.pop();
-            let notice = match wake {
-                Wake::Start => Notice::Start,
-                Wake::Stop => Notice::Stop,
-                Wake::Token(token) => Notice::Wake(token),
-            };
-            self.notices.push_back((index, notice));
-        }
-        match slot.wakes.peek() {
-            Some(std::cmp::Reverse((at, ..))) => self.network.agenda.set(slot.slot, *at),
-            None => self.network.agenda.clear(slot.slot),
+    /// Notifies an application of the wake-ups that are due and asks for the next call.
+    fn wake(&mut self, app: u32) {
+        let slot = self.apps[app as usize].slot;
+        match self.runner.wake(app, self.network.now) {
+            Some(at) => self.network.agenda.set(slot, at),
+            None => self.network.agenda.clear(slot),
         }
     }
 
-    /// Asks for an application to be called at `at`.
-    pub(crate) fn schedule(&mut self, index: u32, at: Instant, wake: Wake) {
-        let app = &mut self.apps[index as usize];
-        app.asked += 1;
-        app.wakes.push(std::cmp::Reverse((at, app.asked, wake)));
-        if at < self.network.agenda.due(app.slot) {
-            self.network.agenda.set(app.slot, at);
+    /// Asks for the first call of an application.
+    pub(crate) fn expect_wake(&mut self, app: u32) {
+        if let Some(at) = self.runner.next_wake_of(app) {
+            self.call_at(app, at);
         }
     }
 
-    /// Delivers notices and drains what they touched, until there is nothing left of either.
+    /// Delivers notices and drains the ends that they touched, until neither is left.
     fn settle(&mut self) {
+        let mut drained = 0;
         loop {
-            if let Some((conn, side)) = self.touched.pop() {
+            if let Some(&(conn, side)) = self.touched.get(drained) {
+                drained += 1;
                 self.drain(conn, side);
-            } else if let Some((app, notice)) = self.notices.pop_front() {
-                self.notify(app, notice);
-            } else {
+                continue;
+            }
+            // A list that is emptied at its end costs less than a ring buffer.
+            self.touched.clear();
+            drained = 0;
+            if !deliver_one(self) {
                 return;
             }
         }
     }
 
-    fn notify(&mut self, index: u32, notice: Notice) {
-        let Some(mut app) = self.apps[index as usize].app.take() else {
-            unreachable!("an application is never called while it is being called")
-        };
-        // Time ends an application, or somebody who tells it, or the end of its last connection.
-        let may_end = matches!(notice, Notice::Wake(_) | Notice::Stop | Notice::Finished { .. });
-        app.handle(notice, &mut AppIo { world: self, app: index });
-        let ended = may_end && app.ended().is_some();
-        self.apps[index as usize].app = Some(app);
-        if ended {
-            self.mark_read(index as usize, 1);
-            self.network.observer.ended(index, self.network.now);
-        }
-    }
-
     /// Opens a five-tuple for an application; see [`aqmlab_apps::Io::open`].
-    pub(crate) fn open(&mut self, app: u32, open: aqmlab_apps::Open) -> ConnId {
+    pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
-        let id = ConnId(self.apps[app as usize].conns.len() as u32);
-        self.apps[app as usize].conns.push(index);
         let tuple = tuple_of(index, app, open);
         let ends = (open.transport == Transport::Tcp).then(|| {
-            let plans = &self.apps[app as usize].tcp;
+            let endpoints = &self.apps[app as usize].endpoints;
             let tcps = [Side::Home, Side::Wan].map(|side| {
-                let config = plans[side.index()].config(open);
+                let config = endpoints[side.index()].config(open);
                 if side == open.from {
                     Connection::active(config, self.network.now)
                 } else {
@@ -283,7 +228,11 @@ impl<O: Observer> World<O> {
             let mut sides = [Side::Home, Side::Wan].into_iter();
             Box::new(tcps.map(|tcp| {
                 let side = sides.next().expect("there are two sides");
-                End { tcp, slot: self.network.enrol(Actor::End(index, side)), finished: false }
+                End {
+                    tcp,
+                    slot: self.network.agenda.register(Actor::End(index, side)),
+                    finished: false,
+                }
             }))
         });
         self.conns.push(Conn {
@@ -305,7 +254,7 @@ impl<O: Observer> World<O> {
             stats: None,
         });
         self.touched.push((index, open.from));
-        id
+        index
     }
 
     /// Sends a datagram of an application; see [`aqmlab_apps::Io::send`].

@@ -1,4 +1,4 @@
-//! What is to be recorded, as JSON.
+//! The recordings to make, as JSON.
 
 use serde_json::Value;
 
@@ -8,13 +8,13 @@ pub(crate) struct Trace {
     pub(crate) kind: String,
     /// Its options, as tc takes them.
     pub(crate) options: String,
-    /// The rate at which HTB asks it for packets, in bits per second of what it counts.
+    /// The rate at which HTB dequeues, in bits per second of the bytes that it counts.
     pub(crate) rate_bps: u64,
     /// Bytes by which it counts a packet larger than IP does.
     pub(crate) overhead: i64,
     /// The ECN field that each flow sends with.
     pub(crate) ecn: Vec<u8>,
-    /// What is sent, in order.
+    /// The packets to send, in order.
     pub(crate) arrivals: Vec<Arrival>,
 }
 

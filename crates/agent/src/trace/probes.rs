@@ -1,4 +1,4 @@
-//! Probes in the kernel: what goes into a discipline, what comes out of it, what time it read.
+//! Probes in the kernel: the packets into and out of a discipline, and the times that it reads.
 //!
 //! Source: Documentation/trace/kprobetrace.rst of the kernel. A probe at the entry of a
 //! discipline's two functions and one at their return tell the operations in their order. A
@@ -15,7 +15,7 @@ const TRACING: &str = "/sys/kernel/tracing";
 const NUMBER: u32 = 14 + 20 + 8;
 /// Where IPv4 has its ECN field, counted from the Ethernet header.
 const TOS: u32 = 14 + 1;
-/// Room for what is recorded: some six lines of a hundred bytes a packet.
+/// The buffer of the recording: some six lines of a hundred bytes per packet.
 const BUFFER_KB: &str = "163840";
 
 /// The functions by which the kernel enters a discipline.
@@ -116,7 +116,7 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// What is missing in a recording.
+/// A gap in a recording.
 pub(crate) type Gap = String;
 
 /// Sets the probes of a discipline, which must be loaded.
@@ -135,7 +135,7 @@ pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
     write("events/aqmlab/enable", "1")
 }
 
-/// Stops the recording and returns it, or within the result what is missing in it.
+/// Stops the recording and returns it, or its gap.
 pub(crate) fn end() -> Result<Result<String, Gap>, String> {
     write("events/aqmlab/enable", "0")?;
     write("events/skb/kfree_skb/enable", "0")?;
@@ -167,9 +167,9 @@ fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
     Ok(lines)
 }
 
-/// What was lost, if anything: by the buffer for want of room, or by a probe. That of the clock
-/// stays out when somebody reads it within a probe; whoever reads the recording sees to it that
-/// the discipline's own readings are whole.
+/// The gap of a recording, if there is one: entries lost because the buffer was full, or by a probe.
+/// The probe of the clock misses readings within another probe. The reader of the recording checks
+/// that the discipline's own readings are complete.
 fn missing(stats: &str, profile: &str) -> Option<String> {
     let full = stats.lines().find(|line| {
         let counts = ["overrun:", "dropped events:", "commit overrun:"];

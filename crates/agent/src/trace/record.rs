@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::job::Trace;
 use super::probes::Doors;
 
-/// What a line of the recording says.
+/// A line of the recording.
 #[derive(Clone, Copy)]
 enum Line<'a> {
     Offer { skb: u64, len: u64, id: u64, mem: u64 },
@@ -71,12 +71,12 @@ struct Reader<'a> {
     keyed: bool,
     shared: bool,
     done: Vec<Operation>,
-    /// What is under way.
+    /// The operation in progress.
     inside: Option<Operation>,
     /// The packets in the discipline, by address.
     waiting: BTreeMap<u64, u64>,
-    /// The last thing offered, to which belongs what is destroyed outside of an operation: the
-    /// kernel frees what an offer displaced after it has asked for packets to send.
+    /// The last enqueue. A packet destroyed outside of an operation belongs to it: the kernel frees
+    /// the packets that an enqueue displaced after the next dequeue.
     last_offer: usize,
     clock: u64,
     hashes: BTreeMap<u64, u64>,
@@ -153,7 +153,7 @@ impl Reader<'_> {
         self.end(false)
     }
 
-    /// The discipline, or somebody else, read the clock.
+    /// The discipline, or another caller, read the clock.
     fn tell(&mut self, caller: &str, ns: u64) {
         self.clock = self.clock.max(ns);
         let own = self.is_own(caller);
@@ -251,7 +251,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// What a line means; `cpu time: event: (where) name=value …`.
+/// Parses a line; `cpu time: event: (where) name=value …`.
 fn parse(line: &str) -> Option<Line<'_>> {
     let rest = line.split_once("] ")?.1;
     let (_, rest) = rest.split_once(": ")?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::job::Trace;
 use crate::sys;
 
-/// The sender's address and the receiver's, which nobody has.
+/// The addresses of the sender and of the receiver, which does not exist.
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(172, 16, 10, 1), Ipv4Addr::new(172, 16, 10, 2)];
 const FIRST_PORT: u16 = 10_000;

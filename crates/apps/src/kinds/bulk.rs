@@ -80,7 +80,7 @@ impl Bulk {
             if self.size > 0 {
                 self.fill(conn, io);
             } else {
-                io.pour(conn, self.sender);
+                io.send_unlimited(conn, self.sender);
             }
         }
         if let Some(span) = self.span {

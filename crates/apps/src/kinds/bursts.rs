@@ -166,7 +166,7 @@ impl Bursts {
         if self.size > 0 {
             self.fill(conn, io);
         } else {
-            io.pour(conn, self.sender);
+            io.send_unlimited(conn, self.sender);
             io.wake_at(io.now() + self.span, u64::from(conn.0));
         }
         self.plan(io);

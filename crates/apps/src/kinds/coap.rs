@@ -22,7 +22,7 @@ const REQUEST_HEADER: u32 = 4 + 4 + 9 + 1;
 /// The fixed header and the token.
 const RESPONSE_HEADER: u32 = 4 + 4;
 
-/// What fits a datagram beside the headers.
+/// The payloads that fit a datagram beside the headers.
 const COAP: Bounds = Bounds::Whole(0, bounds::MOST_DATAGRAM - REQUEST_HEADER as u64);
 
 const COPY_BITS: u32 = 8;

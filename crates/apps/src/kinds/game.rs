@@ -7,8 +7,8 @@
 //!   The program is meant to draw from measured histograms and an ARMA(1, 1) filter (Branch,
 //!   Cricenti and Armitage 2008); what it does draw is a Normal of mean (N + 0.65)·o − 2N − 10
 //!   and deviation 6N + 3, cut to an integer, where o is the game's growth per player, and
-//!   negative sizes are turned positive and shifted by N·o. That is what is followed here, since
-//!   that is what was sent in the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
+//!   negative sizes are turned positive and shifted by N·o. This model follows pktgen, which sent
+//!   the traffic of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
 //! - `faerber`: Färber 2002, Counter-Strike: sizes Ext(120, 36) every Ext(55, 6) ms from the
 //!   server, Ext(80, 5.7) every 40 ms from the client, taken as bytes of UDP payload.
 //!
@@ -144,12 +144,12 @@ fn growth(title: &str) -> f64 {
     }
 }
 
-/// What an update is drawn around.
+/// The mean size of an update.
 fn mean(players: f64, growth: f64) -> f64 {
     (players + 0.65) * growth - 2.0 * players - 10.0
 }
 
-/// What pktgen makes of a negative size.
+/// The size that pktgen computes from a negative one.
 fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
     if bytes < 0.0 { -bytes + players * growth } else { bytes }
 }

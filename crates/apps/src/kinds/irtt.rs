@@ -1,7 +1,7 @@
 //! An isochronous round-trip probe: datagrams at a fixed interval, each answered at once.
 //!
 //! Source: irtt 0.9: the client sends at fixed times whatever comes back; the server echoes; both
-//! directions' delay and loss are told apart, since the server numbers what it received.
+//! directions' delay and loss are separate, since the server numbers the packets received.
 //! Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
 //!
 //! Differences: irtt's opening handshake is left out, and the payload has no header of its own.
@@ -55,7 +55,7 @@ struct Waiting {
 
 struct Irtt {
     prober: Prober,
-    /// What the server sent back; it numbers its answers in the order of its receiving.
+    /// The answers of the server, which it numbers in the order of the requests received.
     answered: u64,
     waiting: VecDeque<Waiting>,
     up: Arrivals,

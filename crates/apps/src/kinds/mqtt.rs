@@ -20,7 +20,7 @@ const CONNACK: u64 = 4;
 const ACK: u64 = 4;
 const PING: u64 = 2;
 
-/// What a control packet can announce (§2.2.3), less the longest topic and the identifiers.
+/// The largest length of a control packet (§2.2.3), less the longest topic and the identifiers.
 const PAYLOADS: Bounds = Bounds::Whole(0, 268_435_455 - 65_535 - 4);
 /// Whole seconds in 16 bits (§3.1.2.10).
 const KEEPALIVE: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(65_535));
@@ -124,7 +124,7 @@ const fn publish(topic: u64, payload: u64, qos: u8) -> u64 {
     packet(2 + topic + if qos > 0 { 2 } else { 0 } + payload)
 }
 
-/// What a control packet says. A time is when its message was due.
+/// The content of a control packet. A time is that at which its message was due.
 #[derive(Clone, Copy, Debug)]
 enum Control {
     Connect,
@@ -187,7 +187,7 @@ impl Mqtt {
         self.started + self.interval * self.published
     }
 
-    /// Publishes every message that is due and may go; what may not waits.
+    /// Publishes every message that is due, as far as the window allows.
     fn publish_due(&mut self, io: &mut dyn Io) {
         while self.running && self.accepted && self.may_publish() && self.due() <= io.now() {
             let due = self.due();

@@ -47,7 +47,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 struct Ping {
     prober: Prober,
     received: u64,
-    /// Requests up to the latest that was answered; what came after may be under way.
+    /// Requests up to the latest that was answered; later ones may be in flight.
     settled: u64,
     rtt: Quantiles,
 }

@@ -2,13 +2,13 @@
 //!
 //! Source: the telemonitoring traffic of Kua, Nguyen, Armitage and Branch (2017, Table I) and of
 //! Armitage et al. (2017, §III): a sensor of 16-bit samples; 50 samples or more a second are sent
-//! 50 to a message (100 bytes, what a `ZigBee` frame carries), fewer once a second. The sender
+//! 50 to a message (100 bytes, the payload of a `ZigBee` frame), fewer once a second. The sender
 //! has Nagle's rule off and the receiver acknowledges at once.
 //!
 //! A write that the send buffer cannot take whole blocks, as in nttcp in TCP mode, the program
 //! that those experiments used: its gap lies between two writes, so the next message comes an
-//! interval after the blocked one was taken, and a slow connection lowers the offered rate. What
-//! was written while TCP could not send leaves in full segments: the stream keeps no message
+//! interval after the blocked one was taken, and a slow connection lowers the offered rate. Bytes
+//! written while TCP cannot send leave in full segments: the stream keeps no message
 //! boundaries.
 //!
 //! Differences: without blocking the schedule is exact, where nttcp sleeps between writes. A

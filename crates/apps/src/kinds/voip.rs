@@ -22,7 +22,7 @@ const RTP_HEADER: u32 = 12;
 /// Weight of the past in the estimates of delay and variation (Ramjee et al. 1994).
 const MEMORY: f64 = 0.998_002;
 
-/// Some voice, and what fits a datagram beside the header.
+/// At least one byte of voice, at most the bytes that fit a datagram beside the header.
 const PAYLOADS: Bounds = Bounds::Whole(1, bounds::MOST_DATAGRAM - RTP_HEADER as u64);
 
 const DEJITTER: Param = Param {
@@ -183,7 +183,7 @@ const NAMES: [Names; 2] = [
 ];
 
 impl Voip {
-    /// Rates what was heard in `direction`, if anything was said.
+    /// The opinion score of `direction`, if a packet was sent in it.
     fn rate(&self, direction: Direction, out: &mut Summary) -> Option<()> {
         let names = &NAMES[direction.index()];
         let playout = &self.playouts[direction.index()];

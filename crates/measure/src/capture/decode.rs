@@ -1,7 +1,7 @@
-//! From a captured packet to what identifies it: its five-tuple, its length, its fingerprint.
+//! The identity of a captured packet: its five-tuple, its length, its fingerprint.
 //!
 //! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes (its bit
-//! code 511 for TCP and 2111 for UDP, which is what TEACUP asks for). Differences: up to 20 bytes
+//! code 511 for TCP and 2111 for UDP, as TEACUP asks for). Differences: up to 20 bytes
 //! of payload count instead of 12, IPv6 is read, and the IP length and identification are
 //! compared beside the CRC. TTL, DSCP, ECN and checksums never count.
 
@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket};
 
-/// What an address translator between the taps rewrites, and what cannot be compared then.
+/// The fields that an address translator between the taps rewrites, which cannot be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Translation {
     /// Nothing.
@@ -65,7 +65,7 @@ impl Tuple {
     }
 }
 
-/// What is known of a packet.
+/// A decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decoded {
     pub(super) tuple: Tuple,
@@ -84,7 +84,7 @@ pub(super) fn can_read(link: u32) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// Finds the IP packet in what was captured and identifies it; `None` if there is none.
+/// Finds the IP packet in the captured bytes and identifies it; `None` if there is none.
 pub(super) fn decode(
     link: u32,
     data: &[u8],

@@ -1,20 +1,20 @@
-//! What is wrong with a capture, and where.
+//! The error of a capture that cannot be read.
 
 use std::fmt;
 use std::io;
 
-/// A capture that cannot be read: which, at which packet and byte, and what is wrong there.
+/// A capture that cannot be read: its name, the packet, the byte and the problem.
 #[derive(Debug)]
 pub struct CaptureError {
     /// The name given to the capture.
     pub file: String,
     /// Which packet, counted from 1; 0 before the first.
     pub packet: u64,
-    /// Bytes from the start of the file to what is wrong.
+    /// Bytes from the start of the file to the problem.
     pub offset: u64,
-    /// What was found and what is allowed.
+    /// The value found and the values allowed.
     pub problem: String,
-    /// What the operating system said, if it was at fault.
+    /// The error of the operating system, if it is the cause.
     pub source: Option<io::Error>,
 }
 

@@ -5,38 +5,37 @@ use std::collections::BTreeMap;
 use aqmlab_core::{Direction, Duration, Instant};
 
 use super::decode::Tuple;
-use super::spp::Options;
+use super::options::Options;
 use crate::jitter::Variation;
-use crate::meter::{DirectionReport, FlowReport};
 use crate::pairs::{Pairing, Passage, RoundTrip};
+use crate::report::{DirectionReport, FlowReport};
 use crate::series::Series;
-use crate::way::Limits;
 
 /// A packet of the flow at one tap; times are since that tap's capture began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    /// Which tap: 0 or 1.
+    /// The tap: 0 or 1.
     pub(super) tap: usize,
-    /// Whether it goes the way that the flow's tuple says.
+    /// Whether its direction is that of the flow's tuple.
     pub(super) forward: bool,
     pub(super) at: Instant,
-    /// When the other tap saw it, if it did.
+    /// The time at the other tap, if that saw it.
     pub(super) other: Option<Instant>,
     pub(super) ip_len: u32,
 }
 
 /// Measures one flow.
 pub(super) struct FlowMeter {
-    /// As packets from tap 0 to tap 1 carry it at tap 0, once that is known.
+    /// The tuple of packets from tap 0 to tap 1, as tap 0 sees them.
     pub(super) tuple: Tuple,
     /// By the direction of the packets: up is from tap 0 to tap 1.
-    ways: [WayMeter; 2],
+    halves: [Half; 2],
     /// By the tap that is the monitor.
     pairings: [Pairing; 2],
 }
 
-/// One direction of it.
-struct WayMeter {
+/// One direction of a flow.
+struct Half {
     report: DirectionReport,
     variation: Variation,
     rtt_series: Series,
@@ -51,59 +50,59 @@ struct WayMeter {
 
 impl FlowMeter {
     pub(super) fn new(tuple: Tuple, options: &Options) -> Self {
-        let way = || WayMeter::new(options.step);
-        Self { tuple, ways: [way(), way()], pairings: Default::default() }
+        let half = || Half::new(options.step);
+        Self { tuple, halves: [half(), half()], pairings: Default::default() }
     }
 
-    /// Takes in an event whose packet goes in `direction`.
+    /// Processes an event whose packet goes in `direction`.
     pub(super) fn take(&mut self, event: &Event, direction: Direction, options: &Options) {
         let at_sender = event.tap == direction.index();
         match event.other {
             _ if at_sender => self.leaves(event, direction, options),
             Some(sent) => self.arrives(event, sent, direction, options),
-            None => self.ways[direction.index()].count(event, options.step),
+            None => self.halves[direction.index()].count(event, options.step),
         }
     }
 
     fn leaves(&mut self, event: &Event, direction: Direction, options: &Options) {
-        let way = &mut self.ways[direction.index()];
+        let half = &mut self.halves[direction.index()];
         let included = u64::from(options.limits().include(event.at));
-        way.report.packets_sent += included;
-        way.report.bytes_sent += u64::from(event.ip_len) * included;
+        half.report.packets_sent += included;
+        half.report.bytes_sent += u64::from(event.ip_len) * included;
         let Some(received) = event.other else {
-            way.missing += included * u64::from(way.begun);
-            way.report.in_flight += included * u64::from(!way.begun);
+            half.missing += included * u64::from(half.begun);
+            half.report.in_flight += included * u64::from(!half.begun);
             return;
         };
-        way.begun = true;
-        way.report.lost += std::mem::take(&mut way.missing);
+        half.begun = true;
+        half.report.lost += std::mem::take(&mut half.missing);
         // Its sender is the monitor, and the other end the reference.
         let passage = Passage { reference: received, monitor: event.at };
         if let Some(trip) = self.pairings[event.tap].inbound(passage) {
-            self.ways[direction.reverse().index()].trip(trip, options);
+            self.halves[direction.reverse().index()].trip(trip, options);
         }
     }
 
     fn arrives(&mut self, event: &Event, sent: Instant, direction: Direction, options: &Options) {
         self.pairings[event.tap].outbound(Passage { reference: sent, monitor: event.at });
-        let way = &mut self.ways[direction.index()];
-        way.count(event, options.step);
+        let half = &mut self.halves[direction.index()];
+        half.count(event, options.step);
         if !options.limits().include(sent) {
             return;
         }
-        way.report.packets_received += 1;
-        way.report.bytes_received += u64::from(event.ip_len);
+        half.report.packets_received += 1;
+        half.report.bytes_received += u64::from(event.ip_len);
         // The sign bit is flipped so that delays below zero, of clocks apart, keep their order.
-        way.variation.follow(event.at.as_nanos().wrapping_sub(sent.as_nanos()) ^ (1 << 63));
+        half.variation.follow(event.at.as_nanos().wrapping_sub(sent.as_nanos()) ^ (1 << 63));
         if options.synchronised {
             let owd = event.at.since(sent);
-            way.report.owd.record(owd);
+            half.report.owd.record(owd);
         }
     }
 
-    /// Hands over the flow, what was measured of it, and its round trips if they were kept.
+    /// The flow, its measurements, and its round trips if they were kept.
     pub(super) fn finish(self) -> (Tuple, FlowReport, [Vec<RoundTrip>; 2]) {
-        let [up, down] = self.ways;
+        let [up, down] = self.halves;
         let ((up, up_samples), (down, down_samples)) = (up.finish(), down.finish());
         (
             self.tuple,
@@ -112,17 +111,17 @@ impl FlowMeter {
         )
     }
 
-    /// Steps that a table of what arrived would have.
+    /// The number of steps in a table of arrivals.
     pub(super) fn steps(&self) -> u64 {
-        self.ways
+        self.halves
             .iter()
-            .filter_map(|way| way.steps.last_key_value())
+            .filter_map(|half| half.steps.last_key_value())
             .map(|(step, _)| step + 1)
             .sum()
     }
 }
 
-impl WayMeter {
+impl Half {
     fn new(step: Duration) -> Self {
         Self {
             report: DirectionReport::default(),
@@ -162,11 +161,5 @@ impl WayMeter {
             ..self.report
         };
         (report, self.samples)
-    }
-}
-
-impl Options {
-    pub(super) fn limits(&self) -> Limits {
-        Limits { from: self.from, to: self.to }
     }
 }

@@ -1,4 +1,4 @@
-//! The flows of two captures: which packet belongs to which, and goes which way.
+//! The flows of two captures: the flow and the direction of each packet.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use aqmlab_core::{Direction, Instant};
 use super::decode::{Translation, Tuple};
 use super::flow::{Event, FlowMeter};
 use super::matching::Settled;
+use super::options::Options;
 use super::sides::Sides;
-use super::spp::Options;
 
-/// Events held back of one flow until it is known which way it goes, and of all.
+/// The most events held back until the direction is known, of one flow and of all.
 const HELD_OF_ONE: usize = 256;
 const HELD: usize = 65_536;
 
-/// A flow, before and after it is known which way it goes.
+/// A flow, before and after its direction is known.
 enum Flow {
     Undecided { tuple: Tuple, differences: [Option<i64>; 2], held: Vec<Event> },
     Decided { meter: Box<FlowMeter>, forward: Direction },
@@ -36,7 +36,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Takes in a packet whose fate is known. `begun` is when each capture did.
+    /// Processes a packet whose fate is known. `begun` is the start of each capture.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let Some((place, forward)) = self.find(packet, options) else { return };
         let since = |tap: usize, at: u64| Instant::from_nanos(at.saturating_sub(begun[tap]));
@@ -59,18 +59,18 @@ impl Flows {
                 self.held += 1;
                 let decided = decide(&self.sides, tuple, *differences, options);
                 if decided.is_some() || held.len() >= HELD_OF_ONE || self.held >= HELD {
-                    self.settle(place, decided, options);
+                    self.decide_direction(place, decided, options);
                 }
             }
         }
     }
 
-    /// Everything has been taken in: the flows, in the order in which they appeared.
+    /// The flows after the last packet, in the order in which they appeared.
     pub(super) fn finish(mut self, options: &Options) -> Vec<FlowMeter> {
         for place in 0..self.all.len() {
             if let Flow::Undecided { tuple, differences, .. } = &self.all[place] {
                 let decided = decide(&self.sides, tuple, *differences, options);
-                self.settle(place, decided, options);
+                self.decide_direction(place, decided, options);
             }
         }
         let meter = |flow| match flow {
@@ -114,8 +114,8 @@ impl Flows {
         Some(place)
     }
 
-    /// Settles which way a flow goes, and measures what was held back.
-    fn settle(&mut self, place: usize, decided: Option<bool>, options: &Options) {
+    /// Decides the direction of a flow, and measures the events held back.
+    fn decide_direction(&mut self, place: usize, decided: Option<bool>, options: &Options) {
         let Flow::Undecided { tuple, differences, held } = &mut self.all[place] else { return };
         let [backward, ahead] = *differences;
         let up = decided.unwrap_or_else(|| match (ahead, backward) {

@@ -37,7 +37,7 @@ pub(super) struct Input<R> {
     pub(super) packet: u64,
     /// Bytes taken.
     pub(super) offset: u64,
-    /// Where what is being read began, which is what an error names.
+    /// The start of the value being read, which errors name.
     begun: u64,
 }
 
@@ -47,7 +47,7 @@ impl<R: Read> Input<R> {
         Self { bytes, file: file.into(), packet: 0, offset: 0, begun: 0 }
     }
 
-    /// What follows is one thing: errors name the place where it begins.
+    /// Starts a value: errors name the place of its start.
     pub(super) fn begin(&mut self) {
         self.begun = self.offset;
     }

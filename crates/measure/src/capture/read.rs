@@ -3,7 +3,7 @@
 //! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
 //! draft-ietf-opsawg-pcapng (sections, interfaces with any time resolution and offset, enhanced
 //! and the obsolete packet blocks; other blocks are passed over). The framing is read here
-//! rather than by a library so that an error can say which byte is wrong and what is allowed,
+//! rather than by a library so that an error can name the wrong byte and the values allowed,
 //! and so that no length in the file decides how much memory is taken.
 
 use std::io::Read;
@@ -33,7 +33,7 @@ pub(super) struct Raw<'a> {
     pub(super) link: u32,
     /// Its length when it passed.
     pub(super) length: u32,
-    /// What was kept of it.
+    /// The bytes of it that were kept.
     pub(super) data: &'a [u8],
 }
 
@@ -161,7 +161,7 @@ fn classic_record<R: Read>(
     Ok(Some((time(input, interface, ticks)?, interface.link, length.max(captured))))
 }
 
-/// Reads what was kept of a packet.
+/// Reads the bytes of a packet that were kept.
 fn keep<R: Read>(
     input: &mut Input<R>,
     data: &mut Vec<u8>,

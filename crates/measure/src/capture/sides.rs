@@ -14,7 +14,7 @@ use super::decode::Tuple;
 /// Hosts remembered; more are told apart by differences.
 const HOSTS: usize = 65_536;
 
-/// What is known of the two sides.
+/// The knowledge of the two sides.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
     /// On which tap's side a host is.

@@ -7,67 +7,28 @@
 
 use std::io::Read;
 
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::Duration;
 
-use super::decode::{LINKS, Translation, Tuple, can_read, decode};
+use super::decode::{LINKS, Tuple, can_read, decode};
 use super::error::CaptureError;
 use super::flows::Flows;
 use super::matching::Matching;
+use super::options::Options;
 use super::read::CaptureReader;
-use crate::meter::FlowReport;
 use crate::pairs::{RoundTrip, difference};
+use crate::report::FlowReport;
 
 /// Steps between the first and the last packet of a capture.
 const MAX_STEPS: u64 = 1 << 22;
 /// Steps of all flows together.
 const MAX_BINS: u64 = 1 << 24;
 
-/// How two captures are measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// What errors call the two captures.
-    pub names: [String; 2],
-    /// Statistics begin so long after the first packet of the sender's capture.
-    pub from: Instant,
-    /// Statistics end so long after it.
-    pub to: Instant,
-    /// Width of a bin of the time series.
-    pub step: Duration,
-    /// What is rewritten between the taps.
-    pub translation: Translation,
-    /// Whether the clocks of the taps agree, so that one-way delay means something. A delay
-    /// below zero counts as zero.
-    pub synchronised: bool,
-    /// Whether every round trip is kept, at a cost of memory.
-    pub keep_samples: bool,
-    /// How many packets of a capture may follow before one that the other has not is given up.
-    pub search: usize,
-    /// Flows measured; packets of further ones are counted and left out.
-    pub max_flows: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            names: ["first capture".into(), "second capture".into()],
-            from: Instant::ZERO,
-            to: Instant::NEVER,
-            step: Duration::from_millis(250),
-            translation: Translation::None,
-            synchronised: false,
-            keep_samples: false,
-            search: 16_000,
-            max_flows: 16_384,
-        }
-    }
-}
-
-/// What two captures tell.
+/// The measurements of two captures.
 #[derive(Clone, Debug)]
 pub struct SppReport {
     /// The flows of which both captures hold a packet, in the order in which they appear.
     pub flows: Vec<SppFlow>,
-    /// What the captures hold.
+    /// The contents of the captures.
     pub captures: [CaptureSummary; 2],
     /// Packets of flows beyond [`Options::max_flows`].
     pub left_out: u64,
@@ -78,8 +39,8 @@ pub struct SppReport {
 pub struct SppFlow {
     /// Addresses and ports of its packets going up, as the first capture has them.
     pub tuple: Tuple,
-    /// What was measured. Times are since the first packet of a capture: of the receiver's for
-    /// what arrived, of the reference's (the sender's) for round trips and delays. If the clocks
+    /// The measurements. Times are since the first packet of a capture: of the receiver's for
+    /// arrivals, of the reference's (the sender's) for round trips and delays. If the clocks
     /// agree, all are since the first packet of either. Packets of which it is not known whether
     /// the other capture would have held them are in flight.
     pub report: FlowReport,
@@ -87,7 +48,7 @@ pub struct SppFlow {
     pub samples: [Vec<RoundTrip>; 2],
 }
 
-/// What one capture holds.
+/// The contents of one capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureSummary {
     /// Packets of any kind.

@@ -1,4 +1,4 @@
-//! Writes what the taps saw as captures that Wireshark and tshark open.
+//! Writes the packets at the taps as captures that Wireshark and tshark open.
 //!
 //! Source: draft-ietf-opsawg-pcap, the classic format with nanoseconds and link type
 //! `LINKTYPE_RAW`. Only headers are kept, with the true length beside them, as `tcpdump -s`
@@ -31,7 +31,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// The endpoints of a connection opened from the home, whose addresses nobody translates.
+    /// The endpoints of a connection opened from the home, whose addresses are not translated.
     pub const fn plain(tuple: FiveTuple) -> Self {
         Self { home: tuple, wan: tuple, opened_by: Direction::Up }
     }

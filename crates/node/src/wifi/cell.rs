@@ -1,4 +1,4 @@
-//! Who may send when on a medium that stations share, and what comes of it.
+//! Access to a medium that stations share, and the result of each exchange.
 //!
 //! Source: IEEE Std 802.11-2012, 9.19.2 (EDCA) with the access category of best effort (Table
 //! 8-105: AIFSN 3, windows of 15 to 1023 slots, one exchange at a time), slots of 9 us and a SIFS
@@ -22,7 +22,7 @@ const LEAST_WINDOW: u32 = 15;
 const MOST_WINDOW: u32 = 1_023;
 const MOST_UNANSWERED: u32 = 7;
 
-/// What has become of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver has passed it on.
@@ -38,7 +38,7 @@ pub struct Delivery {
     pub radio: usize,
     /// The packet.
     pub packet: Packet,
-    /// What has become of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
@@ -86,7 +86,7 @@ impl Cell {
         self.radios.iter().map(Radio::len).sum()
     }
 
-    /// Whether nobody holds anything.
+    /// Whether no station holds a frame.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -109,8 +109,8 @@ impl Cell {
         }
     }
 
-    /// When a radio begins to send if nobody does before: at the end of its backoff, or, if that
-    /// has passed before it had anything to send, with the next slot.
+    /// The time at which a radio starts to send unless another does before: the end of its backoff, or
+    /// the next slot if the backoff ended before it had a frame.
     fn access(&self, radio: &Radio) -> Option<Instant> {
         let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
         let slots = waited.max(u64::from(radio.backoff));

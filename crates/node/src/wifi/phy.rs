@@ -9,7 +9,7 @@ use aqmlab_core::{BitRate, Duration};
 /// Bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, check
 /// sequence 4.
 pub(crate) const FRAMING: u32 = 38;
-/// What stands before each frame of an A-MPDU.
+/// The bytes before each frame of an A-MPDU.
 pub(crate) const DELIMITER: u32 = 4;
 /// Legacy and HT signal fields and the short training field, without the long ones.
 const HT_PREAMBLE_US: u64 = 8 + 8 + 4 + 8 + 4;
@@ -66,7 +66,7 @@ impl HtRate {
         bits[self.modulation] * self.streams
     }
 
-    /// What it carries while data are on the air.
+    /// The bit rate while data are on the air.
     pub fn bit_rate(self) -> BitRate {
         let symbol_ns = if self.short_guard { 3_600 } else { 4_000 };
         BitRate::new(self.symbol_bits() * 1_000_000_000 / symbol_ns).expect("symbols carry bits")

@@ -1,4 +1,4 @@
-//! A station's side of the medium: the driver's queue, its aggregates, and what is missing at the
+//! A station's side of the medium: the driver's queue, its aggregates, and the frames missing at the
 //! receiver.
 //!
 //! Source: Linux 3.14 ath9k. A driver takes frames until more than `ATH_MAX_QDEPTH` = 123 are
@@ -24,7 +24,7 @@ const LEAST_SUBFRAME: u32 = 256;
 /// `ATH_MAX_SW_RETRIES`.
 const MOST_TRIES: u8 = 30;
 
-/// What a radio is like.
+/// The configuration of a radio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioConfig {
     /// Its rate.
@@ -57,7 +57,7 @@ impl Frame {
         self.packet.ip_len + FRAMING
     }
 
-    /// What it takes in an aggregate, without the padding to a whole word.
+    /// Its bytes in an aggregate, without the padding to a whole word.
     fn subframe(&self) -> u32 {
         (DELIMITER + self.bytes()).max(LEAST_SUBFRAME)
     }
@@ -71,7 +71,7 @@ struct Aggregate {
     airtime: Duration,
 }
 
-/// What has become of a frame at the receiver.
+/// The fate of a frame at the receiver.
 #[derive(Debug)]
 enum Slot {
     Missing,
@@ -96,7 +96,7 @@ pub struct Radio {
     rng: Rng,
     /// Slots of the medium until it may send, as of the beginning of the contention.
     pub(super) backoff: u32,
-    /// Transmissions in a row that nobody answered.
+    /// Transmissions in a row without an answer.
     pub(super) unanswered: u32,
     /// Since when it has something to send.
     pub(super) ready_since: Instant,
@@ -161,7 +161,7 @@ impl Radio {
         idle
     }
 
-    /// Makes aggregates of what waits, as long as the hardware takes them.
+    /// Makes aggregates of the queue, as long as the hardware takes them.
     pub(super) fn make_ready(&mut self, now: Instant) {
         while self.ready.len() < READY_AGGREGATES {
             let Some(aggregate) = self.form() else { return };
@@ -201,19 +201,19 @@ impl Radio {
         !self.ready.is_empty()
     }
 
-    /// How long what it sends next is on the air.
+    /// The time on the air of its next transmission.
     pub(super) fn airtime(&self) -> Duration {
         self.ready.front().map_or(Duration::ZERO, |aggregate| aggregate.airtime)
     }
 
-    /// How long the answer to what it sends next is on the air.
+    /// The time on the air of the answer to its next transmission.
     pub(super) fn answer(&self) -> Duration {
         let many = self.ready.front().is_some_and(|aggregate| aggregate.frames.len() > 1);
         if many { self.config.rate.block_ack() } else { self.config.rate.ack() }
     }
 
-    /// Sends what is next: draws which frames come through, and returns whether any does, so that
-    /// there is an answer.
+    /// Sends the next aggregate: draws the frames that arrive, and returns whether there is an answer,
+    /// which takes one of them.
     pub(super) fn send(&mut self, collided: bool) -> bool {
         let Some(aggregate) = self.ready.front_mut() else { return false };
         for frame in &mut aggregate.frames {
@@ -229,8 +229,8 @@ impl Radio {
         self.backoff = self.rng.below(u64::from(window) + 1) as u32;
     }
 
-    /// Takes what was sent out of the hardware: what has come through goes to the receiver, the
-    /// rest goes again or is given up. Both come out in `done`.
+    /// Removes the transmission from the hardware. Frames that arrived go to the receiver, the others
+    /// are repeated or given up. `done` gets both.
     pub(super) fn complete(&mut self, now: Instant, mut done: impl FnMut(Packet, bool)) {
         let Some(aggregate) = self.ready.pop_front() else { return };
         let mut failed = Vec::new();
@@ -254,7 +254,7 @@ impl Radio {
         self.make_ready(now);
     }
 
-    /// Delivers what is in order.
+    /// Delivers the frames that are in order.
     fn let_go(&mut self, done: &mut impl FnMut(Packet, bool)) {
         while let Some(slot) = self.slots.pop_front() {
             match slot {

@@ -18,7 +18,7 @@ fn config(mcs: u8, aggregate_frames: usize) -> RadioConfig {
 struct Rig {
     cell: Cell,
     backlog: Vec<VecDeque<Packet>>,
-    /// What came out, and when.
+    /// The deliveries, with their times.
     out: Vec<(Instant, Delivery)>,
     busy: Duration,
     collisions: u32,

@@ -67,7 +67,7 @@ impl<'a> Case<'a> {
             Port::new(self.qdisc(), rate, Overhead::default(), rng).shaped_by(Shaper::Dummynet);
         port = port.delayed_by(self.delay());
         // The pipe's number has it looked at in the third of 64 ticks.
-        port.settle(2 << 58);
+        port.warm_up(2 << 58);
         port.log.events = Some(Vec::new());
         port
     }

@@ -46,7 +46,7 @@ pub enum Dialect {
     },
 }
 
-/// What a CoDel is built from.
+/// The parameters of CoDel.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Whose CoDel it is.
@@ -76,7 +76,7 @@ pub struct Codel {
     ecn: bool,
 }
 
-/// What CoDel remembers of one queue.
+/// CoDel's state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// When sojourn will have been above target for an interval; zero while below.
@@ -153,8 +153,8 @@ pub trait Supply {
     /// Takes the packet at the head.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
-    /// What waits, the head included, as far as the rule of one MTU is concerned: in this queue,
-    /// or in all queues of the link (RFC 8289 §4.4).
+    /// The bytes that the rule of one MTU counts, the head included: in this queue, or in all queues
+    /// of the link (RFC 8289 §4.4).
     fn waiting(&self) -> Bytes;
 }
 
@@ -355,7 +355,8 @@ impl Codel {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }
 
-    /// Linux's `ce_threshold`, which looks at what is about to leave and not at `ecn` (C-15).
+    /// Linux's `ce_threshold`, which judges the packet that is about to leave and does not read `ecn`
+    /// (C-15).
     #[inline]
     fn threshold(&self, state: &State, next: Option<Packet>, cx: &mut Cx<'_>) -> Option<Packet> {
         let Some(threshold) = self.ce_threshold else { return next };

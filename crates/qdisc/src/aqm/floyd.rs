@@ -17,7 +17,7 @@ use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 
 use super::red::Action;
 
-/// What the law is built from.
+/// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// How thresholds and weight are found.
@@ -101,7 +101,7 @@ impl Floyd {
         self.tuned = Tuned::new(&self.settings, rate);
     }
 
-    /// Takes note of an arrival that finds `waiting` packets and says what is to become of it.
+    /// Judges an arrival that finds `waiting` packets.
     #[inline]
     pub fn arrive(&mut self, now: Instant, waiting: usize, rng: &mut Rng) -> Action {
         self.note(now, waiting);

@@ -2,7 +2,7 @@
 //! the queue's delay settles at a target.
 //!
 //! Sources: RFC 8033 and three implementations of it, which differ in what a user can measure.
-//! Each is a law of its own, and each module says what it does that the others do not.
+//! Each is a law of its own, and each module states its differences from the others.
 //!
 //! | Module         | Follows                           | Delay from      | Arithmetic           |
 //! |----------------|-----------------------------------|-----------------|----------------------|
@@ -11,7 +11,7 @@
 //! | [`linux_3_14`] | Linux 3.14 to 5.0                 | departure rate  | 32 bits, overflowing |
 //! | [`freebsd`]    | FreeBSD 10.4 dummynet (CAIA 0.2)  | departure rate  | 31 bits              |
 //!
-//! A law owns no packets. Whoever drives it calls [`Law::catch_up`] first, so that the updates
+//! A law owns no packets. Its driver calls [`Law::catch_up`] first, so that the updates
 //! that fell due act on the queue as it was, then [`Law::arrive`] or [`Law::depart`].
 
 pub mod freebsd;
@@ -22,8 +22,9 @@ pub mod rfc8033;
 use aqmlab_core::{Duration, Instant, Packet, Reason, Rng};
 
 use crate::Backlog;
+use crate::aqm::timer::Timer;
 
-/// What becomes of an arrival.
+/// The verdict on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It joins the queue.
@@ -41,7 +42,7 @@ pub struct Arrival<'a> {
     pub now: Instant,
     /// The packet.
     pub packet: &'a Packet,
-    /// What waits before it.
+    /// The backlog before it.
     pub waiting: Backlog,
     /// Whether the queue has room for it.
     pub fits: bool,
@@ -54,7 +55,7 @@ pub struct Departure<'a> {
     pub now: Instant,
     /// The packet.
     pub packet: &'a Packet,
-    /// What still waits.
+    /// The backlog after it.
     pub left: Backlog,
 }
 
@@ -75,19 +76,12 @@ pub trait Law: Send {
     /// The queue's delay as the law sees it.
     fn delay(&self) -> Duration;
 
-    /// Lets the law's timer run as one does that has long been running, at a point of its period
-    /// that `phase` chooses, as a share of 2⁶⁴.
-    fn settle(&mut self, phase: u64) {
-        let _ = phase;
+    /// The timer of its updates, if it has one.
+    fn timer(&mut self) -> Option<&mut Timer> {
+        None
     }
 
-    /// Forgets all that it knows, as dummynet's law does when its queue is taken away. Others
-    /// ignore it.
-    fn renew(&mut self) {}
-
-    /// Makes the law's timer late by a tick each time that it is due at one of `dues`. Laws without
-    /// the kernel's timer ignore it.
-    fn late_at(&mut self, dues: &'static [Instant]) {
-        let _ = dues;
-    }
+    /// Forgets all that it knows, as dummynet's law does when its queue is destroyed. The laws of
+    /// Linux keep their state.
+    fn reset(&mut self) {}
 }

@@ -29,7 +29,7 @@ use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 
 use super::timer::{Clock, Timer};
 
-/// What the law is built from, as `tc` takes it.
+/// The parameters of the law, as `tc` takes them.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The hard limit, from which the thresholds follow if they are zero.
@@ -48,7 +48,7 @@ pub struct Settings {
     pub adaptive: Option<Clock>,
 }
 
-/// What RED wants done with an arrival.
+/// RED's verdict on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.
@@ -124,9 +124,9 @@ impl Red {
         self.table = IdleTable::new(self.thresholds.wlog, self.avpkt, rate);
     }
 
-    /// Lets the timer by which it adapts run as one does that has long been running.
-    pub fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
+    /// The timer of its adaptation.
+    pub fn timer(&mut self) -> &mut Timer {
+        &mut self.timer
     }
 
     /// Adapts as often as fell due until `now`.
@@ -138,7 +138,7 @@ impl Red {
         }
     }
 
-    /// Takes note of an arrival that finds `backlog` waiting and says what is to become of it.
+    /// Judges an arrival that finds `backlog` waiting.
     #[inline]
     pub fn arrive(&mut self, now: Instant, backlog: Bytes, rng: &mut Rng) -> Action {
         self.qavg = match self.idle_since.take() {
@@ -266,7 +266,7 @@ fn ewma(min: f64, burst: u64) -> u32 {
     31
 }
 
-/// What becomes of the average while nothing waits: shifts, by idle time.
+/// The decay of the average while the queue is empty: shifts, by idle time.
 #[derive(Clone, Debug)]
 struct IdleTable {
     shifts: [u8; 256],

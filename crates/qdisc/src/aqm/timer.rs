@@ -9,7 +9,7 @@
 
 use aqmlab_core::{Duration, Instant};
 
-/// What a timer counts.
+/// The clock of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// Nanoseconds: a timer goes off exactly when it is due.
@@ -61,7 +61,7 @@ impl Clock {
         shift
     }
 
-    /// What the ticks are multiples of in which a timer of this span goes off.
+    /// The alignment of the ticks at which a timer of this span expires.
     const fn alignment(self, span: u64) -> u64 {
         match self {
             Self::Ideal | Self::Ticks(_) => 1,
@@ -112,9 +112,9 @@ impl Timer {
         Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER, late: &[] }
     }
 
-    /// Makes it one that has long been running: it goes off next within a period, at a share of it
-    /// that is `phase` of 2⁶⁴. One that goes off once has done so.
-    pub fn settle(&mut self, phase: u64) {
+    /// Makes it a timer that has long been running. Its next expiry is within one period, at the
+    /// share `phase` of 2⁶⁴. A timer that expires once has expired.
+    pub fn warm_up(&mut self, phase: u64) {
         if self.span == 0 {
             self.due = Instant::NEVER;
             return;
@@ -153,8 +153,8 @@ impl Timer {
         self.due = self.clock.start_of(self.tick);
     }
 
-    /// Makes it late by a tick each time that it is due at one of `dues`; so that what another
-    /// timer did can be done again.
+    /// Makes it late by a tick each time that it is due at one of `dues`, to replay a timer that was
+    /// late.
     pub fn late_at(&mut self, dues: &'static [Instant]) {
         self.late = dues;
         while self.late.contains(&self.due) {
@@ -289,19 +289,19 @@ mod tests {
         let (half, span) = (Duration::from_millis(500), Duration::from_millis(15));
         for (phase, first_ms) in [(0, 4), (u64::MAX / 2, 12), (u64::MAX, 20)] {
             let mut timer = Timer::start(Clock::Wheel(hz(250)), Instant::ZERO, half, span);
-            timer.settle(phase);
+            timer.warm_up(phase);
             assert_eq!(timer.due(), Instant::from_millis(first_ms), "{phase}");
             timer.advance();
             assert_eq!(timer.due(), Instant::from_millis(first_ms + 20), "{phase}");
         }
         let mut coarse = Timer::start(Clock::Wheel(hz(250)), Instant::ZERO, half, half);
-        coarse.settle(u64::MAX / 3);
+        coarse.warm_up(u64::MAX / 3);
         let first = coarse.due();
         coarse.advance();
         assert_eq!(first.as_nanos() % 32_000_000, 0);
         assert_eq!(coarse.due().since(first), Duration::from_millis(512));
         let mut once = Timer::start(Clock::Ideal, Instant::ZERO, half, Duration::ZERO);
-        once.settle(7);
+        once.warm_up(7);
         assert_eq!(once.due(), Instant::NEVER);
     }
 }

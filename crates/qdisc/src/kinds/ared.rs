@@ -3,13 +3,13 @@
 //! Sources: Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-3. The law is
 //! [`crate::aqm::floyd`]; the queue is counted in packets.
 
-use aqmlab_core::{Args, BitRate, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
 use super::codel::ecn;
 use crate::aqm::floyd::{Floyd, Settings, Tuning};
 use crate::aqm::red::Action;
 use crate::bounds;
-use crate::{Backlog, PacketQueue, Qdisc};
+use crate::{Backlog, PacketQueue, Parent, Qdisc};
 
 /// Registers `ared` and `red_floyd`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
@@ -163,7 +163,7 @@ impl FloydQueue {
         })
     }
 
-    /// Does to `packet` what the law wants done; returns it if it survived.
+    /// Applies the law's decision to `packet`; returns it unless it was dropped.
     fn apply(&self, action: Action, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let (reason, may_mark) = match action {
             Action::Keep => return Some(packet),
@@ -201,8 +201,8 @@ impl Qdisc for FloydQueue {
         self.queue.backlog()
     }
 
-    fn link_rate(&mut self, rate: BitRate) {
-        self.law.link_rate(rate);
+    fn attach(&mut self, to: Parent) {
+        self.law.link_rate(to.rate);
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

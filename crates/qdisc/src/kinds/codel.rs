@@ -171,7 +171,7 @@ impl Qdisc for CodelQueue {
         self.codel.dequeue(&mut self.state, &mut self.queue, cx)
     }
 
-    fn renew(&mut self) {
+    fn reset(&mut self) {
         if self.codel.is_freebsd() {
             self.state = State::default();
         }

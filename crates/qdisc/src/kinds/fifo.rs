@@ -1,4 +1,4 @@
-//! First in, first out: what most home gateways ship with.
+//! First in, first out: the default of most home gateways.
 //!
 //! Sources: Linux 6.1 `net/sched/sch_fifo.c`; FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` for the
 //! two of dummynet. Those differ from Linux's in when a queue measured in bytes is full: dummynet

@@ -135,7 +135,7 @@ pub(super) const FLOWS: Param = Param {
     doc: "Queues into which flows are hashed.",
 };
 
-/// What a flow may send in a round; the bounds are those of Linux's `fq_codel_change`.
+/// The bytes of a flow in a round; the bounds are those of Linux's `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",
     default: Value::Bytes(Bytes(1_514)),
@@ -145,9 +145,10 @@ pub(super) const QUANTUM: Param = Param {
 
 const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
 
-/// What dummynet's flow queues hold together (FreeBSD 10.4 `dn_sched_fq_codel.c`, `fq_pie`).
+/// The packets that dummynet's flow queues hold together (FreeBSD 10.4 `dn_sched_fq_codel.c`,
+/// `fq_pie`).
 pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
-/// What they may send in a round.
+/// The bytes that they send in a round.
 pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
 /// The hash is taken modulo 16 bits of their number: one more and the kernel divides by zero.
 pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
@@ -170,7 +171,7 @@ pub(super) const MEMORY_LIMIT: Param = Param {
     doc: "Memory that all queues may occupy, buffers and descriptors included.",
 };
 
-/// What decides which flows share a queue.
+/// The salt of the hash that assigns flows to queues.
 pub(super) const SALT: Param = Param {
     name: "salt",
     default: Value::Count(0),
@@ -201,10 +202,16 @@ trait Variant: Send {
     /// Whether finding a queue empty makes the law forget that it was above target.
     const EMPTY_DISARMS: bool = true;
 
-    /// What becomes of a flow that a packet was just appended to, and of the packets over limit.
-    fn settle(&self, arrival: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>);
+    /// Drops packets over the limit after an arrival, and updates the state of its flow.
+    fn enforce_limit(
+        &self,
+        arrival: &Arrival,
+        limit: u64,
+        flows: &mut Flows<State>,
+        cx: &mut Cx<'_>,
+    );
 
-    /// What the rule of one MTU counts.
+    /// The bytes that the rule of one MTU counts.
     fn waiting(turn: &Turn<'_>) -> Bytes {
         turn.total().bytes
     }
@@ -224,7 +231,7 @@ struct Linux {
 
 impl Variant for Linux {
     #[inline]
-    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
         if flows.backlog().packets as u64 > limit || flows.memory() > self.memory_limit {
             shed_as_linux(self.batch, flows, cx, State::strengthen);
         }
@@ -252,7 +259,7 @@ impl Variant for Linux35 {
     const EMPTY_DISARMS: bool = false;
 
     #[inline]
-    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
         if flows.backlog().packets as u64 > limit {
             shed_as_linux(1, flows, cx, |_, _| {});
         }
@@ -263,7 +270,7 @@ struct Rfc;
 
 impl Variant for Rfc {
     #[inline]
-    fn settle(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(&self, _: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
         if flows.backlog().packets as u64 <= limit {
             return;
         }
@@ -278,7 +285,13 @@ struct FreeBsd;
 
 impl Variant for FreeBsd {
     #[inline]
-    fn settle(&self, arrival: &Arrival, limit: u64, flows: &mut Flows<State>, cx: &mut Cx<'_>) {
+    fn enforce_limit(
+        &self,
+        arrival: &Arrival,
+        limit: u64,
+        flows: &mut Flows<State>,
+        cx: &mut Cx<'_>,
+    ) {
         let state = flows.state(arrival.flow);
         state.saw(arrival.len);
         if arrival.woke {
@@ -321,13 +334,13 @@ impl<V: Variant> Qdisc for FqCodel<V> {
         let flow = self.flows.classify(&packet, cx.rng);
         let len = packet.len;
         let woke = self.flows.push(flow, packet, cx.now);
-        self.extra.settle(&Arrival { flow, woke, len }, self.limit, &mut self.flows, cx);
+        self.extra.enforce_limit(&Arrival { flow, woke, len }, self.limit, &mut self.flows, cx);
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         // One place for the packet, which is the caller's: so it is moved only once.
         let mut packet = None;
-        while let Some(flow) = self.flows.whose_turn() {
+        while let Some(flow) = self.flows.next_flow() {
             let (turn, state) = self.flows.turn(flow);
             if !V::EMPTY_DISARMS && turn.head().is_none() {
                 state.stop_dropping();
@@ -344,8 +357,8 @@ impl<V: Variant> Qdisc for FqCodel<V> {
         packet
     }
 
-    fn renew(&mut self) {
-        self.flows.renew(|state| *state = State::default());
+    fn reset(&mut self) {
+        self.flows.reset(|state| *state = State::default());
     }
 
     fn backlog(&self) -> Backlog {

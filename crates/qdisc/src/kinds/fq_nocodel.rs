@@ -1,4 +1,4 @@
-//! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to tell what each of them does.
+//! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to separate the effects of the two.
 //!
 //! Sources: Høiland-Jørgensen, Hurtig and Brunstrom 2015, "Modern AQMs in a residential setting"
 //! (Computer Networks 89), which measures such a variant; the scheduler and the overflow rule of Linux 6.1 `net/sched/sch_fq_codel.c`.
@@ -46,7 +46,7 @@ impl Qdisc for FqNoCodel {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        while let Some(flow) = self.flows.whose_turn() {
+        while let Some(flow) = self.flows.next_flow() {
             if let Some((packet, _)) = self.flows.turn(flow).0.pop(cx.now) {
                 self.flows.sent(flow, &packet);
                 return Some(packet);

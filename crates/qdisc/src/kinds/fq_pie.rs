@@ -31,6 +31,7 @@ use super::pie::params::{MTU, delay_from, dummynet, target, tick, tupdate};
 use crate::aqm::pie::freebsd::{DelayFrom, FreeBsd, Switch};
 use crate::aqm::pie::linux::{Linux, MAX_PROB};
 use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
+use crate::aqm::timer::Timer;
 use crate::bounds;
 use crate::flows::{Flows, Rules, Settings};
 use crate::{Backlog, Qdisc};
@@ -111,7 +112,7 @@ const fn limit(doc: &'static str) -> Param {
     Param { name: "limit", default: Value::Count(10_240), bounds: bounds::ROOM, doc }
 }
 
-/// What `sch_fq_pie.c` takes (`fq_pie_q_range`); and it may be smaller than in `fq_codel`.
+/// The bounds of `sch_fq_pie.c` (`fq_pie_q_range`); the least is smaller than in `fq_codel`.
 const LINUX_QUANTUM: Bounds = Bounds::Whole(1, 1 << 20);
 
 const ECN_PROB: Param = Param {
@@ -135,15 +136,15 @@ struct FqPie<L> {
     limit: u64,
 }
 
-/// What the implementations do differently with a flow.
+/// The differences of the implementations for a flow.
 trait Dialect: Law + Sized {
     /// Whether an arrival has room when so many packets wait in all queues.
     fn fits(waiting: usize, limit: u64) -> bool;
-    /// What follows when a flow that rested has a packet again.
+    /// A flow that was idle has a packet again.
     fn woken(&mut self, now: Instant);
-    /// What follows when a flow goes to rest.
+    /// A flow becomes idle.
     fn rested(&mut self);
-    /// What follows when a flow lost its head for want of room.
+    /// A flow lost its head because the queue was full.
     fn head_dropped(&mut self);
 }
 
@@ -226,7 +227,7 @@ impl<L: Dialect> Qdisc for FqPie<L> {
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         loop {
-            let index = self.flows.whose_turn()?;
+            let index = self.flows.next_flow()?;
             let (mut turn, law) = self.flows.turn(index);
             law.catch_up(cx.now, turn.own());
             if let Some((packet, _sojourn)) = turn.pop(cx.now) {
@@ -240,20 +241,12 @@ impl<L: Dialect> Qdisc for FqPie<L> {
         }
     }
 
-    fn settle(&mut self, phase: u64) {
-        for (_, law) in self.flows.each() {
-            law.settle(phase);
-        }
+    fn visit_timers(&mut self, visit: &mut dyn FnMut(&mut Timer)) {
+        self.flows.each().filter_map(|(_, law)| law.timer()).for_each(visit);
     }
 
-    fn renew(&mut self) {
-        self.flows.renew(L::renew);
-    }
-
-    fn late_at(&mut self, dues: &'static [Instant]) {
-        for (_, law) in self.flows.each() {
-            law.late_at(dues);
-        }
+    fn reset(&mut self) {
+        self.flows.reset(L::reset);
     }
 
     fn backlog(&self) -> Backlog {

@@ -1,4 +1,4 @@
-//! `pfifo_fast`: three FIFOs in strict priority, what a Linux interface has had by default.
+//! `pfifo_fast`: three FIFOs in strict priority, once the default of Linux interfaces.
 //!
 //! Source: Linux 6.1 `net/sched/sch_generic.c`. Since it lost its lock each band has a ring of
 //! its own with room for the interface's whole queue length; before, the three shared it.

@@ -17,7 +17,7 @@ use crate::aqm::pie::linux::{self, Linux, MAX_PROB};
 use crate::aqm::pie::linux_3_14::{self, Linux314};
 use crate::aqm::pie::rfc8033::{self, Rfc8033};
 use crate::aqm::pie::{Arrival, Departure, Law, Verdict};
-use crate::aqm::timer::Clock;
+use crate::aqm::timer::{Clock, Timer};
 use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
 
@@ -262,16 +262,14 @@ impl<L: Law> Qdisc for Pie<L> {
         Some(packet)
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.law.settle(phase);
+    fn visit_timers(&mut self, visit: &mut dyn FnMut(&mut Timer)) {
+        if let Some(timer) = self.law.timer() {
+            visit(timer);
+        }
     }
 
-    fn renew(&mut self) {
-        self.law.renew();
-    }
-
-    fn late_at(&mut self, dues: &'static [aqmlab_core::Instant]) {
-        self.law.late_at(dues);
+    fn reset(&mut self) {
+        self.law.reset();
     }
 
     fn backlog(&self) -> Backlog {

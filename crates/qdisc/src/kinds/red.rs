@@ -4,13 +4,13 @@
 //! room for `limit` bytes. With `ecn`, packets that can be are marked where others are dropped;
 //! `harddrop` drops them too once the average is above `max`; `nodrop` lets the others pass.
 
-use aqmlab_core::{Args, BitRate, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
 use super::codel::ecn;
 use crate::aqm::red::{Action, Red, Settings};
-use crate::aqm::timer::Clock;
+use crate::aqm::timer::{Clock, Timer};
 use crate::bounds;
-use crate::{Backlog, PacketQueue, Qdisc};
+use crate::{Backlog, PacketQueue, Parent, Qdisc};
 
 /// Registers `red`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
@@ -122,7 +122,7 @@ struct Habits {
 }
 
 impl Habits {
-    /// Does to `packet` what the law wants done; returns it if it survived.
+    /// Applies the law's decision to `packet`; returns it unless it was dropped.
     fn apply(&self, action: Action, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let (reason, may_mark) = match action {
             Action::Keep => return Some(packet),
@@ -174,18 +174,15 @@ impl Qdisc for RedQueue {
         self.queue.backlog()
     }
 
-    /// Below HTB the average stands still over any pause: `red_dequeue` begins an idle time when
-    /// it finds nothing, and `htb_dequeue` asks no class that has nothing.
-    fn never_asked_in_vain(&mut self) {
-        self.idle_from_request = true;
+    /// Below HTB the average does not change in a pause: `red_dequeue` starts an idle time when it
+    /// finds no packet, and `htb_dequeue` never polls a class without packets.
+    fn attach(&mut self, to: Parent) {
+        self.law.link_rate(to.rate);
+        self.idle_from_request |= to.never_polls_empty;
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.law.settle(phase);
-    }
-
-    fn link_rate(&mut self, rate: BitRate) {
-        self.law.link_rate(rate);
+    fn visit_timers(&mut self, visit: &mut dyn FnMut(&mut Timer)) {
+        visit(self.law.timer());
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
@@ -198,20 +195,20 @@ impl Qdisc for RedQueue {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{Instant, NoLog, Rng};
+    use aqmlab_core::{BitRate, Instant, NoLog, Rng};
 
     use super::*;
 
-    /// The average after a busy time, ten idle seconds and one more packet; whether a packet is
-    /// asked for in vain in between.
-    fn average(idle_from: &str, in_vain: bool, below_htb: bool) -> f64 {
+    /// The average after a busy time, ten idle seconds and one more packet. `empty_poll` polls the
+    /// empty discipline once in between.
+    fn average(idle_from: &str, empty_poll: bool, below_htb: bool) -> f64 {
         let mut args = Args::defaults(KINDS[0].params);
         let words = &["departure", "request"];
         let word = words.iter().find(|word| **word == idle_from).expect("it is one of the two");
         args.set("idle_from", Value::Word(word, words)).expect("red has it");
         let mut red = (KINDS[0].build)(&args);
         if below_htb {
-            red.never_asked_in_vain();
+            red.attach(Parent { rate: BitRate::new(10_000_000).unwrap(), never_polls_empty: true });
         }
         let mut rng = Rng::stream(1, "red");
         let mut at = |red: &mut Box<dyn Qdisc>, second: u64, packet: Option<Packet>| {
@@ -225,7 +222,7 @@ mod tests {
         for id in 0..40 {
             at(&mut red, 1, Some(Packet::plain(id, 0, 1_500)));
         }
-        for _ in 0..40 + u32::from(in_vain) {
+        for _ in 0..40 + u32::from(empty_poll) {
             at(&mut red, 1, None);
         }
         at(&mut red, 11, Some(Packet::plain(40, 0, 1_500)));
@@ -233,12 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_asks_in_vain_idle_time_may_count_or_not() {
+    fn without_an_empty_poll_idle_time_counts_or_not() {
         let lately = average("request", false, false);
         assert!(lately > 10_000.0, "HTB never asks, and the average stands still: {lately}");
         assert!((average("departure", false, true) - lately).abs() < 1.0);
-        for (idle_from, in_vain) in [("departure", false), ("request", true)] {
-            let rested = average(idle_from, in_vain, false);
+        for (idle_from, empty_poll) in [("departure", false), ("request", true)] {
+            let rested = average(idle_from, empty_poll, false);
             assert!(rested < lately / 1.9, "{idle_from}: {rested}, {lately}");
         }
     }

@@ -235,8 +235,8 @@ impl Sfq {
         }
     }
 
-    /// Linux's `sfq_rehash`: sorts what waits into slots anew, flow by flow; what finds no room
-    /// in its new slot is lost.
+    /// Linux's `sfq_rehash`: assigns the waiting packets to slots again, flow by flow. Packets that
+    /// do not fit into the new slot are dropped.
     fn rehash(&mut self, cx: &mut Cx<'_>) {
         let mut waiting = Vec::with_capacity(self.total.packets);
         for index in 0..self.slots.len() {

@@ -4,7 +4,7 @@ use crate::common::{app, home};
 use serde_json::{Value, json};
 
 fn refusal(spec: &Value) -> String {
-    match aqmlab_sim::parse(&spec.to_string()).and_then(|spec| aqmlab_sim::run(&spec).map(drop)) {
+    match aqmlab_trial::parse(&spec.to_string()).and_then(|spec| aqmlab_sim::run(&spec).map(drop)) {
         Ok(()) => "ran".into(),
         Err(error) => error.to_string(),
     }
@@ -64,7 +64,7 @@ fn numbers_that_do_not_fit_are_refused_where_they_stand() {
         assert!(!got.contains("column"), "{got}");
     }
     for text in ["{", "1 2", "{}x"] {
-        assert!(aqmlab_sim::parse(text).is_err());
+        assert!(aqmlab_trial::parse(text).is_err());
     }
 }
 
@@ -117,7 +117,7 @@ fn datagrams_that_no_packet_holds_are_refused() {
 fn what_a_run_refuses_is_found_without_one() {
     let good = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "bulk", &json!({}))]);
     let checked = |spec: &Value| {
-        aqmlab_sim::parse(&spec.to_string()).and_then(|spec| aqmlab_sim::check(&spec))
+        aqmlab_trial::parse(&spec.to_string()).and_then(|spec| aqmlab_trial::check(&spec))
     };
     assert_eq!(checked(&good), Ok(()));
     for (pointer, value) in [

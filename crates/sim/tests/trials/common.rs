@@ -1,6 +1,7 @@
 //! Trials for tests, as Python would hand them over.
 
-use aqmlab_sim::{Column, Outcome};
+use aqmlab_sim::Outcome;
+use aqmlab_trial::Column;
 use serde_json::{Value, json};
 
 /// A home: rates in Mbit/s, a discipline for both directions, a base RTT, applications.
@@ -35,7 +36,7 @@ pub(crate) fn app(name: &str, kind: &str, params: &Value) -> Value {
 
 /// Runs a trial.
 pub(crate) fn run(spec: &Value) -> Outcome {
-    aqmlab_sim::run(&aqmlab_sim::parse(&spec.to_string()).unwrap()).unwrap()
+    aqmlab_sim::run(&aqmlab_trial::parse(&spec.to_string()).unwrap()).unwrap()
 }
 
 /// A number of the row of a table in which the columns named hold the words given.

@@ -15,7 +15,7 @@ fn golden_trials_have_their_digests() {
     assert!(digests.len() >= 5, "there are golden trials");
     for (name, want) in digests {
         let spec = read(&folder.join(format!("{name}.json")));
-        let outcome = aqmlab_sim::run(&aqmlab_sim::parse(&spec).unwrap()).unwrap();
+        let outcome = aqmlab_sim::run(&aqmlab_trial::parse(&spec).unwrap()).unwrap();
         assert_eq!(outcome.digest.to_string(), want.as_str().unwrap(), "{name}");
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers of a whole trial do not depend on how finely, for how long or from when it is measured.
 
-use aqmlab_sim::{Column, Outcome};
+use aqmlab_sim::Outcome;
+use aqmlab_trial::Column;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

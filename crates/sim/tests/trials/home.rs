@@ -1,7 +1,7 @@
 //! What a home sees, on a scale that can be worked out by hand.
 
 use crate::common::{app, home, number, run};
-use aqmlab_sim::Column;
+use aqmlab_trial::Column;
 use serde_json::json;
 
 fn up(name: &str) -> [(&str, &str); 2] {

@@ -7,5 +7,6 @@ mod golden;
 mod grid;
 mod home;
 mod numbers;
+mod order;
 mod spoiled;
 mod wifi;

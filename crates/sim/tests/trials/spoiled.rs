@@ -64,9 +64,9 @@ proptest! {
             let place: &String = &found[index.index(found.len())];
             *spec.pointer_mut(place).unwrap() = value;
         }
-        let Ok(read) = aqmlab_sim::parse(&spec.to_string()) else { return Ok(()) };
-        let checked = aqmlab_sim::check(&read);
-        if checked.is_ok() && read.duration_ns <= MOMENT_NS {
+        let Ok(read) = aqmlab_trial::parse(&spec.to_string()) else { return Ok(()) };
+        let checked = aqmlab_trial::check(&read);
+        if checked.is_ok() && read.duration.as_nanos() <= MOMENT_NS {
             prop_assert!(aqmlab_sim::run(&read).is_ok(), "it passed the check");
         }
     }

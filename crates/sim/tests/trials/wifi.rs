@@ -1,7 +1,8 @@
 //! Whole trials over 802.11n.
 
 use crate::common::{app, home, number, run};
-use aqmlab_sim::{Column, Outcome};
+use aqmlab_sim::Outcome;
+use aqmlab_trial::Column;
 use serde_json::{Value, json};
 
 const UP: [(&str, &str); 2] = [("flow", "file"), ("direction", "up")];
@@ -111,8 +112,8 @@ fn what_a_radio_cannot_be_is_refused_with_its_place() {
         let mut spec = wireless("pfifo", 7, &bulk("up"));
         spec["links"][2]["rate_bps"] = json!(65_000_000);
         spec["links"][2]["wifi"][key] = value;
-        let spec = aqmlab_sim::parse(&spec.to_string()).unwrap();
-        let got = aqmlab_sim::check(&spec).unwrap_err().to_string();
+        let spec = aqmlab_trial::parse(&spec.to_string()).unwrap();
+        let got = aqmlab_trial::check(&spec).unwrap_err().to_string();
         assert!(got.contains(want), "{key}: `{got}` does not contain `{want}`");
     }
 }

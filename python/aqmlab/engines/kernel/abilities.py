@@ -2,7 +2,8 @@
 
 Whether it can run a trial the agent itself says (`aqmlab-agent check`), so what is refused here
 and what would be refused in the machine are one. The tables serve lists and messages; a test
-holds them against the agent's (`crates/agent/src/disciplines/kinds.rs` and `hosts/controllers.rs`).
+holds them against the agent's, `qdisc/tc_params/kinds.rs` and `tcp_settings/controllers.rs` in
+`crates/agent/src`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
 /// More samples than any rule looks at.
 const KEPT: usize = 20;
 
-/// What a rule looks at.
+/// The input of a rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) now: Instant,
@@ -98,7 +98,7 @@ impl DashJs {
         strong.or_else(|| Self::throughput(view, throughputs)).unwrap_or(view.quality)
     }
 
-    /// DEFAULT: what the last segments' throughput can carry.
+    /// DEFAULT: the highest quality that the last segments' throughput can carry.
     fn throughput(view: View, throughputs: &Throughputs) -> Option<usize> {
         let kbps = throughputs.safe_kbps(SAMPLES).filter(|_| view.loaded)?;
         Some(index_for(view.rates, kbps))

@@ -75,7 +75,7 @@ impl Law {
     }
 }
 
-/// What BOLA wants.
+/// BOLA's decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Choice {
     /// The next segment at this index.
@@ -84,7 +84,7 @@ pub(crate) enum Choice {
     Wait(Duration),
 }
 
-/// BOLA and what it remembers.
+/// BOLA and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Bola {
     law: Law,
@@ -107,7 +107,7 @@ impl Bola {
         self.last = Some(now);
     }
 
-    /// What to do now.
+    /// The decision at this time.
     pub(crate) fn choose(
         &mut self,
         view: View,
@@ -127,7 +127,7 @@ impl Bola {
             let carried = average(throughputs).map_or(0, |kbps| index_for(view.rates, kbps));
             index = index.min(carried.max(view.quality));
         }
-        self.settle(index, buffer_s, view.top())
+        self.limit_buffer(index, buffer_s, view.top())
     }
 
     /// Until a segment's worth is buffered: by throughput, with a placeholder that makes this
@@ -141,8 +141,8 @@ impl Bola {
         Choice::Ask(index)
     }
 
-    /// Waits if more than enough is buffered for `index`: first the placeholder gives way.
-    fn settle(&mut self, index: usize, buffer_s: f64, top: usize) -> Choice {
+    /// Waits if the buffer holds more than enough for `index`. The placeholder shrinks first.
+    fn limit_buffer(&mut self, index: usize, buffer_s: f64, top: usize) -> Choice {
         let excess_s = (buffer_s + self.placeholder_s - self.law.most_s(index)).max(0.0);
         let given = excess_s.min(self.placeholder_s);
         self.placeholder_s -= given;

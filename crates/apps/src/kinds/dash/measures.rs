@@ -1,4 +1,4 @@
-//! What a viewer got: rates, switches, stalls, and one number for all of it.
+//! The quality for a viewer: rates, switches, stalls, and one number for all of them.
 //!
 //! Source: the achieved rate (AR) and representation rate (RR) of Kua, Nguyen, Armitage and
 //! Branch 2017; the linear quality of experience of Yin et al. (2015) in the form of Pensieve
@@ -45,7 +45,7 @@ impl Measures {
         Some(self.represented.mean()? - bother / segments)
     }
 
-    /// What came of the session.
+    /// The measures of the session.
     pub(crate) fn report(&self, player: &Player) -> Summary {
         let (stalls, stalled) = player.stalls();
         let mut out = vec![

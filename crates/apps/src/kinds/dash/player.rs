@@ -1,4 +1,4 @@
-//! What is buffered, what plays, and when it stalls.
+//! The buffer, the playback, and its stalls.
 //!
 //! Source: dash.js 2.0.0, `BufferController`: with less than half a second buffered the state is
 //! EMPTY and playback is held; with half a second or more it is LOADED and playback goes on.
@@ -82,7 +82,7 @@ impl Player {
         self.complete = true;
     }
 
-    /// What is buffered, as of the last [`Player::advance`].
+    /// The level of the buffer at the last [`Player::advance`].
     pub(crate) const fn level(&self) -> Duration {
         self.level
     }

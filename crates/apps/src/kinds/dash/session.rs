@@ -11,7 +11,7 @@ use crate::pipe::Pipe;
 use crate::quantiles::Summary;
 use crate::{ConnId, Io, Notice, Open};
 
-/// The first request is for what 1000 kbit/s would carry (dash.js 2.0.0, `AbrController`).
+/// The first request is for the quality that 1000 kbit/s carries (dash.js 2.0.0, `AbrController`).
 const INITIAL_KBPS: f64 = 1_000.0;
 /// The schedule looks again after this when there is nothing to ask for.
 const POLL: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ const STABLE: Duration = Duration::from_secs(12);
 const AT_TOP: Duration = Duration::from_secs(30);
 const AT_TOP_LONG: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
-/// Nothing comes faster than this, in bits per second, not even what takes no time.
+/// The bound on throughput in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
 /// `FRAGMENT_RETRY_ATTEMPTS` and `FRAGMENT_RETRY_INTERVAL`.
 const RETRIES: u32 = 3;
@@ -37,7 +37,7 @@ pub(crate) enum Abr {
     Fixed(usize),
 }
 
-/// What is played, and how.
+/// The settings of a session.
 #[derive(Debug)]
 pub(crate) struct Config {
     /// The end that has the video.
@@ -129,7 +129,7 @@ impl Session {
         session
     }
 
-    /// Takes in what happened.
+    /// Processes a notice.
     pub(crate) fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         match notice {
             Notice::Finished { conn, at } => io.close(conn, at),
@@ -203,7 +203,7 @@ impl Session {
         self.schedule(io);
     }
 
-    /// Notes what a segment was like: its rate, the rate at which it came, and the player's sample.
+    /// Records a segment: its rate, its throughput, and the player's sample.
     ///
     /// The achieved rate is that of Kua et al. (2017, §III-E), as a capture gives it: the length
     /// that the response's header says, over the time from the request to the last byte. The
@@ -334,7 +334,7 @@ impl Session {
         self.wake_in(RETRY, io);
     }
 
-    /// What was measured until `now`.
+    /// The measures until `now`.
     pub(crate) fn summary(&self, now: Instant) -> Summary {
         let mut player = self.player.clone();
         if self.running {

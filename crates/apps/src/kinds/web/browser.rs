@@ -36,7 +36,7 @@ pub(crate) struct Config {
     pub(crate) pages: u64,
 }
 
-/// What the two ends say to each other.
+/// The messages of the two ends.
 #[derive(Clone, Copy, Debug)]
 enum Say {
     /// A message of the TLS handshake, with the round trips after it.
@@ -65,7 +65,7 @@ struct Host {
     found: Vec<usize>,
 }
 
-/// What a wake is for.
+/// The purpose of a wake-up.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     NextPage,
@@ -189,7 +189,7 @@ impl Browser {
         self.dispatch(host, io);
     }
 
-    /// Asks `host` for what was found, opening connections as the protocol allows.
+    /// Requests the objects found on `host`, and opens connections as the protocol allows.
     fn dispatch(&mut self, host: usize, io: &mut dyn Io) {
         if self.config.dns && !self.hosts[host].resolved {
             if !self.hosts[host].looking {
@@ -363,7 +363,7 @@ impl Browser {
         }
     }
 
-    /// A connection is gone: what was asked for on it is asked for again.
+    /// A connection is gone: its open requests are repeated.
     fn lost(&mut self, conn: ConnId, io: &mut dyn Io) {
         let Some(at) = self.links.iter().position(|link| link.conn == conn) else { return };
         let link = self.links.remove(at);

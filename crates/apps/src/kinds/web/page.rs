@@ -1,4 +1,4 @@
-//! What a web page is made of.
+//! The parts of a web page.
 //!
 //! Sources:
 //!
@@ -22,7 +22,7 @@ pub(crate) const PAGES: &[&str] = &["archive2016", "small", "large", "3gpp", "cu
 const SPREAD: f64 = 2.0;
 const LARGEST: f64 = 2e6;
 
-/// What kind of page.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
     /// So many bytes in so many objects.

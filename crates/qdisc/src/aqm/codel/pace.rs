@@ -30,7 +30,7 @@ impl Clock {
         }
     }
 
-    /// What the clock shows at `at`.
+    /// The clock's value at `at`.
     #[inline]
     pub(super) fn read(self, at: Instant) -> u64 {
         match self {

@@ -22,7 +22,7 @@ use super::{Arrival, Departure, Law, Verdict};
 use crate::Backlog;
 use crate::aqm::timer::{Clock, Timer};
 
-/// What the law is built from.
+/// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The delay to settle at (`qdelay_ref`).
@@ -35,7 +35,7 @@ pub struct Settings {
     pub alpha: f64,
     /// The weight of the delay's change, in 1/s.
     pub beta: f64,
-    /// Mark what can be marked while the probability is below this.
+    /// Packets with ECN are marked while the probability is below this.
     pub ecn_below: Option<f64>,
     /// Whether an update adds at most 2 % to a probability of 10 % or more (`capdrop`).
     pub capdrop: bool,
@@ -174,7 +174,7 @@ impl FreeBsd {
         };
     }
 
-    /// What happens with a queue's first packet: dummynet makes a queue when it is needed.
+    /// Creates the state with a queue's first packet: dummynet creates a queue on demand.
     fn be_born(&mut self, now: Instant) {
         self.born = true;
         match self.params.switch {
@@ -288,7 +288,7 @@ impl Law for FreeBsd {
         }
     }
 
-    fn renew(&mut self) {
+    fn reset(&mut self) {
         *self = Self::of(self.params);
     }
 

@@ -23,7 +23,7 @@ use crate::aqm::timer::{Clock, Timer};
 /// Certainty: 2^56 − 1, which leaves room to add in 64 bits.
 pub const MAX_PROB: u64 = u64::MAX >> 8;
 
-/// What the law is built from.
+/// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The delay to settle at.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub alpha: u64,
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
-    /// Mark what can be marked while the probability, of [`MAX_PROB`], is at most this.
+    /// Packets with ECN are marked while the probability, of [`MAX_PROB`], is at most this.
     pub mark_up_to: Option<u64>,
     /// Whether smaller packets are dropped less.
     pub bytemode: bool,
@@ -185,12 +185,8 @@ impl Law for Linux {
         Duration::from_nanos(self.vars.qdelay << 6)
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
-    }
-
-    fn late_at(&mut self, dues: &'static [Instant]) {
-        self.timer.late_at(dues);
+    fn timer(&mut self) -> Option<&mut Timer> {
+        Some(&mut self.timer)
     }
 }
 

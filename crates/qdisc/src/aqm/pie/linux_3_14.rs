@@ -19,7 +19,7 @@ use super::{Arrival, Departure, Law, Verdict};
 use crate::Backlog;
 use crate::aqm::timer::{Clock, Timer};
 
-/// What the law is built from.
+/// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The delay to settle at.
@@ -30,7 +30,7 @@ pub struct Settings {
     pub alpha: u64,
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
-    /// Whether to mark what can be marked while the probability is at most 10 %.
+    /// Whether packets with ECN are marked while the probability is at most 10 %.
     pub ecn: bool,
     /// Whether smaller packets are dropped less.
     pub bytemode: bool,
@@ -70,7 +70,7 @@ struct Vars {
     avg_dq_rate: u32,
 }
 
-/// What one unit of 64 ns is of certainty, `MAX_PROB / PSCHED_TICKS_PER_SEC`, before the gains.
+/// The share of certainty of one unit of 64 ns, `MAX_PROB / PSCHED_TICKS_PER_SEC`, before the gains.
 const PROB_PER_TICK: u64 = 0xffff_ffff / (1_000_000_000 >> 6);
 const BURST: u64 = 100_000_000 >> 6;
 const LONG_DELAY: u64 = 250_000_000 >> 6;
@@ -155,8 +155,8 @@ impl Law for Linux314 {
         f64::from(self.vars.prob) / f64::from(u32::MAX)
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
+    fn timer(&mut self) -> Option<&mut Timer> {
+        Some(&mut self.timer)
     }
 
     fn delay(&self) -> Duration {

@@ -28,7 +28,7 @@ use super::{Arrival, Departure, Law, Verdict};
 use crate::Backlog;
 use crate::aqm::timer::{Clock, Timer};
 
-/// What the law is built from.
+/// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The delay to settle at (`QDELAY_REF`).
@@ -43,7 +43,7 @@ pub struct Settings {
     pub beta: f64,
     /// The queue's size (`TAIL_DROP`).
     pub limit: Bytes,
-    /// Mark what can be marked while the probability is below this (`MAX_ECNTH`).
+    /// Packets with ECN are marked while the probability is below this (`MAX_ECNTH`).
     pub ecn_below: Option<f64>,
     /// Where the delay comes from.
     pub delay_from: DelayFrom,
@@ -301,8 +301,8 @@ impl Law for Rfc8033 {
         self.vars.drop_prob
     }
 
-    fn settle(&mut self, phase: u64) {
-        self.timer.settle(phase);
+    fn timer(&mut self) -> Option<&mut Timer> {
+        Some(&mut self.timer)
     }
 
     fn delay(&self) -> Duration {

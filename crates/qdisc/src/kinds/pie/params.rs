@@ -90,7 +90,7 @@ pub(crate) const MTU: Param = Param {
     doc: "The link's largest packet; below two of them nothing is dropped early.",
 };
 
-/// What dummynet takes of the parameters that it shares with the RFC (FreeBSD 10.4
+/// The bounds of dummynet for the parameters that it shares with the RFC (FreeBSD 10.4
 /// `aqm_pie_config`).
 pub(crate) mod dummynet {
     use aqmlab_core::{Bounds, Param};

@@ -1,0 +1,318 @@
+//! Bottlenecks: HTB and a discipline, installed with `tc` and read back.
+//!
+//! **Sizes.** The kernel counts a packet with its Ethernet header, 14 bytes more than IP. A size
+//! table (`stab`) at HTB's root makes that the IP length and [`OverheadSpec::counted`], which the
+//! discipline counts. HTB's class adds the rest of the bytes that the link charges. So rates, and
+//! limits in bytes, have the simulator's meaning. HTB cannot charge less than its discipline counts,
+//! so such links are refused.
+//!
+//! **Bursts.** HTB lets a packet go whenever its bucket is not in debt, and pays afterwards. A link
+//! that is said to be shaped by HTB has the bucket that tc gives it, [`BURST`]. For a line, with
+//! a bucket of [`SLACK_NS`] of the link's time it is never more than that ahead of an ideal link
+//! (one with room for a packet would send two at once after a pause), yet makes up for a timer
+//! that rings late, so that a busy link carries its whole rate. A packet leaves at the beginning
+//! of its time on the wire; for a line, `testbed::netem` adds that time.
+//!
+//! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
+
+use aqmlab_core::{Bytes, Direction};
+use aqmlab_trial::spec::{LinkSpec, ShaperSpec};
+use serde_json::Value as Json;
+
+use super::stats::StatsReader;
+use super::tc_params::{self, Wanted};
+use crate::command::{run, run_all};
+use crate::links::signed;
+
+/// By how much a link may be ahead of an ideal one, and how late HTB's timer may ring without a
+/// loss of rate: several times the jitter of timers in a guest.
+const SLACK_NS: u64 = 100_000;
+/// Bytes of the bucket that tc gives HTB on Ethernet, as in the simulator.
+const BURST: u64 = 1_600;
+/// The highest rate: HTB and netem keep rates in bytes per second in 32 bits without an extension.
+const MOST_BPS: u64 = 10_000_000_000;
+/// The lowest: below it a packet's time leaves HTB's range of a minute.
+const LEAST_BPS: u64 = 8_000;
+
+/// A discipline that was installed and read back.
+pub(crate) struct Installed {
+    /// The index of its device, in its namespace.
+    pub(crate) device: u32,
+    /// The kernel's name for it.
+    pub(crate) kind: &'static str,
+    /// The direction that it is for.
+    pub(crate) direction: Direction,
+}
+
+/// Refuses a link that the kernel cannot have.
+pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
+    tc_params::wanted(at, link)?;
+    let over = link.overhead;
+    if !(LEAST_BPS..=MOST_BPS).contains(&link.rate_bps()) {
+        let range = format!("{LEAST_BPS} to {MOST_BPS}");
+        return Err(format!(
+            "{at}.rate_bps: {}: the kernel engine has {range} bit/s",
+            link.rate_bps()
+        ));
+    }
+    if link.shaper == ShaperSpec::Dummynet {
+        return Err(format!(
+            "{at}.shaper: `dummynet` is FreeBSD's; the kernel's own links are `line` or `htb`"
+        ));
+    }
+    if over.counted > over.bytes {
+        return Err(format!(
+            "{at}.overhead.counted: {} B, but the link charges {} B: HTB cannot charge less than \
+             its discipline counts; `ip` and `ethernet` charge as much",
+            over.counted.0, over.bytes.0
+        ));
+    }
+    // The kernel keeps both in 16 bits.
+    if over.bytes.max(over.minimum) > Bytes(1_500) {
+        return Err(format!("{at}.overhead: more than 1500 B; the kernel engine has less"));
+    }
+    check_place(at, link)
+}
+
+/// Refuses a link that the testbed has no place for.
+pub(crate) fn check_place(at: &str, link: &LinkSpec) -> Result<(), String> {
+    if link.own {
+        return Err(format!(
+            "{at}.own: a host's own link (path.lan): the kernel engine has only the bottleneck of \
+             the gateway; leave path.lan out"
+        ));
+    }
+    Ok(())
+}
+
+/// The bytes that a link charges for an IP packet.
+pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
+    let whole = Bytes(ip_len.into()) + link.overhead.bytes;
+    let framed = whole.max(link.overhead.minimum).0;
+    if link.overhead.atm { framed.div_ceil(48) * 53 } else { framed }
+}
+
+/// Makes a link where packets leave through `device`, in whose namespace this process is.
+pub(crate) fn install(
+    device: &str,
+    link: &LinkSpec,
+    direction: Direction,
+) -> Result<Installed, String> {
+    let wanted = tc_params::wanted(&link.name, link)?;
+    let htb = Htb::of(link);
+    let mut lines = vec![
+        format!("tc qdisc add dev {device} root handle 1: {} htb default 1", htb.table()),
+        format!("tc class add dev {device} parent 1: classid 1:1 htb {}", htb.class()),
+        format!(
+            "tc qdisc add dev {device} parent 1:1 handle 10: {} {}",
+            wanted.kind, wanted.options
+        ),
+    ];
+    if let Some(packets) = wanted.device_queue {
+        lines.insert(0, format!("ip link set dev {device} txqueuelen {packets}"));
+    }
+    run_all(&lines)?;
+    let index = crate::sys::interface(device).map_err(|error| format!("{device}: {error}"))?;
+    htb.read_back(index).map_err(|problem| format!("{device}: {problem}"))?;
+    read_back(device, &wanted, &htb).map_err(|problem| format!("{device}: {problem}"))?;
+    Ok(Installed { device: index, kind: wanted.kind, direction })
+}
+
+/// The shaper wanted.
+#[derive(Debug, PartialEq, Eq)]
+struct Htb {
+    rate_bps: u64,
+    /// Bytes of the bucket.
+    burst: u64,
+    /// The bytes that the size table adds to the length of a frame.
+    counted: i64,
+    /// The bytes that the class adds to that.
+    overhead: u32,
+    minimum: u32,
+    atm: bool,
+}
+
+impl Htb {
+    fn of(link: &LinkSpec) -> Self {
+        let over = link.overhead;
+        Self {
+            rate_bps: link.rate_bps(),
+            burst: match link.shaper {
+                // tc takes a bucket of nothing for one that it should choose.
+                ShaperSpec::Line | ShaperSpec::Dummynet => {
+                    (link.rate_bps() / 8 * SLACK_NS / 1_000_000_000).max(1)
+                }
+                ShaperSpec::Htb => BURST,
+            },
+            counted: signed(over.counted) - 14,
+            overhead: (over.bytes - over.counted).0 as u32,
+            minimum: over.minimum.0 as u32,
+            atm: over.atm,
+        }
+    }
+
+    /// The size table; tc takes no empty one.
+    fn table(&self) -> String {
+        if self.counted == 0 { String::new() } else { format!("stab overhead {}", self.counted) }
+    }
+
+    fn class(&self) -> String {
+        let Self { rate_bps, burst, overhead, minimum, .. } = self;
+        let layer = if self.atm { "atm" } else { "ethernet" };
+        format!(
+            "rate {rate_bps}bit ceil {rate_bps}bit burst {burst} cburst {burst} quantum 1514 \
+             overhead {overhead} mpu {minimum} linklayer {layer}"
+        )
+    }
+
+    /// Compares with the class that the kernel has.
+    fn read_back(&self, device: u32) -> Result<(), String> {
+        let options = StatsReader::new()?.class(device)?;
+        self.compare(&options)
+    }
+
+    /// Compares with a `tc_htb_opt` of `linux/pkt_sched.h`.
+    fn compare(&self, options: &[u8]) -> Result<(), String> {
+        let byte = |at: usize| u64::from(options.get(at).copied().unwrap_or_default());
+        let half = |at: usize| byte(at) | byte(at + 1) << 8;
+        let word = |at: usize| half(at) | half(at + 2) << 16;
+        // Times are in ticks of 64 ns.
+        let bucket_ns = self.burst * 8_000_000_000 / self.rate_bps;
+        for (name, got, want) in [
+            ("linklayer", byte(1) & 0xf, if self.atm { 2 } else { 1 }),
+            ("overhead", half(2), self.overhead.into()),
+            ("mpu", half(6), self.minimum.into()),
+            ("rate", word(8), self.rate_bps / 8),
+            ("ceil", word(20), self.rate_bps / 8),
+            ("burst", word(24), bucket_ns / 64),
+            ("cburst", word(28), bucket_ns / 64),
+        ] {
+            let near = name.ends_with("burst") && got.abs_diff(want) <= 1 + want / 100;
+            if got != want && !near {
+                let problem = format!("{name} {want} was asked for, but the kernel has {got}");
+                return Err(format!("htb: {problem}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the discipline back: if the kernel refuses one silently, a FIFO of a thousand packets
+/// remains.
+fn read_back(device: &str, wanted: &Wanted, htb: &Htb) -> Result<(), String> {
+    let all = show(device)?;
+    let of = |handle: &str| all.iter().find(|qdisc| qdisc["handle"] == handle);
+    let root = of("1:").ok_or("no htb")?;
+    let counted = root["stab"]["overhead"].as_i64().unwrap_or(0);
+    if root["kind"] != "htb" || counted != htb.counted {
+        let want = htb.counted;
+        return Err(format!("htb with a size table of {want} was asked for, but there is {root}"));
+    }
+    tc_params::compare(wanted, of("10:").unwrap_or(&Json::Null))?;
+    if let Some(packets) = wanted.device_queue {
+        let shown = json(&run(&format!("ip -j link show dev {device}"))?)?;
+        let got = &shown[0]["txqlen"];
+        if *got != packets {
+            return Err(format!("a queue of {packets} was asked for, but the device has {got}"));
+        }
+    }
+    Ok(())
+}
+
+/// The disciplines of a device, as tc shows them.
+pub(crate) fn show(device: &str) -> Result<Vec<Json>, String> {
+    let all = json(&run(&format!("tc -d -j qdisc show dev {device}"))?)?;
+    Ok(all.as_array().cloned().unwrap_or_default())
+}
+
+fn json(text: &str) -> Result<Json, String> {
+    serde_json::from_str(text).map_err(|error| format!("what tc or ip said: {error}: {text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aqmlab_core::BitRate;
+    use aqmlab_trial::spec::Named;
+    use serde_json::json;
+
+    fn link(overhead: &Json) -> LinkSpec {
+        let whole = json!({
+            "name": "up", "rate_bps": 12_000_000, "qdisc": {"kind": "pfifo"}, "overhead": overhead,
+        });
+        serde_json::from_value(whole).expect("it is a link")
+    }
+
+    /// Length of a frame after the size table, and what HTB charges for it.
+    fn by_htb(htb: &Htb, ip_len: i64) -> (i64, i64) {
+        let counted = ip_len + 14 + htb.counted;
+        let framed = (counted + i64::from(htb.overhead)).max(htb.minimum.into());
+        (counted, if htb.atm { (framed + 47) / 48 * 53 } else { framed })
+    }
+
+    #[test]
+    fn the_discipline_counts_and_the_link_charges_what_the_simulator_does() {
+        for (overhead, want) in [
+            (json!({}), (1_500, 1_500)),
+            (json!({"bytes": 14, "counted": 14}), (1_514, 1_514)),
+            (json!({"bytes": 38, "minimum": 84, "counted": 14}), (1_514, 1_538)),
+            (json!({"bytes": 40, "atm": true, "counted": 14}), (1_514, 33 * 53)),
+        ] {
+            let link = link(&overhead);
+            assert_eq!(check("links[0]", &link), Ok(()));
+            assert_eq!(by_htb(&Htb::of(&link), 1_500), want, "{overhead}");
+            assert_eq!(charged(&link, 1_500), want.1 as u64);
+        }
+        let small = link(&json!({"bytes": 38, "minimum": 84}));
+        assert_eq!(by_htb(&Htb::of(&small), 40).1, 84);
+        assert_eq!(charged(&small, 40), 84);
+    }
+
+    #[test]
+    fn links_that_htb_cannot_be_are_refused_by_name() {
+        let change = |change: fn(&mut LinkSpec)| {
+            let mut link = link(&json!({}));
+            change(&mut link);
+            check("links[0]", &link).expect_err("it cannot be made")
+        };
+        for (said, at) in [
+            (change(|link| link.overhead.counted = Bytes(14)), "links[0].overhead.counted: 14 B"),
+            (change(|link| link.rate = BitRate::new(1_000)), "links[0].rate_bps: 1000"),
+            (change(|link| link.overhead.minimum = Bytes(9_000)), "links[0].overhead"),
+            (change(|link| link.own = true), "links[0].own"),
+            (change(|link| link.shaper = ShaperSpec::Dummynet), "links[0].shaper: `dummynet`"),
+            (
+                change(|link| link.qdisc.kind = Named::find("pie_freebsd").unwrap()),
+                "links[0].qdisc",
+            ),
+        ] {
+            assert!(said.starts_with(at), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_bucket_is_a_tenth_of_a_millisecond_or_what_tc_gives() {
+        let mut link = link(&json!({}));
+        assert_eq!(Htb::of(&link).burst, 150);
+        link.rate = BitRate::new(64_000);
+        assert_eq!(Htb::of(&link).burst, 1);
+        link.shaper = ShaperSpec::Htb;
+        assert_eq!(Htb::of(&link).burst, 1_600);
+    }
+
+    #[test]
+    fn a_class_that_differs_is_found_out() {
+        let htb = Htb::of(&link(&json!({"bytes": 38, "minimum": 84, "counted": 14})));
+        let mut options = vec![0; 44];
+        for (at, value) in [(8, 1_500_000_u32), (20, 1_500_000), (24, 1_562), (28, 1_562)] {
+            options[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        options[1] = 1;
+        options[2..4].copy_from_slice(&24_u16.to_le_bytes());
+        options[6..8].copy_from_slice(&84_u16.to_le_bytes());
+        assert_eq!(htb.compare(&options), Ok(()));
+        options[6] = 0;
+        let problem = htb.compare(&options).expect_err("the minimum differs");
+        assert!(problem.contains("mpu 84 was asked for, but the kernel has 0"), "{problem}");
+    }
+}

@@ -1,0 +1,199 @@
+//! The disciplines that the kernel has: their names in the simulator, and their parameters in tc.
+
+/// The place of a parameter in the kernel.
+pub(super) enum How {
+    /// As tc's parameter of that name, read back under the same.
+    Is(&'static str),
+    /// The same, but zero leaves the value to tc, which computes it as the simulator does.
+    OrComputed(&'static str),
+    /// tc's word, which cannot be read back.
+    Unread(&'static str),
+    /// As a switch: tc's words for on and off, and its name when read back.
+    Switch(&'static str, &'static str, &'static str),
+    /// As the length of the device's queue.
+    DeviceQueue,
+    /// The kernel has no such parameter: only the default describes its behaviour.
+    Fixed,
+}
+
+use How::{DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
+
+/// A discipline that the kernel has.
+pub(super) struct Known {
+    /// Our name.
+    pub(super) ours: &'static str,
+    /// The kernel's.
+    pub(super) kernel: &'static str,
+    /// Our parameters, in the order in which tc takes them.
+    pub(super) params: &'static [(&'static str, How)],
+    /// Further words of tc's line.
+    pub(super) besides: &'static str,
+}
+
+const ECN: How = Switch("ecn", "noecn", "ecn");
+const BYTEMODE: How = Switch("bytemode", "nobytemode", "bytemode");
+const ESTIMATOR: How = Switch("dq_rate_estimator", "no_dq_rate_estimator", "dq_rate_estimator");
+
+/// All of them.
+pub(super) const KINDS: &[Known] = &[
+    Known { ours: "pfifo", kernel: "pfifo", params: &[("limit", Is("limit"))], besides: "" },
+    Known { ours: "bfifo", kernel: "bfifo", params: &[("limit", Is("limit"))], besides: "" },
+    Known {
+        ours: "pfifo_head_drop",
+        kernel: "pfifo_head_drop",
+        params: &[("limit", Is("limit"))],
+        besides: "",
+    },
+    Known {
+        ours: "pfifo_fast",
+        kernel: "pfifo_fast",
+        params: &[("limit", DeviceQueue)],
+        besides: "",
+    },
+    Known {
+        ours: "codel",
+        kernel: "codel",
+        params: &[
+            ("limit", Is("limit")),
+            ("target", Is("target")),
+            ("interval", Is("interval")),
+            ("ecn", ECN),
+            ("ce_threshold", Is("ce_threshold")),
+            ("mtu", Fixed),
+        ],
+        besides: "",
+    },
+    Known {
+        ours: "fq_codel",
+        kernel: "fq_codel",
+        params: &[
+            ("limit", Is("limit")),
+            ("flows", Is("flows")),
+            ("quantum", Is("quantum")),
+            ("target", Is("target")),
+            ("interval", Is("interval")),
+            ("memory_limit", Is("memory_limit")),
+            ("ecn", ECN),
+            ("ce_threshold", Is("ce_threshold")),
+            ("drop_batch", Is("drop_batch")),
+            ("mtu", Fixed),
+            ("salt", Fixed),
+        ],
+        besides: "",
+    },
+    // A target far beyond any delay switches CoDel off. Its clock has 32 bits of 1.024 µs, and
+    // half of them are the future.
+    Known {
+        ours: "fq_nocodel",
+        kernel: "fq_codel",
+        params: &[
+            ("limit", Is("limit")),
+            ("flows", Is("flows")),
+            ("quantum", Is("quantum")),
+            ("memory_limit", Is("memory_limit")),
+            ("drop_batch", Is("drop_batch")),
+            ("salt", Fixed),
+        ],
+        besides: "noecn target 1000s interval 1000s",
+    },
+    Known {
+        ours: "pie",
+        kernel: "pie",
+        params: &[
+            ("limit", Is("limit")),
+            ("target", Is("target")),
+            ("tupdate", Is("tupdate")),
+            ("alpha", Is("alpha")),
+            ("beta", Is("beta")),
+            ("ecn", ECN),
+            ("bytemode", BYTEMODE),
+            ("dq_rate_estimator", ESTIMATOR),
+            ("mtu", Fixed),
+            ("tick", Fixed),
+        ],
+        besides: "",
+    },
+    Known {
+        ours: "fq_pie",
+        kernel: "fq_pie",
+        params: &[
+            ("limit", Is("limit")),
+            ("flows", Is("flows")),
+            ("target", Is("target")),
+            ("tupdate", Is("tupdate")),
+            ("alpha", Is("alpha")),
+            ("beta", Is("beta")),
+            ("quantum", Is("quantum")),
+            ("ecn_prob", Is("ecn_prob")),
+            ("ecn", ECN),
+            ("bytemode", BYTEMODE),
+            ("dq_rate_estimator", ESTIMATOR),
+            ("mtu", Fixed),
+            ("tick", Fixed),
+            ("salt", Fixed),
+        ],
+        besides: "",
+    },
+    Known {
+        ours: "sfq",
+        kernel: "sfq",
+        params: &[
+            ("limit", Is("limit")),
+            ("depth", Is("depth")),
+            ("flows", Is("flows")),
+            ("divisor", Is("divisor")),
+            ("quantum", Is("quantum")),
+            ("perturb", Is("perturb")),
+            ("headdrop", Switch("headdrop", "", "headdrop")),
+            ("salt", Fixed),
+        ],
+        besides: "",
+    },
+    Known {
+        ours: "red",
+        kernel: "red",
+        params: &[
+            ("limit", Is("limit")),
+            ("min", OrComputed("min")),
+            ("max", OrComputed("max")),
+            ("avpkt", Unread("avpkt")),
+            ("burst", Unread("burst")),
+            ("probability", Is("probability")),
+            ("ecn", Switch("ecn", "", "ecn")),
+            ("harddrop", Switch("harddrop", "", "harddrop")),
+            ("nodrop", Switch("nodrop", "", "nodrop")),
+            ("adaptive", Switch("adaptive", "", "adaptive")),
+            ("idle_from", Fixed),
+            ("tick", Fixed),
+        ],
+        besides: "bandwidth",
+    },
+];
+
+/// Of which of the kernel's disciplines ours of that name is another variety.
+fn relative(kind: &str) -> Option<&'static str> {
+    let likely = match kind {
+        "ared" | "red_floyd" => "red",
+        "pie_linux_3_14" | "pie_rfc8033" | "pie_freebsd" => "pie",
+        "fq_codel_linux_3_5" => "fq_codel",
+        other => other.strip_suffix("_freebsd").or_else(|| other.strip_suffix("_rfc"))?,
+    };
+    KINDS.iter().map(|known| known.ours).find(|name| *name == likely)
+}
+
+/// The kernel's discipline of the simulator's name; an error lists those that it has.
+pub(super) fn find(at: &str, kind: &str) -> Result<&'static Known, String> {
+    KINDS.iter().find(|known| known.ours == kind).ok_or_else(|| match relative(kind) {
+        Some("red") => format!(
+            "{at}.qdisc: `{kind}`: the kernel does not have it; what it has is `red`, \
+             with `adaptive` if wanted"
+        ),
+        Some(near) => {
+            format!("{at}.qdisc: `{kind}`: the kernel does not have it; what it has is `{near}`")
+        }
+        None => {
+            let all: Vec<_> = KINDS.iter().map(|known| known.ours).collect();
+            format!("{at}.qdisc: `{kind}`: the kernel engine has {}", all.join(", "))
+        }
+    })
+}

@@ -1,0 +1,38 @@
+//! The periodic work of the loop.
+
+use aqmlab_trial::{Grain, Spec};
+
+/// The interval at which the taps are drained. Their buffers hold far more packets, and one drain
+/// delays applications only briefly.
+pub(crate) const DRAIN_NS: u64 = 2_000_000;
+/// One second.
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
+/// The times of the periodic work, in nanoseconds since the start.
+pub(crate) struct Schedule {
+    pub(crate) drain: u64,
+    pub(crate) sample: u64,
+    pub(crate) every: u64,
+    pub(crate) second: u64,
+    pub(crate) end: u64,
+}
+
+/// The interval at which TCPs and disciplines are sampled, in nanoseconds; the maximum if the trial
+/// keeps no series.
+pub(crate) fn every(spec: &Spec) -> u64 {
+    let sample = Grain::of(spec).sample.as_nanos();
+    if spec.keeps_series() && sample > 0 { sample } else { u64::MAX }
+}
+
+impl Schedule {
+    /// The schedule at the start of a trial.
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let (end, every) = (spec.duration.as_nanos(), every(spec));
+        Self { drain: DRAIN_NS, sample: every, every, second: SECOND_NS, end }
+    }
+
+    /// The earliest time.
+    pub(crate) fn next(&self) -> u64 {
+        self.end.min(self.drain).min(self.sample).min(self.second)
+    }
+}

@@ -1,0 +1,70 @@
+//! Reductions of the window for ECN marks, from the taps: the kernel does not count them.
+//!
+//! A sender that reduces its window sets CWR on its next new segment (RFC 3168 section
+//! 6.1.2; Linux 6.1, `tcp_init_cwnd_reduction` and `tcp_ecn_send`), for a loss as for a mark. Until
+//! the receiver has that, every acknowledgement of it has ECE. So a reduction was for a mark if the
+//! last acknowledgement at the sender has ECE. One for a loss and a mark in one round trip counts, too.
+
+use std::collections::BTreeMap;
+
+use super::tap::Record;
+
+// Flags of a TCP header (RFC 9293 section 3.1).
+const SYN: u8 = 0x02;
+const ECE: u8 = 0x40;
+const CWR: u8 = 0x80;
+
+/// The reductions of a connection's two ends, by application and port.
+pub(crate) type Reductions = BTreeMap<(u32, u16), [u64; 2]>;
+
+/// Counts in `records`, which are in the order of time, reductions at home and on the internet.
+pub(crate) fn reductions(records: &[Record]) -> Reductions {
+    let mut heard: BTreeMap<(u32, u16), [bool; 2]> = BTreeMap::new();
+    let mut all = Reductions::new();
+    for record in records.iter().filter(|record| record.flags & SYN == 0) {
+        let receiver = record.direction.receiver();
+        if !record.sent {
+            let told = record.flags & ECE != 0;
+            heard.entry(record.conn()).or_default()[receiver.index()] = told;
+        } else if record.flags & CWR != 0 {
+            let sender = receiver.peer().index();
+            if heard.get(&record.conn()).is_some_and(|told| told[sender]) {
+                all.entry(record.conn()).or_default()[sender] += 1;
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tap::tests::record_at;
+    use super::*;
+    use aqmlab_core::{Direction, Instant};
+
+    const ACK: u8 = 0x10;
+
+    #[test]
+    fn a_reduction_for_a_mark_follows_an_echo_and_one_for_a_loss_does_not() {
+        let one = |sent, direction, flags| Record {
+            sent,
+            direction,
+            flags,
+            port: 10_000,
+            ..record_at(Instant::ZERO, 1)
+        };
+        let (up, down) = (Direction::Up, Direction::Down);
+        let heard = |flags| one(false, down, flags);
+        let said = |flags| one(true, up, flags);
+        let records = [
+            // A connection that asks for ECN sends both flags.
+            said(SYN | ECE | CWR),
+            heard(ACK),
+            said(ACK | CWR),
+            heard(ACK | ECE),
+            said(ACK | CWR),
+            heard(ACK),
+        ];
+        assert_eq!(reductions(&records), [((0, 10_000), [1, 0])].into());
+    }
+}

@@ -1,0 +1,145 @@
+//! Namespaces, the cables between them, and the addresses, routes and settings of each.
+
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use aqmlab_core::{Direction, Side};
+use aqmlab_trial::Spec;
+
+use crate::command::{run, run_all, sysctl};
+use crate::mode::Mode;
+use crate::{sys, tcp_settings};
+
+/// The interface of an end.
+pub(crate) const fn interface(side: Side) -> &'static str {
+    match side {
+        Side::Home => "h0",
+        Side::Wan => "w0",
+    }
+}
+
+/// The address of an application at an end.
+pub(crate) fn address(app: usize, side: Side) -> Ipv4Addr {
+    Ipv4Addr::new(172, 16, 10 + side.index() as u8, 2 + app as u8)
+}
+
+/// Moves this process into a namespace.
+pub(super) fn enter(namespace: &File) -> Result<(), String> {
+    sys::enter_network(namespace).map_err(|error| format!("cannot enter a namespace: {error}"))
+}
+
+/// A new namespace, in which this process then is.
+pub(super) fn namespace() -> Result<File, String> {
+    sys::unshare_network().map_err(|error| format!("cannot make a namespace: {error}"))?;
+    // Duplicate address detection and router discovery would send packets of their own.
+    if Path::new("/proc/sys/net/ipv6").exists() {
+        sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
+        sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
+    }
+    for name in ["all", "default"] {
+        sysctl(&format!("net/ipv4/conf/{name}/rp_filter"), "0")?;
+        sysctl(&format!("net/ipv4/conf/{name}/send_redirects"), "0")?;
+    }
+    run("ip link set lo up")?;
+    File::open("/proc/self/ns/net").map_err(|error| format!("/proc/self/ns/net: {error}"))
+}
+
+/// A cable from this namespace to `far`.
+pub(super) fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), String> {
+    let mac = |name: &str| match name {
+        "h0" => 1,
+        "g0" => 2,
+        "g1" => 3,
+        "p1" => 4,
+        "p0" => 5,
+        _ => 6,
+    };
+    let end = |name: &str| format!("{name} address 02:00:00:00:00:0{}", mac(name));
+    // The descriptor is this process's, so the kernel finds the namespace by its path.
+    let (process, fd) = (std::process::id(), namespace.as_raw_fd());
+    run_all(&[
+        format!("ip link add {} type veth peer name {}", end(near), end(far)),
+        // Packets of up to 64 kB would otherwise cross the queue as one.
+        format!("ethtool -K {near} tso off gso off gro off"),
+        format!("ethtool -K {far} tso off gso off gro off"),
+        format!("ip link set {far} netns /proc/{process}/fd/{fd}"),
+    ])
+}
+
+/// Sets up the router before a direction's bottleneck, in whose namespace this process is. A TUN
+/// interface to the discipline in user space (`ours`) has no hardware address.
+pub(super) fn router(direction: Direction, ours: bool) -> Result<(), String> {
+    // Its two interfaces: to its host, and to the other router.
+    let (inner, outer, host, far) = match direction {
+        Direction::Up => ("g0", "g1", 1, "172.16.11.0/24"),
+        Direction::Down => ("p0", "p1", 3, "172.16.10.0/24"),
+    };
+    let (own, next, near) = match direction {
+        Direction::Up => (1, 2, "172.16.10.0/24"),
+        Direction::Down => (2, 1, "172.16.11.0/24"),
+    };
+    let (host_mac, next_mac) = if direction == Direction::Up { (1, 4) } else { (6, 3) };
+    let mut lines = vec![
+        format!("ip addr add 10.0.{host}.1/30 dev {inner}"),
+        format!("ip addr add 10.0.2.{own}/30 dev {outer}"),
+        format!("ip link set {inner} up"),
+        format!("ip link set {outer} up"),
+        format!("ip neigh add 10.0.{host}.2 lladdr 02:00:00:00:00:0{host_mac} dev {inner}"),
+        format!("ip route add {near} via 10.0.{host}.2"),
+        format!("ip route add {far} via 10.0.2.{next}"),
+    ];
+    if !ours {
+        let mac = format!("02:00:00:00:00:0{next_mac}");
+        lines.insert(5, format!("ip neigh add 10.0.2.{next} lladdr {mac} dev {outer}"));
+    }
+    run_all(&lines)?;
+    sysctl("net/ipv4/ip_forward", "1")
+}
+
+/// Addresses, routes and settings of an end.
+pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
+    let name = interface(side);
+    let (own, hop, mac) = match side {
+        Side::Home => ("10.0.1.2", "10.0.1.1", 2),
+        Side::Wan => ("10.0.3.2", "10.0.3.1", 5),
+    };
+    let mut lines = vec![
+        format!("ip addr add {own}/30 dev {name}"),
+        format!("ip link set {name} up"),
+        format!("ip neigh add {hop} lladdr 02:00:00:00:00:0{mac} dev {name}"),
+    ];
+    for (index, app) in spec.apps.iter().enumerate() {
+        let (here, there) = (address(index, side), address(index, side.peer()));
+        lines.push(format!("ip addr add {here}/32 dev {name}"));
+        let how = tcp_settings::route(app.tcp(side))?;
+        let route = format!("ip route add {there}/32 via {hop} dev {name} src {here}{how}");
+        lines.push(route);
+    }
+    run_all(&lines)?;
+    for (setting, value) in [
+        // ECN is asked for by the route, so that applications may differ.
+        ("net/ipv4/tcp_ecn", "0"),
+        // What one connection learnt must not enter the next.
+        ("net/ipv4/tcp_no_metrics_save", "1"),
+        // A flow keeps its hash, and so its queue, after a timeout: the hash of a real gateway
+        // is made from addresses and ports, but a veth pair hands on the sender's.
+        ("net/core/txrehash", "0"),
+        ("net/ipv4/ping_group_range", "0 0"),
+    ] {
+        sysctl(setting, value)?;
+    }
+    tcp_settings::prepare(spec, side, mode.host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_the_addresses_of_the_simulator() {
+        assert_eq!(address(3, Side::Home).to_string(), "172.16.10.5");
+        assert_eq!(address(3, Side::Wan).to_string(), "172.16.11.5");
+    }
+}

@@ -1,0 +1,294 @@
+//! The path behind a bottleneck: the time on the wire, propagation, loss and jitter, by netem.
+//!
+//! ```text
+//!  netem rate ─ prio ┬ netem delay, jitter, loss      one for each different way
+//!                    └ netem …
+//! ```
+//!
+//! A packet leaves HTB at the start of its time on the wire. The first netem holds it for that time, as
+//! a link of the same rate would. It never queues, because HTB has spaced the packets out. A size table
+//! makes it count the bytes that the link charges. The netems after it correspond to the delay lines of
+//! the simulator: jitter is drawn uniformly, a host's together with the path's. On a path that does not
+//! reorder, a rate that is almost infinite keeps netem in order: with a rate it sends each packet after
+//! the one before.
+//!
+//! Source: Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `tabledist`, `packet_time_ns`).
+//! **Difference:** tc counts netem's times in ticks of 64 ns.
+
+use aqmlab_core::{Bytes, Direction, Duration, Side};
+use aqmlab_trial::Spec;
+use aqmlab_trial::spec::{AppSpec, LinkSpec, RouteSpec, ShaperSpec};
+use serde_json::Value as Json;
+
+use super::ends::address;
+use crate::command::{run, run_all};
+use crate::links::signed;
+use crate::qdisc::show;
+
+/// The most different paths in one direction: the bands that `prio` has.
+const MOST_PATHS: usize = 16;
+/// The longest jitter: netem draws twice its half in 32 bits of nanoseconds.
+const MOST_JITTER_NS: u64 = 4_000_000_000;
+/// More packets than are ever on the path.
+const ROOM: u32 = 1_000_000;
+/// A tick of tc's clock, and its rounding error.
+const TICK_S: f64 = 1.3e-7;
+
+/// The delay, jitter and loss of an application's packets after the link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Netem {
+    delay_ns: u64,
+    jitter_ns: u64,
+    loss: f64,
+    /// Whether jitter lets packets pass each other.
+    reorder: bool,
+}
+
+impl Netem {
+    /// A route's; `host_jitter_ns` is drawn together with the route's own.
+    fn of(route: &RouteSpec, host_jitter: Duration) -> Self {
+        Self {
+            delay_ns: route.delay.as_nanos(),
+            jitter_ns: route.jitter_with(host_jitter).as_nanos(),
+            loss: route.loss,
+            reorder: route.reorders(),
+        }
+    }
+
+    fn netem(&self) -> String {
+        let (delay, half) = (us(self.delay_ns + self.jitter_ns / 2), us(self.jitter_ns / 2));
+        let mut text = format!("netem limit {ROOM} delay {delay}");
+        if self.jitter_ns > 0 {
+            text = format!("{text} {half}");
+        }
+        if self.loss > 0.0 {
+            text = format!("{text} loss random {}%", 100.0 * self.loss);
+        }
+        if self.jitter_ns > 0 && !self.reorder {
+            text += " rate 1000gbit";
+        }
+        text
+    }
+
+    /// Whether tc shows this.
+    fn is(&self, shown: &Json) -> bool {
+        let options = &shown["options"];
+        let float = |value: &Json| value.as_f64().unwrap_or_default();
+        let delay = (self.delay_ns + self.jitter_ns / 2) as f64 / 1e9;
+        let jitter = (self.jitter_ns / 2) as f64 / 1e9;
+        // tc shows four digits of times, or more.
+        let near = |got: f64, want: f64| (got - want).abs() <= TICK_S + want * 1e-3;
+        let jitter_near = |got: f64, want: f64| (got - want).abs() <= 1e-6 + want * 1e-3;
+        shown["kind"] == "netem"
+            && near(float(&options["delay"]["delay"]), delay)
+            && jitter_near(float(&options["delay"]["jitter"]), jitter)
+            && (float(&options["loss-random"]["loss"]) - self.loss).abs() <= 1e-4 * self.loss
+            && options["rate"].is_null() == (self.reorder || self.jitter_ns == 0)
+    }
+}
+
+/// tc knows no nanoseconds here, but fractions of microseconds.
+fn us(ns: u64) -> String {
+    format!("{}.{:03}us", ns / 1_000, ns % 1_000)
+}
+
+/// The different netems of a direction, and the place among them of each application's.
+fn netems(spec: &Spec, direction: Direction) -> (Vec<Netem>, Vec<usize>) {
+    let mut all: Vec<Netem> = Vec::new();
+    let of = |app: &AppSpec| Netem::of(app.route(direction), spec.host_jitter);
+    let places = spec.apps.iter().map(|app| {
+        all.iter().position(|known| *known == of(app)).unwrap_or_else(|| {
+            all.push(of(app));
+            all.len() - 1
+        })
+    });
+    let places = places.collect();
+    (all, places)
+}
+
+/// Refuses routes that netem cannot have.
+pub(crate) fn check(spec: &Spec) -> Result<(), String> {
+    for direction in Direction::BOTH {
+        let (all, places) = netems(spec, direction);
+        if all.len() > MOST_PATHS {
+            let problem = "different delays, jitters and losses; the kernel engine has";
+            return Err(format!("apps.{}: {} {problem} {MOST_PATHS}", direction.name(), all.len()));
+        }
+        for (app, &place) in places.iter().enumerate() {
+            if all[place].jitter_ns > MOST_JITTER_NS {
+                return Err(format!(
+                    "apps[{app}].{}.jitter_ns: {} with the host's: netem has at most \
+                     {MOST_JITTER_NS}",
+                    direction.name(),
+                    all[place].jitter_ns
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Installs the netems of a direction at `device`, through which packets leave for their host, in
+/// whose namespace this process is.
+pub(crate) fn install(
+    device: &str,
+    spec: &Spec,
+    direction: Direction,
+    link: Option<&LinkSpec>,
+) -> Result<(), String> {
+    let (all, places) = netems(spec, direction);
+    if all.is_empty() {
+        return Ok(());
+    }
+    // Behind HTB the wire takes no time.
+    let link = link.filter(|link| link.shaper == ShaperSpec::Line);
+    let mut lines = Vec::new();
+    let mut below = match link {
+        Some(link) => {
+            lines.push(format!("tc qdisc add dev {device} root handle 1: {}", wire(link)));
+            "parent 1:1"
+        }
+        None => "root",
+    };
+    if all.len() > 1 {
+        let (bands, zeros) = (all.len(), ["0"; 16].join(" "));
+        lines.push(format!(
+            "tc qdisc add dev {device} {below} handle 2: prio bands {bands} priomap {zeros}"
+        ));
+        below = "";
+    }
+    for (band, way) in (1..).zip(&all) {
+        let place = if below.is_empty() { format!("parent 2:{band:x}") } else { below.into() };
+        let handle = format!("{:x}:", 0x10 + band);
+        lines.push(format!("tc qdisc add dev {device} {place} handle {handle} {}", way.netem()));
+    }
+    for (app, place) in places.iter().enumerate().filter(|_| all.len() > 1) {
+        let from = address(app, if direction == Direction::Up { Side::Home } else { Side::Wan });
+        lines.push(format!(
+            "tc filter add dev {device} parent 2: protocol ip prio 1 u32 \
+             match ip src {from}/32 flowid 2:{:x}",
+            place + 1
+        ));
+    }
+    run_all(&lines)?;
+    read_back(device, link, &all)?;
+    filters(device, if all.len() > 1 { places.len() } else { 0 })
+}
+
+/// The netem that is the wire of a link.
+fn wire(link: &LinkSpec) -> String {
+    let over = link.overhead;
+    let mut table = format!("stab overhead {}", signed(over.bytes) - 14);
+    if over.minimum > Bytes(0) {
+        table = format!("{table} mpu {}", over.minimum.0);
+    }
+    if over.atm {
+        table += " linklayer atm";
+    }
+    if over.minimum > Bytes(0) || over.atm {
+        // A table of single bytes for packets of up to that length.
+        table += " mtu 2047 tsize 2048";
+    } else if over.bytes == Bytes(14) {
+        // tc takes no empty table.
+        table.clear();
+    }
+    format!("{table} netem limit {ROOM} rate {}bit", link.rate_bps())
+}
+
+fn read_back(device: &str, link: Option<&LinkSpec>, all: &[Netem]) -> Result<(), String> {
+    let shown = show(device)?;
+    let of =
+        |handle: &str| shown.iter().find(|qdisc| qdisc["handle"] == handle).unwrap_or(&Json::Null);
+    if let Some(link) = link {
+        let (root, over) = (of("1:"), link.overhead);
+        let stab = |name: &str| root["stab"][name].as_i64().unwrap_or(0);
+        let same = root["kind"] == "netem"
+            && root["options"]["rate"]["rate"] == link.rate_bps() / 8
+            && stab("overhead") == signed(over.bytes) - 14
+            && stab("mpu") == signed(over.minimum)
+            && (root["stab"]["linklayer"] == "atm") == over.atm;
+        if !same {
+            return Err(format!("{device}: `{}` was asked for, but there is {root}", wire(link)));
+        }
+    }
+    for (band, way) in (1..).zip(all) {
+        let found = of(&format!("{:x}:", 0x10 + band));
+        if !way.is(found) {
+            let want = way.netem();
+            return Err(format!("{device}: `{want}` was asked for, but there is {found}"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each application has its filter.
+fn filters(device: &str, wanted: usize) -> Result<(), String> {
+    if wanted == 0 {
+        return Ok(());
+    }
+    let shown = run(&format!("tc -j filter show dev {device} parent 2:"))?;
+    let there = shown.matches("\"flowid\"").count();
+    if there == wanted {
+        return Ok(());
+    }
+    Err(format!("{device}: {wanted} filters were asked for, but there are {there}: {shown}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn route(delay_ns: u64, jitter_ns: u64, reorder: bool) -> RouteSpec {
+        let (delay, jitter) = (Duration::from_nanos(delay_ns), Duration::from_nanos(jitter_ns));
+        RouteSpec { links: vec![0], delay, loss: 0.0, jitter, reorder }
+    }
+
+    #[test]
+    fn jitter_lies_above_the_delay_and_keeps_the_order_unless_it_may_not() {
+        let way =
+            |reorder| Netem::of(&route(20_000_000, 1_000_000, reorder), Duration::from_micros(50));
+        assert_eq!(way(true).netem(), "netem limit 1000000 delay 20525.000us 525.000us");
+        assert!(way(false).netem().ends_with("rate 1000gbit"));
+        // A host's jitter alone never reorders.
+        let host = Netem::of(&route(20_000_000, 0, true), Duration::from_micros(50));
+        assert_eq!(host.netem(), "netem limit 1000000 delay 20025.000us 25.000us rate 1000gbit");
+        assert_eq!(
+            Netem::of(&route(5, 0, true), Duration::ZERO).netem(),
+            "netem limit 1000000 delay 0.005us"
+        );
+    }
+
+    #[test]
+    fn a_wire_charges_what_its_link_does() {
+        let link = |overhead: Json| -> LinkSpec {
+            let qdisc = json!({"kind": "pfifo"});
+            let whole =
+                json!({"name": "up", "rate_bps": 8_000, "qdisc": qdisc, "overhead": overhead});
+            serde_json::from_value(whole).expect("it is a link")
+        };
+        assert_eq!(wire(&link(json!({}))), "stab overhead -14 netem limit 1000000 rate 8000bit");
+        let frames = wire(&link(json!({"bytes": 14, "counted": 14})));
+        assert_eq!(frames.trim(), "netem limit 1000000 rate 8000bit");
+        let atm = wire(&link(json!({"bytes": 40, "minimum": 60, "atm": true})));
+        assert!(atm.starts_with("stab overhead 26 mpu 60 linklayer atm mtu 2047 tsize 2048 netem"));
+    }
+
+    #[test]
+    fn a_netem_that_differs_is_found_out() {
+        let way = Netem {
+            loss: 0.01,
+            ..Netem::of(&route(20_000_000, 0, false), Duration::from_micros(50))
+        };
+        let shown = |delay: f64, loss: f64| {
+            json!({"kind": "netem", "options": {
+                "delay": {"delay": delay, "jitter": 2.4e-5}, "loss-random": {"loss": loss},
+                "rate": {"rate": 125_000_000_000_u64},
+            }})
+        };
+        assert!(way.is(&shown(0.020_025, 0.01)));
+        for wrong in [shown(0.021, 0.01), shown(0.020_025, 0.02), json!({"kind": "pfifo"})] {
+            assert!(!way.is(&wrong), "{wrong}");
+        }
+    }
+}

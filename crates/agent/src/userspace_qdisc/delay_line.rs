@@ -1,0 +1,150 @@
+//! The path behind a bottleneck: the time on the wire, and on the host also delay, jitter and loss.
+//!
+//! In a machine netem adds these, and a packet is forwarded when it has left the link. On a host
+//! netem may be missing, so this line works like those of the simulator: jitter is drawn uniformly,
+//! and packets with the same delay stay in order unless the route reorders.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use aqmlab_core::{Direction, Duration, Instant, Rng};
+use aqmlab_trial::Spec;
+use aqmlab_trial::streams::Stream;
+
+/// The packets on the path in one direction.
+pub(super) struct DelayLine {
+    travelling: BinaryHeap<Reverse<(Instant, u64, u64)>>,
+    /// Packets taken so far: of those that arrive at one time, the first is the first.
+    count: u64,
+    /// By application.
+    paths: Vec<Path>,
+    /// The arrival of the last packet of each different delay.
+    last: Vec<Instant>,
+}
+
+/// The delay, jitter and loss of an application's packets.
+struct Path {
+    delay: Duration,
+    jitter: Duration,
+    reorder: bool,
+    loss: f64,
+    /// The group of applications with the same delay.
+    group: usize,
+    loss_rng: Rng,
+    jitter_rng: Rng,
+}
+
+impl DelayLine {
+    /// An empty one of the trial's delays, or, without `delays`, of none.
+    pub(super) fn new(spec: &Spec, direction: Direction, delays: bool) -> Self {
+        let mut groups = Vec::new();
+        let apps = spec.apps.iter().filter(|_| delays);
+        let paths: Vec<_> = apps
+            .map(|app| {
+                let route = app.route(direction);
+                let key = (route.delay, route.jitter, route.reorder);
+                let known = groups.iter().position(|other| *other == key);
+                let group = known.unwrap_or_else(|| {
+                    groups.push(key);
+                    groups.len() - 1
+                });
+                Path {
+                    delay: route.delay,
+                    jitter: route.jitter_with(spec.host_jitter),
+                    reorder: route.reorders(),
+                    loss: route.loss,
+                    group,
+                    loss_rng: Stream::Loss(&app.name, direction).rng(spec.seed),
+                    jitter_rng: Stream::Jitter(&app.name, direction).rng(spec.seed),
+                }
+            })
+            .collect();
+        let last = vec![Instant::ZERO; groups.len()];
+        Self { travelling: BinaryHeap::new(), count: 0, paths, last }
+    }
+
+    /// Takes a packet of an application that has left the link at `at`; false if it is lost.
+    pub(super) fn push(&mut self, at: Instant, app: u32, id: u64) -> bool {
+        let mut arrives = at;
+        if let Some(path) = self.paths.get_mut(app as usize) {
+            if path.loss > 0.0 && path.loss_rng.unit() < path.loss {
+                return false;
+            }
+            arrives += path.delay;
+            if path.jitter > Duration::ZERO {
+                let drawn = path.jitter_rng.below(path.jitter.as_nanos() + 1);
+                arrives += Duration::from_nanos(drawn);
+            }
+            if !path.reorder {
+                arrives = arrives.max(self.last[path.group]);
+                self.last[path.group] = arrives;
+            }
+        }
+        self.count += 1;
+        self.travelling.push(Reverse((arrives, self.count, id)));
+        true
+    }
+
+    /// Takes the packet that arrives first, if it has arrived at `now`.
+    pub(super) fn pop(&mut self, now: Instant) -> Option<u64> {
+        self.next().filter(|at| *at <= now)?;
+        self.travelling.pop().map(|Reverse((.., id))| id)
+    }
+
+    /// When the next packet arrives.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.travelling.peek().map(|Reverse((at, ..))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(path: &str) -> Spec {
+        let json = format!(
+            r#"{{"seed": 1, "duration_ns": 1000000000, "links": [], "apps": [
+                {{"name": "a", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {path}, "down": {path}}}
+            ]}}"#
+        );
+        aqmlab_trial::parse(&json).expect("it is a trial")
+    }
+
+    fn order(line: &mut DelayLine) -> Vec<u64> {
+        (0..300).for_each(|id| assert!(line.push(Instant::from_millis(id), 0, id)));
+        std::iter::from_fn(|| line.pop(Instant::from_millis(1_000))).collect()
+    }
+
+    #[test]
+    fn packets_arrive_after_their_delay_and_not_before() {
+        let spec = spec(r#"{"links": [], "delay_ns": 20000000}"#);
+        let mut line = DelayLine::new(&spec, Direction::Up, true);
+        assert!(line.push(Instant::from_millis(5), 0, 9));
+        assert_eq!(line.pop(Instant::from_nanos(24_999_999)), None);
+        assert_eq!(line.pop(Instant::from_millis(25)), Some(9));
+        let mut line = DelayLine::new(&spec, Direction::Up, false);
+        assert!(line.push(Instant::from_millis(5), 0, 9));
+        assert_eq!(line.next(), Some(Instant::from_millis(5)));
+    }
+
+    #[test]
+    fn jitter_keeps_the_order_unless_it_may_not() {
+        let of = |reorder: &str| {
+            spec(&format!(
+                r#"{{"links": [], "delay_ns": 1000, "jitter_ns": 9000000, "reorder": {reorder}}}"#
+            ))
+        };
+        let sorted: Vec<u64> = (0..300).collect();
+        assert_eq!(order(&mut DelayLine::new(&of("false"), Direction::Up, true)), sorted);
+        let mixed = order(&mut DelayLine::new(&of("true"), Direction::Up, true));
+        assert!(mixed != sorted && mixed.len() == 300);
+    }
+
+    #[test]
+    fn a_share_of_packets_is_lost() {
+        let spec = spec(r#"{"links": [], "delay_ns": 0, "loss": 0.25}"#);
+        let mut line = DelayLine::new(&spec, Direction::Down, true);
+        let lost = (0..10_000).filter(|&id| !line.push(Instant::ZERO, 0, id)).count();
+        assert!((2_300..2_700).contains(&lost), "{lost}");
+    }
+}

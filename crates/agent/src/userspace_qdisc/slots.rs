@@ -1,0 +1,105 @@
+//! The bytes of the packets in the discipline, which itself holds only their headers.
+
+use crate::sys::{self, Tun};
+
+/// The header that goes before each packet (`struct virtio_net_hdr`): it tells which checksum the
+/// kernel still has to compute, and is handed back as it came.
+pub(super) const BEFORE: usize = 10;
+/// The largest packet: an interface's 1500 bytes, and the header before it.
+const ROOM: usize = 2_048;
+/// Bits of an identifier that are a slot's number.
+const BITS: u32 = 24;
+
+/// A place for a packet.
+struct Slot {
+    bytes: Box<[u8]>,
+    len: usize,
+}
+
+/// Places for packets, made when they are needed and used again.
+#[derive(Default)]
+pub(super) struct Slots {
+    all: Vec<Slot>,
+    free: Vec<u32>,
+    /// Packets read so far.
+    count: u64,
+}
+
+impl Slots {
+    /// Reads a packet; returns its identifier, which rises, or None if there is no packet.
+    ///
+    /// # Errors
+    ///
+    /// If the interface is gone, or more packets wait than there are numbers for.
+    pub(super) fn read(&mut self, from: &Tun) -> Result<Option<u64>, String> {
+        let number = self.place()?;
+        let slot = &mut self.all[number as usize];
+        match sys::read(from, &mut slot.bytes) {
+            Ok(len) if len > BEFORE => slot.len = len,
+            Ok(len) => return Err(format!("a packet of {len} bytes came")),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                self.free.push(number);
+                return Ok(None);
+            }
+            Err(error) => return Err(format!("cannot read: {error}")),
+        }
+        Ok(Some(self.name(number)))
+    }
+
+    fn place(&mut self) -> Result<u32, String> {
+        if let Some(number) = self.free.pop() {
+            return Ok(number);
+        }
+        if self.all.len() >> BITS > 0 {
+            return Err("too many packets wait".into());
+        }
+        self.all.push(Slot { bytes: vec![0; ROOM].into(), len: 0 });
+        Ok(self.all.len() as u32 - 1)
+    }
+
+    /// The identifier of the packet that is now in a place.
+    fn name(&mut self, number: u32) -> u64 {
+        self.count += 1;
+        self.count << BITS | u64::from(number)
+    }
+
+    /// Takes a packet as if it had been read.
+    #[cfg(test)]
+    pub(super) fn put(&mut self, packet: &[u8]) -> u64 {
+        let number = self.place().expect("there is room");
+        let slot = &mut self.all[number as usize];
+        slot.len = BEFORE + packet.len();
+        slot.bytes[BEFORE..slot.len].copy_from_slice(packet);
+        self.name(number)
+    }
+
+    /// The IP packet.
+    pub(super) fn packet(&mut self, id: u64) -> &mut [u8] {
+        let slot = &mut self.all[number(id)];
+        &mut slot.bytes[BEFORE..slot.len]
+    }
+
+    /// Writes a packet and forgets it.
+    pub(super) fn write(&mut self, id: u64, to: &Tun) -> Result<(), String> {
+        let slot = &self.all[number(id)];
+        sys::write(to, &slot.bytes[..slot.len])
+            .map_err(|error| format!("cannot write: {error}"))?;
+        self.forget(id);
+        Ok(())
+    }
+
+    /// Forgets a packet: its place is free.
+    pub(super) fn forget(&mut self, id: u64) {
+        self.free.push(number(id) as u32);
+    }
+
+    /// Packets that are here.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+}
+
+const fn number(id: u64) -> usize {
+    (id & ((1 << BITS) - 1)) as usize
+}

@@ -1,0 +1,300 @@
+//! The meter of one direction of one flow: the packets between its taps, and the fates of others.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+use aqmlab_core::{Direction, Duration, Instant};
+
+use crate::active::Active;
+use crate::jitter::Variation;
+use crate::pairs::{Passage, RoundTrip, round_trip};
+use crate::report::DirectionReport;
+use crate::series::Series;
+
+/// Where packets may overtake, one is lost when this many later ones have arrived. `spp` looks
+/// 10 000 packets ahead and TEACUP 16 000, but at captures of several flows.
+const OVERTAKEN: usize = 8_192;
+/// A backstop for a path that delivers nothing any more: no bandwidth-delay product comes near.
+const BETWEEN_TAPS: usize = 1 << 20;
+/// Bins allocated at once; more than any figure shows.
+const ROOM: usize = 1 << 16;
+
+/// A packet that passes the tap at its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its flow.
+    pub flow: u32,
+    /// Its connection. At the end a later packet shows a loss only within one connection, since a
+    /// queue may let packets of another pass.
+    pub conn: u32,
+    /// Its direction.
+    pub direction: Direction,
+    /// Its identity.
+    pub id: u64,
+    /// Bytes of the IP packet.
+    pub ip_len: u32,
+}
+
+/// The interval of the statistics.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Its start.
+    pub(crate) from: Instant,
+    /// Its end, which is outside.
+    pub(crate) to: Instant,
+}
+
+impl Limits {
+    #[inline]
+    pub(crate) fn include(self, at: Instant) -> bool {
+        self.from <= at && at < self.to
+    }
+}
+
+/// The last packet of one direction that arrived, as a candidate for a pair.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Out {
+    passage: Passage,
+    /// Counts arrivals, so that each serves once; 0 before the first.
+    serial: u32,
+}
+
+/// A packet that passed the tap at its sender.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    id: u64,
+    conn: u32,
+    sent: Instant,
+    /// [`Instant::NEVER`] while it is under way.
+    received: Instant,
+    /// The last arrival at its sender.
+    out: Out,
+}
+
+/// Measures one direction of one flow.
+pub(crate) struct DirectionMeter {
+    /// In the order of sending, and so of identity.
+    flights: VecDeque<Flight>,
+    /// For packets that overtake: the number of `flights` that have landed, and the place at which
+    /// the next one is expected.
+    landed: usize,
+    expected: usize,
+    arrived: Out,
+    /// The serial of the other direction's packet that last served in a pair.
+    served: u32,
+    variation: Variation,
+    active: Active,
+    report: DirectionReport,
+    rtt_series: Series,
+    keep_series: bool,
+}
+
+impl DirectionMeter {
+    /// A meter whose throughput `active` counts. Its series, if it keeps any, have steps of
+    /// `series`.
+    pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
+        let keep = series.is_some();
+        let width = series.unwrap_or(Duration::MAX);
+        let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
+        let steps = vec![0; if keep { bins } else { 0 }];
+        Self {
+            flights: VecDeque::new(),
+            landed: 0,
+            expected: 0,
+            arrived: Out::default(),
+            served: 0,
+            variation: Variation::default(),
+            active,
+            report: DirectionReport { steps, ..DirectionReport::default() },
+            rtt_series: Series::new(width, if keep { bins.min(ROOM) } else { 0 }),
+            keep_series: keep,
+        }
+    }
+
+    /// The last arrival in this direction.
+    #[inline]
+    pub(crate) fn arrived(&self) -> Out {
+        self.arrived
+    }
+
+    /// A packet passes the tap at its sender, where `out` was the last arrival.
+    #[inline]
+    pub(crate) fn depart(&mut self, packet: Sent, now: Instant, out: Out, limits: Limits) {
+        let Sent { conn, id, ip_len, .. } = packet;
+        debug_assert!(
+            self.flights.back().is_none_or(|last| last.id < id),
+            "identities rise in the order of sending: {id} is not after the last"
+        );
+        if limits.include(now) {
+            self.report.packets_sent += 1;
+            self.report.bytes_sent += u64::from(ip_len);
+        }
+        if self.flights.len() == BETWEEN_TAPS {
+            self.lose_first(limits);
+        }
+        self.flights.push_back(Flight { id, conn, sent: now, received: Instant::NEVER, out });
+    }
+
+    /// Bytes of any packet arrive at `now`, in the given step of the series.
+    #[inline]
+    pub(crate) fn count(&mut self, step: usize, ip_len: u32, now: Instant) {
+        self.report.bytes_arrived += u64::from(ip_len);
+        self.active.count(ip_len, now);
+        if let Some(bytes) = self.report.steps.get_mut(step) {
+            *bytes += u64::from(ip_len);
+        }
+    }
+
+    /// The flow ends by itself.
+    pub(crate) fn end(&mut self, at: Instant) {
+        self.active.end(at);
+    }
+
+    /// A packet arrives that no other overtook: the missing ones before it are lost.
+    #[inline]
+    pub(crate) fn land_in_order(
+        &mut self,
+        id: u64,
+        ip_len: u32,
+        now: Instant,
+        back: &mut Self,
+        limits: Limits,
+    ) {
+        while let Some(flight) = self.flights.front().copied() {
+            if flight.id > id {
+                return;
+            }
+            self.flights.pop_front();
+            if flight.id == id {
+                self.land(flight.sent, ip_len, now, limits);
+                self.pair(flight, now, back, limits);
+                return;
+            }
+            self.report.lost += u64::from(limits.include(flight.sent));
+        }
+    }
+
+    /// A packet arrives that may have overtaken others.
+    ///
+    /// Pairs are made in the order of sending (the order of the monitor's capture), so only when
+    /// all before a packet have landed or are given up.
+    #[inline]
+    pub(crate) fn land_anywhere(
+        &mut self,
+        id: u64,
+        ip_len: u32,
+        now: Instant,
+        back: &mut Self,
+        limits: Limits,
+    ) {
+        let Some(place) = self.find(id) else { return };
+        let flight = &mut self.flights[place];
+        if flight.received != Instant::NEVER {
+            return;
+        }
+        flight.received = now;
+        let sent = flight.sent;
+        self.landed += 1;
+        self.expected = place + 1;
+        self.land(sent, ip_len, now, limits);
+        self.release(back, limits);
+        while self.landed >= OVERTAKEN {
+            self.lose_first(limits);
+            self.release(back, limits);
+        }
+    }
+
+    /// Ends the measurement. A packet that is missing is lost if a later one of its connection has
+    /// arrived. A later one of another connection shows nothing: a fair queue may let it pass.
+    pub(crate) fn lose_missing(&mut self, back: &mut Self, limits: Limits) {
+        let mut arrived = BTreeSet::new();
+        for flight in self.flights.iter().rev() {
+            if flight.received != Instant::NEVER {
+                arrived.insert(flight.conn);
+            } else if limits.include(flight.sent) {
+                let lost = arrived.contains(&flight.conn);
+                self.report.lost += u64::from(lost);
+                self.report.in_flight += u64::from(!lost);
+            }
+        }
+        self.flights.retain(|flight| flight.received != Instant::NEVER);
+        self.release(back, limits);
+    }
+
+    /// The active time of the flow, and the measurements.
+    pub(crate) fn finish(self) -> (Range<Instant>, DirectionReport) {
+        let (active, active_bytes, windows) = self.active.finish();
+        let report = DirectionReport {
+            active_bytes,
+            windows,
+            rtt_series: self.rtt_series.finish(),
+            jitter: self.variation.jitter(),
+            ..self.report
+        };
+        (active, report)
+    }
+
+    fn find(&self, id: u64) -> Option<usize> {
+        if self.flights.get(self.expected).is_some_and(|flight| flight.id == id) {
+            return Some(self.expected);
+        }
+        self.flights.binary_search_by_key(&id, |flight| flight.id).ok()
+    }
+
+    /// Takes the packets off the front that have landed, and pairs them.
+    fn release(&mut self, back: &mut Self, limits: Limits) {
+        while let Some(&flight) = self.flights.front() {
+            if flight.received == Instant::NEVER {
+                return;
+            }
+            self.flights.pop_front();
+            self.landed -= 1;
+            self.expected = self.expected.saturating_sub(1);
+            self.pair(flight, flight.received, back, limits);
+        }
+    }
+
+    /// Gives up the first packet, and with it its pair.
+    #[cold]
+    fn lose_first(&mut self, limits: Limits) {
+        let Some(flight) = self.flights.pop_front() else { return };
+        self.expected = self.expected.saturating_sub(1);
+        if flight.received == Instant::NEVER {
+            self.report.lost += u64::from(limits.include(flight.sent));
+        } else {
+            self.landed -= 1;
+        }
+    }
+
+    /// A packet sent at `sent` is at its receiver.
+    #[inline]
+    fn land(&mut self, sent: Instant, ip_len: u32, now: Instant, limits: Limits) {
+        let passage = Passage { reference: sent, monitor: now };
+        self.arrived = Out { passage, serial: self.arrived.serial.wrapping_add(1).max(1) };
+        let owd = now.since(sent);
+        if limits.include(sent) {
+            self.report.packets_received += 1;
+            self.report.bytes_received += u64::from(ip_len);
+            self.report.owd.record(owd);
+            self.variation.follow(owd.as_nanos());
+        }
+    }
+
+    /// A packet that landed at `now` is the IN of a pair, if its OUT has not served. The pair is
+    /// a round trip of the other direction's sender, who is the reference.
+    #[inline]
+    fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
+        if flight.out.serial == self.served {
+            return;
+        }
+        self.served = flight.out.serial;
+        let inbound = Passage { reference: now, monitor: flight.sent };
+        let RoundTrip { at, rtt } = round_trip(flight.out.passage, inbound);
+        if back.keep_series {
+            back.rtt_series.record(at, rtt);
+        }
+        if limits.include(at) {
+            back.report.rtt.record(rtt);
+        }
+    }
+}

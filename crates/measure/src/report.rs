@@ -1,0 +1,73 @@
+//! The report of a meter: counters, histograms and series of each flow.
+
+use std::ops::Range;
+
+use aqmlab_core::Instant;
+
+use crate::histogram::Histogram;
+use crate::jitter::Jitter;
+use crate::series::Bin;
+use crate::window_rates::WindowRates;
+
+/// The measurements of one flow.
+#[derive(Clone, Debug)]
+pub struct FlowReport {
+    /// The time in which it was active.
+    pub active: Range<Instant>,
+    /// By [`Direction::index`].
+    pub directions: [DirectionReport; 2],
+}
+
+impl Default for FlowReport {
+    /// A flow that was never active.
+    fn default() -> Self {
+        Self { active: Instant::ZERO..Instant::ZERO, directions: Default::default() }
+    }
+}
+
+/// The measurements of one direction of a flow.
+///
+/// Counts and histograms are of packets sent within the interval of the statistics, round trips
+/// of those whose middle lies within it. Throughput is of the time in which the flow is active. The
+/// series are of the whole trial.
+#[derive(Clone, Debug, Default)]
+pub struct DirectionReport {
+    /// Packets that passed the tap at the sender.
+    pub packets_sent: u64,
+    /// Their IP bytes.
+    pub bytes_sent: u64,
+    /// Those of them that arrived.
+    pub packets_received: u64,
+    /// Their IP bytes.
+    pub bytes_received: u64,
+    /// Those that did not arrive, though one of their connection that was sent later did.
+    pub lost: u64,
+    /// Those that were still under way at the end, or lost with none after them.
+    pub in_flight: u64,
+    /// IP bytes that arrived in the whole trial, whenever they were sent.
+    pub bytes_arrived: u64,
+    /// Those of them that arrived while the flow was active.
+    pub active_bytes: u64,
+    /// Throughput in the windows that lie wholly within that time.
+    pub windows: WindowRates,
+    /// IP bytes that arrived in each step of the series since time zero, whenever they were sent.
+    /// Sliding windows are sums of consecutive steps: see [`Windows`](crate::Windows).
+    pub steps: Vec<u64>,
+    /// One-way delay from tap to tap.
+    pub owd: Histogram,
+    /// Round-trip times by synthetic packet pairs, with the sender of this direction as the
+    /// reference.
+    pub rtt: Histogram,
+    /// Round-trip time over time, by the middle of each pair; bins without a sample are absent.
+    pub rtt_series: Vec<Bin>,
+    /// The variation of the one-way delay.
+    pub jitter: Jitter,
+}
+
+impl DirectionReport {
+    /// The share of packets lost, of those whose fate is known; zero if there was none.
+    pub fn loss_ratio(&self) -> f64 {
+        let known = self.packets_received + self.lost;
+        if known == 0 { 0.0 } else { self.lost as f64 / known as f64 }
+    }
+}

@@ -1,0 +1,143 @@
+//! A propagation delay between a link and the next link or host.
+
+use std::collections::VecDeque;
+
+use aqmlab_core::{Duration, Instant, Packet};
+
+use crate::agenda::Slot;
+
+/// The target of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The packet's destination.
+    Host,
+    /// The next link of its route.
+    Link(usize),
+}
+
+/// The key by which routes share a line. A line is first in, first out only if all its packets come
+/// from one link, so the link belongs to the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineKey {
+    /// The link before it, if there is one.
+    pub(crate) from: Option<usize>,
+    /// The target.
+    pub(crate) target: Target,
+    /// The propagation delay.
+    pub(crate) delay: Duration,
+    /// The largest extra delay per packet.
+    pub(crate) jitter: Duration,
+    /// Whether that delay may let one packet pass another.
+    pub(crate) reorder: bool,
+}
+
+/// A line with the packets on it, in order of arrival.
+#[derive(Debug)]
+pub(crate) struct DelayLine {
+    pub(crate) key: LineKey,
+    pub(crate) slot: Slot,
+    travelling: VecDeque<(Instant, u64, Packet)>,
+}
+
+impl DelayLine {
+    /// An empty line.
+    pub(crate) fn new(key: LineKey, slot: Slot) -> Self {
+        Self { key, slot, travelling: VecDeque::new() }
+    }
+
+    /// Puts a packet on the line at `at`, which includes the packet's jitter. Returns the time of
+    /// its arrival if that is now the first.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
+        let mut arrives = at + self.key.delay;
+        if self.key.jitter > Duration::ZERO {
+            if self.key.reorder {
+                return self.insert(arrives, ticket, packet);
+            }
+            if let Some((last, ..)) = self.travelling.back() {
+                arrives = arrives.max(*last);
+            }
+        }
+        let first = self.travelling.is_empty();
+        self.travelling.push_back((arrives, ticket, packet));
+        first.then_some(arrives)
+    }
+
+    fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
+        let place = self.travelling.partition_point(|(at, ..)| *at <= arrives);
+        self.travelling.insert(place, (arrives, ticket, packet));
+        (place == 0).then_some(arrives)
+    }
+
+    /// Takes the packet that arrives first.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Packet> {
+        self.travelling.pop_front().map(|(_, _, packet)| packet)
+    }
+
+    /// The packet that arrives first, left in place.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.travelling.front().map(|(_, _, packet)| packet)
+    }
+
+    /// When the next packet arrives, and its ticket.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<(Instant, u64)> {
+        self.travelling.front().map(|(at, ticket, _)| (*at, *ticket))
+    }
+
+    /// Packets on the line.
+    pub(crate) fn len(&self) -> usize {
+        self.travelling.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Rng;
+
+    use super::*;
+
+    fn line(jitter_ms: u64, reorder: bool) -> DelayLine {
+        let key = LineKey {
+            from: None,
+            target: Target::Host,
+            delay: Duration::from_millis(10),
+            jitter: Duration::from_millis(jitter_ms),
+            reorder,
+        };
+        DelayLine::new(key, Slot(0))
+    }
+
+    fn ids(mut line: DelayLine) -> Vec<u64> {
+        let mut rng = Rng::stream(1, "jitter");
+        for id in 0..200 {
+            let drawn = Duration::from_nanos(rng.below(line.key.jitter.as_nanos() + 1));
+            line.push(Instant::from_millis(id) + drawn, id, Packet::plain(id, 0, 100));
+        }
+        std::iter::from_fn(|| line.pop()).map(|packet| packet.id).collect()
+    }
+
+    /// C-74.
+    #[test]
+    fn only_jitter_that_may_reorder_does() {
+        let in_order: Vec<_> = (0..200).collect();
+        assert_eq!(ids(line(0, true)), in_order);
+        assert_eq!(ids(line(20, false)), in_order);
+        let shuffled = ids(line(20, true));
+        assert_ne!(shuffled, in_order);
+        assert_eq!(shuffled.len(), 200);
+    }
+
+    #[test]
+    fn the_delay_is_exact_without_jitter() {
+        let mut line = line(0, false);
+        assert_eq!(
+            line.push(Instant::from_millis(3), 1, Packet::plain(0, 0, 100)),
+            Some(Instant::from_millis(13))
+        );
+        assert_eq!(line.push(Instant::from_millis(4), 2, Packet::plain(1, 0, 100)), None);
+        assert_eq!(line.next(), Some((Instant::from_millis(13), 1)));
+    }
+}

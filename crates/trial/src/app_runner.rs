@@ -1,0 +1,235 @@
+//! The driver of a trial's applications, which every engine uses.
+//!
+//! An engine provides a clock, sockets and an agenda as [`Engine`]. The driver owns the
+//! applications with their random streams, wake-ups, notices, records and read marks. Two engines
+//! with one seed therefore start an application at one time and draw the same numbers for it.
+//!
+//! The driver is generic, so that each engine has a copy without indirect calls.
+
+mod io;
+mod marks;
+#[cfg(test)]
+mod tests;
+mod wakes;
+
+use std::collections::VecDeque;
+
+use aqmlab_apps::{App, ConnId, Notice, Open};
+use aqmlab_core::{Instant, Rng, Side};
+use aqmlab_measure::FlowReport;
+
+use self::io::AppIo;
+use self::marks::ReadMarks;
+use self::wakes::{Wake, Wakes};
+use crate::error::SpecError;
+use crate::findings::FlowFindings;
+use crate::notes::Notes;
+use crate::resolve;
+use crate::spec::Spec;
+use crate::streams::Stream;
+
+/// The clock, the sockets and the agenda that an engine provides.
+///
+/// Applications are numbered as in the trial and connections as the engine opens them.
+pub trait Engine {
+    /// The time since the start of the trial.
+    fn now(&self) -> Instant;
+
+    /// The driver that this engine owns.
+    fn runner(&mut self) -> &mut AppRunner;
+
+    /// Asks for a call of [`AppRunner::wake`] at `at`, if that is earlier than the call for which
+    /// the engine already waits.
+    fn call_at(&mut self, app: u32, at: Instant);
+
+    /// Opens a socket for an application, which numbers it `id`; returns the engine's number.
+    fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32;
+
+    /// Writes up to `bytes` at one end; returns the number of bytes that the send buffer took.
+    fn write(&mut self, conn: u32, at: Side, bytes: u64) -> u64;
+
+    /// Writes without end at one end, until it is closed.
+    fn send_unlimited(&mut self, conn: u32, at: Side);
+
+    /// Closes one half of a connection, or a datagram socket.
+    fn close(&mut self, conn: u32, at: Side);
+
+    /// Resets a connection.
+    fn abort(&mut self, conn: u32, at: Side);
+
+    /// Sends a datagram.
+    fn send(&mut self, conn: u32, at: Side, payload: u32, tag: u64);
+
+    /// The payload bytes that a connection's two ends have read, home first.
+    fn bytes_read(&self, conn: u32) -> [u64; 2];
+
+    /// Records that an application has ended by itself or was told to stop.
+    fn ended(&mut self, app: u32);
+}
+
+/// The applications of a trial.
+pub struct AppRunner {
+    apps: Vec<Slot>,
+    wakes: Wakes,
+    /// Notices not yet delivered.
+    notices: VecDeque<(u32, Notice)>,
+    marks: ReadMarks,
+}
+
+/// An application and its state.
+struct Slot {
+    /// Absent only during a call.
+    app: Option<Box<dyn App>>,
+    rng: Rng,
+    /// The engine's number of each connection, by [`ConnId`].
+    conns: Vec<u32>,
+    notes: Notes,
+}
+
+impl AppRunner {
+    /// The driver of `apps`, the applications of the trial `spec`, with their starts and stops.
+    pub fn new(spec: &Spec, apps: Vec<Box<dyn App>>) -> Self {
+        let mut wakes = Wakes::new(apps.len());
+        for app in 0..apps.len() {
+            wakes.push(app, spec.start(app), Wake::Start);
+            if let Some(stop) = spec.stop(app) {
+                wakes.push(app, stop, Wake::Stop);
+            }
+        }
+        let slots = spec.apps.iter().zip(apps).map(|(of, app)| Slot {
+            app: Some(app),
+            rng: Stream::App(&of.name).rng(spec.seed),
+            conns: Vec::new(),
+            notes: Notes::of(spec),
+        });
+        let (apps, notices) = (slots.collect(), VecDeque::new());
+        Self { apps, wakes, notices, marks: ReadMarks::new(spec) }
+    }
+
+    /// The driver of the trial `spec`, for an engine that resolves nothing else of it.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter of an application does not exist or is out of bounds.
+    pub fn of(spec: &Spec) -> Result<Self, SpecError> {
+        let apps = spec.apps.iter().enumerate();
+        let apps = apps.map(|(index, app)| resolve::app(&format!("apps[{index}]"), app));
+        Ok(Self::new(spec, apps.collect::<Result<_, _>>()?))
+    }
+
+    /// Application number `app`, between calls.
+    ///
+    /// # Panics
+    ///
+    /// If it is being called.
+    pub fn app(&self, app: usize) -> &dyn App {
+        self.apps[app].app.as_deref().expect("an application is absent only during a call")
+    }
+
+    /// The engine's numbers of the connections of application number `app`.
+    pub fn conns(&self, app: usize) -> &[u32] {
+        &self.apps[app].conns
+    }
+
+    /// Adds a notice for an application.
+    #[inline]
+    pub fn notify(&mut self, app: u32, notice: Notice) {
+        self.notices.push_back((app, notice));
+    }
+
+    /// Whether a notice waits for its delivery.
+    #[inline]
+    pub fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// Turns the wake-ups of an application that are due into notices; returns the time of the
+    /// next one.
+    pub fn wake(&mut self, app: u32, now: Instant) -> Option<Instant> {
+        while let Some(notice) = self.wakes.pop(app as usize, now) {
+            self.notify(app, notice);
+        }
+        self.wakes.next_of(app as usize)
+    }
+
+    /// Turns the wake-ups of all applications that are due into notices, in the order of their
+    /// times and of the requests; returns whether there was one.
+    pub fn wake_all(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some((app, notice)) = self.wakes.pop_any(now) {
+            self.notify(app, notice);
+            any = true;
+        }
+        any
+    }
+
+    /// The time of the next wake-up of an application.
+    pub fn next_wake_of(&self, app: u32) -> Option<Instant> {
+        self.wakes.next_of(app as usize)
+    }
+
+    /// The time of the next wake-up of any application.
+    pub fn next_wake(&self) -> Option<Instant> {
+        self.wakes.next()
+    }
+
+    /// The time of the next read mark that is not yet set.
+    pub fn next_mark(&self) -> Option<Instant> {
+        self.marks.next()
+    }
+
+    /// The findings on application number `app`: its own, and `report` of the taps.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such application.
+    pub fn findings(&mut self, spec: &Spec, app: usize, report: FlowReport) -> FlowFindings {
+        let notes = std::mem::take(&mut self.apps[app].notes);
+        FlowFindings {
+            read: self.marks.read(app),
+            notes,
+            ..FlowFindings::new(spec, app, self.app(app), report)
+        }
+    }
+}
+
+/// Delivers one notice; returns whether there was one.
+#[inline]
+pub fn deliver_one<E: Engine>(engine: &mut E) -> bool {
+    let Some((app, notice)) = engine.runner().notices.pop_front() else { return false };
+    deliver(engine, app, notice);
+    true
+}
+
+fn deliver<E: Engine>(engine: &mut E, index: u32, notice: Notice) {
+    let Some(mut app) = engine.runner().apps[index as usize].app.take() else {
+        unreachable!("an application is never called during a call")
+    };
+    // An application ends by a timer, by its stop, or with its last connection.
+    let may_end = matches!(notice, Notice::Wake(_) | Notice::Stop | Notice::Finished { .. });
+    app.handle(notice, &mut AppIo { engine, app: index });
+    let ended = may_end && app.ended().is_some();
+    engine.runner().apps[index as usize].app = Some(app);
+    if ended {
+        set_mark(engine, index as usize, marks::END);
+        engine.ended(index);
+    }
+}
+
+/// Sets the read marks that are due at `now`.
+pub fn set_marks<E: Engine>(engine: &mut E, now: Instant) {
+    while let Some((app, mark)) = engine.runner().marks.pop(now) {
+        set_mark(engine, app, mark);
+    }
+}
+
+/// Sets one read mark of an application, unless it is set.
+fn set_mark<E: Engine>(engine: &mut E, app: usize, mark: usize) {
+    let mut read = [0; 2];
+    for place in 0..engine.runner().conns(app).len() {
+        let conn = engine.runner().conns(app)[place];
+        let [home, wan] = engine.bytes_read(conn);
+        read = [read[0] + home, read[1] + wan];
+    }
+    engine.runner().marks.set(app, mark, read);
+}

@@ -1,0 +1,41 @@
+//! Whether the datagrams of an application fit the packets of its hosts.
+//!
+//! A host cuts a larger datagram into fragments (RFC 791 §3.2), which are not modelled: a fragment
+//! has no ports by which a discipline could classify it, and realtime applications avoid
+//! fragments. The trial is refused.
+
+use aqmlab_apps::App;
+
+use crate::error::SpecError;
+use crate::spec::AppSpec;
+
+/// The headers of IPv4 and of UDP, or of an echo request.
+const HEADERS: u32 = 20 + 8;
+
+/// Refuses `app`, whose spec is at `at`, if a datagram of its would have to be fragmented.
+pub(crate) fn check(at: &str, spec: &AppSpec, app: &dyn App) -> Result<(), SpecError> {
+    let Some(datagram) = app.datagram() else { return Ok(()) };
+    let mtu = spec.home.mtu.min(spec.wan.mtu).0 as u32;
+    let room = mtu.saturating_sub(HEADERS);
+    if datagram.bytes <= room {
+        return Ok(());
+    }
+    let problem = if datagram.set_by.ends_with("payload") || datagram.set_by == "response" {
+        let given = datagram.bytes - datagram.headers;
+        let most = room.saturating_sub(datagram.headers);
+        let within = match datagram.headers {
+            0 => String::new(),
+            headers => format!(" and up to {headers} B of its own"),
+        };
+        format!(
+            "{given} B do not fit a packet of {mtu} B, the hosts' MTU, beside {HEADERS} B of \
+             headers{within}: {most} B at most"
+        )
+    } else {
+        format!(
+            "makes datagrams of {} B, of which a packet of {mtu} B, the hosts' MTU, holds {room} B",
+            datagram.bytes
+        )
+    };
+    Err(SpecError::new(format!("{at}.{}", datagram.set_by), problem))
+}

@@ -1,0 +1,74 @@
+//! The configuration of one TCP endpoint of an application.
+
+use aqmlab_apps::Open;
+use aqmlab_core::{Args, Bytes, Kind};
+use aqmlab_tcp::cc::CongestionControl;
+use aqmlab_tcp::{Config, Profile};
+
+use crate::arguments::{arguments, set_all};
+use crate::error::SpecError;
+use crate::spec::{Controller, Named, TcpSpec};
+
+/// The smallest IP packet that every host must take (RFC 791), and the largest that IP can state.
+const MTUS: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
+
+/// Makes equal configurations for all connections of an endpoint.
+pub struct Endpoint {
+    profile: Profile,
+    cc: (&'static Kind<dyn CongestionControl>, Args),
+    spec: TcpSpec,
+}
+
+impl Endpoint {
+    /// The endpoint that `spec`, at `at` in the trial, describes.
+    ///
+    /// # Errors
+    ///
+    /// If the simulator lacks the controller, or a setting cannot be.
+    pub fn new(at: &str, spec: &TcpSpec) -> Result<Self, SpecError> {
+        let mut profile = spec.profile.profile();
+        let settings = Profile::settings(profile.stack);
+        set_all(at, settings, &spec.settings, |name, value| profile.set(name, value))?;
+        let cc = controller(&format!("{at}.cc"), &profile, spec)?;
+        if !MTUS.contains(&spec.mtu) {
+            let problem = format!("{} B is not between 68 (RFC 791) and 65535", spec.mtu.0);
+            return Err(SpecError::new(format!("{at}.mtu"), problem));
+        }
+        Ok(Self { profile, cc, spec: spec.clone() })
+    }
+
+    /// The configuration of one connection.
+    pub fn config(&self, open: Open) -> Config {
+        let (kind, args) = &self.cc;
+        Config {
+            profile: self.profile.clone(),
+            cc: (kind.build)(args),
+            mtu: self.spec.mtu.0 as u32,
+            ecn: self.spec.ecn,
+            nodelay: self.spec.nodelay.unwrap_or(open.nodelay),
+            quickack: self.spec.quickack.unwrap_or(open.quickack),
+            send_buffer: self.spec.send_buffer.map(|bytes| bytes.0),
+            receive_buffer: self.spec.receive_buffer.map(|bytes| bytes.0),
+        }
+    }
+}
+
+/// The controller of an endpoint; the host's own if the specification names none.
+fn controller(
+    at: &str,
+    profile: &Profile,
+    spec: &TcpSpec,
+) -> Result<(&'static Kind<dyn CongestionControl>, Args), SpecError> {
+    let (wanted, params) = match &spec.cc {
+        Some(cc) => (cc.kind.name(), Some(&cc.params)),
+        None => (profile.default_cc, None),
+    };
+    let Some(Controller::Simulated(kind)) = Controller::find(wanted) else {
+        return Err(SpecError::new(at, format!("there is no kind called `{wanted}`")));
+    };
+    let args = match params {
+        Some(params) => arguments(at, kind.params, params)?,
+        None => Args::defaults(kind.params),
+    };
+    Ok((kind, args))
+}

@@ -1,0 +1,27 @@
+//! The error of a trial that cannot be run.
+
+use std::fmt;
+
+/// A trial that cannot be run: the place, the problem and the values allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// The path of the offending value, such as `links[0].qdisc.limit`.
+    pub at: String,
+    /// The problem with it.
+    pub problem: String,
+}
+
+impl SpecError {
+    /// `problem` at `at`.
+    pub fn new(at: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { at: at.into(), problem: problem.into() }
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.problem)
+    }
+}
+
+impl std::error::Error for SpecError {}

@@ -1,0 +1,100 @@
+//! The resolution of time series: coarser for a longer trial, so that memory does not grow with it.
+//!
+//! A step is doubled until the trial has at most the number of points asked for. A series stays
+//! exact: a bin counts every sample that falls into it. Numbers of the whole trial do not depend
+//! on the resolution.
+
+use aqmlab_core::Duration;
+
+use crate::spec::Spec;
+
+/// The ratio of samples of TCPs and queues to points of a series, at most.
+const SAMPLES: u64 = 2;
+
+/// The steps of a trial's series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grain {
+    /// The width of a bin, and the distance between two windows of throughput.
+    pub step: Duration,
+    /// The width of a window of throughput, a whole multiple of the step.
+    pub window: Duration,
+    /// The interval at which TCPs and queues are sampled; zero for never.
+    pub sample: Duration,
+}
+
+impl Grain {
+    /// The steps of the trial `spec`.
+    pub fn of(spec: &Spec) -> Self {
+        let measure = &spec.measure;
+        let points = u64::from(measure.points);
+        let fit = |step: Duration, most| coarsen(step.as_nanos(), spec.duration.as_nanos(), most);
+        let step = fit(measure.step, points);
+        let sample = if measure.sample == Duration::ZERO {
+            0
+        } else {
+            fit(measure.sample, SAMPLES * points)
+        };
+        Self {
+            step: Duration::from_nanos(step),
+            window: Duration::from_nanos(measure.window.as_nanos().next_multiple_of(step)),
+            sample: Duration::from_nanos(sample),
+        }
+    }
+
+    /// The number of steps of the trial `spec`.
+    pub(crate) fn steps(self, spec: &Spec) -> u64 {
+        spec.duration.as_nanos().div_ceil(self.step.as_nanos())
+    }
+
+    /// The number of samples of each TCP and queue of the trial `spec`.
+    pub(crate) fn samples(self, spec: &Spec) -> u64 {
+        spec.duration.as_nanos().checked_div(self.sample.as_nanos()).unwrap_or(0)
+    }
+}
+
+/// `step`, doubled until at most `most` fit into `length`.
+fn coarsen(step: u64, length: u64, most: u64) -> u64 {
+    let mut step = step.max(1);
+    while length.div_ceil(step) > most.max(1) {
+        step = step.saturating_mul(2);
+    }
+    step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_doubled_until_the_trial_has_few_enough() {
+        for (step, length, most, coarse) in [
+            (250, 200_000, 1_024, 250),
+            (250, 256_000, 1_024, 250),
+            (250, 256_001, 1_024, 500),
+            (250, 2_000_000, 1_024, 2_000),
+            (1, 1 << 60, 1, 1 << 60),
+            (0, 3, 0, 4),
+        ] {
+            assert_eq!(coarsen(step, length, most), coarse, "{step} in {length}, {most}");
+        }
+    }
+
+    #[test]
+    fn a_trial_has_as_many_steps_and_samples_as_fit_into_its_points() {
+        let grain = |seconds: u64, sample_ms: u64| {
+            let json = format!(
+                r#"{{"seed": 1, "duration_ns": {}, "links": [], "apps": [], "measure": {{
+                "window_ns": 1000000000, "step_ns": 250000000, "sample_ns": {}, "points": 100}}}}"#,
+                seconds * 1_000_000_000,
+                sample_ms * 1_000_000
+            );
+            let spec = crate::parse(&json).expect("it is a trial");
+            let grain = Grain::of(&spec);
+            let ms = [grain.step, grain.window, grain.sample].map(Duration::as_millis);
+            (ms, grain.steps(&spec), grain.samples(&spec))
+        };
+        assert_eq!(grain(25, 125), ([250, 1_000, 125], 100, 200));
+        assert_eq!(grain(26, 125), ([500, 1_000, 250], 52, 104));
+        assert_eq!(grain(101, 0), ([2_000, 2_000, 0], 51, 0));
+    }
+}

@@ -1,0 +1,47 @@
+//! A trial: its specification, the driver of its applications, and the tables of its results.
+//!
+//! Every engine reads the same [`Spec`], runs the same applications and fills the same [`Findings`],
+//! from which [`tables`] makes all tables. An engine adds the network, the clock and the TCPs.
+//!
+//! | Module        | Holds                                                                 |
+//! |---------------|-----------------------------------------------------------------------|
+//! | [`spec`]      | the specification, as JSON states it                                  |
+//! | [`app_runner`]| the driver of the applications                                        |
+//! | [`arguments`] | the arguments of a kind: disciplines, applications, controllers       |
+//! | `limits`      | bounds on the size of a trial                                         |
+//! | [`resolve`]   | the links, applications and TCP endpoints of a valid specification    |
+//! | [`link`]      | the port and the radio of a link                                      |
+//! | [`endpoint`]  | the configuration of a TCP endpoint                                   |
+//! | `datagrams`   | whether an application's datagrams fit into its hosts' packets        |
+//! | [`streams`]   | the names of the random streams                                       |
+//! | `grain`       | the resolution of time series                                         |
+//! | `notes`       | the metrics that applications record as they run                      |
+//! | [`findings`]  | the results of a run, as plain data                                   |
+//! | [`tables`]    | the tables made from them; `table` is a table's columns               |
+
+pub mod app_runner;
+pub mod arguments;
+mod datagrams;
+pub mod endpoint;
+mod error;
+pub mod findings;
+mod grain;
+mod limits;
+pub mod link;
+mod notes;
+mod parse;
+pub mod resolve;
+pub mod spec;
+pub mod streams;
+mod table;
+pub mod tables;
+
+pub use app_runner::{AppRunner, Engine};
+pub use error::SpecError;
+pub use findings::Findings;
+pub use grain::Grain;
+pub use notes::{Note, Notes};
+pub use parse::parse;
+pub use resolve::{check, resolve};
+pub use spec::Spec;
+pub use table::{Column, Table};

@@ -1,0 +1,124 @@
+//! The port and the radio of a link.
+
+use aqmlab_core::{Bytes, Duration};
+use aqmlab_node::wifi::{HtRate, RadioConfig, Width};
+use aqmlab_node::{Overhead, Port, Shaper};
+
+use crate::arguments::arguments;
+use crate::error::SpecError;
+use crate::spec::{LinkSpec, OverheadSpec, ShaperSpec, WifiSpec};
+use crate::streams::Stream;
+
+/// The most that a link charges for a packet beyond its IP bytes: as much as the largest packet.
+const MOST_OVERHEAD: Bytes = Bytes(65_535);
+
+/// A link, built.
+pub struct ResolvedLink {
+    /// The discipline and the link behind it.
+    pub port: Port,
+    /// The radio that sends, if the link is one of 802.11n.
+    pub radio: Option<RadioConfig>,
+}
+
+impl ResolvedLink {
+    /// Builds the link that is at `at` in the trial of `seed`.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter of its discipline or its radio cannot be.
+    pub fn new(at: &str, link: &LinkSpec, seed: u64) -> Result<Self, SpecError> {
+        let radio = radio(at, link)?;
+        let rate = radio.map(|radio| radio.rate.bit_rate()).or(link.rate).ok_or_else(|| {
+            SpecError::new(format!("{at}.rate_bps"), "a rate of zero sends nothing")
+        })?;
+        let kind = link.qdisc.kind.0;
+        let args = arguments(&format!("{at}.qdisc"), kind.params, &link.qdisc.params)?;
+        let overhead = overhead(at, link.overhead)?;
+        let qdisc = (kind.build)(&args);
+        let mut port = Port::new(qdisc, rate, overhead, Stream::Qdisc(&link.name).rng(seed))
+            .shaped_by(shaper(link.shaper))
+            .delayed_by(link.pipe_delay);
+        // Traffic arrives at a gateway that has been running. Its timers have any phase.
+        port.warm_up(Stream::Phase(&link.name).rng(seed).next_u64());
+        Ok(Self { port, radio })
+    }
+}
+
+const fn shaper(spec: ShaperSpec) -> Shaper {
+    match spec {
+        ShaperSpec::Line => Shaper::Line,
+        ShaperSpec::Htb => Shaper::Htb,
+        ShaperSpec::Dummynet => Shaper::Dummynet,
+    }
+}
+
+fn overhead(at: &str, spec: OverheadSpec) -> Result<Overhead, SpecError> {
+    let OverheadSpec { bytes, minimum, atm, counted } = spec;
+    for (name, bytes) in [("bytes", bytes), ("minimum", minimum), ("counted", counted)] {
+        if bytes > MOST_OVERHEAD {
+            let (found, most) = (bytes.0, MOST_OVERHEAD.0);
+            let problem = format!("`{found}` is not between 0 and {most} bytes");
+            return Err(SpecError::new(format!("{at}.overhead.{name}"), problem));
+        }
+    }
+    let [bytes, minimum, counted] = [bytes, minimum, counted].map(|bytes| bytes.0 as u32);
+    Ok(Overhead { bytes, minimum, atm, counted })
+}
+
+/// The radio of the link at `at`.
+fn radio(at: &str, link: &LinkSpec) -> Result<Option<RadioConfig>, SpecError> {
+    let Some(wifi) = link.wifi else { return Ok(None) };
+    let wrong = |key: &str, problem: String| SpecError::new(format!("{at}.{key}"), problem);
+    let width = width(wifi.width_mhz).ok_or_else(|| {
+        wrong("wifi.width", format!("`{}` is neither 20 nor 40 MHz", wifi.width_mhz))
+    })?;
+    let rate = HtRate::new(wifi.mcs, width, wifi.short_guard).ok_or_else(|| {
+        wrong("wifi.mcs", format!("`{}` is not an index of 802.11n, 0 to 31", wifi.mcs))
+    })?;
+    let own = rate.bit_rate();
+    if let Some(other) = link.rate.filter(|rate| *rate != own) {
+        let (other, own) = (other.as_bps(), own.as_bps());
+        return Err(wrong("rate_bps", format!("`{other}` is not its radio's {own}")));
+    }
+    check_bounds(wifi).map_err(|(key, problem)| wrong(&format!("wifi.{key}"), problem))?;
+    Ok(Some(RadioConfig {
+        rate,
+        loss: wifi.loss,
+        aggregate_frames: wifi.aggregate as usize,
+        aggregate_time: wifi.airtime,
+        driver_frames: wifi.driver as usize,
+    }))
+}
+
+fn check_bounds(wifi: WifiSpec) -> Result<(), (&'static str, String)> {
+    if !(0.0..1.0).contains(&wifi.loss) {
+        return Err(("loss", format!("`{}` is not from 0 to less than 1", wifi.loss)));
+    }
+    let airtime_us = wifi.airtime.min(Duration::from_secs(1)).as_micros() as u32;
+    for (key, value, least, most) in [
+        ("aggregate", wifi.aggregate, 1, 32),
+        ("driver", wifi.driver, 1, 10_000),
+        ("airtime", airtime_us, 100, 10_000),
+    ] {
+        if !(least..=most).contains(&value) {
+            let unit = if key == "airtime" { " us" } else { " frames" };
+            let problem = format!("`{value}{unit}` is not between {least} and {most}{unit}");
+            return Err((key, problem));
+        }
+    }
+    Ok(())
+}
+
+const fn width(mhz: u32) -> Option<Width> {
+    match mhz {
+        20 => Some(Width::Mhz20),
+        40 => Some(Width::Mhz40),
+        _ => None,
+    }
+}
+
+/// Bits per second of an index of modulation and coding, if the index and the width exist.
+pub fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
+    let rate = HtRate::new(mcs, width(width_mhz)?, short_guard)?;
+    Some(rate.bit_rate().as_bps())
+}

@@ -1,0 +1,39 @@
+//! Reads a specification from JSON.
+
+use crate::error::SpecError;
+use crate::spec::Spec;
+
+/// Reads a trial from JSON.
+///
+/// # Errors
+///
+/// If the text is not JSON or not a trial. The message gives the place.
+pub fn parse(json: &str) -> Result<Spec, SpecError> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let spec = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        SpecError::new(place(&error.path().to_string()), describe(error.inner()))
+    })?;
+    reader.end().map_err(|error| SpecError::new(".", error.to_string()))?;
+    Ok(spec)
+}
+
+/// The place of an error. An error of a kind concerns the whole value that has this kind.
+fn place(path: &str) -> &str {
+    path.strip_suffix(".kind").unwrap_or(path)
+}
+
+/// Describes an error; for a number that does not fit, with the range allowed.
+fn describe(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let problem = text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem);
+    let most = match problem.rsplit_once("expected ").map(|(_, kind)| kind) {
+        Some("u8") => u64::from(u8::MAX),
+        Some("u32") => u64::from(u32::MAX),
+        Some("u64" | "usize") => u64::MAX,
+        _ => return problem.to_owned(),
+    };
+    match problem.split('`').nth(1) {
+        Some(found) => format!("`{found}` is not a whole number between 0 and {most}"),
+        None => format!("{problem}, a whole number between 0 and {most}"),
+    }
+}

@@ -1,0 +1,81 @@
+//! The parts of a trial: ports, radios, applications and TCP endpoints, built and checked.
+
+use aqmlab_apps::App;
+
+use crate::arguments::arguments;
+use crate::endpoint::Endpoint;
+use crate::error::SpecError;
+use crate::link::ResolvedLink;
+use crate::spec::{AppSpec, Spec};
+use crate::{datagrams, limits};
+
+/// The parts of a trial, in the order of its specification.
+pub struct Resolved {
+    /// The links.
+    pub links: Vec<ResolvedLink>,
+    /// The applications.
+    pub apps: Vec<ResolvedApp>,
+}
+
+/// An application and the TCPs of its two ends, home first.
+pub struct ResolvedApp {
+    /// The application.
+    pub app: Box<dyn App>,
+    /// Its endpoints.
+    pub endpoints: [Endpoint; 2],
+}
+
+/// Builds the parts of a trial.
+///
+/// # Errors
+///
+/// If the specification holds something that does not exist or cannot be.
+pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
+    // Before anything allocates by its numbers.
+    limits::check(spec)?;
+    let links = spec.links.iter().enumerate();
+    let links =
+        links.map(|(index, link)| ResolvedLink::new(&format!("links[{index}]"), link, spec.seed));
+    let links = links.collect::<Result<_, _>>()?;
+    let apps = spec.apps.iter().enumerate();
+    let apps = apps.map(|(index, app)| resolve_app(&format!("apps[{index}]"), spec, app));
+    Ok(Resolved { links, apps: apps.collect::<Result<_, _>>()? })
+}
+
+/// Checks all of a trial that can be known without a run.
+///
+/// # Errors
+///
+/// As [`resolve`].
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    resolve(spec).map(drop)
+}
+
+/// Builds the application of `spec`, which is at `at` in its trial.
+///
+/// # Errors
+///
+/// If a parameter does not exist or is out of bounds.
+pub fn app(at: &str, spec: &AppSpec) -> Result<Box<dyn App>, SpecError> {
+    let kind = spec.app.kind.0;
+    Ok((kind.build)(&arguments(&format!("{at}.app"), kind.params, &spec.app.params)?))
+}
+
+fn resolve_app(at: &str, spec: &Spec, of: &AppSpec) -> Result<ResolvedApp, SpecError> {
+    let app = app(at, of)?;
+    let endpoints = [
+        Endpoint::new(&format!("{at}.home"), &of.home)?,
+        Endpoint::new(&format!("{at}.wan"), &of.wan)?,
+    ];
+    for (name, route) in [("up", &of.up), ("down", &of.down)] {
+        limits::check_route(&format!("{at}.{name}"), spec, route)?;
+    }
+    if let Some(priority) = of.priority.filter(|&priority| priority > 15) {
+        return Err(SpecError::new(format!("{at}.priority"), format!("{priority} is not 0 to 15")));
+    }
+    datagrams::check(&format!("{at}.app"), of, &*app)?;
+    if of.stop.is_some_and(|stop| stop <= of.start) {
+        return Err(SpecError::new(format!("{at}.stop_ns"), "not after start_ns"));
+    }
+    Ok(ResolvedApp { app, endpoints })
+}

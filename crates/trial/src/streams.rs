@@ -1,0 +1,41 @@
+//! The random streams of a trial, by name.
+//!
+//! Both engines draw from the streams named here, so that two runs of one seed draw the same
+//! numbers for the same consumer, whichever engine runs them.
+
+use aqmlab_core::{Direction, Rng};
+
+/// The consumer of a random stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream<'a> {
+    /// An application's own draws.
+    App(&'a str),
+    /// The jitter of an application's start.
+    Start(&'a str),
+    /// The discipline of a link.
+    Qdisc(&'a str),
+    /// The phase of the timers of a link's discipline.
+    Phase(&'a str),
+    /// The radio of a link.
+    Wifi(&'a str),
+    /// The random loss of an application's packets in one direction.
+    Loss(&'a str, Direction),
+    /// The jitter of an application's packets in one direction.
+    Jitter(&'a str, Direction),
+}
+
+impl Stream<'_> {
+    /// The stream's generator in the trial of `seed`.
+    pub fn rng(self, seed: u64) -> Rng {
+        let name = match self {
+            Self::App(app) => format!("app.{app}"),
+            Self::Start(app) => format!("start.{app}"),
+            Self::Qdisc(link) => format!("qdisc.{link}"),
+            Self::Phase(link) => format!("phase.{link}"),
+            Self::Wifi(link) => format!("wifi.{link}"),
+            Self::Loss(app, direction) => format!("loss.{app}.{}", direction.name()),
+            Self::Jitter(app, direction) => format!("jitter.{app}.{}", direction.name()),
+        };
+        Rng::stream(seed, &name)
+    }
+}

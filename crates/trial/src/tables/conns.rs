@@ -1,0 +1,83 @@
+//! Connections and the state of their TCPs.
+
+use aqmlab_core::{Instant, Side};
+
+use super::View;
+use super::columns::{Numbers, count, ms, seconds};
+use crate::findings::{ConnFindings, EndCounts, TcpEvents, TcpSample};
+use crate::table::{Table, Words};
+
+impl View<'_> {
+    pub(super) fn conns(&self) -> Table {
+        let mut names = Words::default();
+        let mut numbers = Numbers::like(connection(&ConnFindings::default(), &Default::default()));
+        for conn in &self.findings.conns {
+            if let Some(ends) = &conn.tcp {
+                names.push(self.name(conn.flow));
+                numbers.row(connection(conn, ends));
+            }
+        }
+        let mut columns = vec![("flow", names.column())];
+        columns.extend(numbers.into_columns());
+        Table::new(columns)
+    }
+
+    pub(super) fn tcp_series(&self) -> Table {
+        let (mut names, mut sides) = (Words::default(), Words::default());
+        let mut numbers = Numbers::like(state(&BLANK, 0));
+        for sample in self.findings.samples.iter().flat_map(|samples| &samples.tcp) {
+            let conn = &self.findings.conns[sample.conn as usize];
+            names.push(self.name(conn.flow));
+            sides.push(if sample.side == Side::Home { "home" } else { "wan" });
+            numbers.row(state(sample, conn.number));
+        }
+        let mut columns = vec![("flow", names.column()), ("side", sides.column())];
+        columns.extend(numbers.into_columns());
+        Table::new(columns)
+    }
+}
+
+fn connection(conn: &ConnFindings, ends: &[EndCounts; 2]) -> [(&'static str, f64); 13] {
+    let sum = |field: fn(&EndCounts) -> u64| ends.iter().map(field).sum::<u64>() as f64;
+    // What is not known of one end is not known of both.
+    let known = |field: fn(&TcpEvents) -> Option<u64>| {
+        count(ends.iter().map(|end| field(&end.events)).sum::<Option<u64>>())
+    };
+    let [home, wan] = conn.read;
+    [
+        ("conn", f64::from(conn.number)),
+        ("opened_s", conn.opened.as_secs_f64()),
+        ("established_s", seconds(conn.established)),
+        ("closed_s", seconds(conn.closed)),
+        ("bytes_up", wan as f64),
+        ("bytes_down", home as f64),
+        ("segments_sent", sum(|end| end.segments_sent)),
+        ("retransmissions", sum(|end| end.retransmissions)),
+        ("rtos", known(|events| events.rtos)),
+        ("tlps", known(|events| events.tlps)),
+        ("fast_recoveries", known(|events| events.fast_recoveries)),
+        ("spurious_undos", known(|events| events.spurious_undos)),
+        ("ece_reductions", known(|events| events.ece_reductions)),
+    ]
+}
+
+const BLANK: TcpSample = TcpSample {
+    at: Instant::ZERO,
+    conn: 0,
+    side: Side::Home,
+    cwnd_bytes: 0,
+    ssthresh_bytes: None,
+    srtt: None,
+    in_flight_bytes: 0,
+};
+
+fn state(sample: &TcpSample, number: u32) -> [(&'static str, f64); 6] {
+    [
+        ("conn", f64::from(number)),
+        ("t_s", sample.at.as_secs_f64()),
+        ("cwnd_bytes", sample.cwnd_bytes as f64),
+        ("ssthresh_bytes", count(sample.ssthresh_bytes)),
+        ("srtt_ms", ms(sample.srtt)),
+        ("in_flight_bytes", sample.in_flight_bytes as f64),
+    ]
+}

@@ -1,0 +1,74 @@
+//! The interval of the statistics and the steps of the series.
+
+use aqmlab_core::{Duration, Instant};
+use aqmlab_measure::{Histogram, Settings};
+
+use crate::grain::Grain;
+use crate::spec::Spec;
+
+/// The settings of the meter of the trial `spec`.
+pub fn settings(spec: &Spec) -> Settings {
+    let (measure, grain) = (&spec.measure, Grain::of(spec));
+    let end = spec.end();
+    Settings {
+        from: measure.from,
+        to: measure.to.unwrap_or(end),
+        window: measure.window,
+        step: measure.step,
+        end,
+        // A flow may have several connections, and a fair queue may let one of them pass
+        // another; so a gap is a loss only once many later packets have come.
+        reorders: true,
+        series: measure.series.then_some(grain.step),
+    }
+}
+
+/// The interval of the statistics, and the steps of time series.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    from: Instant,
+    to: Instant,
+    step: u64,
+    series: bool,
+}
+
+impl Frame {
+    /// The frame of the trial `spec`.
+    pub fn of(spec: &Spec) -> Self {
+        let Settings { from, to, .. } = settings(spec);
+        let (step, series) = (Grain::of(spec).step.as_nanos(), spec.measure.series);
+        Self { from, to, step, series }
+    }
+}
+
+/// The sojourn times of the packets that left a link's queue.
+#[derive(Clone, Debug, Default)]
+pub struct QueueReport {
+    /// The sojourn times of packets that left within the interval of the statistics.
+    pub sojourn: Histogram,
+    /// The longest sojourn time in each step of the time series.
+    pub worst: Vec<Duration>,
+    /// The sum of sojourn times: by Little's law, the integral of the backlog.
+    pub waited: Duration,
+    /// IP bytes that left within the interval.
+    pub bytes: u64,
+}
+
+impl QueueReport {
+    /// A packet of `ip_len` bytes left at `left`, after it had waited for `sojourn`.
+    #[inline]
+    pub fn note(&mut self, frame: &Frame, left: Instant, sojourn: Duration, ip_len: u32) {
+        if frame.series {
+            let step = (left.as_nanos() / frame.step) as usize;
+            if self.worst.len() <= step {
+                self.worst.resize(step + 1, Duration::ZERO);
+            }
+            self.worst[step] = self.worst[step].max(sojourn);
+        }
+        if frame.from <= left && left < frame.to {
+            self.sojourn.record(sojourn);
+            self.waited += sojourn;
+            self.bytes += u64::from(ip_len);
+        }
+    }
+}
