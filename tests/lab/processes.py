@@ -12,7 +12,7 @@ from aqmlab.campaign import dask_executor
 from aqmlab.campaign import runner as campaigns
 
 HERE = Path(__file__).parent
-PACKAGE = Path(campaigns.__file__).parent.parent
+PACKAGE = Path(campaigns.__file__).parents[2]
 SECONDS = 120
 """In which processes start on a busy machine."""
 

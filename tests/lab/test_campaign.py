@@ -71,7 +71,7 @@ def start_in_another_process(folder, session=False):
         "from lab.test_campaign import *\n"
         f"campaigns.run(half_waiting(), Path({str(folder)!r}), jobs=2)"
     )
-    package = Path(campaigns.__file__).parent.parent
+    package = Path(campaigns.__file__).parents[2]
     path = os.pathsep.join(map(str, (HERE.parent, HERE, package)))
     return subprocess.Popen(
         [sys.executable, "-c", code],

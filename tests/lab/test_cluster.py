@@ -69,7 +69,7 @@ def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
 def test_another_build_is_refused(tmp_path, monkeypatch):
     other = tmp_path / "other.py"
     monkeypatch.setattr(dask_executor, "_CONNECT_S", SECONDS)
-    other.write_text("from aqmlab import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
+    other.write_text("from aqmlab.base import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
     started = Dask(tmp_path)
     try:
         started.add_worker("--preload", str(other))
@@ -86,7 +86,7 @@ def test_a_worker_of_another_build_that_joins_late_gets_no_trials(
 ):
     monkeypatch.setattr(dask_executor, "_COUNT_S", 0.0)
     other = tmp_path / "other.py"
-    other.write_text("from aqmlab import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
+    other.write_text("from aqmlab.base import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
     monkeypatch.setattr(running, "_LOOK_S", 0.2)
     specs = grid(("pie",), seeds=range(9), behaviour="wait")
 

@@ -6,12 +6,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from aqmlab import api, grouping
+from aqmlab import api
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import LabError
 from aqmlab.campaign.trial_facts import links_of
 from aqmlab.planning import planner
+from aqmlab.results import grouping
 from aqmlab.results.grouping import refuse_merged
 from aqmlab.results.labels import Label, label_trials
 from aqmlab.results.results import load

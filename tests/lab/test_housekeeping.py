@@ -120,13 +120,13 @@ def test_a_fork_of_a_process_that_has_read_a_table_says_that_it_cannot(home_resu
             assert found.stdout.split() == [str(home_results.flows.height), "0"]
 
 
-@pytest.mark.parametrize("name", ["dataset.py", "kernel/engine.py", "_core"])
+@pytest.mark.parametrize("name", ["campaign/store/dataset.py", "engines/kernel/engine.py", "_core"])
 def test_an_edit_of_what_makes_results_is_another_build(tmp_path, monkeypatch, name):
     package = tmp_path / "aqmlab"
     shutil.copytree(
-        Path(versions.__file__).parent, package, ignore=shutil.ignore_patterns("reference")
+        Path(versions.__file__).parents[1], package, ignore=shutil.ignore_patterns("reference")
     )
-    monkeypatch.setattr(versions, "__file__", str(package / "versions.py"))
+    monkeypatch.setattr(versions, "__file__", str(package / "base" / "versions.py"))
     core = tmp_path / "core.so"
     core.write_bytes(b"core")
     monkeypatch.setattr(aqmlab._core, "__file__", str(core))

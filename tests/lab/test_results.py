@@ -79,7 +79,7 @@ def test_results_without_a_folder_of_their_own_clean_up(tmp_path):
     import tempfile
     from pathlib import Path
 
-    from aqmlab.results.results import Results
+    from aqmlab.api import Results
 
     owned = tempfile.TemporaryDirectory(dir=tmp_path)
     path = Path(owned.name)

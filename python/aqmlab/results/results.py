@@ -160,10 +160,11 @@ class Results:
             return
         trials = {trial["id"]: trial for trial in self.manifest["trials"]}
         for chunk in chunks:
-            frame = scan_files(files, TRIALS, chunk).select("trial")
-            names = self._collected(TRIALS, frame)["trial"]
-            part = self._with([trials[name] for name in names if name in trials])
+            part = copy.copy(self)
             part._chunk = chunk
+            frame = scan_files(files, TRIALS, chunk).select("trial")
+            names = part._collected(TRIALS, frame)["trial"]
+            part = part._with([trials[name] for name in names if name in trials])
             part.tables = tuple(name for name in self.tables if files.has(name, chunk))
             yield part
 
