@@ -14,13 +14,24 @@ if TYPE_CHECKING:
     from aqmlab.api import Results, load, run
     from aqmlab.base.errors import ScenarioError
     from aqmlab.base.failures import LabError
+    from aqmlab.campaign.dask_executor import Cluster
     from aqmlab.scenario.model import Scenario
 
 __version__ = "0.1.0"
 
-__all__ = ["LabError", "Results", "Scenario", "ScenarioError", "__version__", "load", "run"]
+__all__ = [
+    "Cluster",
+    "LabError",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "load",
+    "run",
+]
 
 _HOMES = {
+    "Cluster": "aqmlab.campaign.dask_executor",
     "LabError": "aqmlab.base.failures",
     "Results": "aqmlab.api",
     "Scenario": "aqmlab.scenario.model",

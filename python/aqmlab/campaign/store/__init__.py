@@ -1,1 +1,4 @@
-"""campaign.store."""
+"""The folder of a campaign: manifest, trials' own files, records of chunks, tables, checksums.
+
+Files are written whole and verified before they are read. Door: `folder.Folder`.
+"""

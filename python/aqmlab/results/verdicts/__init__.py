@@ -1,1 +1,1 @@
-"""results.verdicts."""
+"""Verdicts: the needs of applications, and the comparison of measured values with them."""
