@@ -19,6 +19,11 @@ from . import fake_engine
 from .conftest import bytes_of, campaign_of, grid
 from .processes import SECONDS, Dask, wait_for
 
+OTHER_BUILD = """\
+from aqmlab.base import versions
+versions.build = lambda: '0.1.0 deadbeef'
+"""
+
 
 def test_a_killed_worker_costs_its_trial_and_no_byte(tmp_path, dask):
     specs = [*grid(("pfifo",), seeds=range(1, 7)), *grid(("pie",), seeds=(1, 2), behaviour="wait")]
@@ -69,7 +74,7 @@ def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
 def test_another_build_is_refused(tmp_path, monkeypatch):
     other = tmp_path / "other.py"
     monkeypatch.setattr(dask_executor, "_CONNECT_S", SECONDS)
-    other.write_text("from aqmlab.base import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
+    other.write_text(OTHER_BUILD)
     started = Dask(tmp_path)
     try:
         started.add_worker("--preload", str(other))
@@ -86,7 +91,7 @@ def test_a_worker_of_another_build_that_joins_late_gets_no_trials(
 ):
     monkeypatch.setattr(dask_executor, "_COUNT_S", 0.0)
     other = tmp_path / "other.py"
-    other.write_text("from aqmlab.base import versions\nversions.build = lambda: '0.1.0 deadbeef'\n")
+    other.write_text(OTHER_BUILD)
     monkeypatch.setattr(running, "_LOOK_S", 0.2)
     specs = grid(("pie",), seeds=range(9), behaviour="wait")
 

@@ -1,8 +1,9 @@
 """What a selection of trials says holds for each of them, whatever scenario it is of."""
 
 import pytest
-from aqmlab import api, spans
+from aqmlab import api
 from aqmlab.base.failures import RequestError
+from aqmlab.results import spans
 from aqmlab.studies.papers.rfc7928.ellipses import seconds
 from aqmlab.studies.selection import Selection, Source
 

@@ -152,7 +152,7 @@ def a_loop_of_one(table: Table, rng: random.Random) -> Iterator[str]:
 
 def written_and_read(table: Table, _: random.Random) -> Iterator[str]:
     """A scenario that is written as a file reads back as the same trials."""
-    text = scenarios.toml_text.write(table)
+    text = scenarios.toml_writer.write(table)
     once = Scenario.from_toml(text)
     twice = Scenario.from_toml(once.to_toml())
     if once != twice:
