@@ -282,8 +282,8 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.validate.support import Shop, small
-from aqmlab.validate import engines, regenerate
-from aqmlab.validate.reference import Reference
+from aqmlab.validation import engines, regenerate
+from aqmlab.validation.reference import Reference
 reference = Reference(Path({folder!r}))
 engines.kernel = Shop(Path({shop!r}))
 todo = regenerate.jobs_of(small().cells, reference, missing=True)
