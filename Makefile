@@ -36,23 +36,23 @@ demo: setup ## rerun the heart of two papers and name the report
 
 test: setup ## run every test; boots one virtual machine where that is possible
 	@cargo test --quiet --workspace --exclude aqmlab-py
-	@$(BIN)/python tests/conformance_count.py
+	@$(BIN)/python tools/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
-	@$(BIN)/python tests/soak.py
+	@$(BIN)/python tools/soak.py
 
 fuzz: setup ## fuzz what reads captures and trials, for a minute each
 	@$(BIN)/python fuzz/run.py
 
 coverage: setup ## say which lines tests run, Rust and Python (needs LLVM's tools)
-	@$(BIN)/python tests/coverage_report.py
+	@$(BIN)/python tools/coverage_report.py
 
 kernel: setup ## make what the kernel engine boots from, and say what it used
 	@$(BIN)/aqmlab kernel build
 
 test-kernel: setup ## boot the kernel engine's virtual machine (needs QEMU and a kernel image)
-	@$(BIN)/python -m pytest -m 'vm or boot' tests/kernel
+	@$(BIN)/python -m pytest -m 'vm or boot' tests/engines/kernel
 
 lint: setup ## formatting, lints, types and the order of rooms
 	@rustfmt --check --edition 2024 $$(git ls-files '*.rs')

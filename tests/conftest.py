@@ -1,6 +1,8 @@
 """What holds for every test."""
 
 import pytest
+from support.campaigns import home_results as home_results
+from support.processes import dask as dask
 
 
 @pytest.fixture(autouse=True)

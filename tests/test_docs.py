@@ -20,7 +20,7 @@ from aqmlab.scenario import applications, catalogue, fields, model
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-sys.path += [str(DOCS), str(ROOT / "tests")]
+sys.path.append(str(ROOT / "tools"))
 
 import conformance_count  # noqa: E402
 import generate  # noqa: E402
@@ -32,7 +32,7 @@ RESULTS = (DOCS / "results.md").read_text(encoding="utf-8")
 def test_a_document_is_up_to_date(name: str, tmp_path: Path) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     made = generate.Document(text, tmp_path).made()
-    assert made == text, "run `.venv/bin/python docs/generate.py`, and read the diff"
+    assert made == text, "run `.venv/bin/python tools/generate.py`, and read the diff"
 
 
 @pytest.mark.parametrize("name", generate.DOCUMENTS)

@@ -41,7 +41,7 @@ def config(text: str) -> None:
 READERS: dict[str, Callable[[str], None]] = {"toml": toml, "config": config}
 SEEDS = {
     "toml": ("examples/*.toml", "python/aqmlab/scenario/builtin/[!b]*.toml"),
-    "config": ("tests/scenario/data/*.py", "examples/teacup/*.py"),
+    "config": ("tests/planning/data/*.py", "examples/teacup/*.py"),
 }
 _PLACES = {"toml": re.compile(r"home\.toml:\d+"), "config": re.compile(r"c\.py")}
 

@@ -1,23 +1,4 @@
 """Every test here runs against the small catalogue, unless it asks for the real one."""
 
-import pytest
-from aqmlab.engines import core_check
-from aqmlab.scenario import catalogue
-
-from . import fake_catalogue, fake_teacup
-
-
-@pytest.fixture(autouse=True)
-def small_catalogue(monkeypatch):
-    """Puts the small catalogue in place of the simulator's, which does not know all of it."""
-    small = catalogue.Catalogue(fake_catalogue.RAW)
-    monkeypatch.setattr(core_check, "refusal", lambda _: None)
-    monkeypatch.setattr(catalogue, "load", lambda: small)
-    return small
-
-
-@pytest.fixture
-def teacup_catalogue(monkeypatch):
-    """A catalogue with the kinds that TEACUP's words stand for."""
-    kinds = catalogue.Catalogue(fake_teacup.RAW)
-    monkeypatch.setattr(catalogue, "load", lambda: kinds)
+from support.small_catalogue import small_catalogue as small_catalogue
+from support.small_catalogue import teacup_catalogue as teacup_catalogue

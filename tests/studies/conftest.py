@@ -4,7 +4,6 @@ import pytest
 from aqmlab import studies
 from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.trials import Trials
-from lab.processes import dask as dask
 
 ABOUT = """
 title = "A tiny study"

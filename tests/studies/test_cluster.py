@@ -4,7 +4,7 @@ import json
 
 import pytest
 from aqmlab.cli import status_of
-from lab.conftest import bytes_of
+from support.campaigns import bytes_of
 
 
 def refuse(*_):

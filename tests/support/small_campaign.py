@@ -11,7 +11,7 @@ from aqmlab.base.failures import LabError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset
 
-from tests.lab.conftest import HOME, campaign_of, spec_of
+from tests.support.campaigns import HOME, campaign_of, spec_of
 
 
 def main():

@@ -1,7 +1,7 @@
 """The core's named streams of chance, so that another engine starts things when ours do.
 
 Source: crates/core/src/rng.rs: FNV-1a of seed and name, expanded by PCG32 as `rand_core` seeds
-from 64 bits, into PCG64-MCG (O'Neill 2014). tests/validate holds it against the simulator.
+from 64 bits, into PCG64-MCG (O'Neill 2014). tests/validation holds it against the simulator.
 """
 
 from __future__ import annotations

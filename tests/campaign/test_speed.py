@@ -1,0 +1,86 @@
+"""What is said before a campaign starts: how many trials, how long, how large."""
+
+import re
+
+import pytest
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign import speed
+from aqmlab.campaign.costs import cost, simulated_s
+from aqmlab.cli import status_of
+from aqmlab.cli.forecast import lines
+from support.campaigns import campaign_of, grid
+
+
+def lot(campaign, trials=None):
+    (only,) = campaigns.lots(campaign, trials or campaign.trials)
+    return only
+
+
+def test_a_trial_costs_by_its_length_and_its_rates():
+    slow, fast = campaign_of(grid(("pie",), rates=((12, 1), (100, 40)), seeds=(1,))).trials
+    assert simulated_s(slow) == 10.0
+    assert cost(slow) == pytest.approx(10 * 14) and cost(fast) == pytest.approx(10 * 141)
+    assert cost(slow, 5.0) == pytest.approx(5 * 14)
+
+
+def test_nothing_is_expected_where_nothing_was_measured():
+    campaign = campaign_of(grid())
+    assert speed.expected(campaigns.lots(campaign, campaign.trials)) is None
+
+
+def test_what_is_expected_is_what_was_measured():
+    campaign = campaign_of(grid(seeds=(1, 2, 3, 4)))
+    few, rest = campaign.trials[:3], campaign.trials[3:]
+    speed.note(lot(campaign, few), 6.0, few, 3000)
+    found = speed.expected([lot(campaign, rest)])
+    assert found.busy_s == pytest.approx(18.0) and found.stored_bytes == pytest.approx(9000)
+    assert (found.trials, found.alike) == (3, True)
+    assert found.seconds(2, 9) == pytest.approx(9.0) and found.seconds(8, 1) == found.busy_s
+
+    other = campaign_of(grid(), title="Another home")
+    found = speed.expected([lot(other)])
+    assert found.busy_s == pytest.approx(12.0) and not found.alike
+    newer = campaign_of(grid(), versions={"aqmlab": "0", "core": "1"})
+    assert speed.expected([lot(newer)]) is None
+
+
+def test_a_campaign_that_ran_is_what_the_next_is_expected_from(tmp_path):
+    campaign = campaign_of(grid())
+    before = "\n".join(lines(campaign, tmp_path / "out", 2))
+    assert "6 (3 queue × 1 rate × 2 seeds); 0 recorded, 6 to run" in before
+    assert "simulated: 60 s to run" in before and "time: not known" in before
+    assert not (tmp_path / "out").exists()
+
+    campaigns.run(campaign, tmp_path / "out", jobs=2)
+    after = "\n".join(lines(campaign, tmp_path / "out", 2))
+    assert "6 recorded, 0 to run" in after and "time" not in after
+    other = "\n".join(lines(campaign, tmp_path / "other", 2))
+    assert re.search("time: about .* in 2 processes, from 6 trials of this scenario", other)
+    stored = sum(path.stat().st_size for path in (tmp_path / "out" / "tables").rglob("*.parquet"))
+    assert speed.expected([lot(campaign)]).stored_bytes == pytest.approx(stored)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"sim": 5}', '{"sim": {"a": {"cost": "x"}}}'])
+def test_a_damaged_memory_is_no_memory(tmp_path, text):
+    path = tmp_path / "cache" / "aqmlab" / "speed.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    campaign = campaign_of(grid())
+    assert speed.expected([lot(campaign)]) is None
+    speed.note(lot(campaign), 1.0, campaign.trials, 1)
+    assert speed.expected([lot(campaign)]).trials == 6
+
+
+def test_who_cannot_remember_runs_all_the_same(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert campaigns.run(campaign_of(grid()), tmp_path / "out", jobs=2).run == 6
+
+
+def test_the_command_plans_without_running(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    asked = ["run", "household", "--vary", "path.qdisc=pfifo,fq_codel", "--seeds", "3"]
+    assert status_of([*asked, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^trials: \d+ \(2 qdisc × 3 seeds\); 0 recorded", shown, re.M)
+    assert "folder: results/household-" in shown and not (tmp_path / "results").exists()

@@ -1,0 +1,479 @@
+"""Questions in SQL: what is answered, what is refused, and what helps."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from aqmlab.base.checksums import checksum_of
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store import dataset
+from aqmlab.cli import status_of
+from aqmlab.results.query.campaigns import find
+from aqmlab.results.query.session import Session
+from aqmlab.results.query.units import unit_of
+from aqmlab.results.results import load
+from support.campaigns import (
+    HOME,
+    as_if_running,
+    campaign_of,
+    grid,
+    last_byte_of,
+    rewrite_manifest,
+    spec_of,
+)
+
+MEDIANS = (
+    "SELECT rate, queue, median(rtt_p50_ms) AS rtt_ms FROM flows WHERE flow = 'call'"
+    " GROUP BY ALL ORDER BY ALL"
+)
+
+
+@pytest.fixture
+def ask(home_results, capsys):
+    """Asks the home's results; returns the status, the answer, and what was said besides."""
+
+    def ask(*arguments):
+        status = status_of(["query", str(home_results.path), *arguments])
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    return ask
+
+
+def test_a_question_is_answered_as_polars_would(ask, home_results):
+    status, out, err = ask(MEDIANS, "--format", "json")
+    assert (status, err) == (0, "")
+    calls = home_results.flows.filter(flow="call")
+    expected = calls.group_by("rate", "queue").agg(pl.col("rtt_p50_ms").median().alias("rtt_ms"))
+    assert json.loads(out) == expected.sort("rate", "queue").to_dicts()
+
+
+def test_answers_come_in_every_form(ask, tmp_path):
+    _, table, _ = ask(MEDIANS)
+    head, *lines = table.splitlines()
+    assert head.split() == ["rate", "queue", "rtt_ms"] and len(lines) == 6
+    _, text, _ = ask(MEDIANS, "--format", "csv")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [row["queue"] for row in rows] == ["fq_codel", "pfifo", "pie"] * 2
+    for name in ("a.csv", "a.json", "a.parquet"):
+        assert ask(MEDIANS, "--out", str(tmp_path / name)) == (0, "", "")
+    assert (tmp_path / "a.csv").read_text() == text
+    assert pl.read_parquet(tmp_path / "a.parquet").to_dicts() == json.loads(
+        (tmp_path / "a.json").read_text()
+    )
+    _, out, err = ask("SELECT * FROM rtt")
+    assert len(out.splitlines()) == 201 and "only the first 200 rows" in err
+
+
+def test_what_is_not_a_number_is_absent_in_json(ask):
+    _, out, _ = ask("SELECT 'nan'::DOUBLE AS a, NULL AS b, DATE '2017-01-02' AS c", "--format=json")
+    assert json.loads(out) == [{"a": None, "b": None, "c": "2017-01-02"}]
+
+
+def test_without_sql_the_tables_are_listed_with_their_units(ask, home_results):
+    status, out, _ = ask()
+    assert status == 0
+    assert re.search(r"^flows \(60 rows\)$", out, re.M)
+    assert re.search(r"^  rtt_p50_ms +double +ms$", out, re.M)
+    tables = json.loads(ask("--format", "json")[1])
+    assert [table["table"] for table in tables] == sorted([*home_results.tables, "verdicts"])
+    flows = next(table for table in tables if table["table"] == "flows")
+    assert [column["name"] for column in flows["columns"]] == home_results.flows.columns
+
+
+def test_units_are_those_of_the_document():
+    text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([^|`]*) \| ", text, re.M)
+    assert len(rows) > 60
+    other = {"by the metric": "", "by the gauge": "", "by the need": "", "": ""}
+    wrong = [(name, unit) for name, unit in rows if unit_of(name) != other.get(unit, unit)]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("sql", "problem", "hint"),
+    [
+        ("SELECT rtt_p50 FROM flows", 'column "rtt_p50" not found', "`rtt_p50_ms`"),
+        ("SELECT f.rtt_p5ms FROM flows f", '"rtt_p5ms"', "`rtt_p5_ms`"),
+        ("SELECT * FROM flow", "flow does not exist", "did you mean `flows`?"),
+        ("SELECT cwnd_bytes FROM flows", "cwnd_bytes", "is a column of `tcp_series`"),
+        ("SELECT rate, queue, verdict FROM apps", '"verdict"', "is a column of `verdicts`"),
+        ('SELECT * FROM flows WHERE rate = "slow"', '"slow"', "single quotes: 'slow'"),
+        ("SELECT medan(rtt_p50_ms) FROM flows", "medan", "did you mean `median`?"),
+        ("SELEC 1", "syntax error", ""),
+        ("SELECT 1; SELECT 2", "2 statements", "one SELECT"),
+        ("", "0 statements", "one SELECT"),
+        ("DROP VIEW flows", "DROP: only questions", ""),
+        ("SET memory_limit = '9GB'", "SET: only questions", ""),
+        ("EXPLAIN ANALYZE COPY (SELECT 1) TO 'x'", "EXPLAIN: only questions", ""),
+        ("SELECT 1 AS a INTO b", "", ""),
+        ("WITH x AS (COPY flows TO 'x') FROM x", "COPY within WITH: only questions", "--out"),
+        ("FROM (WITH x AS (COPY flows TO 'x') FROM x)", "COPY within WITH: only questions", ""),
+        ("WITH x AS (DELETE FROM flows RETURNING 1) FROM x", "DELETE within WITH", ""),
+        ("WITH x AS (INSERT INTO flows VALUES (1)) SELECT 1", "INSERT within WITH", ""),
+        ("WITH x AS (UPDATE flows SET rate = 'a') SELECT 1", "UPDATE within WITH", ""),
+        ("SELECT '\udcff'", "the SQL is not text in UTF-8", ""),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_helps(ask, sql, problem, hint):
+    status, out, err = ask(sql)
+    assert (status, out) == (2, "") and err.startswith("error: ") and "Traceback" not in err
+    said, _, helps = err.partition("\n\nhint: ")
+    assert problem in said and hint in helps
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_text('{secret}')",
+        "SELECT * FROM read_csv('{secret}')",
+        "SELECT * FROM '{secret}'",
+        "SELECT * FROM glob('{folder}/*')",
+        "SELECT * FROM read_text('{results}/manifest.json')",
+        "SELECT * FROM parquet_metadata('{secret}')",
+        "SELECT * FROM read_csv('http://127.0.0.1:9/x.csv')",
+        "SELECT * FROM query('COPY flows TO ''{folder}/stolen.csv''')",
+        "COPY flows TO '{folder}/stolen.csv'",
+        "COPY (SELECT 1 AS a) TO '{table}'",
+        "ATTACH '{folder}/stolen.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SELECT * FROM enable_logging(storage = 'file', storage_path = '{folder}')",
+        "WITH x AS (COPY (SELECT 1) TO '{folder}/stolen.csv') FROM x",
+        "WITH x AS (COPY (SELECT 1) TO '{table}' (FORMAT parquet, USE_TMP_FILE false)) FROM x",
+        "SELECT * FROM query('WITH x AS (COPY flows TO ''{folder}/stolen.csv'') FROM x')",
+        "SELECT * FROM read_parquet('{table}')",
+        "SELECT getenv('HOME')",
+        "SELECT * FROM session",
+    ],
+)
+def test_a_question_reaches_nothing_but_the_tables(ask, home_results, tmp_path, sql):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("password\nxyzzy\n")
+    table = next((home_results.path / "tables" / "flows").glob("*/*.parquet"))
+    before = table.read_bytes()
+    places = {"secret": secret, "folder": tmp_path, "results": home_results.path, "table": table}
+    status, out, err = ask(sql.format(**places))
+    assert status == 2 and out == "" and "xyzzy" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.csv"]
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 42) TO '{table}' (FORMAT parquet, USE_TMP_FILE false)",
+        "WITH x AS (COPY (SELECT 42) TO '{table}' (FORMAT parquet, USE_TMP_FILE false)) FROM x",
+        "EXPORT DATABASE '{folder}'",
+        "ATTACH '{folder}/stolen.db'",
+        "INSERT INTO flows (rate) VALUES ('1')",
+        "DELETE FROM flows",
+    ],
+)
+def test_nothing_can_be_written_also_if_everything_were_run(
+    home_results, tmp_path, monkeypatch, sql
+):
+    monkeypatch.setattr(Session, "_refuse_more_than_questions", lambda self, sql: None)
+    table = next((home_results.path / "tables" / "flows").glob("*/*.parquet"))
+    before = table.read_bytes()
+    with (
+        pytest.raises(RequestError),
+        Session(home_results.path, find(home_results.path)) as session,
+        session.ask(sql.format(table=table, folder=tmp_path)) as answer,
+    ):
+        list(answer.rows())
+    assert table.read_bytes() == before and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sum(a.range * b.range % 7) FROM range(1000000000) a, range(1000000) b",
+        "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))",  # a minute within one row
+    ],
+)
+def test_time_is_bounded(ask, sql):
+    status, out, err = ask(sql, "--timeout", "0.3")
+    assert (status, out) == (2, "") and "error: the answer takes longer than 0.3 s" in err
+    assert "--timeout" in err
+
+
+@pytest.mark.parametrize("form", ["a.csv", "a.parquet"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT list(range) FROM range(1000000000)",
+        "SELECT repeat('x', 2000000000)",
+        pytest.param(
+            "SELECT repeat('x', 1000000) FROM range(2000)",  # which DuckDB does not count
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds it"),
+        ),
+    ],
+)
+def test_memory_is_bounded(ask, tmp_path, sql, form):
+    status, _, err = ask(sql, "--memory", "100MB", "--out", str(tmp_path / form))
+    assert status == 2 and "error: the answer takes more memory than 100.0 MB" in err
+    assert "--memory" in err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--timeout", ["1e+30", "inf", "nan", "0", "-1"]),
+        ("--memory", ["lots", "-5", "-5GB", "5", "0GB", "80%", ""]),
+    ],
+)
+def test_limits_that_are_none_are_refused(ask, option, values):
+    for value in values:
+        status, _, err = ask("SELECT 1", option, value)
+        assert status == 2 and err.startswith(f"error: {option} {value}: not ")
+
+
+def test_a_process_that_dies_is_said_with_what_helps(ask, monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    status, out, err = ask("SELECT 1")
+    assert (status, out) == (2, "") and "the process that answers ended with status 1" in err
+
+
+@pytest.mark.parametrize("form", ["a.csv", "a.json", "a.parquet"])
+def test_a_file_is_as_it_was_until_it_has_the_whole_answer(ask, tmp_path, form):
+    (tmp_path / form).write_text("before")
+    late = "SELECT CASE range WHEN 200000 THEN 'x' ELSE '1' END::INT AS a FROM range(300000)"
+    status, _, err = ask(late, "--out", str(tmp_path / form))
+    assert status == 2 and "Could not convert string 'x'" in err
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
+
+
+def test_an_answer_takes_the_place_of_files_only(ask, tmp_path):
+    for place, what in (("/dev/null", "a pipe or a device"), (str(tmp_path), "a folder")):
+        status, _, err = ask("SELECT 1", "--format", "csv", "--out", place)
+        assert status == 2 and err.startswith(f"error: {place}: cannot be written: it is {what}")
+
+
+@pytest.mark.parametrize("sql", ["SELECT sum(throughput_mean_mbit) FROM flows", "FROM verdicts"])
+def test_a_flipped_bit_is_found_by_a_question(home_results, tmp_path, sql):
+    shutil.copytree(home_results.path, tmp_path / "out")
+    path = tmp_path / "out" / "tables" / "flows" / "chunk=0000" / "rows.parquet"
+    data = bytearray(path.read_bytes())
+    data[last_byte_of(path, "throughput_mean_mbit")] ^= 1
+    path.write_bytes(data)
+    with (
+        pytest.raises(RequestError, match=r"flows/chunk=0000/rows\.parquet: is damaged"),
+        Session(tmp_path / "out", find(tmp_path / "out")) as session,
+        session.ask(sql) as answer,
+    ):
+        list(answer.rows())
+
+
+def test_several_campaigns_in_a_folder_are_asked_together(home_results, tmp_path):
+    for name in ("home/seed-1", "home/seed-2"):
+        shutil.copytree(home_results.path, tmp_path / "study" / name)
+    with Session(tmp_path / "study", find(tmp_path / "study")) as session:
+        sql = "SELECT campaign, count(*) FROM flows GROUP BY ALL ORDER BY ALL"
+        with session.ask(sql) as answer:
+            assert answer.columns[0] == "campaign"
+            assert list(answer.rows()) == [("home/seed-1", 60), ("home/seed-2", 60)]
+
+
+def test_campaigns_that_lie_deeper_are_named_in_a_warning(home_results, tmp_path, capsys):
+    for name in ("a", "b", "study/home/seed-1", "study/home/seed-2", "other/seed-1"):
+        shutil.copytree(home_results.path, tmp_path / name)
+    sql = "SELECT DISTINCT campaign FROM flows ORDER BY ALL"
+    assert status_of(["query", str(tmp_path), sql]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == ["campaign", "a", "b"]
+    assert shown.err.startswith("warning: not asked") and str(tmp_path / "a") not in shown.err
+    assert f"{tmp_path / 'other'}, {tmp_path / 'study'}\n" in shown.err
+    assert status_of(["query", str(tmp_path / "study"), sql]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == ["campaign", "home/seed-1", "home/seed-2"] and not shown.err
+
+
+VERDICTS = "SELECT DISTINCT rate, queue, flow, verdict FROM verdicts WHERE decides"
+
+
+def test_verdicts_are_those_of_the_report(ask, home_results):
+    status, out, err = ask(VERDICTS, "--format", "json")
+    assert (status, err) == (0, "")
+    found = {tuple(row.values()) for row in json.loads(out)}
+    labels = {label: trial for trial, label in home_results.labels.items()}
+    conditions = {one["id"]: one["conditions"] for one in home_results.manifest["trials"]}
+    expected = set()
+    for one in home_results.verdicts:
+        own = conditions[labels[one.label]]
+        expected.add((own["rate"], own["queue"], one.app, one.word))
+    assert found == expected and {row[-1] for row in found} == {"good", "tolerable", "bad"}
+
+
+def test_verdicts_are_made_only_for_those_who_ask_for_them(home_results, monkeypatch):
+    monkeypatch.setattr("aqmlab.results.verdicts.judge.judge", lambda results: 1 / 0)
+    with Session(home_results.path, find(home_results.path)) as session:
+        (table,) = (table for table in session.tables() if table.name == "verdicts")
+        assert table.rows is None
+        for sql in ("SELECT count(*) FROM flows", "SELECT 1"):
+            with session.ask(sql) as answer:
+                assert len(list(answer.rows())) == 1
+        with pytest.raises(ZeroDivisionError), session.ask("FROM Verdicts"):
+            pass
+
+
+def test_the_columns_of_verdicts_are_known_before_they_are_made(tmp_path):
+    specs = [({"verdict": queue, "share": 1}, spec_of(queue)) for queue in ("pie", "pfifo")]
+    for name in ("a", "b", "not run yet"):
+        campaigns.run(campaign_of(specs), tmp_path / name, jobs=1)
+    shutil.rmtree(tmp_path / "not run yet" / "tables")
+    as_if_running(tmp_path / "not run yet")
+    with Session(tmp_path, find(tmp_path)) as session:
+        known = next(one.columns for one in session.tables() if one.name == "verdicts")
+        assert [name for name, _ in known[:3]] == ["campaign", "condition.verdict", "share"]
+        with session.ask("DESCRIBE verdicts") as answer:
+            assert tuple((row[0], row[1]) for row in answer.rows()) == known
+        sql = "SELECT campaign, count(*) FROM verdicts GROUP BY ALL ORDER BY ALL"
+        with session.ask(sql) as answer:
+            assert list(answer.rows()) == [("a", 14), ("b", 14)]
+
+
+def test_verdicts_of_several_campaigns_are_told_apart(home_results, tmp_path, capsys):
+    for name in ("a", "b"):
+        shutil.copytree(home_results.path, tmp_path / name)
+    sql = "SELECT campaign, count(*) AS n FROM verdicts WHERE decides GROUP BY ALL ORDER BY ALL"
+    assert status_of(["query", str(tmp_path), sql, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["campaign,n", "a,24", "b,24"]
+
+
+def test_verdicts_of_a_campaign_that_runs_are_of_what_is_in_its_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "CHUNK", 2)
+    specs = grid(("pie", "fq_codel"), seeds=(1, 2), apps=HOME[:1])
+    campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
+    for file in (tmp_path / "out" / "tables").glob("*/chunk=0001/*"):
+        file.unlink()
+    as_if_running(tmp_path / "out")
+    with (
+        Session(tmp_path / "out", find(tmp_path / "out")) as session,
+        session.ask("SELECT DISTINCT queue, seeds FROM verdicts") as answer,
+    ):
+        assert list(answer.rows()) == [("pie", 2)]
+
+
+def test_files_of_a_table_may_have_different_columns(home_results, tmp_path):
+    shutil.copytree(home_results.path, tmp_path / "study" / "a")
+    shutil.copytree(home_results.path, tmp_path / "study" / "b")
+    name = "tables/flows/chunk=0000/rows.parquet"
+    path = tmp_path / "study" / "b" / name
+    pl.read_parquet(path).drop("queue").with_columns(pl.col("seed").cast(str)).write_parquet(path)
+    files = home_results.manifest["files"] | {name: checksum_of(path)}
+    rewrite_manifest(tmp_path / "study" / "b", files=files)
+    sql = "SELECT campaign, count(queue) FROM flows WHERE seed = '1' GROUP BY ALL ORDER BY ALL"
+    with (
+        Session(tmp_path / "study", find(tmp_path / "study")) as session,
+        session.ask(sql) as answer,
+    ):
+        rows = list(answer.rows())
+    assert [name for name, _ in rows] == ["a", "b"] and rows[0][1] > 0 == rows[1][1]
+
+
+def test_a_campaign_may_be_asked_while_it_is_unfinished(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(dataset, "CHUNK", 2)
+    specs = [({"flow": "a"}, spec_of("pie", seed=seed)) for seed in (1, 2, 3)]
+    specs.append(({"share": 1}, spec_of("pie", behaviour="crash once", seed=4, extra="yes")))
+    campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
+    assert status_of(["query", str(tmp_path / "out"), "SELECT count(*) AS n FROM trials"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == ["n", "3"] and "1 are not in the tables" in shown.err
+
+
+def test_a_folder_without_tables_is_refused(tmp_path):
+    with pytest.raises(RequestError, match="not the folder of a campaign"):
+        find(tmp_path)
+    campaigns.run(campaign_of(grid(queues=("pie",), seeds=(1,))), tmp_path / "out", jobs=1)
+    shutil.rmtree(tmp_path / "out" / "tables")
+    as_if_running(tmp_path / "out")
+    with pytest.raises(RequestError, match="no trial of the campaign is in its tables yet"):
+        find(tmp_path / "out")
+
+
+def test_a_file_that_is_a_link_is_known_by_what_it_leads_to(home_results, tmp_path, capsys):
+    shutil.copytree(home_results.path, tmp_path / "out")
+    asked = ["query", str(tmp_path / "out"), "SELECT count(*) AS n FROM flows", "--format", "csv"]
+    (file,) = (tmp_path / "out" / "tables" / "flows").glob("*/*.parquet")
+    file.rename(tmp_path / "flows.parquet")
+    file.symlink_to(tmp_path / "flows.parquet")
+    assert status_of(asked) == 0
+    assert capsys.readouterr().out.split() == ["n", str(home_results.flows.height)]
+    (tmp_path / "flows.parquet").write_bytes(b"x")
+    assert status_of(asked) == 2
+    assert f"{file}: is damaged: it has 1 bytes" in capsys.readouterr().err
+
+
+def test_a_folder_of_links_to_campaigns_is_read_as_they_are(home_results, tmp_path, capsys):
+    (tmp_path / "links").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "links" / name).symlink_to(home_results.path)
+    rows = str(home_results.flows.height)
+    sql = "SELECT campaign, count(*) AS n FROM flows GROUP BY ALL ORDER BY ALL"
+    assert status_of(["query", str(tmp_path / "links"), sql, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["campaign,n", f"a,{rows}", f"b,{rows}"]
+    linked = tmp_path / "links" / "a"
+    assert load(linked).flows.equals(home_results.flows, null_equal=True)
+    assert status_of(["verify", str(linked)]) == 0
+    assert status_of(["query", str(linked), "SELECT count(*) FROM flows"]) == 0
+
+
+def test_a_question_is_asked_again_when_a_campaign_has_replaced_a_file(
+    home_results, tmp_path, monkeypatch
+):
+    from aqmlab.results.query import campaigns as found
+    from aqmlab.results.query.process import Question, answer
+
+    folder = tmp_path / "out"
+    shutil.copytree(home_results.path, folder)
+    once, before = iter([True]), found.find
+
+    def find_and_replace(path):
+        files = before(path)
+        if next(once, False):
+            replace_flows(folder)
+        return files
+
+    monkeypatch.setattr(found, "find", find_and_replace)
+    question = Question(str(folder), "SELECT count(*) AS n FROM flows", "csv")
+    said = b"".join(answer(question, lambda _: None))
+    assert said.split() == [b"n", str(home_results.flows.height).encode()]
+
+
+def replace_flows(folder):
+    """Writes the table `flows` of a campaign anew, with the same rows in other bytes."""
+    (path,) = (folder / "tables" / "flows").glob("*/*.parquet")
+    pl.read_parquet(path).write_parquet(path)
+    name = path.relative_to(folder).as_posix()
+    files = load(folder).manifest["files"] | {name: checksum_of(path)}
+    rewrite_manifest(folder, files=files)
+
+
+def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):
+    import duckdb
+
+    monkeypatch.chdir(home_results.path)
+    with duckdb.connect() as connection:
+        connection.execute(Path("catalogue.sql").read_text())
+        for name in home_results.tables:
+            rows = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+            assert rows == (len(home_results.table(name)),)
+
+
+def test_the_process_that_answers_imports_nothing_that_reads_manifests(home_results):
+    """Whoever asks looks for the tables while it starts: importing pydantic would take as long."""
+    code = (
+        "import sys; import aqmlab.results.query.answerer as one; one._import_heavy();"
+        "heavy = ('pydantic', 'numpy', 'aqmlab.campaign.store.folder');"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

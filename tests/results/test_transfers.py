@@ -1,0 +1,200 @@
+"""Transfers beside their fair share, by arithmetic that can be done by hand."""
+
+import json
+
+import pytest
+from aqmlab.base.failures import RequestError
+from aqmlab.campaign import runner as campaigns
+from aqmlab.results.results import load
+from aqmlab.results.verdicts.transfers import Duration, max_min_share, measured
+from support.campaigns import app, campaign_of, grid, spec_of
+
+
+def flow(name, mbit, direction="down", primary=True, **metrics):
+    """A row of a trial as `trials_as_json` gives it."""
+    rate = {"mean": mbit}
+    return {
+        "name": name,
+        "direction": direction,
+        "primary": primary,
+        "throughput_mbit": rate,
+        "app": metrics,
+    }
+
+
+def bulk(name, start_s=0, stop_s=None, **params):
+    """A bulk transfer of a trial."""
+    made = app(name, start_ns=int(start_s * 1e9), stop_ns=stop_s and int(stop_s * 1e9))
+    made["app"] = {"kind": "bulk", "params": params}
+    return made
+
+
+def share(rows, apps, name="file", rate=(10, 1), **more):
+    """How much of its fair share `name` got."""
+    spec = spec_of("pie", rate, apps, **more)
+    return measured(spec, rows, [name]).get(name, {}).get("fair_share_percent")
+
+
+@pytest.mark.parametrize(
+    ("demands", "left"),
+    [([], 9), ([1], 8), ([8], 4.5), ([1, 8], 4), ([1, 1, 8], 3.5), ([9, 9, 9], 2.25)],
+)
+def test_what_others_do_not_ask_for_is_left(demands, left):
+    assert max_min_share(9, demands) == left
+
+
+def test_alone_the_whole_line_is_fair():
+    assert share([flow("file", 7)], [bulk("file")]) == pytest.approx(70)
+
+
+def test_against_one_who_takes_all_an_equal_share_is_fair():
+    rows = [flow("file", 1), flow("other", 9)]
+    apps = [bulk("file"), bulk("other")]
+    assert share(rows, apps) == pytest.approx(20)
+    assert share(rows, apps, "other") == pytest.approx(100)
+
+
+def test_what_goes_the_other_way_takes_no_part_but_acknowledgements_do():
+    rows = [flow("file", 6), flow("call", 2, "up"), flow("other", 4, "down", primary=False)]
+    apps = [bulk("file"), app("call", "video_call"), bulk("other")]
+    assert share(rows, apps) == pytest.approx(100)
+    assert measured(spec_of("pie", (10, 1), apps), rows, ["other"]) == {}
+
+
+def test_others_count_for_as_long_as_they_ran_beside_it():
+    # For a half of its time it was alone and might have had 10, in the other half 5.
+    rows = [flow("file", 7.5), flow("other", 5)]
+    assert share(rows, [bulk("file"), bulk("other", 5)]) == pytest.approx(100)
+    assert share(rows, [bulk("file"), bulk("other", 5, 7.5)]) == pytest.approx(100 * 7.5 / 8.75)
+    rows = [flow("file", 7.5), flow("other", 5, completion_time_s=5.0)]
+    assert share(rows, [bulk("file"), bulk("other", size=10**8)]) == pytest.approx(100)
+    assert share([flow("file", 0)], [bulk("file", 10)]) is None, "it never ran"
+
+
+def test_only_the_interval_of_the_statistics_counts():
+    rows = [flow("file", 10), flow("other", 9)]
+    apps = [bulk("file"), bulk("other", 0, 5)]
+    interval = {"measure": {"from_ns": 5 * 10**9, "to_ns": None}}
+    assert share(rows, apps, **interval) == pytest.approx(100)
+
+
+def test_a_share_is_over_the_time_in_which_the_tables_say_that_a_flow_was_active():
+    def active(from_s, to_s):
+        return {"active_from_s": from_s, "active_to_s": to_s}
+
+    # The other begins with the second half of its time, whatever was asked for.
+    rows = [flow("file", 7.5) | active(0.25, 4.25), flow("other", 5) | active(2.25, 9.0)]
+    assert share(rows, [bulk("file"), bulk("other")]) == pytest.approx(100)
+    never = [flow("file", 0) | active(3.0, 3.0)]
+    assert share(never, [bulk("file")]) is None
+
+
+def test_where_tables_do_not_say_the_scenario_says_when_a_flow_ran():
+    rows = [flow("file", 7.5), flow("other", 5)]
+    span = {"duration": 4 * 10**9}
+    # The other sends from second 3 to second 7, or from 1 on until the statistics end at 5.
+    assert share(rows, [bulk("file"), bulk("other", 3, **span)]) == pytest.approx(750 / 8)
+    interval = {"measure": {"from_ns": 10**9, "to_ns": 5 * 10**9}}
+    apps = [bulk("file"), bulk("other", 1, 3)]
+    assert share(rows, apps, **interval) == pytest.approx(100)
+    assert share([flow("file", None)], [bulk("file")]) == 0
+
+
+def test_a_transfer_both_ways_is_judged_by_the_worse():
+    rows = [flow("file", 9, "down"), flow("file", 0.2, "up")]
+    assert share(rows, [bulk("file")]) == pytest.approx(20)
+    assert share(rows[::-1], [bulk("file")]) == pytest.approx(20)
+
+
+def test_limits_of_a_timed_transfer_belong_to_it():
+    def one(seconds, size):
+        spec = spec_of("pie", (10, 1), [bulk("file", size=size)], duration_ns=int(seconds * 1e9))
+        return measured(spec, [flow("file", 1)], ["file"])["file"]
+
+    assert one(60, 10**7) == {"transfer_ms": 60_000}
+    assert "transfer_ms" not in one(59.9, 10**7) | one(60, 10**7 + 1)
+
+
+def test_times_are_said_as_people_say_them():
+    said = [str(Duration(10**6, ms, projected=False)) for ms in (640, 1250.5, 12_500.6)]
+    assert said == ["1 MB in 0.64 s", "1 MB in 1.3 s", "1 MB in 13 s"]
+    sizes = [2 * 10**9, 10**9, 999_900_000, 11_500_000, 1_000, 999, 1]
+    texts = [str(Duration(size, 2_000, projected=False)) for size in sizes]
+    said = ["2 GB", "1 GB", "999.9 MB", "11.5 MB", "1 kB", "999 B", "1 B"]
+    assert texts == [f"{size} in 2 s" for size in said]
+
+
+def test_the_least_that_a_link_charges_for_a_packet_counts():
+    spec = spec_of("pie", (10, 1), [bulk("file")])
+    spec["links"][1]["overhead"] = {"bytes": 0, "minimum": 2_000, "atm": False, "counted": 0}
+    found = measured(spec, [flow("file", 7.5)], ["file"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(100)
+
+
+def test_a_radio_with_a_rate_of_its_own_shares_what_it_carried():
+    spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
+    spec["links"][1] |= {"wifi": {"mcs": 7}}
+    found = measured(spec, [flow("file", 1), flow("other", 3)], ["file"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(50)
+
+
+def test_a_line_carries_no_more_than_its_overhead_leaves():
+    spec = spec_of("pie", (10, 1), [bulk("file")])
+    atm = {"bytes": 40, "minimum": 0, "atm": True, "counted": 14}
+    spec["links"][1]["overhead"] = atm
+    found = measured(spec, [flow("file", 10 * 1500 / (33 * 53))], ["file"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(100)
+
+
+def test_what_a_radio_carried_is_shared():
+    spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
+    spec["links"][1] |= {"wifi": {"mcs": 7}, "rate_bps": 0}
+    found = measured(spec, [flow("file", 1), flow("other", 3)], ["file", "other"])
+    assert found["file"]["fair_share_percent"] == pytest.approx(50)
+    assert found["other"]["fair_share_percent"] == pytest.approx(100)
+
+
+def test_a_small_transfer_has_a_time_in_place_of_a_share():
+    def one(seconds, *, took=None, **params):
+        spec = spec_of("pie", (10, 1), [bulk("file", **params)], duration_ns=int(seconds * 1e9))
+        return measured(spec, [flow("file", 1, completion_time_s=took)], ["file"])["file"]
+
+    assert one(10, took=0.4, size=10**6)["transfer_ms"] == 400
+    assert one(90, size=10**6) == {"transfer_ms": 90_000}, "it had so long, and did not end"
+    assert one(10, size=10**6) == {"fair_share_percent": 10}, "it had too little time"
+    assert one(10, took=0.4, size=10**6, parallel=11)["fair_share_percent"] == 10
+    assert "fair_share_percent" in one(10, took=9, size=10**8)
+
+
+def test_a_transfer_of_a_size_has_its_time_or_a_projection():
+    def one(params, goodput=None, **metrics):
+        spec = spec_of("pie", (10, 1), [bulk("file", 2, **params)])
+        acknowledgements = flow("file", 0.1, "up", primary=False, **metrics)
+        data = flow("file", 8, **metrics) | {"goodput_mbit": goodput}
+        found = measured(spec, [data, acknowledgements], ["file"])["file"]
+        return {name: found[name] for name in found if name in ("size_bytes", "took_ms")} | {
+            name: round(found[name]) for name in found if name == "projected_ms"
+        }
+
+    gigabyte = {"size": 10**9}
+    assert one(gigabyte, 8, completion_time_s=7.5) == {"size_bytes": 10**9, "took_ms": 7500}
+    # It had eight seconds, in which it read a hundredth; the rest takes 990 s at 8 Mbit/s.
+    cut_off = {"size_bytes": 10**9, "projected_ms": 998_000}
+    assert one(gigabyte, 8, read_bytes=1e7) == cut_off
+    assert one({"size": 10**8, "parallel": 10}, 8, read_bytes=1e7) == cut_off
+    assert one(gigabyte, 0, read_bytes=0) == {}, "nobody knows"
+    assert one({}, 8) == {}, "it has no end"
+
+
+def test_a_spec_that_cannot_be_read_is_said_by_its_trial(tmp_path):
+    campaigns.run(campaign_of(grid(("pie",), seeds=(1,))), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    endless = json.loads(results.table("trials")["spec"][0]) | {"duration_ns": float("inf")}
+    for damaged in ("{", "[]", json.dumps({"apps": [{"name": "file"}]}), json.dumps(endless)):
+        results = load(tmp_path / "out")
+        trials = results.table("trials")
+        results._frames["trials"] = trials.with_columns(
+            spec=trials["spec"].clear(1).fill_null(damaged)
+        )
+        with pytest.raises(RequestError, match="`trial-0` cannot be read"):
+            _ = results.verdicts

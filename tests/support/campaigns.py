@@ -1,0 +1,162 @@
+import itertools
+import json
+import os
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from aqmlab.api import load
+from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.runner import Campaign
+from aqmlab.campaign.store.dataset import write_records
+from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.table_files import table_files
+from aqmlab.campaign.trial_facts import group_apps, links_of
+
+from .processes import HERE
+
+
+def app(name, kind="bulk", carries=("down",), rtt_ms=40, **more):
+    """One application of a trial, with what the fake engine reads besides."""
+    half = {"delay_ns": int(rtt_ms * 5e5)}
+    return {
+        "name": name,
+        "app": {"kind": kind, "params": {}},
+        "up": {"links": [0], **half},
+        "down": {"links": [1], **half},
+        "carries": list(carries),
+        **more,
+    }
+
+
+HOME = (
+    app("sensor", "iot_high", ["up"], mbit=0.15, delayed=0.1),
+    app("call", "video_call", ["up", "down"], mbit=0.3),
+    app("file", "bulk", mbit=6.0),
+    app("film", "dash", metrics={"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "played_s": 9.0}),
+)
+
+
+def spec_of(queue, rate=(12, 1), apps=HOME, behaviour="", seed=1, **more):
+    """A trial as the engine takes it."""
+    links = [
+        {"name": name, "rate_bps": int(mbit * 1e6), "qdisc": {"kind": queue, "params": {}}}
+        for name, mbit in (("up", rate[1]), ("down", rate[0]))
+    ]
+    return {
+        "seed": seed,
+        "duration_ns": 10**10,
+        "links": links,
+        "apps": list(apps),
+        "measure": {"from_ns": 0},
+        "behaviour": behaviour,
+        **more,
+    }
+
+
+def campaign_of(specs, **about):
+    """A campaign of `(conditions, spec)` pairs on the fake engine."""
+    trials, entries = [], []
+    for index, (conditions, spec) in enumerate(specs):
+        name = f"trial-{index}"
+        trials.append(Trial(index, name, spec["seed"], conditions, json.dumps(spec)))
+        rtts = {
+            one["name"]: (one["up"]["delay_ns"] + one["down"]["delay_ns"]) / 1e6
+            for one in spec["apps"]
+        }
+        entries.append(
+            {
+                "id": name,
+                "conditions": conditions,
+                "seed": spec["seed"],
+                "links": links_of(spec),
+                "rtt_base_ms": rtts,
+            }
+        )
+    kinds = {one["name"]: one["app"]["kind"] for _, spec in specs for one in spec["apps"]}
+    facts = {
+        "name": "fake",
+        "title": "A fake home",
+        "description": "",
+        "source": "fake.toml",
+        "command": "aqmlab run fake.toml",
+        "conditions": list(specs[0][0]),
+        "scenario_text": "title = 'fake'",
+        "versions": {"aqmlab": "0", "core": "0"},
+        "warnings": [],
+        "figures": [],
+        "notes": "",
+        "apps": kinds,
+        "app_groups": group_apps(one for _, spec in specs for one in spec["apps"]),
+        "stated_tolerances_ms": {},
+        "duration_s": 10.0,
+        "measure_from_s": 0.0,
+        "trials": entries,
+    }
+    return Campaign(trials, {**facts, **about}, runner="fake_engine:run")
+
+
+def grid(queues=("pfifo", "pie", "fq_codel"), rates=((12, 1),), seeds=(1, 2), apps=HOME, **more):
+    """The trials of a small grid."""
+    return [
+        (
+            {"queue": queue, "rate": f"{rate[0]}/{rate[1]} Mbit/s"},
+            spec_of(queue, rate, apps, seed=seed, **more),
+        )
+        for queue, rate, seed in itertools.product(queues, rates, seeds)
+    ]
+
+
+@pytest.fixture(autouse=True)
+def fake_engine(monkeypatch, tmp_path):
+    """Lets workers find the fake engine."""
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("FAKE_MENDED", str(tmp_path / "mended"))
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def home_results(tmp_path_factory):
+    """The results of the fake home under three queues at two rates, with two seeds."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(HERE))
+        patch.setenv("FAKE_LOG", str(home / "log"))
+        campaigns.run(campaign_of(grid(rates=((25, 5), (12, 1)))), home / "results", jobs=2)
+    return load(home / "results")
+
+
+def rewrite_manifest(folder, *, without=(), **changes):
+    """Gives a campaign's manifest other members, and the checksum that goes with them."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8")) | changes
+    kept = {name: value for name, value in manifest.items() if name not in without}
+    Folder(folder).write_manifest(kept)
+
+
+def as_if_running(folder):
+    """Makes a complete campaign one that was killed when it had recorded all that is there."""
+    manifest = load(folder).manifest
+    files = table_files(Folder(folder), manifest)
+    Folder(folder).make()
+    write_records(Folder(folder), manifest, files.without(files.lost_chunks()), manifest["trials"])
+    results = ("files", "digests", "digest", "events", "packets")
+    rewrite_manifest(folder, without=results, complete=False)
+
+
+def bytes_of(folder):
+    """Every file in a folder, also in folders that are links, by name."""
+    places = (Path(place) / name for place, _, names in walk(folder) for name in names)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in places}
+
+
+def walk(folder):
+    return os.walk(folder, followlinks=True)
+
+
+def last_byte_of(path, name):
+    """Where the values of a column of fractions, which has no dictionary, end in a file."""
+    group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
+    columns = (group.column(index) for index in range(group.num_columns))
+    (column,) = (column for column in columns if column.path_in_schema == name)
+    return column.data_page_offset + column.total_compressed_size - 1

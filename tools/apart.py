@@ -1,0 +1,317 @@
+"""Shows where the simulator and the kernel part on one trial of the grid.
+
+    python tools/apart.py buffer.pfifo-10.160ms.reno --seed 1 --to 5 --step 0.05
+
+runs the trial on both engines and prints, flow by flow, what its sender had at each step: window,
+threshold, smoothed round-trip time, what was in flight, the queue and its drops so far; then the
+packets around the first that is another, or that leaves `--apart` milliseconds earlier or later,
+with what both ends sent. Runs are kept in `--keep` (a run of the kernel takes a minute) under the
+digest of the trial; to be made again, they are deleted.
+
+`--quiet` takes the jitter of hosts out of the trial, so that runs differ by mechanisms alone, and
+`--no-table` prints the packets only. `--ours` runs our discipline between the kernel's TCPs, where
+it draws what it draws in the simulator: what then remains is not of chance, nor of disciplines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bisect
+import hashlib
+import json
+import pickle
+import struct
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aqmlab import _core
+from aqmlab.engines import registry
+from aqmlab.validation import grid
+
+ENGINES = ("kernel", "sim")
+TCP, SACK = 6, 5
+HOME_NET, FIRST_HOST = 10, 2
+"""172.16.10.2 is the first application's end in the home."""
+EPOCH_S = 1_577_836_800
+"""When captures begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A TCP segment at a tap: when, and what its header says, numbers relative."""
+
+    t_ms: float
+    home: bool
+    """Whether the home's end sent it."""
+    ident: tuple[int, int, int]
+    seq: int
+    ack: int
+    length: int
+    window: int
+    sacks: tuple[tuple[int, int], ...]
+    flags: int
+    lost: bool = False
+
+    def __str__(self) -> str:
+        way = "home>" if self.home else "<wan "
+        blocks = "".join(f" {a}-{b}" for a, b in self.sacks)
+        news = f"ack {self.ack} win {self.window}{blocks}"
+        what = f"{self.seq}+{self.length}" if self.length else news
+        marks = "".join(
+            letter
+            for bit, letter in ((2, "S"), (1, "F"), (4, "R"), (8, "P"), (64, "E"), (128, "C"))
+            if self.flags & bit
+        )
+        return f"{self.t_ms:11.3f} {way} {what:24} {marks:3}{' LOST' if self.lost else ''}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the trial on both engines and prints where they part."""
+    asked = parse(arguments)
+    spec = spec_of(asked.cell, asked.seed)
+    spec["duration_ns"] = min(spec["duration_ns"], round(asked.to * 1e9))
+    spec["measure"] |= {"sample_ns": round(asked.step * 1e9), "points": 1 << 20, "packets": True}
+    if asked.quiet:
+        spec["host_jitter_ns"] = 0
+    names = ("kernel-ours", "sim") if asked.ours else ENGINES
+    runs = {name: run(name, spec, asked.keep) for name in names}
+    for flow in asked.flow or sorted({app["name"] for app in spec["apps"]}):
+        if not asked.no_table:
+            print_states(flow, runs, (asked.begin, asked.to), asked.conn)
+        print_packets(flow_packets(spec, runs, flow, asked.conn), asked)
+    return 0
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("cell")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--begin", type=float, default=0.0, help="seconds; where tables begin")
+    parser.add_argument("--to", type=float, default=5.0, help="seconds; the trial ends there")
+    parser.add_argument("--step", type=float, default=0.05, help="seconds between states")
+    parser.add_argument("--apart", type=float, default=5.0, help="milliseconds")
+    parser.add_argument("--around", type=int, default=12, help="packets to be shown")
+    parser.add_argument("--packets", type=float, nargs=2, metavar=("FROM", "TO"),
+                        help="show all packets between these milliseconds instead")  # fmt: skip
+    parser.add_argument("--flow", action="append")
+    parser.add_argument("--conn", type=int, default=0, help="which connection of the flow")
+    parser.add_argument("--keep", type=Path, default=Path("results/apart"))
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--ours", action="store_true")
+    parser.add_argument("--no-table", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def spec_of(name: str, seed: int) -> dict[str, Any]:
+    """A trial of the one cell that is called `name`."""
+    cells = grid.load().select([name])
+    if len(cells) > 1:
+        raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
+    spec: dict[str, Any] = json.loads(cells[0].spec_json(seed))
+    return spec
+
+
+# --- Running ------------------------------------------------------------------------------------
+
+
+def run(engine: str, spec: Mapping[str, Any], keep: Path) -> dict[str, Any]:
+    """The tables of a trial, and the names of its captures; from `keep` if they are there.
+
+    There are captures if the trial keeps its packets.
+    """
+    text = json.dumps(spec, sort_keys=True)
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
+    keep.mkdir(parents=True, exist_ok=True)
+    files = tuple(str(keep / f"{name}-{engine}-{end}.pcap") for end in ("home", "wan"))
+    kept = keep / f"{name}-{engine}.pickle"
+    captures = {"captures": files} if spec["measure"].get("packets") else {}
+    if engine != "sim" and kept.exists():
+        return {"tables": pickle.loads(kept.read_bytes()), "captures": files}
+    if engine == "sim":
+        tables = _core.run(text, **captures)["tables"]
+    else:
+        one = registry.ENGINES[engine]
+        prepared = one.prepare([spec], lambda said: print(said, file=sys.stderr))
+        tables = registry.load(one.runner)(text, **captures, **prepared.options)["tables"]
+        kept.write_bytes(pickle.dumps(tables))
+    return {"tables": tables, "captures": files}
+
+
+# --- States over time ---------------------------------------------------------------------------
+
+
+def print_states(
+    flow: str, runs: Mapping[str, Any], span_s: tuple[float, float], conn: int
+) -> None:
+    """A line a step: what the sender of `flow` had on either engine, and the queues."""
+    states = [dict(states_of(one["tables"], flow, conn)) for one in runs.values()]
+    if not any(states):
+        return
+    head = f"{'cwnd':>5}{'ssthr':>6}{'srtt':>8}{'fly':>5}{'backlog':>9}{'drops':>6}"
+    print(f"\n{flow}: at t_s, on the kernel and on the simulator\n{'':8}{head} |{head}")
+    for key in sorted(set().union(*states)):
+        if span_s[0] <= key[0] / 1e3 <= span_s[1]:
+            sides = [one.get(key, " " * len(head)) for one in states]
+            print(f"{key[0] / 1e3:8.3f}{sides[0]} |{sides[1]}  {key[1]}")
+
+
+def states_of(
+    tables: Mapping[str, Any], flow: str, conn: int
+) -> Iterator[tuple[tuple[int, str], str]]:
+    """By millisecond and side, the state in words."""
+    queues = dict(queues_of(tables))
+    table = tables["tcp_series"]
+    columns = ("flow", "side", "conn", "t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms",
+               "in_flight_bytes")  # fmt: skip
+    for name, side, number, t_s, cwnd, ssthresh, srtt, flying in zip(
+        *(table[column] for column in columns), strict=True
+    ):
+        if name != flow or number != conn:
+            continue
+        ms = round(float(t_s) * 1e3)
+        backlog, drops = queues.get((ms, "up" if side == "home" else "down"), (0, 0))
+        threshold = "-" if ssthresh != ssthresh else f"{ssthresh / 1448:.0f}"
+        yield (
+            (ms, side),
+            f"{cwnd / 1448:5.0f}{threshold:>6}{srtt:8.2f}{flying / 1448:5.0f}"
+            f"{backlog:9.0f}{drops:6.0f}",
+        )
+
+
+def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tuple[float, float]]]:
+    """By millisecond and link, what waits and what was dropped."""
+    table = tables["queue_series"]
+    for link, t_s, backlog, drops in zip(
+        *(table[name] for name in ("link", "t_s", "backlog_packets", "drops")), strict=True
+    ):
+        yield (round(float(t_s) * 1e3), link), (float(backlog), float(drops))
+
+
+# --- Packets ------------------------------------------------------------------------------------
+
+
+def flow_packets(
+    spec: Mapping[str, Any], runs: Mapping[str, Any], flow: str, conn: int
+) -> dict[str, list[Packet]]:
+    """What either end of a connection sent, in order, with what got lost."""
+    place = [app["name"] for app in spec["apps"]].index(flow)
+    return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
+
+
+def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
+    """The packets of one connection of the application at `place`, by when they were sent."""
+    both = [list(read(file)) for file in files]
+    ports = list(dict.fromkeys(pair for pair, _ in both[0] if pair[0] == place))
+    if conn >= len(ports):
+        return
+    home, wan = ([one for pair, one in packets if pair == ports[conn]] for packets in both)
+    arrived = {one.ident for one in wan if one.home} | {one.ident for one in home if not one.home}
+    sent = [one for one in home if one.home] + [one for one in wan if not one.home]
+    first = {way: min((one.seq for one in sent if one.home == way), default=0) for way in (0, 1)}
+    for one in sorted(sent, key=lambda one: one.t_ms):
+        mine, other = first[one.home], first[not one.home]
+        yield replace(
+            one,
+            seq=one.seq - mine,
+            ack=one.ack - other,
+            sacks=tuple((a - other, b - other) for a, b in one.sacks),
+            lost=one.ident not in arrived,
+        )
+
+
+def read(file: str) -> Iterator[tuple[tuple[int, ...], Packet]]:
+    """The TCP packets of a capture of raw IP, and of whom: application and ports."""
+    raw = Path(file).read_bytes()
+    at = 24
+    while at < len(raw):
+        seconds, nanos, kept, _ = struct.unpack_from("<IIII", raw, at)
+        ip = raw[at + 16 : at + 16 + kept]
+        if ip[9] == TCP:
+            yield decode(ip, (seconds - EPOCH_S) * 1e3 + nanos / 1e6)
+        at += 16 + kept
+
+
+def decode(ip: bytes, t_ms: float) -> tuple[tuple[int, ...], Packet]:
+    """The packet of an IP header and what follows."""
+    size = (ip[0] & 15) * 4
+    total, ident = struct.unpack_from("!HH", ip, 2)
+    near, far, seq, ack, offset, flags, window = struct.unpack_from("!HHIIBBH", ip, size)
+    head = (offset >> 4) * 4
+    home = ip[14] == HOME_NET
+    address = ip[15] if home else ip[19]
+    pair = (address - FIRST_HOST, near, far) if home else (address - FIRST_HOST, far, near)
+    sacks = sacks_of(ip[size + 20 : size + head])
+    length = total - size - head
+    return pair, Packet(t_ms, home, (ident, seq, ack), seq, ack, length, window, sacks, flags)
+
+
+def sacks_of(options: bytes) -> tuple[tuple[int, int], ...]:
+    """The SACK blocks among TCP's options."""
+    at = 0
+    while at < len(options) and options[at] != 0:
+        if options[at] == 1:
+            at += 1
+            continue
+        if options[at] == SACK:
+            count = (options[at + 1] - 2) // 8
+            found = (struct.unpack_from("!II", options, at + 2 + 8 * n) for n in range(count))
+            return tuple((start, end) for start, end in found)
+        at += options[at + 1]
+    return ()
+
+
+def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -> None:
+    """The packets around where the engines part, or those that were asked for."""
+    if asked.packets:
+        spans = {name: [asked.packets] for name in sent}
+    else:
+        places = parting(*sent.values(), asked.apart)
+        if places is None:
+            print("no packet is another, nor apart")
+            return
+        why, *at_ms = places
+        print(f"\n{why}")
+        spans = dict(zip(sent, at_ms, strict=True))
+    for name, packets in sent.items():
+        print(f"--- {name}")
+        for line in excerpt(packets, spans[name], asked.around):
+            print(line)
+
+
+def excerpt(
+    sent: Sequence[Packet], span: float | Sequence[Sequence[float]], around: int
+) -> Iterator[str]:
+    """The packets between two times, or `around` a time."""
+    times = [one.t_ms for one in sent]
+    if isinstance(span, float):
+        middle = bisect.bisect_left(times, span)
+        low, high = max(0, middle - around), middle + around
+    else:
+        low, high = (bisect.bisect_left(times, edge) for edge in span[0])
+    yield from map(str, sent[low:high])
+
+
+def parting(
+    kernel: Sequence[Packet], ours: Sequence[Packet], apart_ms: float
+) -> tuple[str, float, float] | None:
+    """What the first data packet that differs differs in, and when either engine sent it."""
+    data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
+    for place, (theirs, mine) in enumerate(zip(*data, strict=False)):
+        if (theirs.seq, theirs.length) != (mine.seq, mine.length):
+            what = "is another"
+        elif theirs.lost != mine.lost:
+            what = "is lost on one side"
+        elif abs(theirs.t_ms - mine.t_ms) > apart_ms:
+            what = f"is {mine.t_ms - theirs.t_ms:+.3f} ms apart"
+        else:
+            continue
+        return f"data packet {place} {what}", theirs.t_ms, mine.t_ms
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

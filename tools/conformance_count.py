@@ -1,0 +1,91 @@
+"""Counts the numbered conformance statements that tests hold, for the closing line of `make test`.
+
+A test says which statement it holds the code to by its name, `c07_…` for C-07, or in the comment
+before it or inside it. A script of the kind that `tests/scripts` hold says so in its comments.
+Statements and their sources are listed in docs/conformance.md, whose last column is made from
+here by `tools/generate.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("crates", "tests")
+_IN_NAME = re.compile(r"(?:^|_)c(\d\d)(?=_)")
+_IN_COMMENT = re.compile(r"\bC-(\d\d)\b")
+_FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z]+\))? )?(?:const )?fn (\w+)")
+
+
+@dataclass(frozen=True, order=True)
+class Holder:
+    """A test or a script that holds the code to a statement."""
+
+    path: str
+    name: str
+
+
+@cache
+def holders() -> dict[int, tuple[Holder, ...]]:
+    """Who holds the code to each statement, by its number."""
+    found: dict[int, set[Holder]] = {}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            read = {".rs": _of_rust, ".py": _of_python, ".q": _of_script, ".pkt": _of_script}
+            if path.suffix not in read or path == Path(__file__) or not path.is_file():
+                continue
+            for number, name in read[path.suffix](path):
+                place = path.relative_to(ROOT).as_posix()
+                found.setdefault(number, set()).add(Holder(place, name))
+    return {number: tuple(sorted(found[number])) for number in sorted(found)}
+
+
+def tested() -> set[int]:
+    """Numbers of the statements that some test holds."""
+    return set(holders())
+
+
+def _of_rust(path: Path) -> Iterator[tuple[int, str]]:
+    """The statements of a file's tests: by name, by the comment before them, or inside."""
+    said: list[int] = []
+    is_test, test = False, ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        text = line.strip()
+        if text.startswith("///"):
+            said += _numbers(_IN_COMMENT, text)
+        elif text.startswith("#["):
+            is_test |= text.startswith("#[test]")
+        elif found := _FUNCTION.match(line):
+            test = found[1] if is_test else ""
+            if test:
+                yield from ((number, test) for number in [*_numbers(_IN_NAME, test), *said])
+            is_test, said = False, []
+        elif text.startswith("//") and not text.startswith("//!") and test:
+            yield from ((number, test) for number in _numbers(_IN_COMMENT, text))
+        elif text:
+            said = []
+
+
+def _of_python(path: Path) -> Iterator[tuple[int, str]]:
+    for found in re.finditer(r"^\s*def (test_\w+)\(", path.read_text(encoding="utf-8"), re.M):
+        yield from ((number, found[1]) for number in _numbers(_IN_NAME, found[1]))
+
+
+def _of_script(path: Path) -> Iterator[tuple[int, str]]:
+    comments = re.findall(r"#.*", path.read_text(encoding="utf-8"))
+    for number in _numbers(_IN_COMMENT, " ".join(comments)):
+        yield number, path.name
+
+
+def _numbers(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [int(number) for number in pattern.findall(text)]
+
+
+if __name__ == "__main__":
+    numbers = sorted(tested())
+    listed = ", ".join(f"C-{number:02}" for number in numbers)
+    print(f"{len(numbers)} conformance statements are tested: {listed}")

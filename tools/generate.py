@@ -1,0 +1,165 @@
+"""Rewrites the parts of the documents that can be made: `python tools/generate.py`.
+
+A made part stands between `<!-- make: WHAT … -->` and `<!-- end -->`, where WHAT is a name of
+`MAKERS`: lists from the catalogue, files of the repository, and what commands print. The
+commands of one document run in one empty folder, in order. `--check` writes nothing and names
+the documents that are out of date; `tests/test_docs.py` does the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+HERE = ROOT / "docs"
+sys.path.append(str(Path(__file__).parent))
+
+import conformance_count  # noqa: E402
+import heads  # noqa: E402
+import kinds  # noqa: E402
+import peers  # noqa: E402
+import validated  # noqa: E402
+
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"docs/{path.name}" for path in sorted(HERE.glob("*.md"))),
+)
+_PART = re.compile(r"(<!-- make: (\w+)(?: ([^\n]+))? -->\n)(.*?)(<!-- end -->)", re.S)
+_STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """`text` as a block of code."""
+    lines = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+    return f"```{language}\n{lines}\n```\n"
+
+
+class Document:
+    """One document, and the folder in which its commands run."""
+
+    def __init__(self, text: str, folder: Path) -> None:
+        self.text, self._folder = text, folder
+        self.figures: dict[Path, bytes] = {}
+        """What its parts made beside text."""
+        (folder / "examples").symlink_to(ROOT / "examples")
+
+    def made(self) -> str:
+        """The text with all its made parts made again."""
+        text = _PART.sub(self._part, self.text)
+        return _STATEMENT.sub(_with_tests, text)
+
+    def _part(self, found: re.Match[str]) -> str:
+        begin, what, argument, _, end = found.groups(default="")
+        if what in ("run", "error", "warnings", "output"):
+            before = self.text[: found.start()]
+            return begin + self._printed(what, argument, before) + end
+        if what == "figure":
+            return begin + self._drawn(*argument.split()) + end
+        return begin + MAKERS[what](argument) + end
+
+    def _printed(self, what: str, argument: str, before: str) -> str:
+        if what == "output":  # of the Python that stands before it
+            code = re.findall(r"```python\n(.*?)```", before, re.S)[-1]
+            return fenced(self._run([sys.executable, "-c", code]).stdout, "text")
+        words = [sys.executable, "-m", *shlex.split(argument)]
+        done = self._run(words, status=2 if what == "error" else 0)
+        if what == "warnings":
+            said = done.stderr.splitlines()
+            return fenced("\n".join(line for line in said if line.startswith("warning")), "text")
+        printed = done.stderr if what == "error" else done.stdout
+        return fenced(f"$ {argument}\n{printed}", "console")
+
+    def _drawn(self, scenario: str, figure: str, path: str) -> str:
+        """What stands for the trials that a figure shows; it is drawn again if they are others."""
+        self._run([sys.executable, "-m", "aqmlab", "run", scenario, "--out", "shown"])
+        digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
+        text = f"*The digest of its trials is {digest}.*\n"
+        if text not in self.text:
+            self.figures[ROOT / path] = (self._folder / f"shown/figures/{figure}.png").read_bytes()
+        return text
+
+    def _run(self, words: list[str], status: int = 0) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "COLUMNS": "", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+        done = subprocess.run(
+            words, cwd=self._folder, capture_output=True, text=True, check=False, env=environment
+        )
+        if done.returncode != status:
+            raise SystemExit(f"{shlex.join(words[1:])}: status {done.returncode}\n{done.stderr}")
+        return done
+
+
+def _with_tests(found: re.Match[str]) -> str:
+    """A row of the table of statements, with the tests that hold them."""
+    holders = conformance_count.holders().get(int(found[2]), ())
+    tests = ", ".join(f"[{test.name}](../{test.path})" for test in holders)
+    return f"{found[1]} {tests or '*none yet*'} |"
+
+
+def _count(_: str) -> str:
+    numbers = [
+        int(number) for _, number in _STATEMENT.findall((HERE / "conformance.md").read_text())
+    ]
+    held = conformance_count.holders().keys() & set(numbers)
+    return f"Of {len(numbers)} statements, {len(held)} are held by tests.\n"
+
+
+def _file(name: str) -> str:
+    path = ROOT / name
+    languages = {".toml": "toml", ".py": "python", ".rs": "rust"}
+    return fenced(path.read_text(), languages.get(path.suffix, ""))
+
+
+def _scenarios(_: str) -> str:
+    from aqmlab.scenario import loading
+
+    rows = [f"| `{name}` | {title} |\n" for name, title in loading.builtins().items()]
+    return "| Name | What it is |\n|---|---|\n" + "".join(rows)
+
+
+MAKERS: dict[str, Callable[[str], str]] = {
+    "kinds": kinds.section,
+    "profiles": lambda _: kinds.profiles(),
+    "differences": lambda crate: heads.differences(crate),
+    "scenarios": _scenarios,
+    "file": _file,
+    "count": _count,
+    "validation": validated.table,
+    "peer": peers.table,
+}
+
+
+def stale() -> Iterator[tuple[Path, bytes]]:
+    """Every document that is out of date and what it should say, with its figures."""
+    for name in DOCUMENTS:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            document = Document(text, Path(folder))
+            made = document.made()
+        if made != text:
+            yield path, made.encode()
+            yield from document.figures.items()
+
+
+def main() -> int:
+    """Writes what is out of date, or with `--check` names it and returns 1."""
+    check = sys.argv[1:] == ["--check"]
+    found = list(stale())
+    for path, content in found:
+        print(path.relative_to(ROOT), file=sys.stderr)
+        if not check:
+            path.write_bytes(content)
+    return int(check and bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

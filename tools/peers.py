@@ -1,0 +1,133 @@
+"""How far another simulator is from the kernel, beside ours: `python tools/peers.py ns3 [SEEDS]`.
+
+That runs it on every cell that it can run, which takes long and needs it installed, and keeps what
+came of it in `docs/peers/`. The table for documents is made from there, beside our own numbers of
+the same trials, so that nobody else needs the other simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import validated
+from aqmlab.base.numerals import percent
+from aqmlab.validation import compare, engines, grid, metrics
+from aqmlab.validation.cases import Records, cases_of
+from aqmlab.validation.compare import Comparison, Validation
+from aqmlab.validation.reference import Reference
+
+KEPT = Path(__file__).parent.parent / "docs" / "peers"
+_SHOWN = {
+    "error_p50": "Error, median",
+    "error_p90": "90th percentile",
+    "in_5": "≤ 5 %",
+    "meets": "Met in",
+}
+"""Numbers of a line, each shown for both."""
+_Trials = Mapping[str, Sequence[int]]
+"""Seeds by cell."""
+
+
+def run(name: str, seeds: int) -> dict[str, Any]:
+    """What comes of the peer `name` on the whole grid, with at most so many seeds of each cell."""
+    made = compare.run(grid.load().cells, Reference(), seeds=seeds, jobs=1, peer=name, say=print)
+    theirs = made.comparisons[1]
+    ran: dict[str, list[int]] = {}
+    for cell, seed in sorted(made.series[name]):
+        ran.setdefault(cell, []).append(seed)
+    module = importlib.import_module(engines.PEERS[name].partition(":")[0])
+    return {
+        "program": module.version(),
+        "kernel": _kernel_digest(ran),
+        "refused": dict(sorted(theirs.refused.items())),
+        "trials": ran,
+        "metrics": [line.to_json() for line in theirs.lines],
+    }
+
+
+def table(name: str) -> str:
+    """The peer `name` beside the simulator, on the trials that the peer ran."""
+    path, made = KEPT / f"{name}.json", validated.validation()
+    if made is None or not path.exists():
+        return "It has not been run on this set yet.\n"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    ours = {line["metric"]: line for line in _ours(made, kept["trials"])}
+    both = ("aqmlab", kept["program"])
+    heads = [f"{title}: {who}" for title in _SHOWN.values() for who in both]
+    lines = [f"| Metric | Cells | {' | '.join(heads)} |\n", f"|---|--:|{'--:|' * len(heads)}\n"]
+    for theirs in kept["metrics"]:
+        own = ours[theirs["metric"]]
+        words = [_share(one, key) for key in _SHOWN for one in (own, theirs)]
+        lines.append(f"| `{theirs['metric']}` | {theirs['cells']} | {' | '.join(words)} |\n")
+    return _basis(kept) + "\n" + "".join(lines)
+
+
+def _basis(kept: Mapping[str, Any]) -> str:
+    """What the table is made from."""
+    trials, refused = kept["trials"], kept["refused"]
+    count = sum(map(len, trials.values()))
+    seeds = max(map(len, trials.values()))
+    text = (
+        f"aqmlab and {kept['program']} against the same {count} trials of the kernel:"
+        f" {len(trials)} of {len(trials) + len(refused)} cells, {seeds} seed{'s' * (seeds > 1)}"
+        " of each at most."
+    )
+    if kept["kernel"] != _kernel_digest(trials):
+        text += f" The kernel has run some of them anew since {kept['program']} was held to it."
+    return text + "\n"
+
+
+def _ours(made: Validation, trials: _Trials) -> list[dict[str, Any]]:
+    """The simulator on the same trials."""
+
+    def some(records: Records) -> Records:
+        return {(cell, seed): records[cell, seed] for cell in trials for seed in trials[cell]}
+
+    cells = {cell.name: cell for cell in made.cells if cell.name in trials}
+    kernel, own = (some(made.series[engine]) for engine in ("kernel", "sim"))
+    cases = tuple(cases_of(cells, kernel, own, metrics.METRICS))
+    return [line.to_json() for line in Comparison("sim", cases, {}).lines]
+
+
+def _kernel_digest(trials: _Trials) -> str:
+    """Stands for what the kernel gave in these trials."""
+    reference = Reference()
+    folded = hashlib.sha256()
+    for cell in sorted(grid.load().cells, key=lambda cell: cell.name):
+        if cell.name in trials:
+            there = reference.trials(cell)
+            for seed in trials[cell.name]:
+                folded.update(f"{cell.name} {seed} {there[seed].digest}\n".encode())
+    return folded.hexdigest()[:16]
+
+
+def _share(line: Mapping[str, Any], key: str) -> str:
+    """A share of a line; an error that is no number is without bounds."""
+    if line[key] is None:
+        return percent(math.inf) if key.startswith("error") else ""
+    return percent(line[key])
+
+
+def main() -> int:
+    """Runs the peer that is named, and keeps what comes of it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("name", choices=sorted(engines.PEERS))
+    parser.add_argument("seeds", nargs="?", type=int, default=1, help="how many of each cell")
+    asked = parser.parse_args()
+    name, found = asked.name, run(asked.name, asked.seeds)
+    KEPT.mkdir(exist_ok=True)
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    (KEPT / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Shows whether a difference from the kernel is chance, or stays whatever is moved.
+
+    python tools/phases.py upload.pie --metric rtt_p95 --count 12 --step 3
+
+runs a trial of the grid on both engines again and again, each time with its applications started
+`--step` milliseconds later (`--flow` moves that one alone), and prints a metric of each run. What
+hangs on when a packet meets another, or a timer, then takes its values on both engines, and their
+distributions can be held against each other. With `--step 0` it is the seed that is another
+each time: it draws what is random, but moves nothing against a clock. `--only sim` asks the
+simulator alone, which takes seconds.
+
+Runs of the kernel are kept in `--keep`, under the digest of the trial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+import apart
+from aqmlab.validation import metrics
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the trials and prints what they gave, engine beside engine."""
+    asked = parse(arguments)
+    found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for spec in specs(apart.spec_of(asked.cell, asked.seed), asked):
+        for name in [asked.only] if asked.only else apart.ENGINES:
+            for key, value in measured(name, spec, asked):
+                found[key][name].append(value)
+    for (metric, item), sides in found.items():
+        print(f"\n{metric}, {item}")
+        for name, values in sides.items():
+            middle = statistics.median(values)
+            print(f"  {name:7} {middle:10.4g}  " + " ".join(f"{one:.4g}" for one in sorted(values)))
+    return 0
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("cell")
+    parser.add_argument("--metric", action="append", required=True)
+    parser.add_argument("--flow", help="the application to be moved; all if absent")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="which step comes first")
+    parser.add_argument("--count", type=int, default=8, help="how many runs of each engine")
+    parser.add_argument("--step", type=float, default=1.0,
+                        help="milliseconds between starts; 0 for other seeds")  # fmt: skip
+    parser.add_argument("--to", type=float, help="seconds; the trial ends there")
+    parser.add_argument("--only", choices=apart.ENGINES)
+    parser.add_argument("--keep", type=Path, default=Path("results/phases"))
+    asked = parser.parse_args(arguments)
+    if asked.flow and not asked.step:
+        parser.error("--flow moves an application, and --step 0 moves none")
+    return asked
+
+
+def specs(spec: Mapping[str, Any], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The trial with other starts, or with other seeds."""
+    names = [app["name"] for app in spec["apps"]]
+    if asked.flow and asked.flow not in names:
+        raise SystemExit(f"there is no application `{asked.flow}`, only {', '.join(names)}")
+    for step in range(asked.first, asked.first + asked.count):
+        moved = round(step * asked.step * 1e6)
+        apps = [
+            app | {"start_ns": app["start_ns"] + moved * (asked.flow in (None, app["name"]))}
+            for app in spec["apps"]
+        ]
+        one = dict(spec, apps=apps)
+        if not asked.step:
+            one["seed"] = spec["seed"] + step
+        if asked.to:
+            one["duration_ns"] = min(spec["duration_ns"], round(asked.to * 1e9))
+            one["measure"] = spec["measure"] | {"to_ns": one["duration_ns"]}
+        yield one
+
+
+def measured(
+    engine: str, spec: Mapping[str, Any], asked: argparse.Namespace
+) -> Iterator[tuple[tuple[str, str], float]]:
+    """The metrics that are asked for, of a run, by metric and item."""
+    tables = apart.run(engine, spec, asked.keep)["tables"]
+    values = metrics.measure(spec, metrics.record(spec, {"tables": tables})).values
+    for metric in asked.metric:
+        if metric not in values:
+            raise SystemExit(f"the trial has no `{metric}`, only {', '.join(values)}")
+        for item, value in values[metric].items():
+            if value is not None:
+                yield (metric, item), value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""The simulator against the packaged reference set, as a table for documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+from aqmlab.base.numerals import percent
+from aqmlab.validation import compare, grid
+from aqmlab.validation.cases import Case
+from aqmlab.validation.compare import Comparison, Line, Validation
+from aqmlab.validation.reference import Reference
+
+
+@cache
+def validation() -> Validation | None:
+    """What comes of the set as it is; `None` if it has no trial."""
+    cells, reference = grid.load().cells, Reference()
+    if not reference.complete(cells)[0]:
+        return None
+    return compare.run(cells, reference)
+
+
+def table(which: str = "") -> str:
+    """How far the simulator is from the kernel: metrics that have a rule, or with "all" all."""
+    made = validation()
+    if made is None:
+        return "The reference set has no trial yet.\n"
+    comparison = made.comparisons[0]
+    lines = [line for line in comparison.lines if which == "all" or line.rule is not None]
+    head = (
+        "| Metric | Cells | Error, median | 90th percentile | Kernel's own spread, median "
+        "| Within it | ≤ 5 % | ≤ 10 % | Rule | Met in |\n|---|" + "--:|" * 9 + "\n"
+    )
+    rows = (_row(line, _within_spread(comparison, line), made) for line in lines)
+    return "".join([_basis(made), "\n", head, *rows])
+
+
+def _basis(made: Validation) -> str:
+    """What the table is made from."""
+    kernels = " and ".join(sorted({f"Linux {recipe['kernel']}" for recipe in made.recipes}))
+    seeds = Counter(cell for cell, _ in made.series["kernel"]).values()
+    few, many = min(seeds), max(seeds)
+    counted = f"{few} to {many} seeds" if few < many else f"{few} seed{'s' if few > 1 else ''}"
+    text = (
+        f"The simulator against {kernels}: {len(made.cells)} of {len(grid.load().cells)} cells, "
+        f"{counted} of each ({made.there} of {made.wanted} trials)."
+    )
+    if made.there < made.wanted:
+        text += (
+            " The kernel's own spread is known of cells with three seeds or more, and stands for"
+            " those alone; where it is not known the rule is met by the error or not at all."
+        )
+    return text + "\n"
+
+
+def _within_spread(comparison: Comparison, line: Line) -> float | None:
+    """The share of cells within the kernel's own spread, of those of which it is known."""
+    cells: dict[str, list[Case]] = {}
+    for case in comparison.cases:
+        if case.metric.name == line.metric.name:
+            cells.setdefault(case.cell.name, []).append(case)
+    known = [own for own in cells.values() if all(case.spread is not None for case in own)]
+    if not known:
+        return None
+    return sum(all(case.in_spread for case in own) for own in known) / len(known)
+
+
+def _row(line: Line, within: float | None, made: Validation) -> str:
+    shares = (line.error_p50, line.error_p90, line.spread_p50, within, line.in_5, line.in_10)
+    words = [f"`{line.metric.name}`", str(line.cells), *map(percent, shares)]
+    if line.rule is None:
+        words += ["", ""]
+    elif made.there < made.wanted:
+        words += [_rule(line), f"at least {percent(line.meets)}"]
+    else:
+        words += [_rule(line), f"{percent(line.meets)} {'✓' if line.accepted else '✗'}"]
+    return f"| {' | '.join(words)} |\n"
+
+
+def _rule(line: Line) -> str:
+    assert line.rule is not None
+    return f"{100 * line.rule.within:.0f} % or spread in {percent(line.rule.share)}"
