@@ -12,7 +12,8 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Profile};
 
-/// Data segments of a stretch, and stretches. The fastest one counts, since the machine is shared.
+/// Data segments per stretch, and stretches. The fastest stretch counts, because the machine is
+/// shared.
 const STRETCH: u64 = 100_000;
 const STRETCHES: u64 = 30;
 

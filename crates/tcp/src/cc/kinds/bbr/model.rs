@@ -1,6 +1,6 @@
 //! The model of the path, and the mode that follows from it.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and what it calls), in its order.
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and its callees), in its order.
 
 use aqmlab_core::Instant;
 

@@ -1,7 +1,7 @@
 //! The rate and the window that follow from the model.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_set_pacing_rate`, `bbr_set_cwnd` and what they
-//! call).
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_set_pacing_rate`, `bbr_set_cwnd` and their
+//! callees).
 
 use aqmlab_core::Duration;
 
