@@ -5,13 +5,13 @@
 
 use crate::{Bytes, Instant};
 
-/// One packet on its way through a link, a queue or a host.
+/// A packet in a link, a queue or a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Unique within a run and rising with the time of sending; stands for the bits that make
-    /// a packet recognisable at both ends of a path.
+    /// The packet's number, unique within a run and in order of transmission. In a real network,
+    /// the packet's contents identify it at both ends of a path.
     pub id: u64,
-    /// When it entered the queue that it is in.
+    /// The time at which the packet entered its present queue.
     pub enqueued: Instant,
     /// The index of the application to which it belongs.
     pub flow: u32,
@@ -42,7 +42,7 @@ impl Packet {
         Bytes(self.len as u64)
     }
 
-    /// A UDP packet for tests and tools: everything at rest but the values given.
+    /// Returns a UDP packet for tests and tools, with defaults for all other fields.
     pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
         Self {
             id,
@@ -294,7 +294,7 @@ impl SackBlocks {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |inner| usize::from(inner.len))
@@ -316,7 +316,7 @@ impl SackBlocks {
     }
 }
 
-/// Where `byte` lies from `ack` on; windows are far below 2 GiB.
+/// Returns the offset of `byte` from `ack`; windows are far below 2 GiB.
 const fn relative(byte: u64, ack: u64) -> i32 {
     byte.wrapping_sub(ack) as i32
 }

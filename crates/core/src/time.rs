@@ -1,8 +1,8 @@
 //! Points and lengths of time, in whole nanoseconds.
 //!
-//! Our own types rather than `std::time`'s, so that a value can only come from the driver
-//! (the simulator's agenda or a monotonic clock), be written in a test as a literal, and be
-//! compared exactly.
+//! These are types of our own rather than those of `std::time`. A value can only come from the
+//! driver (the simulator's agenda or a monotonic clock), can be a literal in a test, and compares
+//! exactly.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -44,7 +44,7 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// How long ago `earlier` was; zero if it is not in the past.
+    /// Returns the time since `earlier`; zero if `earlier` is not in the past.
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {

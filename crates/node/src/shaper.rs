@@ -19,7 +19,6 @@
 //! credit for that time, so the rate is the same. A packet can arrive at dummynet in the tick in
 //! which its pipe became idle, and be paid for by the rest of that tick. Such a packet leaves at
 //! once, while the kernel counts its delay from the tick.
-//! delay would be counted from the tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

@@ -1,6 +1,6 @@
-//! What every registered discipline must obey: the contract of `Qdisc`, over random operations
-//! and over every parameter, and that its declaration is complete. The discipline that
-//! CONTRIBUTING.md shows whole is held to the same.
+//! The contract of `Qdisc`, tested on every registered discipline over random operations and every
+//! parameter, and the completeness of each declaration. The example discipline of CONTRIBUTING.md
+//! passes the same tests.
 
 #[path = "../src/bounds.rs"]
 #[allow(dead_code, reason = "one discipline needs few of them")]
@@ -24,7 +24,7 @@ fn every() -> impl Iterator<Item = &'static Kind<dyn Qdisc>> {
     kinds::all().chain(step::KINDS)
 }
 
-/// Something that happens to a discipline, so many nanoseconds after what happened before.
+/// An operation on a discipline, with the nanoseconds since the operation before.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Offer { after: u32, conn: u32, len: u32, ecn: Ecn },
@@ -50,7 +50,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation(), 1..300)
 }
 
-/// What must be true after every operation, whatever the discipline.
+/// The invariants after every operation on any discipline.
 struct Model {
     offered: u64,
     offered_bytes: u64,
@@ -122,7 +122,7 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Runs the operations and then takes what is left. Returns what was sent and the ledger.
+/// Runs the operations and then empties the discipline. Returns the packets sent and the ledger.
 fn exercise(mut rig: Rig, operations: &[Operation]) -> Result<(Vec<u64>, rig::Ledger), String> {
     let mut model = Model::new();
     let mut now = Instant::ZERO;
@@ -200,7 +200,7 @@ fn seeded() -> proptest::test_runner::TestRng {
     proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha)
 }
 
-/// Values that a user might write, sensible or not, and the ends of what is allowed.
+/// Returns values that a user might write, sensible or not, and the ends of the allowed range.
 fn others(param: &Param) -> Vec<Value> {
     let ends = param.bounds.ends(param.default).map(|(least, most)| [least, most]);
     let mut all = of_its_type(param);

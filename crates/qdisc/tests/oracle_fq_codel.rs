@@ -1,5 +1,5 @@
-//! The composition: scheduler, law and overflow of `fq_codel`, against a naive transcription of
-//! RFC 8290 §4 and of the two kernels. What a law does right alone it may do wrong in company.
+//! The composition of scheduler, law and overflow of `fq_codel`, against a naive transcription of
+//! RFC 8290 §4 and of the two kernels. A law can be right alone and wrong in the composition.
 
 mod oracle;
 mod rig;

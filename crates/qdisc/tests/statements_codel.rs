@@ -19,7 +19,7 @@ fn count(rig: &Rig) -> u64 {
     gauge(rig, "count") as u64
 }
 
-/// A discipline with room for anything, and so many packets offered at `at`.
+/// Returns a discipline with a large limit, and `packets` packets offered at `at`.
 fn full(name: &str, packets: u64, at: Instant) -> Rig {
     let mut rig = Rig::new(name, &[("limit", Value::Count(100_000))]);
     refill(&mut rig, packets, at);
@@ -32,7 +32,7 @@ fn refill(rig: &mut Rig, packets: u64, at: Instant) {
     }
 }
 
-/// Takes a packet every millisecond until there were so many signals; returns their times.
+/// Dequeues a packet every millisecond until there were `how_many` signals; returns their times.
 fn signals(rig: &mut Rig, from: u64, how_many: usize) -> (Vec<u64>, u64) {
     let mut now = from;
     while rig.ledger.times.len() < how_many {

@@ -14,7 +14,7 @@ pub(crate) trait Observer {
     fn departed(&mut self, link: usize, packet: &Packet, departure: Departure);
     /// A packet is lost on the path, by the scenario's random loss.
     fn lost(&mut self, packet: &Packet, now: Instant);
-    /// An application ends by itself or because it was told to.
+    /// Records the end of an application, by itself or at its stop time.
     fn ended(&mut self, flow: u32, now: Instant);
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Medium {
     links: Vec<usize>,
 }
 
-/// Where a link's radio is.
+/// The place of a link's radio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     medium: usize,

@@ -63,7 +63,7 @@ pub trait Engine {
     /// The payload bytes that a connection's two ends have read, home first.
     fn bytes_read(&self, conn: u32) -> [u64; 2];
 
-    /// Records that an application has ended by itself or was told to stop.
+    /// Records that an application has ended, by itself or at its stop time.
     fn ended(&mut self, app: u32);
 }
 

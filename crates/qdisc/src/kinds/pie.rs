@@ -3,7 +3,6 @@
 //! Sources: RFC 8033, Linux and FreeBSD; see [`crate::aqm::pie`] for the differences. This file
 //! adds the limit: packets in Linux, bytes in the RFC, either in dummynet. Dummynet checks its byte
 //! limit before it adds the packet, so a queue can exceed it by one packet.
-//! byte limit is looked at before the packet is added, so that a queue may exceed it by one.
 
 pub(super) mod params;
 

@@ -20,7 +20,7 @@ enum Step {
     Take,
 }
 
-/// What a queue did, by packet.
+/// The outcome of a queue, by packet.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     dropped: Vec<u64>,
@@ -69,9 +69,9 @@ fn ours(name: &str, changes: &[(&str, Value)], seed: u64) -> Outcome {
     Outcome { dropped: rig.ledger.drops(), marked: rig.ledger.marks(), sent }
 }
 
-/// What both transcriptions do around their law.
+/// The part of both transcriptions around their law.
 trait Oracle {
-    /// When the law is updated next, in nanoseconds.
+    /// Returns the time of the law's next update, in nanoseconds.
     fn next_update(&mut self) -> &mut u64;
     fn after(&self, update: u64) -> u64;
     fn update(&mut self, bytes: u64, packets: usize);
@@ -119,8 +119,8 @@ fn theirs(oracle: &mut dyn Oracle, seed: u64) -> Outcome {
     outcome
 }
 
-/// Compares over `seeds` seeds; says how many packets were dropped early or marked, lest nothing
-/// had been tested.
+/// Compares over `seeds` seeds. Returns the packets that were dropped early or marked, which shows
+/// that the comparison tested something.
 fn agree(
     name: &str,
     changes: &[(&str, Value)],

@@ -37,7 +37,7 @@ impl App for Probe {
     }
 }
 
-/// An engine whose connections read ten bytes at home for each millisecond.
+/// An engine whose connections read ten bytes per millisecond at home.
 struct Fake {
     now: Instant,
     runner: AppRunner,

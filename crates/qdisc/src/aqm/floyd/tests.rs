@@ -10,7 +10,7 @@ fn settings(tuning: Tuning) -> Settings {
     Settings { tuning, max_p: 0.02, gentle: false, wait: false, mean_packet: Bytes(500) }
 }
 
-/// A law whose average stands at `average` packets, if so many are found waiting.
+/// Returns a law with an average of `average` packets while the backlog is the same.
 fn at(settings: Settings, average: f64) -> Floyd {
     let mut law = Floyd::new(settings);
     (law.average, law.above, law.idle_since) = (average, true, None);

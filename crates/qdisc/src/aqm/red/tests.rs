@@ -12,7 +12,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A law whose average stands at `average` bytes as long as so many are found waiting.
+/// Returns a law with an average of `average` bytes while the backlog is the same.
 fn at(settings: &Settings, average: u64) -> Red {
     let mut law = Red::new(settings);
     law.qavg = average << law.thresholds.wlog;

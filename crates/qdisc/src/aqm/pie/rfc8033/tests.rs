@@ -225,9 +225,9 @@ fn c43_a_tail_drop_clears_what_was_accumulated() {
 
 #[test]
 fn c44_the_estimator_finds_the_rate() {
-    // One packet each millisecond, a hundred waiting: the delay is 100 ms. Sixteen packets of
-    // 1024 bytes are the threshold exactly; of 1000 bytes it takes seventeen, and RFC 8033 §5.2
-    // does not make up for what they are beyond it.
+    // One packet each millisecond, a hundred waiting: the delay is 100 ms. Sixteen packets of 1024
+    // bytes are exactly the threshold. Packets of 1000 bytes need seventeen, and RFC 8033 §5.2 does
+    // not correct for the excess.
     for (size, packets, delay) in [(1_024, 16.0, 0.100), (1_000, 17.0, 0.100 * 17.0 / 16.384)] {
         let mut law = law(Settings { delay_from: DelayFrom::Departures, ..design_b() });
         offer(&mut law, 0, 150, Ecn::NotEct);
