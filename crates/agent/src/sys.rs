@@ -11,7 +11,7 @@ use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Turns the −1 of a system call into the error it stands for.
+/// Converts a return value of −1 to the error of the system call.
 fn check(value: c_int) -> io::Result<c_int> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
@@ -164,7 +164,7 @@ pub(crate) fn set(fd: &OwnedFd, level: c_int, option: c_int, value: c_int) -> io
 /// Sets a socket option.
 pub(crate) fn set_bytes(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8]) -> io::Result<()> {
     let data = value.as_ptr().cast::<c_void>();
-    // SAFETY: `data` points to `value`, whose length is given.
+    // SAFETY: `data` points to `value`, and the length is that of `value`.
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, data, value.len() as u32) })
         .map(drop)
 }
@@ -178,7 +178,7 @@ pub(crate) fn get_bytes(
 ) -> io::Result<usize> {
     let mut size = value.len() as u32;
     let data = value.as_mut_ptr().cast::<c_void>();
-    // SAFETY: `data` points to `value`, whose length is in `size`.
+    // SAFETY: `data` points to `value`, and `size` is its length.
     let done = unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, data, &raw mut size) };
     check(done).map(|_| size as usize)
 }
@@ -186,20 +186,20 @@ pub(crate) fn get_bytes(
 /// Sends bytes; no signal is raised if the peer is gone.
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let data = bytes.as_ptr().cast();
-    // SAFETY: `data` points to `bytes`, whose length is given.
+    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
     check_len(unsafe { libc::send(fd.as_raw_fd(), data, bytes.len(), libc::MSG_NOSIGNAL) })
 }
 
 /// Receives into `buffer`.
 pub(crate) fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
-    // SAFETY: `data` points to `buffer`, whose length is given.
+    // SAFETY: `data` points to `buffer`, and the length is that of `buffer`.
     check_len(unsafe { libc::recv(fd.as_raw_fd(), data, buffer.len(), 0) })
 }
 
 /// Reads and discards up to `most` bytes of a TCP connection; zero at its end.
 pub(crate) fn discard(fd: &OwnedFd, most: usize) -> io::Result<usize> {
-    // SAFETY: with MSG_TRUNC a TCP socket writes to no buffer, as tcp(7) says.
+    // SAFETY: with MSG_TRUNC a TCP socket writes to no buffer (tcp(7)).
     let got = unsafe {
         libc::recv(fd.as_raw_fd(), std::ptr::null_mut(), most, libc::MSG_TRUNC | libc::MSG_DONTWAIT)
     };
@@ -244,7 +244,7 @@ pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// An interface whose packets a program reads and writes.
+/// An interface with a program at one end, which reads and writes its packets.
 pub(crate) struct Tun(OwnedFd);
 
 // Numbers and flags of linux/if_tun.h.
@@ -289,14 +289,14 @@ impl Tun {
 /// Reads a packet, with the header before it.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
-    // SAFETY: `data` points to `buffer`, whose length is given.
+    // SAFETY: `data` points to `buffer`, and the length is that of `buffer`.
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
 /// Writes a packet, with the header before it.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
-    // SAFETY: `data` points to `bytes`, whose length is given.
+    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
     check_len(unsafe { libc::write(to.0.as_raw_fd(), data, bytes.len()) }).map(drop)
 }
 
@@ -338,8 +338,8 @@ impl Poll {
 
     /// Sojourns for events and returns their tokens.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
-        // SAFETY: `epoll_event` may be all zeros; the call fills at most as many as there are,
-        // and only those it says it filled are read.
+        // SAFETY: `epoll_event` may be all zeros. The call fills at most as many as there are, and
+        // only the reported number is read.
         unsafe {
             let mut events: [libc::epoll_event; 64] = zeroed();
             let some = libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), 64, -1);

@@ -33,7 +33,7 @@ pub(crate) struct World<'a> {
     pub(crate) testbed: &'a Testbed,
     pub(crate) poll: Poll,
     timer: Timer,
-    /// When the trial began, in nanoseconds since 1970.
+    /// The start of the trial, in nanoseconds since 1970.
     origin_ns: u64,
     pub(crate) now: Instant,
     pub(crate) runner: AppRunner,

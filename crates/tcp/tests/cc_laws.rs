@@ -202,7 +202,7 @@ fn after_a_timeout_linux_forgets_the_maximum_and_the_delay() {
     assert!(gauge(&*cc, "w_max") < 1.0);
 }
 
-/// Before the first loss CUBIC knows no maximum, and grows by at least a segment per twenty.
+/// Before the first loss CUBIC has no maximum, and grows by at least a segment per twenty.
 #[test]
 fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));

@@ -92,7 +92,7 @@ impl StatsReader {
         request.extend(device.to_ne_bytes());
         request.extend([0; 12]);
         sys::send(&self.socket, &request).map_err(|error| format!("netlink: {error}"))?;
-        // The kernel answers a dump while it is asked and while its parts are read.
+        // The kernel replies synchronously, during the request and during each read.
         while let Ok(len) = sys::receive(&self.socket, &mut self.buffer) {
             if self.scan(len, [device, handle], &mut found) {
                 break;
@@ -174,15 +174,16 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
             }
         }
     }
-    // These drop for want of room only.
+    // These drop at their limit only.
     if kind.starts_with("pfifo") || kind == "bfifo" || kind == "sfq" {
         result.overlimit = result.drops;
     }
     (result, gauges)
 }
 
-/// Drops for want of room, marks, and gauges, from a discipline's own counters
-/// (`linux/pkt_sched.h`). RED keeps its average to itself, and FQ-PIE the probabilities of flows.
+/// Returns drops at the limit, marks, and gauges, from a discipline's own counters
+/// (`linux/pkt_sched.h`). RED does not report its average, and FQ-PIE does not report the
+/// probabilities of flows.
 fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
     let at = |place: usize| u64::from(word(value, 4 * place));
     let gauge = |name: &'static str, place: usize| (name, at(place) as f64);

@@ -41,15 +41,15 @@ pub(crate) struct Wanted {
     pub(crate) options: String,
     /// The values that its JSON should hold.
     pub(crate) reads: Vec<(&'static str, Json)>,
-    /// How long the device's own queue has to be.
+    /// The required queue length of the device.
     pub(crate) device_queue: Option<u64>,
 }
 
-/// The discipline of a link of the trial, at `at`, as tc takes it.
+/// Returns the discipline of a link of the trial, at `at`, in the form that tc takes.
 ///
 /// # Errors
 ///
-/// If the kernel has no such discipline, or cannot be told of a parameter.
+/// If the kernel has no such discipline, or tc has no way to set a parameter.
 pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     let known = find(at, link.qdisc.kind.0.name)?;
     let chosen = Chosen::of(at, link)?;

@@ -36,7 +36,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Its connection, as the taps know it: the application and the port.
+    /// Returns the packet's connection as the application and the port.
     pub(crate) const fn conn(&self) -> (u32, u16) {
         (self.flow, self.port)
     }
@@ -194,7 +194,7 @@ pub(crate) fn take<T>(under_way: &mut BTreeMap<u64, VecDeque<T>>, key: u64) -> O
 pub(crate) mod tests {
     use super::*;
 
-    /// A packet on its way up that its sender's tap saw.
+    /// Returns an upstream packet as the sender's tap records it.
     pub(crate) fn record_at(at: Instant, key: u64) -> Record {
         let (direction, sent) = (Direction::Up, true);
         Record { at, key, flow: 0, ip_len: 100, port: 0, flags: 0, ecn: 0, direction, sent }

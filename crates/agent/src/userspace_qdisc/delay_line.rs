@@ -91,7 +91,7 @@ impl DelayLine {
         self.travelling.pop().map(|Reverse((.., id))| id)
     }
 
-    /// When the next packet arrives.
+    /// Returns the arrival time of the next packet.
     pub(super) fn next(&self) -> Option<Instant> {
         self.travelling.peek().map(|Reverse((at, ..))| *at)
     }

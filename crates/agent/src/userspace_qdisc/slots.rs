@@ -2,8 +2,8 @@
 
 use crate::sys::{self, Tun};
 
-/// The header that goes before each packet (`struct virtio_net_hdr`): it tells which checksum the
-/// kernel still has to compute, and is handed back as it came.
+/// The header before each packet (`struct virtio_net_hdr`). It names the checksum that the kernel
+/// has yet to compute, and is returned unchanged.
 pub(super) const BEFORE: usize = 10;
 /// The largest packet: an interface's 1500 bytes, and the header before it.
 const ROOM: usize = 2_048;

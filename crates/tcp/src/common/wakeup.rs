@@ -16,7 +16,7 @@ use crate::tcb::Tcb;
 /// The reasons to wake the application.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeup {
-    /// The handshake is complete. Until the application knows, it writes nothing.
+    /// The handshake is complete. The application writes only after it is notified.
     pub(crate) opened: bool,
     /// The send buffer has space again.
     pub(crate) has_space: bool,

@@ -24,7 +24,7 @@ impl FreeBsd {
         self.process_segment(tcb, header, ecn);
     }
 
-    /// Processes a segment, and sends what follows from it.
+    /// Processes a segment, and sends the resulting segments.
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         self.last_received = tcb.clock.jiffies();
         self.process_ecn(tcb, header, ecn);

@@ -45,7 +45,7 @@ impl Linux {
         self.process_ack(tcb, header)
     }
 
-    /// Processes the data of a segment, and sends what the whole segment calls for.
+    /// Processes the data of a segment, and sends the responses to the whole segment.
     #[inline]
     fn process_payload(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if header.payload > 0 || header.flags.has(TcpFlags::FIN) {

@@ -109,7 +109,7 @@ impl Linux {
     /// A closed connection answers nothing.
     pub(crate) fn process_closed(&mut self, _tcb: &mut Tcb, _header: &TcpHeader) {}
 
-    /// Sends what the application has written since the connection last ran.
+    /// Sends the data that the application has written since the connection last ran.
     pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
         self.fill(tcb);
         if self.tsq.take_release() && tcb.board.has_lost_to_send() {

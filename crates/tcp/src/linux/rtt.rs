@@ -1,8 +1,8 @@
 //! The estimator of the round-trip time, and the timeout that follows.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`); RFC 6298 §2, for
-//! hosts whose timeout follows it by the letter. Linux keeps eight times the smoothed time and four
-//! times the deviation in microseconds; here they are in nanoseconds.
+//! hosts with the RFC's own timeout. Linux keeps eight times the smoothed time and four times the
+//! deviation in microseconds; here they are in nanoseconds.
 
 use aqmlab_core::Duration;
 

@@ -216,7 +216,7 @@ impl Linux {
         tcb.board.set_sacked(id);
     }
 
-    /// Without SACK, a duplicate acknowledgement stands for a segment that has arrived
+    /// Without SACK, counts a duplicate acknowledgement as a segment that has arrived
     /// (`tcp_add_reno_sack`).
     pub(super) fn add_emulated_sack(&mut self, tcb: &mut Tcb) {
         let before = tcb.board.sacked_out();

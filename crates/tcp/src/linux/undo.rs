@@ -253,8 +253,8 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// Linux 6.1.100 `tcp_init_undo`: the duplicate that a probe causes says nothing about the
-    /// retransmissions of a recovery that begins while it is out.
+    /// Linux 6.1.100 `tcp_init_undo`: a duplicate caused by a probe is no evidence about the
+    /// retransmissions of a recovery that begins while the probe is in flight.
     #[test]
     fn a_probe_in_flight_counts_among_the_retransmissions() {
         for (probe, out, want) in [

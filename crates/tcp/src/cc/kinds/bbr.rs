@@ -4,11 +4,10 @@
 //! and others, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
 //! Differences, each pinned by a test:
 //!
-//! - the random phase at which a connection enters the gain cycle comes from a stream named by the
-//!   parameter `seed`, the time at which the connection was established and the handshake's
-//!   round-trip time: connections differ, a repeated run does not. Two connections that are
-//!   established within the same nanosecond with the same round trip share their phases unless
-//!   their seeds differ;
+//! - the random phase at which a connection enters the gain cycle comes from a named stream. Its
+//!   name consists of the parameter `seed`, the time at which the connection was established and
+//!   the handshake's round-trip time. Connections differ, but a repeated run does not. Two
+//!   connections with the same seed, round trip and nanosecond of establishment share their phases;
 //! - the `delivered` count at transmission, instead of a mark on the connection, identifies samples
 //!   that [`Mode::ProbeRtt`] limited.
 //!

@@ -38,8 +38,8 @@ impl Bbr {
         rate_of(self.units, bw, gain)
     }
 
-    /// Sets the first rate: the initial window per round trip, times the start-up gain. A millisecond
-    /// stands for an unknown round trip.
+    /// Sets the first rate: the initial window per round trip, times the start-up gain. An unknown
+    /// round trip counts as a millisecond.
     pub(super) fn init_pacing_rate(&mut self, cwnd: u64, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let micros = srtt.map_or(1_000, |srtt| srtt.as_micros().max(1));
