@@ -1,13 +1,13 @@
 //! Traffic generators: models of the people and things of a home.
 //!
-//! An [`App`] is both ends of one application, the client and its server, as one state
-//! machine without I/O. It speaks of connections, bytes and datagrams and knows nothing of
-//! TCP, so the same model runs over simulated connections and over real sockets. An end
-//! learns of events only from a [`Notice`] that names that end: a server answers when it has read
-//! the request, never when the client wrote it.
+//! An [`App`] is both ends of one application, the client and its server, as one state machine
+//! without I/O. Its interface is connections, bytes and datagrams, independent of TCP. The same
+//! model therefore runs over simulated connections and over real sockets. An end receives events
+//! only in a [`Notice`] that names that end: a server answers when it has read the request, never
+//! when the client wrote it.
 //!
-//! **Invariant:** this crate does not know TCP, packets or queues. Payload has length but no
-//! content; applications frame their messages by counting bytes.
+//! **Invariant:** no code in this crate depends on TCP, packets or queues. Payload has length but
+//! no content; applications frame their messages by counting bytes.
 
 mod bounds;
 #[cfg(test)]
@@ -29,10 +29,10 @@ use aqmlab_core::{Direction, Instant, Rng, Side};
 ///
 /// # Driving it
 ///
-/// The driver delivers [`Notice::Start`] once, at the application's start time, and
+/// The driver delivers [`Notice::Start`] once, at the application's start time. It delivers
 /// [`Notice::Stop`] once, if the scenario gives a stop time; after that the application opens,
-/// writes and sends nothing more and closes what it has open. All other notices answer
-/// something that the application asked of its [`Io`].
+/// writes and sends nothing more and closes its connections. Every other notice answers a request
+/// that the application made of its [`Io`].
 pub trait App: Send {
     /// Processes a notice and acts on it through `io`.
     fn handle(&mut self, notice: Notice, io: &mut dyn Io);
@@ -40,14 +40,15 @@ pub trait App: Send {
     /// The direction of its data; both directions for a call.
     fn carries(&self) -> Carries;
 
-    /// When it ended by itself, if it did: its transfer complete, or its own duration over. One
-    /// that goes on until it is told has no such time.
+    /// Returns the time at which the application ended by itself: its transfer complete, or its own
+    /// duration over. `None` if it runs until it is stopped.
     fn ended(&self) -> Option<Instant> {
         None
     }
 
-    /// The largest of its datagrams; `None` if it sends none. They are not cut into fragments,
-    /// so the driver refuses an application whose datagrams do not fit its hosts' packets.
+    /// Returns the largest datagram; `None` if the application sends none. Datagrams are not
+    /// fragmented, so the driver refuses an application with datagrams larger than its hosts'
+    /// packets.
     fn datagram(&self) -> Option<Datagram> {
         None
     }
@@ -76,7 +77,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// A datagram that is as large as the parameter called `payload` says.
+    /// Returns a datagram of the size in the parameter `payload`.
     pub(crate) const fn of_payload(bytes: u32) -> Self {
         Self { bytes, headers: 0, set_by: "payload" }
     }
@@ -101,9 +102,9 @@ pub struct ConnId(pub u32);
 pub enum Notice {
     /// Its time has come.
     Start,
-    /// It has been told to stop.
+    /// The application must stop.
     Stop,
-    /// A moment asked for with [`Io::wake_at`], with the token given there.
+    /// A wake-up requested with [`Io::wake_at`], with its token.
     Wake(u64),
     /// The connection is established at the end that opened it.
     Opened(ConnId),
@@ -113,7 +114,7 @@ pub enum Notice {
         conn: ConnId,
         /// At which end.
         at: Side,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// There is room again after a write that was cut short.
@@ -161,7 +162,7 @@ pub enum Transport {
 pub struct Open {
     /// Over which transport.
     pub transport: Transport,
-    /// Which end opens it; for datagrams, the end whose port is the ephemeral one.
+    /// The end that opens it; for datagrams, the end with the ephemeral port.
     pub from: Side,
     /// Whether small segments leave at once (`TCP_NODELAY`) rather than by Nagle's rule.
     pub nodelay: bool,
@@ -204,9 +205,9 @@ pub trait Io {
     /// established.
     fn open(&mut self, open: Open) -> ConnId;
 
-    /// Writes up to `bytes` at the end `at` of a connection; returns how many the send buffer
-    /// took. After a short write, [`Notice::Writable`] says when there is room again. Writing
-    /// to a connection that is gone takes nothing.
+    /// Writes up to `bytes` at the end `at` of a connection; returns the bytes that the send buffer
+    /// took. After a short write, [`Notice::Writable`] reports new space. A closed connection takes
+    /// nothing.
     fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64;
 
     /// Writes without end at `at`, as fast as the connection takes it, until it is closed.

@@ -56,7 +56,7 @@ impl Pacer {
         }
     }
 
-    /// Sends the packet that is due in the direction of `token`, and asks for the next wake-up.
+    /// Sends the packet due in the direction of `token`, and requests the next wake-up.
     pub(crate) fn wake(&mut self, token: u64, io: &mut dyn Io) {
         let (Some(conn), true) = (self.conn, self.running) else { return };
         let Some(leg) = self.legs.get_mut(token as usize) else { return };

@@ -27,7 +27,7 @@ pub(crate) const fn sends_in(direction: Direction) -> Side {
     }
 }
 
-/// How often `size` must be sent to make `rate`.
+/// Returns the interval at which packets of `size` make `rate`.
 pub(crate) fn interval_for(rate: BitRate, size: u32) -> Duration {
     rate.transmit_time(Bytes(u64::from(size.max(1)))).max(FINEST)
 }

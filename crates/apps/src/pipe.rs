@@ -67,7 +67,7 @@ impl<T> Pipe<T> {
         self.messages.front().map(|(size, message)| (message, self.read.min(*size), *size))
     }
 
-    /// How many messages are under way.
+    /// Returns the number of messages in transfer.
     pub fn len(&self) -> usize {
         self.messages.len()
     }

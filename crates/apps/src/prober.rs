@@ -29,7 +29,7 @@ impl Prober {
         self.ask(io);
     }
 
-    /// Sends the next request, unless stopped, and asks to be woken for the one after it.
+    /// Sends the next request, unless stopped, and requests a wake-up for the one after it.
     pub(crate) fn ask(&mut self, io: &mut dyn Io) {
         let (Some(conn), true) = (self.conn, self.running) else { return };
         io.send(conn, Side::Home, self.payload, datagrams::stamp(self.sent, io.now()));
@@ -59,7 +59,7 @@ impl Prober {
         Datagram::of_payload(self.payload)
     }
 
-    /// How many requests were sent.
+    /// Returns the number of requests sent.
     pub(crate) const fn sent(&self) -> u64 {
         self.sent
     }

@@ -12,7 +12,7 @@ use aqmlab_core::Duration;
 /// The measures of an application: names with their unit last, and values.
 pub type Summary = Vec<(&'static str, f64)>;
 
-/// Values are told apart between these; beyond them only their mean is kept.
+/// The bounds of distinguishable values; beyond them only the mean is kept.
 const SMALLEST: f64 = 1e-9;
 const LARGEST: f64 = 1e15;
 
@@ -71,7 +71,7 @@ impl Quantiles {
         number - self.first
     }
 
-    /// How many values came in.
+    /// Returns the number of values.
     pub const fn count(&self) -> u64 {
         self.count
     }

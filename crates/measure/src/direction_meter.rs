@@ -11,8 +11,8 @@ use crate::pairs::{Passage, RoundTrip, round_trip};
 use crate::report::DirectionReport;
 use crate::series::Series;
 
-/// Where packets may overtake, one is lost when this many later ones have arrived. `spp` looks
-/// 10 000 packets ahead and TEACUP 16 000, but at captures of several flows.
+/// The number of later arrivals after which a packet is lost, if packets may overtake. `spp`
+/// searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
 const OVERTAKEN: usize = 8_192;
 /// A backstop for a path that delivers nothing any more: no bandwidth-delay product comes near.
 const BETWEEN_TAPS: usize = 1 << 20;
@@ -90,7 +90,7 @@ pub(crate) struct DirectionMeter {
 }
 
 impl DirectionMeter {
-    /// A meter whose throughput `active` counts. Its series, if it keeps any, have steps of
+    /// Returns a meter with `active` for its throughput. Its series, if any, have steps of
     /// `series`.
     pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
         let keep = series.is_some();
@@ -280,8 +280,8 @@ impl DirectionMeter {
         }
     }
 
-    /// A packet that landed at `now` is the IN of a pair, if its OUT has not served. The pair is
-    /// a round trip of the other direction's sender, who is the reference.
+    /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused. The pair is a
+    /// round trip of the other direction's sender, which is the reference.
     #[inline]
     fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
         if flight.out.serial == self.served {

@@ -23,7 +23,7 @@ pub struct Settings {
     pub window: Duration,
     /// How far a window moves; the first begins when its flow becomes active.
     pub step: Duration,
-    /// When the trial ends.
+    /// The end of the trial.
     pub end: Instant,
     /// Whether packets of one flow may overtake each other: on the path, or because a flow has
     /// several connections and a discipline gives each a queue. If they may not, a gap at the
@@ -81,7 +81,7 @@ impl Meter {
     #[inline]
     pub fn sent(&mut self, packet: Sent, now: Instant) {
         let flow = &mut self.flows[packet.flow as usize];
-        // The last arrival at this side, the monitor: the OUT of which this may be the IN.
+        // The last arrival at this side, the monitor: the OUT for which this packet may be the IN.
         let out = flow[packet.direction.reverse().index()].arrived();
         flow[packet.direction.index()].depart(packet, now, out, self.limits);
     }

@@ -22,7 +22,7 @@ pub enum Fate {
 pub struct PacketRecord {
     /// Its identity.
     pub id: u64,
-    /// When it passed the tap at its sender.
+    /// The time at the sender's tap.
     pub sent: Instant,
     /// Its fate.
     pub fate: Fate,
@@ -87,7 +87,7 @@ impl PacketRecord {
         }
     }
 
-    /// When it passed the tap at its receiver, if it did.
+    /// Returns the time at the receiver's tap, if the packet arrived.
     pub const fn received(&self) -> Option<Instant> {
         match self.fate {
             Fate::Received(at) => Some(at),

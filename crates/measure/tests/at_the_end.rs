@@ -1,4 +1,4 @@
-//! What has not arrived when a trial ends: lost, or still under way.
+//! Packets that have not arrived at the end of a trial: lost, or in flight.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_measure::{DirectionReport, Meter, Sent, Settings};

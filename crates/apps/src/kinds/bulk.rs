@@ -1,7 +1,7 @@
 //! A bulk transfer: a file, a backup, an update, or iperf.
 //!
 //! Source: iperf 2 as TEACUP starts it (`start_iperf`): TCP that sends as fast as it can, for a
-//! time or for a number of bytes, over one connection or several at once (`-P`), each of which
+//! time or for a number of bytes. It uses one connection or several at once (`-P`), and each
 //! carries the whole number of bytes. The sender opens the connection.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
@@ -159,8 +159,8 @@ impl App for Bulk {
 }
 
 impl Bulk {
-    /// Whether every connection delivered all of its bytes; one that was told to stop ended
-    /// with fewer.
+    /// Whether every connection delivered all of its bytes; a connection that was stopped delivered
+    /// fewer.
     fn is_done(&self) -> bool {
         self.transfers.iter().all(|transfer| transfer.done.is_some() && transfer.read >= self.size)
     }

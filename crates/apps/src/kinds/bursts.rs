@@ -107,7 +107,7 @@ const fn seconds(s: u64) -> Value {
 /// Connections are not opened faster than one a millisecond.
 const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
 
-/// The wake that starts a transfer; other tokens name the connection whose time is over.
+/// The wake-up that starts a transfer; other tokens name the connection to end.
 const NEXT: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Bursts {
     fn finish(&mut self, conn: ConnId, now: Instant) {
         let Some(at) = self.active.iter().position(|burst| burst.conn == conn) else { return };
         let burst = self.active.swap_remove(at);
-        // What was cut short by the end of the application did not complete.
+        // A burst cut short by the end of the application is not complete.
         if burst.left == 0 {
             let took = now.since(burst.started);
             self.took.add_ms(took);

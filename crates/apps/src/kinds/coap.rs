@@ -1,13 +1,12 @@
 //! CoAP: confirmable requests over UDP, one at a time.
 //!
-//! Source: RFC 7252 §4.2 and §4.8: a request is repeated after a time drawn between
-//! `ACK_TIMEOUT` and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most
-//! `MAX_RETRANSMIT` times; `NSTART` = 1, so the next request waits for this one's end. The
-//! response rides on the acknowledgement (§5.2.1), and a repeated request is answered again
-//! from memory (§4.5).
+//! Source: RFC 7252 §4.2 and §4.8. A request is repeated after a time drawn between `ACK_TIMEOUT`
+//! and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most `MAX_RETRANSMIT` times.
+//! `NSTART` = 1, so the next request waits until this one ends. The acknowledgement carries the
+//! response (§5.2.1), and a repeated request is answered again from memory (§4.5).
 //!
 //! A retransmission was spurious if an answer to an earlier copy arrives after it. A real
-//! acknowledgement does not tell copies apart; the tag does, for this measure alone.
+//! acknowledgement does not distinguish copies; the tag does, for this measurement only.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 

@@ -1,18 +1,18 @@
-//! Adaptive video: a player that asks for the next segment and chooses its rate.
+//! Adaptive video: a player that requests one segment at a time and chooses its rate.
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny; `abr` has its
-//! rules, `bola` those of dash.js 2.9.3. One segment is asked for at a time. While less than
-//! 12 s is buffered (30 s at the highest rate, 60 s if the video is 600 s or longer) the next
-//! is asked for at once, else the player looks again after a second. A segment that takes too
-//! long is abandoned: the connection is reset and another one opened. A request that fails is
-//! made again up to three times, a second apart.
+//! rules, `bola` those of dash.js 2.9.3. While the buffer is below 12 s, the player requests the
+//! next segment at once. The limit is 30 s at the highest rate, and 60 s if the video is also 600 s
+//! or longer. Otherwise the player checks again after a second. A segment that takes too long is
+//! abandoned: the player resets the connection and opens another. A failed request is repeated up
+//! to three times, a second apart.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
-//! throughput counts the response's header with its body. A rate is chosen before each request, as
-//! since dash.js 2.1; 2.0.0 asks first (`ScheduleController` calls `getNextFragment` while it
-//! makes up the arguments of `getPlaybackQuality`), so there a choice counts from the next request
-//! but one. After a segment was abandoned a lower rate may still be chosen for 10 s, where 2.0.0
-//! keeps to what it chose then unless its buffer is empty.
+//! throughput counts the response's header with its body. The player chooses a rate before each
+//! request, as dash.js does since 2.1. In 2.0.0 the request comes first (`ScheduleController` calls
+//! `getNextFragment` while it evaluates the arguments of `getPlaybackQuality`), so a choice takes
+//! effect at the next request but one. For 10 s after an abandoned segment, this player may still
+//! choose a lower rate; 2.0.0 keeps its choice unless its buffer is empty.
 
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -36,7 +36,7 @@ const DIRECTION: Param = Param {
     doc: "Which way the video flows; up is a camera watched from the internet.",
     ..params::direction("down")
 };
-/// A player that asks more often than twice a second streams no chunks.
+/// A player with more than two requests per second does not stream chunks.
 const CHUNKS: Bounds = Bounds::span(Duration::from_millis(500), Duration::from_secs(3_600));
 const REQUEST: Param = Param {
     name: "request",

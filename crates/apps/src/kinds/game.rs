@@ -3,23 +3,23 @@
 //! Sources:
 //!
 //! - `pktgen`: CAIA pktgen 0.3.1, which TEACUP's `start_fps_game` runs. A server sends each client
-//!   an update every 50 ms (30 ms for two games) whose size grows with the number of players.
-//!   The program is meant to draw from measured histograms and an ARMA(1, 1) filter (Branch,
-//!   Cricenti and Armitage 2008); what it does draw is a Normal of mean (N + 0.65)·o − 2N − 10
-//!   and deviation 6N + 3, cut to an integer, where o is the game's growth per player, and
-//!   negative sizes are turned positive and shifted by N·o. This model follows pktgen, which sent
-//!   the traffic of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
+//!   an update every 50 ms (30 ms for two games) whose size grows with the number of players. The
+//!   program is designed to draw from measured histograms and an ARMA(1, 1) filter (Branch,
+//!   Cricenti and Armitage 2008). Its actual draw is a Normal of mean (N + 0.65)·o − 2N − 10 and
+//!   deviation 6N + 3, truncated to an integer, where o is the game's growth per player. Negative
+//!   sizes are made positive and shifted by N·o. This model follows pktgen, which sent the traffic
+//!   of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
 //! - `faerber`: Färber 2002, Counter-Strike: sizes Ext(120, 36) every Ext(55, 6) ms from the
 //!   server, Ext(80, 5.7) every 40 ms from the client, taken as bytes of UDP payload.
 //!
-//! pktgen sleeps between packets, and a sleep may be too long: `select` of FreeBSD 10 allows itself
-//! a 16th of it (`kern_select`: the timeout shifted right by `tc_precexp`, which is four by the
-//! default of 5 % of `kern.timecounter.alloweddeviation`), and no less than was asked for. How much
-//! of that is used hangs on other timers; `oversleep` draws it uniformly.
+//! pktgen sleeps between packets, and a sleep may be too long, but never too short. `select` of
+//! FreeBSD 10 permits an excess of a 16th (`kern_select`: the timeout shifted right by
+//! `tc_precexp`, which is four by the default of 5 % of `kern.timecounter.alloweddeviation`). The
+//! actual excess depends on other timers; `oversleep` draws it uniformly.
 //!
-//! Differences: sizes that are negative even after the shift count as zero, and an update of many
-//! players that would be drawn larger than an Ethernet's packet holds is cut to it (the engines
-//! split such updates themselves).
+//! Differences: sizes that are negative even after the shift count as zero. An update of many
+//! players is truncated to the payload of an Ethernet packet (the engines split such updates
+//! themselves).
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Rng, Side, Value};
 

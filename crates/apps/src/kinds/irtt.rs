@@ -17,7 +17,7 @@ use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
-/// Requests whose answers are waited for; one that takes longer counts as lost.
+/// The number of requests that await an answer; older requests count as lost.
 const REMEMBERED: usize = 16_384;
 
 /// Registers `irtt`.
@@ -81,8 +81,8 @@ impl Irtt {
         if !self.prober.running() {
             return;
         }
-        // The answer carries the server's own number and time; what a real one would carry
-        // besides, the request's, is kept here until it is read.
+        // The answer carries the server's own number and time. A real answer also carries those of
+        // the request; here they are kept until the answer is read.
         self.waiting.push_back(Waiting { answer: self.answered as u16, sent: up });
         if self.waiting.len() > REMEMBERED {
             self.waiting.pop_front();
@@ -94,7 +94,7 @@ impl Irtt {
     fn hear(&mut self, tag: u64, now: Instant) {
         let down = self.down.take(tag, now);
         let number = datagrams::sequence(tag);
-        // Answers mostly come in order, so the one looked for is near the front.
+        // Answers mostly arrive in order, so the request is near the front.
         let Some(at) = self.waiting.iter().position(|waiting| waiting.answer == number) else {
             return;
         };

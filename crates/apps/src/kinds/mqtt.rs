@@ -1,12 +1,12 @@
 //! MQTT: a sensor that publishes to a broker.
 //!
 //! Source: MQTT 3.1.1: fixed headers of 2 to 5 bytes (§2.2), CONNECT and CONNACK (§3.1, §3.2),
-//! PUBLISH at quality of service 0, 1 and 2 with PUBACK, or PUBREC, PUBREL and PUBCOMP (§3.3–3.7, §4.3),
-//! PINGREQ when the client has sent nothing for the keep-alive time (§3.1.2.10). As Eclipse Paho
-//! does, at most 20 messages await their acknowledgement; further ones wait their turn.
+//! PUBLISH at quality of service 0, 1 and 2 with PUBACK, or PUBREC, PUBREL and PUBCOMP (§3.3–3.7,
+//! §4.3). The client sends PINGREQ if it has sent nothing for the keep-alive time (§3.1.2.10). As
+//! in Eclipse Paho, at most 20 messages await their acknowledgement; further ones are queued.
 //!
-//! Differences: no subscriber reads the messages, a connection that is lost is not opened again,
-//! and DISCONNECT is left out, since nothing is sent once the application has to stop.
+//! Differences: no subscriber reads the messages, a lost connection is not opened again, and
+//! DISCONNECT is left out, because nothing is sent after the application's stop.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
@@ -108,7 +108,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// Length of a control packet whose fixed header announces `remaining` bytes (§2.2.3).
+/// Returns the length of a control packet with a remaining length of `remaining` bytes (§2.2.3).
 const fn packet(remaining: u64) -> u64 {
     let length_bytes = match remaining {
         0..=127 => 1,
@@ -182,7 +182,7 @@ impl Mqtt {
         self.last_sent = io.now();
     }
 
-    /// When the next message is due.
+    /// Returns the time of the next message.
     fn due(&self) -> Instant {
         self.started + self.interval * self.published
     }

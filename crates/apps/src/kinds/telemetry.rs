@@ -113,7 +113,7 @@ struct Telemetry {
     open: Open,
     running: bool,
     pipe: Option<(ConnId, Pipe<Instant>)>,
-    /// When the write that blocks now was made.
+    /// The time of the write that is blocked now.
     blocked: Option<Instant>,
     blocked_for: Duration,
     started: Instant,

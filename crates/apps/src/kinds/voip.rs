@@ -1,9 +1,9 @@
-//! A telephone call: constant-rate voice both ways, and how each side would rate it.
+//! A telephone call: constant-rate voice both ways, and the quality rating at each side.
 //!
-//! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating
-//! of `emodel`. A packet that comes after its playout time is as good as lost. The playout time
-//! is the sending time and a delay that is either fixed by the first packet, or follows the
-//! delays as in Ramjee, Kurose, Towsley and Schulzrinne (1994), algorithm 1.
+//! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating of
+//! `emodel`. A packet that arrives after its playout time counts as lost. The playout time is the
+//! sending time plus a delay. The delay is either fixed by the first packet or adapts as in Ramjee,
+//! Kurose, Towsley and Schulzrinne (1994), algorithm 1.
 //!
 //! Differences: there is no silence suppression, and the adaptive playout moves with every
 //! packet instead of between talk spurts, as receivers that stretch time do.
@@ -136,7 +136,7 @@ impl Playout {
 
     fn take(&mut self, delay: Duration) {
         let delay = delay.as_secs_f64() * 1e3;
-        // Four variations make the margin, so that it is what the first packet waits.
+        // The margin is four variations, so that the first packet waits for exactly the margin.
         let (mean, variation) = self.estimate.unwrap_or((delay, self.margin_ms / 4.0));
         let deadline = mean + 4.0 * variation;
         self.packets += 1;
@@ -232,7 +232,7 @@ impl App for Voip {
     fn summary(&self, _now: Instant) -> Summary {
         let mut out = Summary::new();
         for direction in Direction::BOTH {
-            // A direction in which nothing was said has no rating.
+            // A direction without voice has no rating.
             let _ = self.rate(direction, &mut out);
         }
         self.pacer.report(&mut out);

@@ -1,14 +1,14 @@
 //! Web browsing: a page, a pause, another page.
 //!
-//! Source: HTTP/1.1 (RFC 9112) as browsers speak it, up to six connections to each host with one
-//! request at a time on each, or HTTP/2 (RFC 9113), one connection to each host that carries all
-//! requests. A page's time runs to its last object: a DNS lookup, the handshakes, one round trip
-//! for each step in which objects are found, and the transfers. The pages are those of
+//! Source: HTTP/1.1 (RFC 9112) as in browsers, with up to six connections per host and one request
+//! at a time on each, or HTTP/2 (RFC 9113), with one connection per host that carries all requests.
+//! The page load time ends with the last object. It consists of a DNS lookup, the handshakes, one
+//! round trip for each step that discovers objects, and the transfers. The pages are those of
 //! `page`; the pause is exponential with the 30 s of the 3GPP model.
 //!
-//! Differences: HTTP/2 answers in the order of asking, without priorities, and its own flow
-//! control does not hold it back; a lookup that is not answered is repeated every 5 s, the
-//! default of resolv.conf(5); the sizes of TLS messages are typical ones, our choice.
+//! Differences: HTTP/2 answers in the order of requests, without priorities and without a limit
+//! from its own flow control. An unanswered lookup is repeated every 5 s, the default of
+//! resolv.conf(5). The sizes of TLS messages are typical ones, our choice.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 

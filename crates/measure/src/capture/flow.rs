@@ -54,7 +54,7 @@ impl FlowMeter {
         Self { tuple, halves: [half(), half()], pairings: Default::default() }
     }
 
-    /// Processes an event whose packet goes in `direction`.
+    /// Processes an event of a packet in `direction`.
     pub(super) fn take(&mut self, event: &Event, direction: Direction, options: &Options) {
         let at_sender = event.tap == direction.index();
         match event.other {

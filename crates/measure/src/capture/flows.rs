@@ -20,7 +20,7 @@ enum Flow {
     Decided { meter: Box<FlowMeter>, forward: Direction },
 }
 
-/// All flows of which both taps saw a packet.
+/// All flows with packets at both taps.
 #[derive(Default)]
 pub(super) struct Flows {
     all: Vec<Flow>,
@@ -36,7 +36,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Processes a packet whose fate is known. `begun` is the start of each capture.
+    /// Processes a packet with a known fate. `begun` is the start of each capture.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let Some((place, forward)) = self.find(packet, options) else { return };
         let since = |tap: usize, at: u64| Instant::from_nanos(at.saturating_sub(begun[tap]));
@@ -80,7 +80,7 @@ impl Flows {
         self.all.into_iter().filter_map(meter).collect()
     }
 
-    /// The flow of a packet, and whether the packet goes the way that its tuple says.
+    /// Returns the flow of a packet, and whether the packet's direction is that of its tuple.
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {
@@ -136,7 +136,7 @@ impl Flows {
     }
 }
 
-/// Whether packets that go as the tuple says go from tap 0 to tap 1, if it can be told surely.
+/// Returns whether packets in the tuple's direction go from tap 0 to tap 1, if that is certain.
 fn decide(
     sides: &Sides,
     tuple: &Tuple,

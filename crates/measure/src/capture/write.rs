@@ -31,7 +31,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// The endpoints of a connection opened from the home, whose addresses are not translated.
+    /// Returns the endpoints of a connection opened from the home, without address translation.
     pub const fn plain(tuple: FiveTuple) -> Self {
         Self { home: tuple, wan: tuple, opened_by: Direction::Up }
     }
@@ -172,8 +172,8 @@ fn write_capture<W: Write>(
     mut writer: CaptureWriter<'_, W>,
 ) -> io::Result<W> {
     let leaves = |record: &PacketRecord| writer.side.sends() == record.direction;
-    // At one moment a packet may arrive, be answered, and the next arrive: a simulated host answers
-    // in no time, and what must not overtake waits for what is before it.
+    // At one moment a packet may arrive, be answered, and the next arrive. A simulated host answers
+    // in no time, and a packet that must not overtake waits for those before it.
     let mut seen: Vec<(Instant, u32, usize)> = records
         .iter()
         .enumerate()

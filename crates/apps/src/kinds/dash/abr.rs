@@ -20,7 +20,7 @@ const RECHECK: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(500);
 /// `ABANDON_TIMEOUT`.
 pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
-/// More samples than any rule looks at.
+/// More samples than any rule uses.
 const KEPT: usize = 20;
 
 /// The input of a rule.
@@ -71,7 +71,7 @@ impl Throughputs {
         self.0.iter().copied()
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -87,7 +87,7 @@ impl Throughputs {
 /// The rules of dash.js 2.0.0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DashJs {
-    /// When the rule of the insufficient buffer last spoke.
+    /// The time at which the insufficient-buffer rule last applied.
     emptied: Option<Instant>,
 }
 
@@ -120,7 +120,7 @@ impl DashJs {
     }
 }
 
-/// A segment on its way.
+/// A segment in transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Since its first byte.
@@ -184,7 +184,7 @@ mod tests {
             (45.652, 0),
             (89.283, 0),
             (89.284, 1),
-            // The initial 1000 kbit/s asks for 791 182 bit/s.
+            // The initial 1000 kbit/s selects 791 182 bit/s.
             (1_000.0, 10),
             (1_244.778, 11),
             (1_244.779, 12),

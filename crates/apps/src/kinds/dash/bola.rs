@@ -1,9 +1,9 @@
-//! How BOLA chooses a rate, as dash.js 2.9.3 does it.
+//! BOLA, the choice of a rate in dash.js 2.9.3.
 //!
-//! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's
-//! limit on switching up and a placeholder that stands for buffer which the player's own limit
-//! does not let it have. Throughput is averaged as in `ThroughputHistory`: the last four
-//! segments, and more while neighbours differ by 1.3 or more.
+//! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's limit
+//! on switching up. A placeholder replaces the buffer that the player's own limit prevents.
+//! Throughput is averaged as in `ThroughputHistory`: the last four segments, and more while
+//! neighbours differ by 1.3 or more.
 //!
 //! Differences: BOLA alone, not the DYNAMIC strategy that also uses the throughput rule, and
 //! neither fast switching nor `BolaRule`'s cap on the placeholder after seeks.
@@ -90,7 +90,7 @@ pub(crate) struct Bola {
     law: Law,
     steady: bool,
     placeholder_s: f64,
-    /// When the last segment came in, or the last choice was made.
+    /// The time of the last arrival of a segment, or of the last choice.
     last: Option<Instant>,
 }
 
@@ -117,7 +117,7 @@ impl Bola {
         if !self.steady {
             return self.start_up(view, segment, throughputs);
         }
-        // Time in which the player did not ask counts as buffer (`updatePlaceholderBuffer`).
+        // Time without a request counts as buffer (`updatePlaceholderBuffer`).
         let idle = self.last.map_or(Duration::ZERO, |last| view.now.since(last));
         self.last = Some(view.now);
         self.placeholder_s += idle.as_secs_f64();

@@ -13,7 +13,7 @@ pub(crate) const STALL_THRESHOLD: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub(crate) struct Player {
     level: Duration,
-    /// When `level` was right.
+    /// The time at which `level` was computed.
     since: Instant,
     playing: bool,
     /// Whether nothing more will come.
@@ -22,7 +22,7 @@ pub(crate) struct Player {
     began: Option<Instant>,
     stalls: u64,
     stalled: Duration,
-    /// When the stall that lasts began.
+    /// The start of the present stall.
     stalled_since: Option<Instant>,
     played: Duration,
 }
@@ -102,13 +102,13 @@ impl Player {
         self.began.map(|began| began.since(self.asked))
     }
 
-    /// How often it stalled, and for how long altogether as of the last advance.
+    /// Returns the number of stalls, and their total duration as of the last advance.
     pub(crate) fn stalls(&self) -> (u64, Duration) {
         let lasting = self.stalled_since.map_or(Duration::ZERO, |since| self.since.since(since));
         (self.stalls, self.stalled + lasting)
     }
 
-    /// How much was played.
+    /// Returns the time played.
     pub(crate) const fn played(&self) -> Duration {
         self.played
     }

@@ -13,7 +13,7 @@ use crate::{ConnId, Io, Notice, Open};
 
 /// The first request is for the quality that 1000 kbit/s carries (dash.js 2.0.0, `AbrController`).
 const INITIAL_KBPS: f64 = 1_000.0;
-/// The schedule looks again after this when there is nothing to ask for.
+/// The time after which the scheduler checks again if there is nothing to request.
 const POLL: Duration = Duration::from_secs(1);
 /// `STABLE_BUFFER_TIME`, and the targets at the highest rate.
 const STABLE: Duration = Duration::from_secs(12);
@@ -54,7 +54,7 @@ pub(crate) struct Config {
 #[derive(Debug)]
 struct Link {
     conn: ConnId,
-    /// Each request says how many bytes its response has.
+    /// Requests, each with the bytes of its response.
     requests: Pipe<u64>,
     responses: Pipe<()>,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Starts a session: opens the connection and asks for the first segment.
+    /// Starts a session: opens the connection and requests the first segment.
     pub(crate) fn start(config: Config, io: &mut dyn Io) -> Self {
         let rates: Vec<u64> = config.ladder.iter().map(|(rate, _)| *rate).collect();
         let rules = match config.abr {
@@ -205,8 +205,8 @@ impl Session {
 
     /// Records a segment: its rate, its throughput, and the player's sample.
     ///
-    /// The achieved rate is that of Kua et al. (2017, §III-E), as a capture gives it: the length
-    /// that the response's header says, over the time from the request to the last byte. The
+    /// The achieved rate is that of Kua et al. (2017, §III-E), as computed from a capture: the
+    /// length in the response's header, over the time from the request to the last byte. The
     /// player's sample begins at the first byte, and counts the header with the body.
     fn note_segment(&mut self, request: Request, size: u64, sample: f64, io: &mut dyn Io) {
         let fetching = io.now().since(request.asked);
@@ -317,7 +317,8 @@ impl Session {
         }
     }
 
-    /// The connection is gone: asks again a second later on another, three times at most.
+    /// Handles a lost connection: requests again a second later on another one, three times at
+    /// most.
     fn fail(&mut self, io: &mut dyn Io) {
         if !self.exists(self.number) {
             return;

@@ -53,7 +53,7 @@ struct Link {
     ready: bool,
     up: Pipe<Say>,
     down: Pipe<Say>,
-    /// Objects asked for and not yet there.
+    /// Objects requested and not yet received.
     asked: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ struct Link {
 struct Host {
     resolved: bool,
     looking: bool,
-    /// Objects found and not yet asked for, the next one last.
+    /// Objects found and not yet requested, the next one last.
     found: Vec<usize>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Browser {
     opened_now: u64,
     load: Quantiles,
     first: Quantiles,
-    /// Wakes asked for, by token.
+    /// Requested wake-ups, by token.
     due: Vec<Option<Due>>,
 }
 
@@ -182,7 +182,7 @@ impl Browser {
         self.find(0, io);
     }
 
-    /// An object is known of: it is asked for as soon as a connection is free.
+    /// Adds a discovered object, to be requested as soon as a connection is free.
     fn find(&mut self, object: usize, io: &mut dyn Io) {
         let host = self.objects[object].host;
         self.hosts[host].found.insert(0, object);
@@ -336,7 +336,7 @@ impl Browser {
         }
     }
 
-    /// Finds the objects that `parent` tells of.
+    /// Finds the objects that `parent` refers to.
     fn discover(&mut self, parent: usize, io: &mut dyn Io) {
         for object in parent + 1..self.objects.len() {
             if self.objects[object].parent == parent {
