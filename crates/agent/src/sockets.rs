@@ -254,7 +254,7 @@ pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()
     Ok(())
 }
 
-/// Asks for quick acknowledgements, if they are wanted. The kernel resets the option after a while.
+/// Enables quick acknowledgements if requested. The kernel resets the option after a while.
 pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.quickack.unwrap_or(open.quickack) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)?;

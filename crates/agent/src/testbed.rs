@@ -157,10 +157,9 @@ impl Testbed {
             self.enter_bottleneck(direction)?;
             let shown = run(&format!("ip -s -j link show dev {name}"))?;
             let shown: serde_json::Value = serde_json::from_str(&shown)
-                .map_err(|error| format!("what ip said: {error}: {shown}"))?;
+                .map_err(|error| format!("unreadable output of ip: {error}: {shown}"))?;
             let dropped = shown[0]["stats64"]["tx"]["dropped"].as_u64();
-            missed +=
-                dropped.ok_or_else(|| format!("{name}: ip does not count what it dropped"))?;
+            missed += dropped.ok_or_else(|| format!("{name}: ip shows no counter of drops"))?;
         }
         Ok(missed)
     }

@@ -64,7 +64,7 @@ fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
             Err(gap) => problem = gap,
         }
     }
-    Err(format!("the kernel's recordings have gaps, {TRIES} times, the last one: {problem}"))
+    Err(format!("all {TRIES} recordings of the kernel have gaps; the last: {problem}"))
 }
 
 fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, Gap>, String> {
@@ -123,5 +123,5 @@ fn run_empty() -> Result<(), String> {
             return Ok(());
         }
     }
-    Err(format!("{DEVICE}: the discipline does not run empty"))
+    Err(format!("{DEVICE}: the discipline still holds packets after its last arrival"))
 }

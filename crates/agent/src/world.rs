@@ -140,7 +140,7 @@ impl<'a> World<'a> {
         }
         match self.taps.iter().chain(&self.between).map(Tap::missed).sum::<u64>() {
             0 => Ok(()),
-            missed => Err(format!("the taps missed {missed} packets for want of room")),
+            missed => Err(format!("the taps missed {missed} packets: their buffer was full")),
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) const DATAGRAM: Bounds = Bounds::Whole(0, MOST_DATAGRAM);
 pub(crate) const MOST_DATAGRAM: u64 = 65_535 - 20 - 8;
 /// The size of a transfer over TCP, up to a petabyte.
 pub(crate) const TRANSFER: Bounds = Bounds::Whole(1, MOST_BYTES);
-/// Such a size, or none for a transfer without an end.
+/// A size in bytes, or zero for a transfer without an end.
 pub(crate) const TRANSFER_OR_NONE: Bounds = Bounds::Whole(0, MOST_BYTES);
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
 /// A message or a header within a stream, up to a gigabyte.

@@ -13,7 +13,7 @@ use aqmlab_core::math;
 /// The rating of a call without delay or loss, all else at the defaults of G.107.
 pub const CLEAN: f64 = 93.2;
 
-/// How loss impairs a codec.
+/// The effect of loss on a codec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
     /// Ie: its impairment without loss.

@@ -100,7 +100,7 @@ pub struct ConnId(pub u32);
 /// Something that happened to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Its time has come.
+    /// The start time has come.
     Start,
     /// The application must stop.
     Stop,
@@ -112,7 +112,7 @@ pub enum Notice {
     Read {
         /// On which connection.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
         /// The number of bytes.
         bytes: u64,
@@ -121,14 +121,14 @@ pub enum Notice {
     Writable {
         /// On which connection.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
     },
     /// The peer closed its half and everything it sent has been read at `at`.
     Finished {
         /// On which connection.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
     },
     /// The connection is gone: both halves closed, aborted, or given up.
@@ -137,7 +137,7 @@ pub enum Notice {
     Datagram {
         /// On which socket.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
         /// Bytes of payload.
         payload: u32,
@@ -157,7 +157,7 @@ pub enum Transport {
     Icmp,
 }
 
-/// How to open a socket.
+/// The properties of a socket to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// Over which transport.

@@ -4,13 +4,13 @@ use aqmlab_core::{Args, BitRate, Bounds, Bytes, Direction, Duration, Param, Side
 
 use crate::bounds::{FINEST, MOST_DATAGRAM};
 
-/// Which way data flows: `up`, `down`.
+/// The directions of data: `up`, `down`.
 pub(crate) const fn direction(default: &'static str) -> Param {
     Param {
         name: "direction",
         default: Value::Word(default, &["up", "down"]),
         bounds: Bounds::Any,
-        doc: "Which way the data flows.",
+        doc: "Direction of the data.",
     }
 }
 

@@ -23,9 +23,9 @@ pub struct Packet {
     pub ip_len: u32,
     /// Size as the discipline that holds it counts it: IP, or IP and a link header.
     pub len: u32,
-    /// Which way it travels.
+    /// The packet's direction.
     pub direction: Direction,
-    /// Which hop of its route it is at.
+    /// The packet's hop on its route.
     pub hop: u8,
     /// The ECN field of the IP header (RFC 3168 §5).
     pub ecn: Ecn,
@@ -61,7 +61,7 @@ impl Packet {
     }
 }
 
-/// Which way a packet travels through the access line.
+/// The direction of a packet through the access line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the home to the internet.

@@ -21,7 +21,7 @@ pub struct Settings {
     pub to: Instant,
     /// Width of a throughput window, a whole multiple of the step.
     pub window: Duration,
-    /// How far a window moves; the first begins when its flow becomes active.
+    /// The step of a window; the first window begins when its flow becomes active.
     pub step: Duration,
     /// The end of the trial.
     pub end: Instant,

@@ -11,9 +11,9 @@ use aqmlab_core::{
 pub enum Fate {
     /// Nothing yet: the run ended first.
     UnderWay,
-    /// It passed the tap at its receiver.
+    /// The packet reached the tap at its receiver.
     Received(Instant),
-    /// It was destroyed on the way, and why.
+    /// The packet was dropped on the way, for this reason.
     Dropped(Instant, Reason),
 }
 
@@ -35,7 +35,7 @@ pub struct PacketRecord {
     pub conn: u32,
     /// Size of the IP packet.
     pub ip_len: u32,
-    /// Which way it travels.
+    /// The direction of the packet.
     pub direction: Direction,
     /// The ECN field as its sender set it.
     pub ecn_sent: Ecn,
@@ -95,7 +95,7 @@ impl PacketRecord {
         }
     }
 
-    /// Its transport header, as it was.
+    /// The transport header as sent.
     pub fn header(&self) -> Header {
         match &self.header {
             Compact::Tcp(tcp) => Header::Tcp(tcp.expand()),

@@ -15,7 +15,7 @@ const KEPT: usize = 256;
 /// The samples within one step of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// Which step since time zero it is. Steps without samples have no bin.
+    /// The number of the step since time zero. Steps without samples have no bin.
     pub step: u64,
     /// The number of samples.
     pub n: u64,

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
 
-/// How bytes per step become samples of throughput.
+/// The conversion of bytes per step into samples of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// The step in which bytes are counted, by which a window also moves.

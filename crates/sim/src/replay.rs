@@ -56,7 +56,7 @@ pub struct Recording {
     pub updates: Vec<usize>,
 }
 
-/// How a comparison ended.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Operations that were the same.
@@ -106,7 +106,7 @@ pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
         let want = player.expected(place);
         if got != want {
             let difference =
-                format!("operation {place} at {now}: it was {want}, and ours is {got}");
+                format!("operation {place} at {now}: recorded {want}, simulated {got}");
             player.result.difference = Some(difference);
             break;
         }

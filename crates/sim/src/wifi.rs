@@ -12,7 +12,7 @@ use crate::observer::Observer;
 /// A medium that links share.
 pub(crate) struct Medium {
     cell: Cell,
-    /// Which medium of the trial it is.
+    /// The number of the medium in the trial.
     number: u32,
     slot: Slot,
     /// The link of each radio.

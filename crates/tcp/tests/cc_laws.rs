@@ -215,7 +215,7 @@ fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     assert_eq!(window.cwnd, 420);
 }
 
-/// However far the function is ahead, one window of acknowledgements grows the window by half.
+/// However far ahead the function is, one window of acknowledgements grows the window by half.
 #[test]
 fn growth_is_at_most_half_a_window_per_round_trip() {
     for name in ["cubic", "cubic_rfc"] {
@@ -236,7 +236,8 @@ fn growth_is_at_most_half_a_window_per_round_trip() {
     }
 }
 
-/// For a second after growth resumes Linux ignores delays: the queue is not back yet.
+/// For a second after growth resumes, Linux ignores delays, because the queue has not yet formed
+/// again.
 #[test]
 fn linux_takes_no_least_delay_right_after_recovery() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));

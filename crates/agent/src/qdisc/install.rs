@@ -118,7 +118,7 @@ pub(crate) fn install(
     Ok(Installed { device: index, kind: wanted.kind, direction })
 }
 
-/// The shaper wanted.
+/// The requested shaper.
 #[derive(Debug, PartialEq, Eq)]
 struct Htb {
     rate_bps: u64,
@@ -226,7 +226,8 @@ pub(crate) fn show(device: &str) -> Result<Vec<Json>, String> {
 }
 
 fn json(text: &str) -> Result<Json, String> {
-    serde_json::from_str(text).map_err(|error| format!("what tc or ip said: {error}: {text}"))
+    serde_json::from_str(text)
+        .map_err(|error| format!("unreadable output of tc or ip: {error}: {text}"))
 }
 
 #[cfg(test)]

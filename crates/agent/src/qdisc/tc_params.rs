@@ -75,7 +75,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
             DeviceQueue => wanted.device_queue = Some(chosen.args.count(name)),
             Fixed if value != param.default => {
                 return Err(format!(
-                    "{at}: {value}: the kernel cannot be told; for what it does stands {}",
+                    "{at}: {value}: the kernel has no such setting; allowed is {}",
                     param.default
                 ));
             }
@@ -186,7 +186,7 @@ mod tests {
             let kind = aqmlab_qdisc::kinds::find(known.ours).expect("it is one of ours");
             for param in kind.params {
                 let told = known.params.iter().any(|(name, _)| *name == param.name);
-                assert!(told, "{}.{}: nobody says what becomes of it", known.ours, param.name);
+                assert!(told, "{}.{}: no mapping to the kernel", known.ours, param.name);
             }
             given(&json!({"kind": known.ours}));
         }
@@ -199,7 +199,7 @@ mod tests {
             if KINDS.iter().all(|known| known.ours != kind.name) {
                 let said = refused(&json!({"kind": kind.name}));
                 assert!(said.contains(&format!("`{}`", kind.name)), "{said}");
-                assert!(said.contains("what it has is `"), "{said}");
+                assert!(said.contains("the nearest is `"), "{said}");
                 refusals += 1;
             }
         }

@@ -17,7 +17,7 @@ use crate::sys;
 const FRAME: usize = 256;
 /// A multiple of pages and of frames.
 const BLOCK: usize = 64 * 1_024;
-/// 16,384 packets: far more than pass between two looks.
+/// 16,384 packets: far more than arrive between two reads.
 const BLOCKS: usize = 64;
 const FRAMES: usize = BLOCK / FRAME * BLOCKS;
 

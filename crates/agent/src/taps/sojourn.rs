@@ -7,8 +7,8 @@
 //!
 //! **Attribution of drops.** A packet that never arrives was dropped or is still in the queue. Packets
 //! of one connection leave a discipline in order, so a packet was dropped if a later one of its
-//! connection arrived. Of the others, the earliest are taken for dropped, up to the kernel's count.
-//! So the sum is the kernel's.
+//! connection arrived. Of the others, the earliest count as dropped, up to the kernel's count. The
+//! sum therefore equals the kernel's.
 
 use std::collections::{BTreeMap, VecDeque};
 

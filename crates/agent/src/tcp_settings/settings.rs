@@ -68,7 +68,7 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
             None if name == "restart_window" && same_window(&args) => {}
             None if value != param.default => {
                 return Err(format!(
-                    "{at}: {value}: the kernel cannot be told; it has {}",
+                    "{at}: {value}: the kernel has no such setting; allowed is {}",
                     param.default
                 ));
             }

@@ -58,7 +58,8 @@ pub(crate) fn read(text: &str, trace: &Trace, doors: &Doors) -> Result<Value, St
         ..Reader::default()
     };
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let meant = parse(line).ok_or_else(|| format!("the kernel's recording says `{line}`"))?;
+        let meant = parse(line)
+            .ok_or_else(|| format!("the kernel's recording has an unknown line: `{line}`"))?;
         reader.line(meant, trace).map_err(|problem| format!("{problem} at `{line}`"))?;
     }
     if reader.inside.is_some() || !reader.waiting.is_empty() {
@@ -148,7 +149,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if skb != 0 {
-            let id = self.waiting.remove(&skb).ok_or("a packet left that had not come")?;
+            let id = self.waiting.remove(&skb).ok_or("a packet left that was never enqueued")?;
             operation.id = Some(id);
             operation.ecn = tos & 3;
             if hash != 0 && !self.keyed {

@@ -14,7 +14,7 @@ use crate::{App, Carries, ConnId, Io, Notice, Open};
 /// Registers `bulk`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "bulk",
-    summary: "A TCP transfer as fast as it will go",
+    summary: "A TCP transfer at full speed",
     source: "TEACUP v1.1 start_iperf (iperf 2)",
     params: &[
         params::direction("down"),
@@ -22,19 +22,19 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "size",
             default: bytes(0),
             bounds: bounds::TRANSFER_OR_NONE,
-            doc: "Bytes to transfer on each connection; 0 goes on until the end.",
+            doc: "Bytes to transfer on each connection; 0 continues until the end.",
         },
         Param {
             name: "duration",
             default: Value::MaybeDuration(None),
             bounds: bounds::SPAN,
-            doc: "How long to send; off goes on until the application is told to stop.",
+            doc: "Time to send; off continues until the application's stop.",
         },
         Param {
             name: "parallel",
             default: Value::Count(1),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Connections at the same time.",
+            doc: "Number of parallel connections.",
         },
     ],
     build: |args: &Args| {

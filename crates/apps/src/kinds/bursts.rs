@@ -17,7 +17,7 @@ const FIRST: Param = Param {
     name: "first",
     default: ms(0),
     bounds: bounds::WAIT,
-    doc: "When the first transfer starts, after ours.",
+    doc: "Start of the first transfer, after that of the application.",
 };
 const PERIOD: Param = Param {
     name: "period",
@@ -29,25 +29,25 @@ const COUNT: Param = Param {
     name: "count",
     default: Value::Count(0),
     bounds: bounds::TIMES_OR_ENDLESS,
-    doc: "How many transfers; 0 goes on until the end.",
+    doc: "Number of transfers; 0 continues until the end.",
 };
 const SIZE: Param = Param {
     name: "size",
     default: bytes(0),
     bounds: bounds::TRANSFER_OR_NONE,
-    doc: "Bytes of a transfer; 0 sends as much as it can for the duration.",
+    doc: "Bytes of a transfer; 0 sends as much as possible for the duration.",
 };
 const DURATION: Param = Param {
     name: "duration",
     default: ms(1_000),
     bounds: bounds::WAIT,
-    doc: "How long a transfer without a size lasts.",
+    doc: "Duration of a transfer without a size.",
 };
 const DEADLINE: Param = Param {
     name: "deadline",
     default: Value::MaybeDuration(None),
     bounds: bounds::SPAN,
-    doc: "Time in which a transfer of a size should complete.",
+    doc: "Time within which a transfer of a given size should complete.",
 };
 const MINUTE: Param = Param { default: ms(60_000), ..PERIOD };
 

@@ -29,20 +29,20 @@ const COPY_BITS: u32 = 8;
 /// Registers `coap`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "coap",
-    summary: "Confirmable CoAP requests, repeated until they are answered",
+    summary: "Confirmable CoAP requests, repeated until answered",
     source: "RFC 7252 §4.2, §4.7, §4.8",
     params: &[
         Param {
             name: "payload",
             default: bytes(100),
             bounds: COAP,
-            doc: "Bytes of payload in a request.",
+            doc: "Payload of a request in bytes.",
         },
         Param {
             name: "response",
             default: bytes(0),
             bounds: COAP,
-            doc: "Bytes of payload in a response.",
+            doc: "Payload of a response in bytes.",
         },
         Param {
             name: "interval",
@@ -54,13 +54,13 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "ack_timeout",
             default: ms(2_000),
             bounds: bounds::SCHEDULE,
-            doc: "Shortest time before the first retransmission (ACK_TIMEOUT).",
+            doc: "Minimum time before the first retransmission (ACK_TIMEOUT).",
         },
         Param {
             name: "ack_random_factor",
             default: Value::Number(1.5),
             bounds: Bounds::Real(1.0, 1_000.0),
-            doc: "Longest such time as a multiple of the shortest (ACK_RANDOM_FACTOR).",
+            doc: "Maximum of that time as a multiple of the minimum (ACK_RANDOM_FACTOR).",
         },
         Param {
             name: "max_retransmit",

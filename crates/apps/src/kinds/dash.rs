@@ -33,7 +33,7 @@ use ladder::Spread;
 use session::{Abr, Config, Session};
 
 const DIRECTION: Param = Param {
-    doc: "Which way the video flows; up is a camera watched from the internet.",
+    doc: "Direction of the video; up is a camera watched from the internet.",
     ..params::direction("down")
 };
 /// A player with more than two requests per second does not stream chunks.
@@ -42,13 +42,13 @@ const REQUEST: Param = Param {
     name: "request",
     default: bytes(400),
     bounds: bounds::MESSAGE,
-    doc: "Bytes of an HTTP request.",
+    doc: "Size of an HTTP request in bytes.",
 };
 const HEADER: Param = Param {
     name: "header",
     default: bytes(300),
     bounds: bounds::MESSAGE,
-    doc: "Bytes of an HTTP response's header.",
+    doc: "Size of an HTTP response's header in bytes.",
 };
 
 /// Registers `dash` and `audio_stream`.
@@ -63,31 +63,31 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "abr",
                 default: Value::Word("dashjs", &["dashjs", "bola", "fixed"]),
                 bounds: Bounds::Any,
-                doc: "How the rate is chosen.",
+                doc: "Rule that chooses the rate.",
             },
             Param {
                 name: "segment",
                 default: Value::Word("2s", ladder::LENGTHS),
                 bounds: Bounds::Any,
-                doc: "How long a segment plays.",
+                doc: "Playing time of a segment.",
             },
             Param {
                 name: "max_rate",
                 default: rate(1_000_000_000),
                 bounds: bounds::RATE,
-                doc: "The highest rate on offer; rates above it are taken off the ladder.",
+                doc: "Highest rate on offer; higher rates are removed from the ladder.",
             },
             Param {
                 name: "quality",
                 default: Value::Count(0),
                 bounds: Bounds::Whole(0, 1_000),
-                doc: "Which rate `fixed` plays, counted from 1; 0 is the highest.",
+                doc: "Rate that `fixed` plays, counted from 1; 0 is the highest.",
             },
             Param {
                 name: "length",
                 default: Value::MaybeDuration(Some(Duration::from_millis(596_460))),
                 bounds: bounds::SPAN,
-                doc: "How long the video is; off never ends.",
+                doc: "Length of the video; off never ends.",
             },
             Param {
                 name: "vbr",
@@ -110,13 +110,13 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "rate",
                 default: rate(320_000),
                 bounds: bounds::RATE,
-                doc: "The rate of the music.",
+                doc: "Rate of the music.",
             },
             Param {
                 name: "chunk",
                 default: params::ms(10_000),
                 bounds: CHUNKS,
-                doc: "How long a chunk plays.",
+                doc: "Playing time of a chunk.",
             },
             REQUEST,
             HEADER,

@@ -42,38 +42,38 @@ const SPREAD: Duration = Duration::from_millis(40);
 /// Registers `game`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "game",
-    summary: "A first-person shooter, clients in the home and a server on the internet",
+    summary: "A first-person shooter, with clients in the home and a server on the internet",
     source: "CAIA pktgen 0.3.1 (TEACUP v1.1 start_fps_game); Färber 2002",
     params: &[
         Param {
             name: "model",
             default: Value::Word("pktgen", &["pktgen", "faerber"]),
             bounds: Bounds::Any,
-            doc: "Whose traffic model.",
+            doc: "Source of the traffic model.",
         },
         Param {
             name: "title",
             default: Value::Word("q3", TITLES),
             bounds: Bounds::Any,
-            doc: "The game that pktgen plays: Quake 3, Half-Life 2 Counter-Strike, and so on.",
+            doc: "Game that pktgen models: Quake 3, Half-Life 2 Counter-Strike, and so on.",
         },
         Param {
             name: "players",
             default: Value::Count(4),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Players in the game, which sets the size of the server's updates.",
+            doc: "Number of players in the game, which sets the size of the server's updates.",
         },
         Param {
             name: "clients",
             default: Value::Count(1),
             bounds: Bounds::Whole(1, 64),
-            doc: "Players in the home.",
+            doc: "Number of players in the home.",
         },
         Param {
             name: "s2c_interval",
             default: Value::MaybeDuration(None),
             bounds: bounds::SCHEDULE,
-            doc: "Time between the server's updates; off takes the game's own.",
+            doc: "Time between the server's updates; off uses the game's own.",
         },
         Param {
             name: "c2s_interval",
@@ -85,7 +85,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "c2s_payload",
             default: bytes(60),
             bounds: bounds::DATAGRAM,
-            doc: "Least bytes of a client's packet.",
+            doc: "Minimum size of a client's packet in bytes.",
         },
         Param {
             name: "client_delay",
@@ -97,7 +97,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "oversleep",
             default: Value::Number(0.0),
             bounds: Bounds::Real(0.0, 1.0),
-            doc: "By which share pktgen's sleeps may be too long; FreeBSD's by 0.0625.",
+            doc: "Largest relative excess of pktgen's sleeps; 0.0625 on FreeBSD.",
         },
     ],
     build,

@@ -30,7 +30,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "payload",
             default: bytes(172),
             bounds: bounds::DATAGRAM,
-            doc: "Bytes of UDP payload, both ways.",
+            doc: "UDP payload in bytes, both ways.",
         },
         Param {
             name: "interval",

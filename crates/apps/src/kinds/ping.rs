@@ -25,7 +25,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "payload",
             default: bytes(56),
             bounds: bounds::DATAGRAM,
-            doc: "Bytes of data in a request.",
+            doc: "Data of a request in bytes.",
         },
         Param {
             name: "interval",

@@ -25,14 +25,14 @@ use crate::{App, Carries, ConnId, Io, Notice, Open};
 const SAMPLE: u64 = 2;
 const SAMPLES_PER_MESSAGE: u64 = 50;
 
-/// As fast as a message a microsecond.
+/// At most a message a microsecond.
 const RATES: Bounds = Bounds::Whole(1, 8 * SAMPLE * SAMPLES_PER_MESSAGE * 1_000_000);
 
 const MESSAGE: Param = Param {
     name: "message",
     default: bytes(100),
     bounds: bounds::MESSAGE,
-    doc: "Bytes of a message.",
+    doc: "Size of a message in bytes.",
 };
 const INTERVAL: Param = Param {
     name: "interval",
@@ -45,7 +45,7 @@ const NODELAY: Param = Param {
     name: "nodelay",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether the sender turns Nagle's rule off.",
+    doc: "Whether the sender turns off Nagle's algorithm.",
 };
 const QUICKACK: Param = Param {
     name: "quickack",

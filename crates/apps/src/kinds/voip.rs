@@ -29,43 +29,43 @@ const DEJITTER: Param = Param {
     name: "dejitter",
     default: Value::Word("adaptive", &["adaptive", "fixed"]),
     bounds: Bounds::Any,
-    doc: "Whether the playout delay follows the delays seen or stays as the first packet set it.",
+    doc: "Whether the playout delay adapts to measured delays or stays as set by the first packet.",
 };
 const PLAYOUT: Param = Param {
     name: "playout",
     default: ms(60),
     bounds: bounds::WAIT,
-    doc: "How long the first packet waits in the de-jitter buffer.",
+    doc: "Time that the first packet waits in the de-jitter buffer.",
 };
 const EMODEL: Param = Param {
     name: "emodel",
     default: Value::Word("simple", &["simple", "full"]),
     bounds: Bounds::Any,
-    doc: "The form of the E-model: the simple one, or all delay terms of G.107 as in Flent.",
+    doc: "Form of the E-model: the simple one, or all delay terms of G.107 as in Flent.",
 };
 const IMPAIRMENT: Param = Param {
     name: "ie",
     default: Value::Number(Codec::G711.impairment),
     bounds: Bounds::Real(0.0, 95.0),
-    doc: "The codec's impairment without loss (Ie).",
+    doc: "Impairment of the codec without loss (Ie).",
 };
 const ROBUSTNESS: Param = Param {
     name: "bpl",
     default: Value::Number(Codec::G711.robustness),
     bounds: Bounds::Real(0.1, 1_000.0),
-    doc: "The codec's robustness against loss (Bpl); 4.3 is G.711 without concealment.",
+    doc: "Robustness of the codec against loss (Bpl); 4.3 is G.711 without concealment.",
 };
 const PAYLOAD: Param = Param {
     name: "payload",
     default: bytes(160),
     bounds: PAYLOADS,
-    doc: "Bytes of voice in a packet.",
+    doc: "Voice in a packet in bytes.",
 };
 const INTERVAL: Param = Param {
     name: "interval",
     default: ms(20),
     bounds: bounds::SCHEDULE,
-    doc: "Milliseconds of voice in a packet.",
+    doc: "Voice in a packet in milliseconds.",
 };
 const LOOKAHEAD: Param = Param {
     name: "lookahead",

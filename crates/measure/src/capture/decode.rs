@@ -32,7 +32,7 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// Whose packets they are: protocol, addresses and ports.
+/// The flow of a packet: protocol, addresses and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     /// The IP protocol number.

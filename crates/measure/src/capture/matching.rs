@@ -17,9 +17,9 @@ use crate::pairs::difference;
 /// A packet at a tap, with a known fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
-    /// Which tap: 0 or 1.
+    /// The tap: 0 or 1.
     pub(super) tap: usize,
-    /// Its tuple and time as this tap saw them.
+    /// The packet's tuple and time at this tap.
     pub(super) tuple: Tuple,
     pub(super) at: u64,
     pub(super) ip_len: u32,
@@ -72,7 +72,7 @@ impl Window {
         Some((waiting.decoded.tuple, waiting.at))
     }
 
-    /// The first packet, if its fate is known or it has waited long enough.
+    /// Returns the first packet, if its fate is known or the window is full.
     fn settle(&mut self, room: usize) -> Option<Waiting> {
         let first = self.packets.front()?;
         if first.mate.is_none() && self.packets.len() <= room {

@@ -31,7 +31,7 @@ pub(super) struct Raw<'a> {
     pub(super) at: u64,
     /// The number of the link type.
     pub(super) link: u32,
-    /// Its length when it passed.
+    /// The original length of the packet.
     pub(super) length: u32,
     /// The bytes of it that were kept.
     pub(super) data: &'a [u8],
@@ -128,7 +128,7 @@ fn classic_header<R: Read>(
     if major != 2 {
         return Err(input.error(format!("pcap version {major}: allowed is 2")));
     }
-    // The upper bits are about frame check sequences.
+    // The upper bits describe frame check sequences.
     let link = order.u32(&header, 16) & 0xffff;
     Ok(Format::Classic {
         order,

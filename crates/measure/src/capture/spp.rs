@@ -107,7 +107,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Which capture to read from, so that both are at the same time.
+    /// The capture to read next, so that both are at the same time.
     fn choose(&self, open: [bool; 2]) -> Option<usize> {
         match open {
             [false, false] => return None,

@@ -21,7 +21,7 @@ const SNAPLEN: u32 = 128;
 /// The addresses of a connection, as packets going up carry them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// At the tap in the home, before the gateway translates them.
+    /// At the tap in the home, before address translation at the gateway.
     pub home: FiveTuple,
     /// At the tap on the internet.
     pub wan: FiveTuple,

@@ -122,10 +122,10 @@ fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
         let look_ms = (done.as_nanos() / 1_000_000).next_multiple_of(64);
         let before = Instant::from_micros(look_ms * 1_000 - 1);
         sent_of(&mut port, &[(before, Packet::plain(100, 0, 40))]);
-        assert!(gauge(&port, name) > 0.0, "{kind}: nobody has looked");
+        assert!(gauge(&port, name) > 0.0, "{kind}: not yet visited");
         let after = Instant::from_micros((look_ms + 64) * 1_000 + 1);
         sent_of(&mut port, &[(after, Packet::plain(101, 0, 40))]);
-        assert_eq!(gauge(&port, name).to_bits(), 0, "{kind}: it was looked at");
+        assert_eq!(gauge(&port, name).to_bits(), 0, "{kind}: visited");
     }
 }
 

@@ -34,7 +34,7 @@ impl FreeBsd {
         self.output_if(tcb, Force::No);
     }
 
-    /// As [`Self::output`], with at least a byte into a closed window (`TF_FORCEDATA`).
+    /// Sends as [`Self::output`], with at least a byte into a closed window (`TF_FORCEDATA`).
     pub(super) fn output_forced(&mut self, tcb: &mut Tcb) {
         self.output_if(tcb, Force::Yes);
     }

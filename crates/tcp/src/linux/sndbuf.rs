@@ -203,7 +203,7 @@ impl Linux {
         limit.saturating_sub(memory) >= memory / 2 && memory < limit
     }
 
-    /// The application is awake and there is space: it writes, or learns that it may.
+    /// The application is awake and there is space: it writes, or is notified of the space.
     pub(super) fn use_space(&mut self, tcb: &mut Tcb) {
         tcb.writer.waits_for_space = false;
         self.write_early(tcb);

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::Wanted;
 
-/// Compares a discipline that tc shows with the one wanted.
+/// Compares the discipline that tc shows with the requested one.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! How dash.js 2.0.0 chooses a rate.
+//! The choice of a rate in dash.js 2.0.0.
 //!
 //! Source: dash.js 2.0.0, `src/streaming/rules/abr`: `ThroughputRule`, `BufferOccupancyRule`,
 //! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`, by which a STRONG
@@ -14,7 +14,7 @@ pub(crate) const SAFETY: f64 = 0.9;
 const SAMPLES: usize = 3;
 /// `RICH_BUFFER_THRESHOLD`.
 const RICH_BUFFER: Duration = Duration::from_secs(20);
-/// `INSUFFICIENT_BUFFER_SAFETY`: how often the rule of that name looks.
+/// `INSUFFICIENT_BUFFER_SAFETY`: the period of the rule of that name.
 const RECHECK: Duration = Duration::from_secs(1);
 /// `GRACE_TIME_THRESHOLD`.
 const GRACE: Duration = Duration::from_millis(500);

@@ -59,7 +59,7 @@ pub(crate) fn offer(word: &str) -> (Duration, &'static [u64]) {
     (Duration::from_secs(seconds), rates)
 }
 
-/// How the segments of one rate vary, as multiples of their mean.
+/// The variation of the segments of one rate, as multiples of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// Mean size over the size that the rate announces.

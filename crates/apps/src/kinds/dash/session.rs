@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 
-/// How the rate is chosen.
+/// The rule that chooses the rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Abr {
     DashJs,

@@ -18,7 +18,7 @@ const DNS_QUERY: u32 = 45;
 const DNS_ANSWER: u32 = 110;
 const DNS_RETRY: Duration = Duration::from_secs(5);
 
-/// How pages are loaded.
+/// The configuration of a browser.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) model: Model,
@@ -363,7 +363,7 @@ impl Browser {
         }
     }
 
-    /// A connection is gone: its open requests are repeated.
+    /// Handles a closed connection: its open requests are repeated.
     fn lost(&mut self, conn: ConnId, io: &mut dyn Io) {
         let Some(at) = self.links.iter().position(|link| link.conn == conn) else { return };
         let link = self.links.remove(at);

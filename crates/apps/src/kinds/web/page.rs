@@ -95,7 +95,7 @@ fn within(least: f64, most: f64, mut draw: impl FnMut() -> f64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Object {
     pub(crate) size: u64,
-    /// Which host has it.
+    /// The host that serves the object.
     pub(crate) host: usize,
     /// The object that refers to this one; its own number for the first.
     pub(crate) parent: usize,

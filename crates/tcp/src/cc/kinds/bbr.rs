@@ -30,14 +30,14 @@ use policer::Policer;
 /// Registers `bbr`.
 pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     name: "bbr",
-    summary: "BBR version 1: paces at the bandwidth it measures and heeds loss little",
+    summary: "BBR version 1: paces at the measured bandwidth and reacts little to loss",
     source: "Linux 6.1 net/ipv4/tcp_bbr.c",
     params: &[
         Param {
             name: "seed",
             default: Value::Count(1),
             bounds: Bounds::Whole(0, u32::MAX as u64),
-            doc: "Distinguishes the phases at which connections enter the gain cycle.",
+            doc: "Seed of the random phase at which a connection enters the gain cycle.",
         },
         LINUX_HZ,
     ],
@@ -52,7 +52,7 @@ const SCALE: u32 = 8;
 const UNIT: u64 = 1 << SCALE;
 /// 2/ln 2: doubles the rate every round trip.
 const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
-/// Its inverse empties the queue of start-up in one round trip.
+/// The inverse of [`HIGH_GAIN`] empties the queue of start-up in one round trip.
 const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
 const CWND_GAIN: u64 = UNIT * 2;
 /// The cycle of [`Mode::ProbeBw`]: up, down by as much, and then even.

@@ -23,7 +23,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
         name: "gamma_tuning",
         default: Value::Flag(true),
         bounds: Bounds::Any,
-        doc: "Whether gamma adapts to the backlog that Reno alone would have, or stays at 30.",
+        doc: "Whether gamma adapts to the backlog of Reno alone, or stays at 30.",
     }],
     build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),
 }];
