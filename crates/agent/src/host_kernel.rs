@@ -29,7 +29,7 @@ fn prepare(parent: u32) -> Result<(), String> {
 
 /// Reports that another second of the trial has passed.
 fn tick() {
-    // The reader may have gone.
+    // The reader may have ended.
     let _ = writeln!(std::io::stdout(), ".");
 }
 

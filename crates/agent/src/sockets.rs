@@ -118,7 +118,7 @@ impl End {
         if self.closing && !self.shut {
             self.shut = true;
             if let Some(fd) = &self.fd {
-                // A connection that is gone already is reported by its next read.
+                // The next read reports a connection that is already closed.
                 let _ = sys::shut_down(fd);
             }
         }

@@ -26,7 +26,7 @@ const MOST_MTU: Bytes = Bytes(1_500);
 /// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
 const LEAST_MTU: Bytes = Bytes(296);
 
-/// Refuses an endpoint that the kernel cannot be.
+/// Refuses an endpoint that the kernel cannot provide.
 pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     if tcp.profile != Host::default() {
         let problem = "a Linux kernel cannot be this host; the kernel engine has `linux`";
@@ -40,8 +40,8 @@ pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     settings::check(at, tcp)
 }
 
-/// Refuses applications that cannot share their hosts: settings hold for a whole host, and those of
-/// CUBIC for a whole kernel.
+/// Refuses applications that cannot share their hosts. Settings apply to a whole host, and those of
+/// CUBIC to a whole kernel.
 pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
     for side in [Side::Home, Side::Wan] {
         sysctls(spec, side)?;

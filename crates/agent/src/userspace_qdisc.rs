@@ -45,7 +45,7 @@ const TIMER: u64 = 2;
 /// The results of a gateway.
 #[derive(Default)]
 pub(crate) struct Done {
-    /// By link of the trial.
+    /// The links of the trial.
     pub(crate) links: Vec<Link>,
     /// Samples of the links' disciplines.
     pub(crate) samples: Vec<QueueSample>,
@@ -180,7 +180,7 @@ struct Half {
     bottleneck: Option<(usize, Port)>,
     line: DelayLine,
     slots: Slots,
-    /// By application, as `pfifo_fast` sees it.
+    /// The priority of each application, for `pfifo_fast`.
     priorities: Vec<u8>,
 }
 

@@ -41,7 +41,7 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
 /// The arrivals of a numbered flow of datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
-    /// The highest number seen, its cycles counted.
+    /// The highest number received, its cycles counted.
     highest: Option<u64>,
     received: u64,
     delays: Quantiles,
@@ -50,7 +50,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Takes in the datagram with `tag`; returns its one-way delay.
+    /// Processes the datagram with `tag`; returns its one-way delay.
     pub fn take(&mut self, tag: u64, now: Instant) -> Duration {
         let delay = age(tag, now);
         self.highest = Some(self.extend(sequence(tag)));

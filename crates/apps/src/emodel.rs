@@ -1,4 +1,4 @@
-//! The E-model: how a listener would rate a call, from its delay and its loss.
+//! The E-model: the quality rating of a call, from its delay and its loss.
 //!
 //! Source: ITU-T G.107 with the default values of its other terms; the equipment impairments of
 //! codecs from G.113 Appendix I. Two forms:

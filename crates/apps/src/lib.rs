@@ -86,9 +86,9 @@ impl Datagram {
 /// The direction of an application's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// One way; the other carries acknowledgements or requests.
+    /// One direction; the other carries acknowledgements or requests.
     One(Direction),
-    /// Both ways alike.
+    /// Both directions equally.
     Both,
 }
 
@@ -110,7 +110,7 @@ pub enum Notice {
     Opened(ConnId),
     /// `bytes` more bytes have been read, in order, by the application at `at`.
     Read {
-        /// On which connection.
+        /// The connection.
         conn: ConnId,
         /// The end that is notified.
         at: Side,
@@ -119,23 +119,23 @@ pub enum Notice {
     },
     /// There is room again after a write that was cut short.
     Writable {
-        /// On which connection.
+        /// The connection.
         conn: ConnId,
         /// The end that is notified.
         at: Side,
     },
     /// The peer closed its half and everything it sent has been read at `at`.
     Finished {
-        /// On which connection.
+        /// The connection.
         conn: ConnId,
         /// The end that is notified.
         at: Side,
     },
-    /// The connection is gone: both halves closed, aborted, or given up.
+    /// The connection has ended: both halves closed, aborted, or given up.
     Closed(ConnId),
     /// A datagram arrived.
     Datagram {
-        /// On which socket.
+        /// The socket.
         conn: ConnId,
         /// The end that is notified.
         at: Side,
@@ -168,7 +168,7 @@ pub struct Open {
     pub nodelay: bool,
     /// Whether the receiver acknowledges every segment at once.
     pub quickack: bool,
-    /// Whether [`Notice::Read`] is wanted. Bulk transfers do without: only counters see
+    /// Whether the application needs [`Notice::Read`]. Bulk transfers do not: only counters use
     /// their bytes.
     pub reads: bool,
     /// Linux's `skb->priority`, 0 to 15.
@@ -223,8 +223,8 @@ pub trait Io {
     /// Sends a datagram of `payload` bytes from `at`, numbered `tag`.
     fn send(&mut self, conn: ConnId, at: Side, payload: u32, tag: u64);
 
-    /// Asks for [`Notice::Wake`] with `token` at `at`. Every call is answered once; a moment
-    /// that has passed is answered at once.
+    /// Requests [`Notice::Wake`] with `token` at `at`. Every call has one answer; for a past time
+    /// it comes at once.
     fn wake_at(&mut self, at: Instant, token: u64);
 
     /// Writes a row into the application's own time series: a metric, unit last, and a value.

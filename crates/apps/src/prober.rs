@@ -4,8 +4,8 @@ use aqmlab_core::{Duration, Instant, Side};
 
 use crate::{ConnId, Datagram, Io, Open, datagrams};
 
-/// Sends requests from the home over one socket. They go out on a grid that begins with the
-/// first, so that they keep their number per second whatever comes back.
+/// Sends requests from the home over one socket. Their times lie on a grid that begins with the
+/// first, so their rate does not depend on replies.
 pub(crate) struct Prober {
     payload: u32,
     interval: Duration,

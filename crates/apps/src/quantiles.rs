@@ -37,7 +37,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// Takes in one value. Infinities and values that are not numbers are left out.
+    /// Adds one value. Infinities and NaN are ignored.
     pub fn add(&mut self, value: f64) {
         if !value.is_finite() {
             return;
@@ -51,7 +51,7 @@ impl Quantiles {
         self.sum += value;
     }
 
-    /// Takes in a span, in milliseconds.
+    /// Adds a duration, in milliseconds.
     pub fn add_ms(&mut self, span: Duration) {
         self.add(span.as_secs_f64() * 1e3);
     }

@@ -1,4 +1,4 @@
-//! The world as a state machine sees it.
+//! The environment of a state machine.
 
 use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 

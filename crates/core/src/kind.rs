@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::{BitRate, Bounds, Bytes, Duration};
 
-/// One way of being a `T`.
+/// One implementation of `T`.
 pub struct Kind<T: ?Sized> {
     /// The name users write.
     pub name: &'static str,

@@ -1,7 +1,7 @@
 //! A packet: its headers, never its bytes.
 //!
-//! A discipline sees these headers and not the wire image, so one implementation serves
-//! simulated packets (which have no bytes) and real ones (which the driver keeps).
+//! A discipline reads these headers and not the wire image. One implementation therefore serves
+//! simulated packets, which have no bytes, and real ones, whose bytes the driver keeps.
 
 use crate::{Bytes, Instant};
 
@@ -74,7 +74,7 @@ impl Direction {
     /// Both, up first.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
-    /// The other way.
+    /// Returns the other direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
         match self {
@@ -273,8 +273,9 @@ impl TcpFlags {
 
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
 ///
-/// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets.
-/// They live apart from the packet, for most packets have none and all are copied on their way.
+/// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
+/// blocks are outside the packet, because most packets have none and every packet is copied on its
+/// way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 
@@ -348,7 +349,7 @@ impl FiveTuple {
         }
     }
 
-    /// The tuple of packets going the other way.
+    /// Returns the tuple of packets in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self {

@@ -97,8 +97,8 @@ impl Rng {
     }
 }
 
-/// The number that `odd` must be multiplied by to give one, in 128 bits (Newton's method, which
-/// doubles the bits that are right with each step).
+/// Returns the inverse of `odd` modulo 2¹²⁸ (Newton's method, which doubles the number of correct
+/// bits with each step).
 const fn inverse(odd: u128) -> u128 {
     let mut result = odd; // right in its lowest three bits
     let mut bits = 3;

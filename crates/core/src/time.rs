@@ -51,7 +51,7 @@ impl Instant {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// This time and `span`; [`Self::NEVER`] if that is later than time goes.
+    /// Returns this time plus `span`; [`Self::NEVER`] on overflow.
     #[inline]
     #[must_use]
     pub const fn saturating_add(self, span: Duration) -> Self {
@@ -151,7 +151,7 @@ impl Duration {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// This span less `other`, or nothing if `other` is longer.
+    /// Returns this span less `other`; zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

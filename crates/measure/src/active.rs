@@ -70,7 +70,8 @@ impl Active {
         self.open += u64::from(ip_len);
     }
 
-    /// The flow ends by itself at `at`, before its interval does; nothing that arrives later counts.
+    /// Records that the flow ended by itself at `at`, before its interval; later arrivals do not
+    /// count.
     pub(crate) fn end(&mut self, at: Instant) {
         let at = at.as_nanos();
         if at <= self.span.start {
@@ -109,8 +110,8 @@ impl Active {
         }
     }
 
-    /// Closes the open step; and where nothing has arrived for a whole window, all empty steps
-    /// until `now` with it.
+    /// Closes the open step. If nothing has arrived for a whole window, also closes all empty steps
+    /// until `now`.
     fn close_steps(&mut self, now: u64) {
         if self.recent.len() == self.width {
             self.sum -= self.recent.pop_front().unwrap_or(0);

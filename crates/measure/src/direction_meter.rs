@@ -14,7 +14,7 @@ use crate::series::Series;
 /// The number of later arrivals after which a packet is lost, if packets may overtake. `spp`
 /// searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
 const OVERTAKEN: usize = 8_192;
-/// A backstop for a path that delivers nothing any more: no bandwidth-delay product comes near.
+/// A bound for a path that no longer delivers; it exceeds every bandwidth-delay product.
 const BETWEEN_TAPS: usize = 1 << 20;
 /// Bins allocated at once; more than any figure shows.
 const ROOM: usize = 1 << 16;
@@ -40,7 +40,7 @@ pub struct Sent {
 pub(crate) struct Limits {
     /// Its start.
     pub(crate) from: Instant,
-    /// Its end, which is outside.
+    /// Its end, which is excluded.
     pub(crate) to: Instant,
 }
 
@@ -55,7 +55,7 @@ impl Limits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Out {
     passage: Passage,
-    /// Counts arrivals, so that each serves once; 0 before the first.
+    /// The serial number of the arrival, so that each is used once; 0 before the first.
     serial: u32,
 }
 
@@ -65,7 +65,7 @@ struct Flight {
     id: u64,
     conn: u32,
     sent: Instant,
-    /// [`Instant::NEVER`] while it is under way.
+    /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
     /// The last arrival at its sender.
     out: Out,
@@ -73,7 +73,7 @@ struct Flight {
 
 /// Measures one direction of one flow.
 pub(crate) struct DirectionMeter {
-    /// In the order of sending, and so of identity.
+    /// The packets in the order of sending, and so of identity.
     flights: VecDeque<Flight>,
     /// For packets that overtake: the number of `flights` that have landed, and the place at which
     /// the next one is expected.
@@ -254,7 +254,7 @@ impl DirectionMeter {
         }
     }
 
-    /// Gives up the first packet, and with it its pair.
+    /// Gives up the first packet and its pair.
     #[cold]
     fn lose_first(&mut self, limits: Limits) {
         let Some(flight) = self.flights.pop_front() else { return };

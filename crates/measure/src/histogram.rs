@@ -33,13 +33,13 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Takes in a span.
+    /// Adds a duration.
     #[inline]
     pub fn record(&mut self, span: Duration) {
         self.record_values(span.as_nanos(), 1);
     }
 
-    /// Takes in a whole number `n` times, whatever its unit.
+    /// Adds a whole number `n` times, in any unit.
     #[inline]
     pub(crate) fn record_values(&mut self, value: u64, n: u64) {
         self.count += n;
@@ -129,7 +129,7 @@ impl Histogram {
     }
 }
 
-/// Kept apart so that the path of every packet stays short.
+/// A separate function keeps the path of every packet short.
 #[cold]
 fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
     place.insert(Box::new([0; SLOTS]))

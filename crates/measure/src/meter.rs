@@ -33,14 +33,14 @@ pub struct Settings {
     pub series: Option<Duration>,
 }
 
-/// Measures the flows of one run, packet by packet.
+/// A meter of the flows of one run, packet by packet.
 ///
 /// # Driving it
 ///
-/// Call [`sent`](Self::sent) and [`received`](Self::received) in the order in which the events
-/// happen, time never running back. Within a flow and direction the identities of packets
-/// rise in the order of sending. A packet that arrives without having been sent counts in
-/// throughput and nowhere else. Call [`ended`](Self::ended) where a flow ends by itself.
+/// Call [`sent`](Self::sent) and [`received`](Self::received) in the order of the events; time
+/// never runs back. Within a flow and direction the identities of packets increase in the order of
+/// sending. A packet that arrives without having been sent counts in throughput only. Call
+/// [`ended`](Self::ended) when a flow ends by itself.
 pub struct Meter {
     limits: Limits,
     reorders: bool,

@@ -54,7 +54,7 @@ pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     }
 }
 
-/// Pairs packets that were seen at both taps, given in the order of the monitor's capture.
+/// Pairs packets of both taps, given in the order of the monitor's capture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     /// The last OUT, until it serves.

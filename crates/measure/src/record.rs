@@ -9,7 +9,7 @@ use aqmlab_core::{
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Nothing yet: the run ended first.
+    /// In flight at the end of the run.
     UnderWay,
     /// The packet reached the tap at its receiver.
     Received(Instant),
@@ -26,8 +26,8 @@ pub struct PacketRecord {
     pub sent: Instant,
     /// Its fate.
     pub fate: Fate,
-    /// Which of all passages of the run, of any packet at either tap, its two were: by this, those
-    /// of one moment are in order.
+    /// The numbers of its two passages among all passages of the run at either tap. They order the
+    /// passages of one moment.
     pub passages: [u32; 2],
     /// The flow with which it is measured.
     pub flow: u32,

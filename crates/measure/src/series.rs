@@ -63,7 +63,7 @@ impl Series {
         }
     }
 
-    /// Takes in a sample taken at `at`.
+    /// Adds a sample taken at `at`.
     #[inline]
     pub(crate) fn record(&mut self, at: Instant, span: Duration) {
         let (at, value) = (at.as_nanos(), span.as_nanos());

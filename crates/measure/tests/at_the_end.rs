@@ -29,7 +29,7 @@ fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     meter.finish().remove(0).directions[0].clone()
 }
 
-/// A fair queue lets the packets of one connection pass those of another, which then still wait.
+/// In a fair queue, packets of one connection may overtake those of another, which then still wait.
 #[test]
 fn what_only_other_connections_have_passed_is_under_way() {
     let report = report(&[0, 0, 0, 1, 1], &[3, 4]);

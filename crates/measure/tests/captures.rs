@@ -1,4 +1,4 @@
-//! From simulated packets to two captures and back: the same measures as while they passed.
+//! From simulated packets to two captures and back: the measures are the same as during the run.
 
 use aqmlab_core::{
     Direction, Duration, FiveTuple, Header, Instant, Packet, Rng, SackBlocks, Side, TcpFlags,

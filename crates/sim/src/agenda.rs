@@ -118,7 +118,7 @@ impl Agenda {
         self.actors[slot.rank()][slot.index()]
     }
 
-    /// Gives a place back.
+    /// Frees a slot.
     pub(crate) fn leave(&mut self, slot: Slot) {
         self.clear(slot);
         self.trees[slot.rank()].vacant.push(slot.index());
@@ -138,7 +138,7 @@ impl Agenda {
         self.set_with(slot, at, ticket);
     }
 
-    /// Asks for `slot` to be called at `at`, in the order of a ticket taken earlier.
+    /// Requests a call of `slot` at `at`, in the order of a ticket taken earlier.
     #[inline]
     pub(crate) fn set_with(&mut self, slot: Slot, at: Instant, ticket: u64) {
         let lower = ticket << SLOT_BITS | u64::from(slot.0);

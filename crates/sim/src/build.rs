@@ -1,4 +1,4 @@
-//! From the parts of a trial to a world that is ready to run.
+//! Builds the world of a trial from its parts.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::resolve::{Resolved, ResolvedApp};

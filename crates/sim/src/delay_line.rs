@@ -27,7 +27,7 @@ pub(crate) struct LineKey {
     pub(crate) delay: Duration,
     /// The largest extra delay per packet.
     pub(crate) jitter: Duration,
-    /// Whether that delay may let one packet pass another.
+    /// Whether the delay may reorder packets.
     pub(crate) reorder: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The network between the hosts: links, lines, and a packet's way through them.
+//! The network between the hosts: links, lines, and the routes of packets.
 
 use aqmlab_core::{Digest, Duration, Instant, Packet, Rng, Side};
 use aqmlab_node::Port;
@@ -55,7 +55,7 @@ pub(crate) struct Network<O> {
     pub(crate) links: Vec<Link>,
     pub(crate) lines: Vec<DelayLine>,
     pub(crate) media: Vec<Medium>,
-    /// Of each flow: up, down.
+    /// The routes of each flow: up, down.
     pub(crate) routes: Vec<[Route; 2]>,
     pub(crate) own: OwnLinks,
     pub(crate) observer: O,

@@ -67,7 +67,7 @@ pub struct Comparison {
     pub given: usize,
     /// Packets destroyed.
     pub dropped: usize,
-    /// Packets that were given marked and had come without.
+    /// Packets that arrived unmarked and left marked.
     pub marked: usize,
     /// Operations of the whole recording that were moved before an update of a timer.
     pub moved: usize,

@@ -27,7 +27,7 @@ pub(crate) struct Place {
 }
 
 impl<O: Observer> Network<O> {
-    /// Gives the last link a radio, on the medium of that number.
+    /// Adds a radio for the last link, on the medium of this number.
     pub(crate) fn add_radio(&mut self, number: u32, config: RadioConfig) {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);

@@ -38,7 +38,7 @@ pub trait Engine {
     /// The driver that this engine owns.
     fn runner(&mut self) -> &mut AppRunner;
 
-    /// Asks for a call of [`AppRunner::wake`] at `at`, if that is earlier than the call for which
+    /// Requests a call of [`AppRunner::wake`] at `at`, if that is earlier than the call for which
     /// the engine already waits.
     fn call_at(&mut self, app: u32, at: Instant);
 

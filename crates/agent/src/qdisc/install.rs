@@ -24,8 +24,8 @@ use super::tc_params::{self, Wanted};
 use crate::command::{run, run_all};
 use crate::links::signed;
 
-/// By how much a link may be ahead of an ideal one, and how late HTB's timer may ring without a
-/// loss of rate: several times the jitter of timers in a guest.
+/// The most that a link may be ahead of an ideal one. HTB's timer can be late by as much without a
+/// loss of rate. The value is several times the jitter of timers in a guest.
 const SLACK_NS: u64 = 100_000;
 /// Bytes of the bucket that tc gives HTB on Ethernet, as in the simulator.
 const BURST: u64 = 1_600;
@@ -138,7 +138,7 @@ impl Htb {
         Self {
             rate_bps: link.rate_bps(),
             burst: match link.shaper {
-                // tc takes a bucket of nothing for one that it should choose.
+                // tc chooses a bucket itself if the size is zero.
                 ShaperSpec::Line | ShaperSpec::Dummynet => {
                     (link.rate_bps() / 8 * SLACK_NS / 1_000_000_000).max(1)
                 }

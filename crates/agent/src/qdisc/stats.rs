@@ -101,7 +101,7 @@ impl StatsReader {
         Ok(())
     }
 
-    /// Looks through one part of the answer; returns whether it was the last.
+    /// Scans one part of the answer; returns whether it was the last.
     fn scan(&self, len: usize, which: [u32; 2], found: &mut impl FnMut(&[u8])) -> bool {
         let mut rest = &self.buffer[..len];
         while rest.len() >= HEADER {
@@ -198,7 +198,7 @@ fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
             let gauges = vec![("drop_probability", probability), ("queue_delay_ms", delay)];
             (at(7), at(9), gauges)
         }
-        // Packets beyond the memory limit are counted apart, and not dropped
+        // Packets beyond the memory limit are counted separately, and not dropped
         // (`fq_pie_qdisc_enqueue`).
         "fq_pie" => (at(2), at(4), vec![gauge("new_flows", 6), gauge("old_flows", 7)]),
         // Early and forced drops are in one number before these.

@@ -1,9 +1,8 @@
 //! The disciplines that the kernel has, by the simulator's names, and their parameters in `tc`.
 //!
-//! Every parameter is given, defaults of the simulator included, so that both engines run with
-//! the same ones whatever the kernel's defaults are. A parameter that the kernel lacks is accepted at
-//! the value that describes the kernel's behaviour and refused at any other.
-//!
+//! Every parameter is passed to tc, defaults of the simulator included. Both engines therefore run
+//! with the same values, whatever the kernel's defaults are. A parameter that the kernel lacks is
+//! accepted at the value that describes the kernel's behaviour and refused at any other.
 //! Sources: iproute2 6.1 `tc/q_*.c`; Linux 6.1 `net/sched/sch_*.c`.
 
 mod kinds;
@@ -83,7 +82,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
         }
     }
     words.push(match known.besides {
-        // tc computes from it how the average decays while nothing waits.
+        // tc computes the decay of an idle queue's average from it.
         "bandwidth" => format!("bandwidth {}bit", link.rate_bps()),
         besides => besides.to_owned(),
     });

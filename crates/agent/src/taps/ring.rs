@@ -47,7 +47,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Gives `socket`, which reads by the ring alone from then on, a ring.
+    /// Sets up a ring for `socket`; from then on only the ring reads it.
     pub(crate) fn new(socket: &OwnedFd) -> io::Result<Self> {
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         sys::set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
@@ -89,7 +89,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length, and nothing borrows from it any more.
+        // SAFETY: the mapping was made with this length, and no borrow of it remains.
         unsafe { libc::munmap(self.start.as_ptr().cast(), BLOCK * BLOCKS) };
     }
 }

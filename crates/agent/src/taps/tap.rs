@@ -56,8 +56,8 @@ impl Tap {
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Takes all packets seen since the last call; times count from `origin_ns`. A `capture` keeps
-    /// them, too.
+    /// Reads all packets since the last call; times count from `origin_ns`. A `capture` also stores
+    /// them.
     pub(crate) fn drain(
         &mut self,
         origin_ns: u64,
@@ -107,7 +107,7 @@ fn transport(packet: &[u8]) -> (u16, u8) {
     let port = |at: usize| {
         packet.get(start + at..start + at + 2).map_or(0, |it| u16::from_be_bytes([it[0], it[1]]))
     };
-    // The other end's is far above: see `sockets::service`.
+    // The other end's port is far above: see `sockets::service`.
     match packet[9] {
         TCP => (port(0).min(port(2)), packet.get(start + 13).copied().unwrap_or(0)),
         UDP => (port(0).min(port(2)), 0),

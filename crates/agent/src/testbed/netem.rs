@@ -40,7 +40,7 @@ struct Netem {
     delay_ns: u64,
     jitter_ns: u64,
     loss: f64,
-    /// Whether jitter lets packets pass each other.
+    /// Whether jitter may reorder packets.
     reorder: bool,
 }
 

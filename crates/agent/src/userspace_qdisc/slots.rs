@@ -26,11 +26,11 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Reads a packet; returns its identifier, which rises, or None if there is no packet.
+    /// Reads a packet; returns its identifier, which increases, or `None` if there is no packet.
     ///
     /// # Errors
     ///
-    /// If the interface is gone, or more packets wait than there are numbers for.
+    /// If the interface has been removed, or more packets wait than there are identifiers.
     pub(super) fn read(&mut self, from: &Tun) -> Result<Option<u64>, String> {
         let number = self.place()?;
         let slot = &mut self.all[number as usize];
@@ -79,7 +79,7 @@ impl Slots {
         &mut slot.bytes[BEFORE..slot.len]
     }
 
-    /// Writes a packet and forgets it.
+    /// Writes a packet and frees its slot.
     pub(super) fn write(&mut self, id: u64, to: &Tun) -> Result<(), String> {
         let slot = &self.all[number(id)];
         sys::write(to, &slot.bytes[..slot.len])
@@ -88,7 +88,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Forgets a packet: its place is free.
+    /// Frees the slot of a packet.
     pub(super) fn forget(&mut self, id: u64) {
         self.free.push(number(id) as u32);
     }

@@ -1,9 +1,9 @@
 //! Timed transfers: each opens a connection, sends for a time or a size, and closes it.
 //!
-//! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII),
-//! greedy TCP for one or three seconds at given times; the notifications and photo uploads of
-//! Armitage et al. (2017, §VI), with their times to complete. How often a notification or an
-//! upload comes is not in the source; once a minute is our choice.
+//! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII), greedy TCP
+//! for one or three seconds at given times; the notifications and photo uploads of Armitage et al.
+//! (2017, §VI), with their times to complete. The source does not state the interval of
+//! notifications and uploads; once a minute is our choice.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

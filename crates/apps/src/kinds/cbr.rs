@@ -1,12 +1,12 @@
 //! Constant-rate datagrams: the video call of the home experiments, and any other.
 //!
-//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it, a datagram of fixed size
-//! every fixed interval whatever the network does. The video call is 700 bytes every 20 ms each
-//! way (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP.
-//! The defaults of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
+//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
+//! fixed interval, independent of the network. The video call is 700 bytes every 20 ms each way
+//! (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP. The defaults
+//! of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
 //!
-//! Differences: nttcp's control connection is left out, and the schedule is kept exactly where
-//! nttcp sleeps between datagrams.
+//! Differences: nttcp's control connection is left out, and the schedule is exact, while nttcp
+//! sleeps between datagrams.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 

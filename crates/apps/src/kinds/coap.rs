@@ -92,7 +92,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// The one request that is under way.
+/// The one request in progress.
 struct Exchange {
     first_sent: Instant,
     timeout: Duration,
@@ -111,7 +111,7 @@ struct Coap {
     running: bool,
     started: Instant,
     exchange: Option<Exchange>,
-    /// Requests begun; the number of the one under way is this less one.
+    /// The number of requests begun; the request in progress has this number less one.
     asked: u64,
     answered: u64,
     failed: u64,
@@ -122,7 +122,7 @@ struct Coap {
 }
 
 impl Coap {
-    /// Begins the next request if it is due and none is under way, else waits for its time.
+    /// Begins the next request if it is due and none is in progress, else waits for its time.
     fn next(&mut self, io: &mut dyn Io) {
         if !self.running || self.exchange.is_some() {
             return;
@@ -145,7 +145,8 @@ impl Coap {
         let (Some(exchange), Some(conn)) = (&self.exchange, self.conn) else { return };
         let tag = token(self.asked - 1, exchange.repeats);
         io.send(conn, Side::Home, self.request, tag);
-        // The deadline's token is that of the copy it waits for, moved apart from `next`'s.
+        // The deadline's token is that of the copy it waits for, with a flag that distinguishes it
+        // from `next`'s.
         io.wake_at(io.now() + exchange.timeout, tag | DEADLINE);
     }
 

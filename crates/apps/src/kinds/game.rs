@@ -207,7 +207,7 @@ impl Model {
 #[derive(Debug)]
 struct Client {
     conn: ConnId,
-    /// Whether the server has heard of it.
+    /// Whether the server has received a packet of the client.
     known: bool,
     sent: [u64; 2],
 }
@@ -379,7 +379,7 @@ mod tests {
         let mut net = Net::new(1);
         let model = [("model", Value::Word("faerber", &[])), ("client_delay", ms(0))];
         net.run_secs(&mut *build("game", &model), 1_000);
-        // The mean of Ext(a, b) is a + 0.5772 b; half a byte goes to rounding down.
+        // The mean of Ext(a, b) is a + 0.5772 b; rounding down takes half a byte.
         let mean = |n: usize| net.ip_bytes[n] as f64 / net.packets[n] as f64 - 28.0;
         close(mean(0), 80.0 + 0.5772 * 5.7 - 0.5, 0.3);
         close(mean(1), 120.0 + 0.5772 * 36.0 - 0.5, 1.5);

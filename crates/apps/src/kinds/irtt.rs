@@ -1,8 +1,8 @@
 //! An isochronous round-trip probe: datagrams at a fixed interval, each answered at once.
 //!
-//! Source: irtt 0.9: the client sends at fixed times whatever comes back; the server echoes; both
-//! directions' delay and loss are separate, since the server numbers the packets received.
-//! Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
+//! Source: irtt 0.9. The client sends at fixed times, whether or not replies arrive; the server
+//! echoes. Both directions' delay and loss are separate, because the server numbers the packets
+//! received. Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
 //!
 //! Differences: irtt's opening handshake is left out, and the payload has no header of its own.
 

@@ -187,7 +187,7 @@ impl Mqtt {
         self.started + self.interval * self.published
     }
 
-    /// Publishes every message that is due, as far as the window allows.
+    /// Publishes every message that is due, up to the window.
     fn publish_due(&mut self, io: &mut dyn Io) {
         while self.running && self.accepted && self.may_publish() && self.due() <= io.now() {
             let due = self.due();
@@ -202,7 +202,7 @@ impl Mqtt {
         self.unacked < self.inflight && self.link.as_ref().is_some_and(|link| !link.up.is_blocked())
     }
 
-    /// Pings if nothing was sent for the keep-alive time (§3.1.2.10).
+    /// Sends a ping if the client sent nothing for the keep-alive time (§3.1.2.10).
     fn keep_alive(&mut self, io: &mut dyn Io) {
         if !self.running || self.keepalive == Duration::ZERO {
             return;

@@ -50,7 +50,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Tuple {
-    /// The tuple of packets going the other way.
+    /// Returns the tuple of packets in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, ..self }

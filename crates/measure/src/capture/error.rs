@@ -1,9 +1,9 @@
-//! The error of a capture that cannot be read.
+//! The error of an unreadable capture.
 
 use std::fmt;
 use std::io;
 
-/// A capture that cannot be read: its name, the packet, the byte and the problem.
+/// An unreadable capture: its name, the packet, the byte and the problem.
 #[derive(Debug)]
 pub struct CaptureError {
     /// The name given to the capture.

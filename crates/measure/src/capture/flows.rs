@@ -24,10 +24,10 @@ enum Flow {
 #[derive(Default)]
 pub(super) struct Flows {
     all: Vec<Flow>,
-    /// By the tuple at tap 0.
+    /// The flows by their tuple at tap 0.
     known: BTreeMap<Tuple, usize>,
-    /// By the tuple at tap 1, where an address translator is between: the flow, and whether the
-    /// two canonical tuples are opposite.
+    /// The flows by their tuple at tap 1, if an address translator is between: the flow, and
+    /// whether the two canonical tuples are opposite.
     aliases: BTreeMap<Tuple, (usize, bool)>,
     sides: Sides,
     held: usize,
@@ -145,7 +145,7 @@ fn decide(
 ) -> Option<bool> {
     match differences {
         [Some(backward), Some(ahead)] if backward != ahead => Some(ahead > backward),
-        // By one clock a packet is seen first where it was sent, whatever other flows show.
+        // With one clock, a packet is earlier at the tap of its sender, whatever other flows show.
         [_, Some(ahead)] if options.synchronised && ahead != 0 => Some(ahead > 0),
         [Some(backward), None] if options.synchronised && backward != 0 => Some(backward < 0),
         _ => sides.by_hosts(tuple),

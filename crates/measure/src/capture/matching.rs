@@ -120,7 +120,7 @@ impl Matching {
         self.settle_beyond(tap, self.room)
     }
 
-    /// The next packet of a tap, when nothing more will come.
+    /// Returns the next packet of a tap after the end of both captures.
     pub(super) fn settle_all(&mut self, tap: usize) -> Option<Settled> {
         self.settle_beyond(tap, 0)
     }

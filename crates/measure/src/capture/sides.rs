@@ -18,7 +18,7 @@ const HOSTS: usize = 65_536;
 /// The knowledge of the two sides.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
-    /// On which tap's side a host is.
+    /// The tap on whose side a host is.
     hosts: BTreeMap<IpAddr, usize>,
     /// The least difference of a packet from tap 0 to tap 1, and the greatest of one back.
     least_up: Option<i64>,

@@ -131,7 +131,7 @@ impl Run<'_> {
         Some(usize::from(!behind))
     }
 
-    /// Takes in the next packet of a capture; false at its end.
+    /// Processes the next packet of a capture; returns false at its end.
     fn advance<R: Read>(
         &mut self,
         tap: usize,

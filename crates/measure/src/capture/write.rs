@@ -25,8 +25,8 @@ pub struct Endpoints {
     pub home: FiveTuple,
     /// At the tap on the internet.
     pub wan: FiveTuple,
-    /// Which way its first packet went. Pings are requests in this direction, and replies in
-    /// the other.
+    /// The direction of the first packet. Pings are requests in this direction, and replies in the
+    /// other.
     pub opened_by: Direction,
 }
 
@@ -56,7 +56,7 @@ pub struct CaptureWriter<'a, W> {
     endpoints: &'a [Endpoints],
     /// Added to every time: when the run began, since 1970.
     epoch: Duration,
-    /// By connection and direction: the window scale that a SYN offered.
+    /// The window scale that a SYN offered, by connection and direction.
     scales: Vec<[Option<u8>; 2]>,
     buffer: Vec<u8>,
 }

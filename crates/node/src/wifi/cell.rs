@@ -37,7 +37,7 @@ pub struct Delivery {
     pub radio: usize,
     /// The packet.
     pub packet: Packet,
-    /// Its fate.
+    /// The packet's fate.
     pub fate: Fate,
 }
 

@@ -170,7 +170,7 @@ pub(super) const KINDS: &[Known] = &[
     },
 ];
 
-/// Of which of the kernel's disciplines ours of that name is another variety.
+/// Returns the kernel's discipline that is closest to ours of this name.
 fn relative(kind: &str) -> Option<&'static str> {
     let likely = match kind {
         "ared" | "red_floyd" => "red",

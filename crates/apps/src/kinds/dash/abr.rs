@@ -58,7 +58,7 @@ pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
 pub(crate) struct Throughputs(VecDeque<f64>);
 
 impl Throughputs {
-    /// Takes in a sample; one without an end or equal to the last is dropped.
+    /// Adds a sample; an infinite one, or one equal to the last, is discarded.
     pub(crate) fn push(&mut self, bps: f64) {
         if bps.is_finite() && self.0.front() != Some(&bps) {
             self.0.truncate(KEPT - 1);
@@ -212,7 +212,7 @@ mod tests {
             // The mean of the last three, and of fewer while there are no more.
             (8_000, 5, &[1.0, 2.0, 3.0, 99.0], 13),
             (8_000, 5, &[1.0, 2.0], 12),
-            // Nothing measured: as it was.
+            // Without a measurement the rate is unchanged.
             (8_000, 10, &[], 10),
             // A rich buffer: the top, and not at exactly 20 s.
             (20_001, 19, &[0.5], TOP),

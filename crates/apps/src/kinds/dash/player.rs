@@ -1,8 +1,8 @@
 //! The buffer, the playback, and its stalls.
 //!
-//! Source: dash.js 2.0.0, `BufferController`: with less than half a second buffered the state is
-//! EMPTY and playback is held; with half a second or more it is LOADED and playback goes on.
-//! After the last segment it plays to the end.
+//! Source: dash.js 2.0.0, `BufferController`. With less than half a second buffered the state is
+//! EMPTY and playback stops. With half a second or more the state is LOADED and playback continues.
+//! After the last segment the player plays to the end.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub(crate) struct Player {
     /// The time at which `level` was computed.
     since: Instant,
     playing: bool,
-    /// Whether nothing more will come.
+    /// Whether the last segment has arrived.
     complete: bool,
     asked: Instant,
     began: Option<Instant>,
@@ -63,7 +63,7 @@ impl Player {
         self.since = self.since.max(now);
     }
 
-    /// Adds a segment; playback begins or goes on if it was held.
+    /// Adds a segment; a stopped playback starts or continues.
     pub(crate) fn append(&mut self, segment: Duration, now: Instant) {
         self.advance(now);
         self.level += segment;
@@ -76,7 +76,7 @@ impl Player {
         }
     }
 
-    /// Takes in that nothing more will come.
+    /// Records that the last segment has arrived.
     pub(crate) fn complete(&mut self, now: Instant) {
         self.advance(now);
         self.complete = true;

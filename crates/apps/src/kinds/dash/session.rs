@@ -59,7 +59,7 @@ struct Link {
     responses: Pipe<()>,
 }
 
-/// A request under way.
+/// A request in progress.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     quality: usize,
@@ -86,7 +86,7 @@ pub(crate) struct Session {
     rules: Rules,
     measures: Measures,
     quality: usize,
-    /// The number of the next segment, or of the one under way.
+    /// The number of the next segment, or of the one in progress.
     number: u64,
     request: Option<Request>,
     /// Whether this segment was abandoned once already.
@@ -94,7 +94,7 @@ pub(crate) struct Session {
     retries: u32,
     /// No switch up before this.
     locked_until: Instant,
-    /// Guards against wakes of plans that were overtaken.
+    /// The number of the present plan; wake-ups of earlier plans are ignored.
     plan: u64,
 }
 
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// A segment is there: measures it, plays it, goes on.
+    /// Completes a segment: measures it, plays it, and continues.
     fn finish(&mut self, size: u64, io: &mut dyn Io) {
         let Some(request) = self.request.take() else { return };
         let now = io.now();
@@ -240,7 +240,7 @@ impl Session {
         }
     }
 
-    /// Asks for the next segment, or plans to look again.
+    /// Requests the next segment, or plans another check.
     fn schedule(&mut self, io: &mut dyn Io) {
         if self.request.is_some() {
             return;
@@ -292,7 +292,7 @@ impl Session {
         self.link.requests.push(self.config.request, size, io);
     }
 
-    /// Gives a segment up that would take too long, for one of a lower rate.
+    /// Abandons a segment that would take too long, for one of a lower rate.
     fn consider_abandoning(&mut self, io: &mut dyn Io) {
         let patience = match self.config.abr {
             Abr::DashJs => PATIENCE,

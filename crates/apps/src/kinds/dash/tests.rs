@@ -57,7 +57,7 @@ fn a_slow_line_gets_the_rate_it_can_carry() {
 
 #[test]
 fn the_achieved_rate_counts_the_wait_for_the_first_byte_and_the_players_does_not() {
-    // A chunk of 11 kB comes in one burst after a round trip of a second.
+    // A chunk of 11 kB arrives in one burst after a round trip of a second.
     let mut net = Net::new(1).with_rate(10_000_000).with_delay(Duration::from_millis(500));
     let lowest = [word("abr", "fixed"), ("quality", Value::Count(1)), flat()];
     let summary = net.run_secs(&mut *build("dash", &lowest), 60);

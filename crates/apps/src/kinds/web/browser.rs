@@ -143,7 +143,7 @@ impl Browser {
         }
     }
 
-    /// Asks to be woken for `due`. Tokens are the page's number and a place in its list.
+    /// Requests a wake-up for `due`. Tokens are the page's number and an index into its list.
     fn wake_for(&mut self, due: Due, span: Duration, io: &mut dyn Io) {
         let token = self.begun << 32 | self.due.len() as u64;
         self.due.push(Some(due));
@@ -308,7 +308,7 @@ impl Browser {
             Say::Object(object) => {
                 link.asked.retain(|&asked| asked != object);
                 self.arrived(object, io);
-                // With its last object the page is over, and so is this connection.
+                // The last object ends the page, and with it this connection.
                 if self.left > 0 {
                     self.dispatch(host, io);
                 }

@@ -91,7 +91,7 @@ fn within(least: f64, most: f64, mut draw: impl FnMut() -> f64) -> u64 {
     }
 }
 
-/// One thing to fetch.
+/// An object to fetch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Object {
     pub(crate) size: u64,
@@ -151,7 +151,7 @@ mod tests {
             values.for_each(|value| (n, sum) = (n + 1.0, sum + value));
             sum / n
         };
-        // Cut at 2 MB, the embedded objects' mean falls from 7758.
+        // The limit of 2 MB lowers the mean of the embedded objects from 7758.
         close(mean(&mut pages.iter().map(|page| page[0].size as f64)), 10_700.0, 400.0);
         close(mean(&mut pages.iter().map(|page| page.len() as f64 - 1.0)), 3.95, 0.4);
         assert!(pages.iter().all(|page| page.len() <= 54));
