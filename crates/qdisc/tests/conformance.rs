@@ -35,7 +35,7 @@ fn ecn() -> impl Strategy<Value = Ecn> {
     prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
 }
 
-/// Gaps from nothing to a third of a second, most of them short: bursts, backlogs and idle times.
+/// Gaps from zero to a third of a second, most of them short: bursts, backlogs and idle times.
 fn gap() -> impl Strategy<Value = u32> {
     prop_oneof![4 => Just(0), 4 => 0..2_000_000_u32, 1 => 0..330_000_000_u32]
 }
@@ -56,7 +56,7 @@ struct Model {
     offered_bytes: u64,
     sent: Vec<u64>,
     sent_bytes: u64,
-    /// How each packet was offered: its connection and its ECN field.
+    /// The connection and the ECN field of each packet at its offer.
     origin: BTreeMap<u64, (u32, Ecn)>,
     last: BTreeMap<u32, u64>,
 }
@@ -73,7 +73,8 @@ impl Model {
         }
     }
 
-    /// The next packet. A connection has one priority, so that even strict bands keep its order.
+    /// Returns the next packet. A connection has one priority, so that even strict bands keep its
+    /// order.
     fn packet(&mut self, conn: u32, len: u32, ecn: Ecn) -> Packet {
         let id = self.offered;
         self.offered += 1;
@@ -151,7 +152,7 @@ fn exercise(mut rig: Rig, operations: &[Operation]) -> Result<(Vec<u64>, rig::Le
     Ok((model.sent, rig.ledger))
 }
 
-/// Takes one packet; if none comes, none may be left.
+/// Dequeues one packet; without a packet, the backlog must be empty.
 fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
     match rig.take(now) {
         Some(packet) => model.on_sent(&packet),
@@ -195,7 +196,7 @@ fn c06_every_kind_obeys_the_contract_under_random_operations() {
     }
 }
 
-/// The same cases every time, so that a failure in one place is a failure everywhere.
+/// The same cases every time, so that a failure is reproducible everywhere.
 fn seeded() -> proptest::test_runner::TestRng {
     proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha)
 }

@@ -22,7 +22,7 @@ fn drops_of(rig: &Rig, conn: u32) -> usize {
     rig.ledger.drops().iter().filter(|&&id| id / 1_000_000 == u64::from(conn)).count()
 }
 
-/// Three packets of connection 0 come for each that is sent, one a millisecond, for `seconds`.
+/// Offers three packets of connection 0 for each dequeue, one a millisecond, for `seconds`.
 fn overload(rig: &mut Rig, seconds: u64) {
     for tick in 0..seconds * 1_000 {
         for n in 0..3 {
@@ -74,7 +74,7 @@ fn a_flow_at_rest_is_not_updated_by_freebsd() {
     let mut rig = rig("fq_pie_freebsd", &[]);
     rig.offer(ms(10), of(0, 0));
     assert_eq!(rig.take_id(ms(40)), Some(0));
-    // Once to leave the new flows, once to leave the old.
+    // Once to leave the new flows, once to leave the old flows.
     assert_eq!(rig.take_id(ms(40)), None);
     rig.offer(ms(1_000), of(0, 1));
     let gauges = rig.qdisc.gauges();

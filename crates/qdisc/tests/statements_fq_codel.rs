@@ -73,7 +73,7 @@ fn c22_new_flows_are_served_before_old_ones() {
         for id in 0..100 {
             rig.offer(ms(0), of((id % 5) as u32, id, 1_500));
         }
-        // Everyone has had a quantum and is old.
+        // Every flow has had a quantum and is old.
         assert_eq!((0..7).filter_map(|_| rig.take(ms(1))).count(), 7);
         for (conn, id) in [(50, 500), (51, 510), (52, 520)] {
             rig.offer(ms(1), of(conn, id, 100));
@@ -92,7 +92,7 @@ fn c23_a_spent_flow_gets_one_quantum_and_waits_behind_the_old_ones() {
             flows.push(2, of(1, 1_000 + id, 300), Instant::ZERO);
         }
         let order: Vec<_> = (0..61).map(|_| serve(&mut flows).0).collect();
-        // In the long run five small packets, five quanta, for each large one.
+        // In the long run there are five small packets, five quanta, for each large one.
         let large: Vec<_> = (0..order.len()).filter(|&at| order[at] == 1).skip(1).take(6).collect();
         let gaps: Vec<_> = large.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps, [6; 5], "{rules:?}: {order:?}");

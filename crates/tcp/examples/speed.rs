@@ -20,7 +20,7 @@ const STRETCHES: u64 = 30;
 fn config(profile: &Profile, cc: &str) -> Config {
     let kind = kinds::find(cc).expect("the controller exists");
     let mut config = Config::new(profile.clone(), (kind.build)(&Args::defaults(kind.params)));
-    // A window of about the product of rate and delay: nothing is ever lost.
+    // A window of about the product of rate and delay, so that no packet is lost.
     config.receive_buffer = Some(250_000);
     config.profile.send_buffer_max = 40_000_000;
     config

@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Runs the timers that are due at `now`. A call that comes too early does nothing.
+    /// Runs the timers that are due at `now`. A call before that has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         let (tcb, stack) = (&mut self.tcb, &mut self.stack);
         tcb.clock.set(now);
@@ -179,7 +179,7 @@ impl Connection {
         self.tcb.events.pop_front()
     }
 
-    /// The time for the next [`Connection::handle_timeout`], if nothing happens before.
+    /// The time for the next [`Connection::handle_timeout`], if no other call is made before.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.tcb.timers.next();

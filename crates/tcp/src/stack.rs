@@ -56,7 +56,7 @@ impl StackState {
         fn write(&mut, tcb: &mut Tcb, bytes: u64) -> u64;
         /// The application has closed its half.
         fn on_close(&mut, tcb: &mut Tcb);
-        /// Takes in the memory of this connection's segments in the queue of its host. Returns
+        /// Updates the memory of this connection's segments in the queue of its host. Returns
         /// whether segments that were held back may leave.
         fn note_waiting(&mut, tcb: &mut Tcb, memory: Bytes) -> bool;
 

@@ -173,7 +173,7 @@ fn c82_the_window_returns_to_its_maximum_after_k() {
 /// A path on which Reno grows faster than the cubic function: 20 segments at 10 ms.
 #[test]
 fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
-    // In half a second Reno with CUBIC's β acknowledges its way up by 50·8/15 segments …
+    // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments …
     for (name, friendly, want) in [
         ("cubic", &[("tcp_friendliness", Value::Flag(true))][..], 14.0 + 50.0 * 0.53),
         // (RFC 9438: by 0.529 up to the former maximum, and by one from there)
@@ -257,7 +257,7 @@ fn linux_takes_no_least_delay_right_after_recovery() {
 fn a_loss_takes_away_the_credit_gathered_for_growth() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
     (window.cwnd, window.ssthresh) = (100, 100);
-    // With so long a delay the function, evaluated that much ahead, grows by one in two at once.
+    // With such a long delay the function, evaluated one delay ahead, grows by one in two at once.
     let rtt = Duration::from_secs(2);
     sample(&mut *cc, &mut window, 1, (Instant::from_millis(10), rtt));
     let mut acknowledge = |window: &mut Window, count: u64, lost: bool| {

@@ -109,7 +109,7 @@ const DOORS: &[Doors] = &[
     ),
 ];
 
-/// Returns the doors of a kind.
+/// Returns the entry points of a kind.
 pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     DOORS.iter().find(|doors| doors.kind == kind).ok_or_else(|| {
         let known: Vec<_> = DOORS.iter().map(|doors| doors.kind).collect();

@@ -4,8 +4,8 @@
 //! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
 //! from the user's parameters; Floyd and Jacobson 1993 for the algorithm.
 //!
-//! The average is in bytes, scaled by `2^wlog`. One random number holds from one signal to the
-//! next. A packet is signalled once the excess of the average times the packets since the last
+//! The average is in bytes, scaled by `2^wlog`. The same random number is used until the next
+//! signal. A packet is signalled once the excess of the average times the packets since the last
 //! signal reaches that number, which makes the gaps uniform. The adaptive variant (Floyd, Gummadi
 //! and Shenker 2001) moves `max_p` every half second. Linux tests its bounds before the step, so
 //! `max_p` ranges from 0.9 % to 51 %.

@@ -1,7 +1,7 @@
-//! CoDel written down naively, as its three sources read: the pseudo-code of RFC 8289 §5 in
-//! floating point, the law of Linux in its 32-bit ticks, that of FreeBSD in microseconds.
+//! Naive transcriptions of CoDel's three sources: the pseudo-code of RFC 8289 §5 in floating point,
+//! the law of Linux in its 32-bit ticks, that of FreeBSD in microseconds.
 //!
-//! They share nothing with the crate, and have no regard to speed.
+//! They share no code with the crate and are not optimised.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the oracles")]
 

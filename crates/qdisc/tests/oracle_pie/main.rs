@@ -1,8 +1,9 @@
-//! PIE against naive transcriptions: of the pseudo-code of RFC 8033, Appendices A and B, in
-//! floating point and with every update made when it falls due; and of Linux 6.1's integers.
+//! PIE against two naive transcriptions. One is of the pseudo-code of RFC 8033, Appendices A and B,
+//! in floating point and with every update made when it falls due. The other is of Linux 6.1's
+//! integers.
 //!
-//! The same packets come at the same times and the same random numbers are drawn; the same
-//! packets must be dropped, marked and delivered.
+//! Both get the same packets at the same times and the same random numbers. Both must drop, mark
+//! and deliver the same packets.
 
 mod linux;
 mod rfc8033;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 use aqmlab_core::{Ecn, Instant, Packet, Rng, Value};
 use rig::Rig;
 
-/// One thing that happens to a queue.
+/// An operation on a queue.
 enum Step {
     Offer(Packet),
     Take,

@@ -111,8 +111,8 @@ impl SackReport {
         self.position(start, end).unwrap_or(self.count) >= 2
     }
 
-    /// Adds `[start, end)` to the block that it touches, or as a block of its own, and puts that
-    /// block first.
+    /// Adds `[start, end)` to the block that it touches, or as a new block, and moves that block to
+    /// the front.
     pub(crate) fn add(&mut self, start: u64, end: u64) {
         let found = self.position(start, end);
         let place = found.unwrap_or(self.count);

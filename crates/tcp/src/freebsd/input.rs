@@ -58,7 +58,7 @@ impl FreeBsd {
         }
     }
 
-    /// Header prediction: nothing but the acknowledgement or the data has changed.
+    /// Header prediction: only the acknowledgement or the data has changed.
     fn is_predicted(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let control = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
         tcb.state == State::Established
@@ -294,7 +294,7 @@ fn append_in_order(tcb: &mut Tcb, bytes: u64) {
     }
 }
 
-/// Tells the application of the end of the peer's half.
+/// Notifies the application of the end of the peer's half.
 fn announce_end(tcb: &mut Tcb) {
     tcb.announce_open();
     tcb.deliver_unread();

@@ -21,7 +21,7 @@ impl Linux {
     }
 
     /// Processes a segment that arrives in another state, such as the one that completes the
-    /// handshake (`tcp_rcv_state_process`). It measures no echo, nor records it.
+    /// handshake (`tcp_rcv_state_process`). It neither measures nor records an echoed timestamp.
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if self.accept(tcb, header) {
             self.process_payload(tcb, header, ecn);

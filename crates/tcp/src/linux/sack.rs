@@ -1,7 +1,7 @@
 //! The tagging of selectively acknowledged segments: `tcp_sacktag_write_queue`.
 //!
-//! As in Linux, the blocks of the last acknowledgement are remembered, so that only the growth of a
-//! block is walked. A binary search finds the place.
+//! As in Linux, the stack stores the blocks of the last acknowledgement, so it walks only the
+//! growth of a block. A binary search finds the place.
 
 use aqmlab_core::TcpHeader;
 

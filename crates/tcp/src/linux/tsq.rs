@@ -48,7 +48,7 @@ impl Tsq {
 }
 
 impl Linux {
-    /// Takes in the memory of this connection's segments in the queue of its host. Returns whether
+    /// Updates the memory of this connection's segments in the queue of its host. Returns whether
     /// segments that were held back may leave.
     pub(crate) fn note_waiting(&mut self, tcb: &mut Tcb, memory: Bytes) -> bool {
         self.tsq.memory = Some(memory.0 + tcb.out.len() as u64 * SEGMENT_MEMORY);

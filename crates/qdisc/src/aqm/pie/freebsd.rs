@@ -319,7 +319,7 @@ impl Vars {
             if self.dq_count >= DQ_THRESHOLD {
                 let dq_time = now.wrapping_sub(self.measurement_start);
                 if self.avg_dq_time == 0 {
-                    // The measurement goes on: the flag is cleared only in the other branch.
+                    // The measurement continues: the flag is cleared only in the other branch.
                     self.avg_dq_time = dq_time;
                 } else {
                     let weight = u64::from(DQ_THRESHOLD >> 8);

@@ -103,7 +103,7 @@ fn appendix_b_decays_below_half_the_target_and_a_only_at_zero() {
 fn c37_after_a_quiet_time_nothing_is_dropped_for_ten_updates() {
     let mut law = law(design_a());
     assert_eq!(offer(&mut law, 1, 100, Ecn::NotEct), Verdict::Keep);
-    // From now on it is anything but quiet.
+    // From here on the queue is not quiet.
     for ms in 2..200 {
         law.catch_up(Instant::from_millis(ms), waiting(100));
         (law.vars.drop_prob, law.vars.qdelay, law.vars.qdelay_old) = (1.0, 0.1, 0.1);

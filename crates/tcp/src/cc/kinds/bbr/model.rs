@@ -234,8 +234,8 @@ impl Bbr {
     }
 }
 
-/// Whether the sample may include the delay of an acknowledgement: that of a lone small segment, with
-/// nothing else delivered since it was sent (`FLAG_ACK_MAYBE_DELAYED`).
+/// Whether the sample may include the delay of an acknowledgement. It may if a single small segment
+/// was acknowledged, with nothing else delivered since it was sent (`FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
     ack.bytes < u64::from(window.mss)
         && ack.rate.acked_sacked <= window.segment

@@ -74,8 +74,9 @@ impl Bbr {
         if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
     }
 
-    /// `amount` and three bursts, for the data that sender and receiver hold, rounded up to an even
-    /// number of segments for acknowledgements of every other one (`bbr_quantization_budget`).
+    /// Returns `amount` and three bursts, for the data that sender and receiver hold. The sum is
+    /// rounded up to an even number of segments, for acknowledgements of every other segment
+    /// (`bbr_quantization_budget`).
     pub(super) fn with_quantum(&self, amount: u64) -> u64 {
         let even = 2 * self.units.segment;
         let rounded = (amount + 3 * self.burst()).div_ceil(even) * even;
