@@ -1,7 +1,7 @@
 //! PIE as in Linux 3.14 to 5.0.
 //!
 //! Source: `net/sched/sch_pie.c` of those kernels, with its integer arithmetic to the bit.
-//! Differences in behaviour from later kernels, each pinned by a test:
+//! Behaviour that later kernels changed, each point pinned by a test:
 //!
 //! - The delay comes from the departure rate alone, measured over 10 000 bytes. Until that many
 //!   have left a standing queue, there is no delay and no drop.

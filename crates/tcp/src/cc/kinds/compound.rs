@@ -8,7 +8,7 @@
 //! test: k = 3/4, ζ = 1; the average of gamma moves halfway; the delay window stops growing at 16
 //! segments, and no floor turns it off.
 //!
-//! The connection sees the sum of the two windows. The controller keeps the delay window apart.
+//! The connection's window is the sum of both. The controller stores the delay window separately.
 
 use aqmlab_core::{Bounds, Duration, Instant, Kind, Param, Value, math};
 
