@@ -32,7 +32,7 @@ impl Engine for World<'_> {
     }
 
     fn call_at(&mut self, _app: u32, _at: Instant) {
-        // The loop asks the driver for the next wake-up before it sleeps.
+        // The loop queries the driver for the next wake-up before it sleeps.
     }
 
     fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
@@ -90,6 +90,6 @@ impl Engine for World<'_> {
     }
 
     fn ended(&mut self, _app: u32) {
-        // The taps are measured after the run, when the driver knows every end.
+        // The taps are measured after the run, when the driver has every end.
     }
 }

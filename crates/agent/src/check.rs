@@ -54,7 +54,7 @@ pub(crate) fn check(spec: &Spec, mode: Mode) -> Result<(), String> {
         check_app(&format!("apps[{index}]"), app, [&up, &down])?;
     }
     tcp_settings::check_together(spec)?;
-    // The gateway's own delays know no bounds.
+    // The gateway's own delays are unbounded.
     if mode.ours && mode.host { Ok(()) } else { testbed::check(spec) }
 }
 

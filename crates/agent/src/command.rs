@@ -6,7 +6,7 @@ use std::process::Command;
 ///
 /// # Errors
 ///
-/// If it cannot be started or fails: the line, and its message.
+/// If the command cannot be started or fails; the error has the line and its message.
 pub(crate) fn run(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();

@@ -47,7 +47,7 @@ impl World<'_> {
         }
     }
 
-    /// Processes an end whose state has changed.
+    /// Processes a state change of an end.
     fn progress(&mut self, index: usize, side: usize) -> io::Result<()> {
         if !self.conns[index].is_tcp() {
             self.receive_datagrams(index, side);

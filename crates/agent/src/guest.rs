@@ -66,7 +66,7 @@ pub(crate) fn hand_out_captures(files: &[Vec<u8>; 2]) {
     }
 }
 
-/// Says that another second of the trial has passed.
+/// Reports that another second of the trial has passed.
 pub(crate) fn tick() {
     sys::out(PROGRESS_PORT, b".");
 }

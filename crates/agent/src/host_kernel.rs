@@ -22,14 +22,14 @@ pub(crate) fn trial(json: &str, mode: Mode, parent: u32) -> String {
 fn prepare(parent: u32) -> Result<(), String> {
     match sys::die_with(parent) {
         Ok(true) => Ok(()),
-        Ok(false) => Err("whoever started it is gone".into()),
-        Err(error) => Err(format!("cannot be bound to whoever started it: {error}")),
+        Ok(false) => Err("the process that started it has ended".into()),
+        Err(error) => Err(format!("cannot follow the process that started it: {error}")),
     }
 }
 
 /// Reports that another second of the trial has passed.
 fn tick() {
-    // The reader may have gone.
+    // The reader may have ended.
     let _ = writeln!(std::io::stdout(), ".");
 }
 

@@ -1,4 +1,4 @@
-//! Runs one trial on the Linux kernel that it finds itself in.
+//! Runs one trial on the running Linux kernel.
 //!
 //! As the first process of a virtual machine it sets the machine up, reads the trial, and builds a
 //! testbed of network namespaces. It runs the applications of `aqmlab-apps` over the kernel's own
@@ -129,7 +129,7 @@ fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
     Ok(spec)
 }
 
-/// Runs the trial of a machine; an error says whether it was refused as it is, and why.
+/// Runs the trial of a machine. Its error holds whether the trial was refused, and the reason.
 fn trial() -> Result<String, (bool, String)> {
     let json = std::fs::read_to_string(guest::SPEC)
         .map_err(|error| (false, format!("{}: {error}", guest::SPEC)))?;
@@ -137,7 +137,7 @@ fn trial() -> Result<String, (bool, String)> {
         let traces = traces.map_err(|problem| (true, problem))?;
         return trace::record(&traces, guest::tick).map_err(|problem| (false, problem));
     }
-    // The kernel hands on also what it has not understood of its own command line.
+    // The kernel passes on the words of its own command line that it does not recognise.
     let mode = Mode { ours: std::env::args().any(|word| word == "ours"), host: false };
     if mode.ours {
         guest::allow_tun().map_err(|problem| (false, problem))?;

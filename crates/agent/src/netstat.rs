@@ -1,8 +1,8 @@
 //! The counters of all TCPs of a namespace: `/proc/net/netstat`.
 //!
-//! It is the only place where it tells of timeouts, probes, recoveries and undone reductions (Linux
-//! 6.1, net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). A connection is known by them only
-//! if it was the only one.
+//! Timeouts, probes, recoveries and undone reductions are counted nowhere else (Linux 6.1,
+//! net/ipv4/proc.c; `TCP_INFO` has none of them before 6.7). They belong to a connection only if it
+//! was the only one.
 
 use aqmlab_trial::findings::TcpEvents;
 

@@ -118,7 +118,7 @@ impl End {
         if self.closing && !self.shut {
             self.shut = true;
             if let Some(fd) = &self.fd {
-                // A connection that is gone already is reported by its next read.
+                // The next read reports a connection that is already closed.
                 let _ = sys::shut_down(fd);
             }
         }
@@ -232,7 +232,7 @@ pub(crate) fn listener(app: usize, at: Side, tcp: &TcpSpec) -> io::Result<OwnedF
     Ok(fd)
 }
 
-/// A connection being opened from `open.from`, in whose namespace this process is.
+/// Opens a connection from `open.from`, in the namespace of this process.
 pub(crate) fn client(app: usize, port: u16, open: Open, tcp: &TcpSpec) -> io::Result<OwnedFd> {
     let fd = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
     tcp_settings::apply(&fd, tcp)?;
@@ -254,7 +254,7 @@ pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()
     Ok(())
 }
 
-/// Asks for quick acknowledgements, if they are wanted. The kernel resets the option after a while.
+/// Enables quick acknowledgements if requested. The kernel resets the option after a while.
 pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.quickack.unwrap_or(open.quickack) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)?;
@@ -262,11 +262,11 @@ pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()>
     Ok(())
 }
 
-/// One end of a datagram socket, in whose namespace this process is.
+/// Opens one end of a datagram socket, in the namespace of this process.
 pub(crate) fn datagrams(app: usize, at: Side, port: u16, open: Open) -> io::Result<OwnedFd> {
     if open.transport == Transport::Icmp {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
-        // The port of such a socket is the identifier of its echo requests.
+        // An ICMP socket's port is the identifier of its echo requests.
         sys::bind(&fd, testbed::address(app, at), port)?;
         sys::connect(&fd, testbed::address(app, at.peer()), 0)?;
         return Ok(fd);

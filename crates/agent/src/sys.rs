@@ -11,7 +11,7 @@ use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Turns the −1 of a system call into the error it stands for.
+/// Converts a return value of −1 to the error of the system call.
 fn check(value: c_int) -> io::Result<c_int> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
@@ -55,7 +55,7 @@ pub(crate) fn load_module(module: &File, parameters: &str) -> io::Result<()> {
     check(done as c_int).map(drop)
 }
 
-/// Asks for access to `count` I/O ports from `first` on.
+/// Requests access to `count` I/O ports from `first` on.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn allow_ports(first: u16, count: u16) -> io::Result<()> {
     // SAFETY: takes no pointer.
@@ -79,13 +79,13 @@ pub(crate) fn out(port: u16, bytes: &[u8]) {
     }
 }
 
-/// Elsewhere there are no such ports.
+/// Other architectures have no such ports.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn allow_ports(_first: u16, _count: u16) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Elsewhere there are no such ports.
+/// Other architectures have no such ports.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn out(_port: u16, _bytes: &[u8]) {}
 
@@ -116,7 +116,7 @@ fn inet(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     name
 }
 
-/// Gives a socket its own address.
+/// Binds a socket to its own address.
 pub(crate) fn bind(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
     let name = inet(address, port);
     let size = size_of::<libc::sockaddr_in>() as u32;
@@ -124,7 +124,7 @@ pub(crate) fn bind(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()>
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const name).cast(), size) }).map(drop)
 }
 
-/// Gives a socket its peer's address; a TCP connection then takes its time.
+/// Connects a socket to its peer's address; a TCP connection completes later.
 pub(crate) fn connect(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
     let name = inet(address, port);
     let size = size_of::<libc::sockaddr_in>() as u32;
@@ -164,7 +164,7 @@ pub(crate) fn set(fd: &OwnedFd, level: c_int, option: c_int, value: c_int) -> io
 /// Sets a socket option.
 pub(crate) fn set_bytes(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8]) -> io::Result<()> {
     let data = value.as_ptr().cast::<c_void>();
-    // SAFETY: `data` points to `value`, whose length is given.
+    // SAFETY: `data` points to `value`, and the length is that of `value`.
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, data, value.len() as u32) })
         .map(drop)
 }
@@ -178,28 +178,28 @@ pub(crate) fn get_bytes(
 ) -> io::Result<usize> {
     let mut size = value.len() as u32;
     let data = value.as_mut_ptr().cast::<c_void>();
-    // SAFETY: `data` points to `value`, whose length is in `size`.
+    // SAFETY: `data` points to `value`, and `size` is its length.
     let done = unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, data, &raw mut size) };
     check(done).map(|_| size as usize)
 }
 
-/// Sends bytes; no signal is raised if the peer is gone.
+/// Sends bytes; no signal is raised if the peer has closed.
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let data = bytes.as_ptr().cast();
-    // SAFETY: `data` points to `bytes`, whose length is given.
+    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
     check_len(unsafe { libc::send(fd.as_raw_fd(), data, bytes.len(), libc::MSG_NOSIGNAL) })
 }
 
 /// Receives into `buffer`.
 pub(crate) fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
-    // SAFETY: `data` points to `buffer`, whose length is given.
+    // SAFETY: `data` points to `buffer`, and the length is that of `buffer`.
     check_len(unsafe { libc::recv(fd.as_raw_fd(), data, buffer.len(), 0) })
 }
 
 /// Reads and discards up to `most` bytes of a TCP connection; zero at its end.
 pub(crate) fn discard(fd: &OwnedFd, most: usize) -> io::Result<usize> {
-    // SAFETY: with MSG_TRUNC a TCP socket writes to no buffer, as tcp(7) says.
+    // SAFETY: with MSG_TRUNC a TCP socket writes to no buffer (tcp(7)).
     let got = unsafe {
         libc::recv(fd.as_raw_fd(), std::ptr::null_mut(), most, libc::MSG_TRUNC | libc::MSG_DONTWAIT)
     };
@@ -212,7 +212,7 @@ pub(crate) fn shut_down(fd: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) }).map(drop)
 }
 
-/// Lets closing a socket reset the connection.
+/// Makes closing a socket reset the connection.
 pub(crate) fn reset_on_close(fd: &OwnedFd) -> io::Result<()> {
     let value = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
     set_bytes(fd, libc::SOL_SOCKET, libc::SO_LINGER, &value)
@@ -228,7 +228,7 @@ pub(crate) fn interface(name: &str) -> io::Result<u32> {
     }
 }
 
-/// Opens a socket that sees every packet that passes an interface, without its link header.
+/// Opens a socket that receives every packet of an interface, without its link header.
 pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
     let protocol = (libc::ETH_P_ALL as u16).to_be();
     let fd = socket(libc::AF_PACKET, libc::SOCK_DGRAM, 0)?;
@@ -244,7 +244,7 @@ pub(crate) fn tap(name: &str) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// An interface whose packets a program reads and writes.
+/// An interface with a program at one end, which reads and writes its packets.
 pub(crate) struct Tun(OwnedFd);
 
 // Numbers and flags of linux/if_tun.h.
@@ -253,8 +253,8 @@ const TUN_SET_OFFLOAD: u64 = 0x4004_54d0;
 const TUN_CHECKSUM: u64 = 1;
 
 impl Tun {
-    /// A new one, in the namespace in which this process is. Before each packet goes a
-    /// `virtio_net_hdr`, so that a later stage may fill in a checksum.
+    /// Creates an interface in the namespace of this process. A `virtio_net_hdr` precedes each
+    /// packet, so that a later stage can compute a checksum.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open("/dev/net/tun")?;
         let fd = OwnedFd::from(file);
@@ -275,7 +275,7 @@ impl Tun {
         Ok(Self(fd))
     }
 
-    /// The same interface by a descriptor of its own.
+    /// Returns the same interface with a descriptor of its own.
     pub(crate) fn again(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
@@ -289,18 +289,18 @@ impl Tun {
 /// Reads a packet, with the header before it.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
-    // SAFETY: `data` points to `buffer`, whose length is given.
+    // SAFETY: `data` points to `buffer`, and the length is that of `buffer`.
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
 /// Writes a packet, with the header before it.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
-    // SAFETY: `data` points to `bytes`, whose length is given.
+    // SAFETY: `data` points to `bytes`, and the length is that of `bytes`.
     check_len(unsafe { libc::write(to.0.as_raw_fd(), data, bytes.len()) }).map(drop)
 }
 
-/// Lets this thread run as soon as it can, before all ordinary ones.
+/// Gives this thread priority over all ordinary ones.
 pub(crate) fn run_first() -> io::Result<()> {
     // SAFETY: a `sched_param` may be all zeros, and lives until the call returns.
     unsafe {
@@ -310,7 +310,7 @@ pub(crate) fn run_first() -> io::Result<()> {
     }
 }
 
-/// Lets this process end with its parent, `parent`; false if that has ended.
+/// Makes this process end with its parent, `parent`; returns false if the parent has ended.
 pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
     // SAFETY: takes no pointer.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
@@ -321,7 +321,7 @@ pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
 pub(crate) struct Poll(OwnedFd);
 
 impl Poll {
-    /// One that watches nothing yet.
+    /// Returns an instance that watches no descriptor yet.
     pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: takes no pointer; the descriptor returned belongs to the caller alone.
         unsafe { Ok(Self(OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?))) }
@@ -338,8 +338,8 @@ impl Poll {
 
     /// Sojourns for events and returns their tokens.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
-        // SAFETY: `epoll_event` may be all zeros; the call fills at most as many as there are,
-        // and only those it says it filled are read.
+        // SAFETY: `epoll_event` may be all zeros. The call fills at most as many as there are, and
+        // only the reported number is read.
         unsafe {
             let mut events: [libc::epoll_event; 64] = zeroed();
             let some = libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), 64, -1);

@@ -110,8 +110,8 @@ fn flows(
     all
 }
 
-/// Payload of the echo requests that came to `side` while an application ran: the kernel answers
-/// them, so no socket reads them.
+/// Returns the payload of the echo requests that reached `side` while an application ran. The
+/// kernel answers them, so no socket reads them.
 fn requests(records: &[Record], flow: usize, side: Side, found: &FlowFindings) -> u64 {
     let of = |record: &&Record| {
         let asked = record.flow as usize == flow && record.direction.receiver() == side;
@@ -129,7 +129,7 @@ fn of_link(
     counters: Counters,
     sojourns: Sojourns,
 ) -> LinkFindings {
-    // The bytes that the link charged give the time that it was busy.
+    // The link's busy time follows from the bytes that it charged.
     let busy_s = 8.0 * sojourns.charged as f64 / spec.links[link].rate_bps() as f64;
     if let Some(done) = &world.ours {
         let log = &done.links[link].log;
@@ -149,8 +149,8 @@ fn of_link(
     }
 }
 
-/// Drops by reason. The kernel counts drops by a full queue apart. Each discipline has one other
-/// reason, except RED, which has two and one counter for both.
+/// Returns drops by reason. The kernel counts drops by a full queue separately. Each discipline has
+/// one other reason, except RED, which has two and one counter for both.
 fn drops(kind: &str, counters: Counters) -> Drops {
     let overlimit = counters.overlimit.min(counters.drops);
     let rest = counters.drops - overlimit;

@@ -26,7 +26,7 @@ const MOST_MTU: Bytes = Bytes(1_500);
 /// Below it the kernel offers a larger segment than fits (`ip_rt_min_advmss`).
 const LEAST_MTU: Bytes = Bytes(296);
 
-/// Refuses an endpoint that the kernel cannot be.
+/// Refuses an endpoint that the kernel cannot provide.
 pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     if tcp.profile != Host::default() {
         let problem = "a Linux kernel cannot be this host; the kernel engine has `linux`";
@@ -40,8 +40,8 @@ pub(crate) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     settings::check(at, tcp)
 }
 
-/// Refuses applications that cannot share their hosts: settings hold for a whole host, and those of
-/// CUBIC for a whole kernel.
+/// Refuses applications that cannot share their hosts. Settings apply to a whole host, and those of
+/// CUBIC to a whole kernel.
 pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
     for side in [Side::Home, Side::Wan] {
         sysctls(spec, side)?;
@@ -80,8 +80,8 @@ fn sysctls(spec: &Spec, side: Side) -> Result<BTreeMap<&'static str, String>, St
     Ok(all.into_iter().map(|(name, (_, text))| (name, text)).collect())
 }
 
-/// Applies the settings of a whole host, in whose namespace this process is. Settings of a whole
-/// kernel are only compared if it is a `shared_kernel`.
+/// Applies the settings of a whole host, in the namespace of this process. If the kernel is a
+/// `shared_kernel`, settings of the whole kernel are only compared.
 pub(crate) fn prepare(spec: &Spec, side: Side, shared_kernel: bool) -> Result<(), String> {
     for (name, value) in sysctls(spec, side)? {
         sysctl(&format!("net/ipv4/{name}"), &value)?;
@@ -137,8 +137,8 @@ pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
 /// Applies an endpoint's settings to a socket that is not yet connected, or listens.
 pub(crate) fn apply(fd: &OwnedFd, tcp: &TcpSpec) -> std::io::Result<()> {
     sys::set_bytes(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, controller(tcp).as_bytes())?;
-    // The kernel doubles both numbers: half of a buffer is for its own bookkeeping. A receive
-    // buffer of twice the window is what offers that window (tcp_adv_win_scale 1).
+    // The kernel doubles both numbers, because half of a buffer is for its own bookkeeping. A
+    // receive buffer of twice the window offers that window (tcp_adv_win_scale 1).
     if let Some(bytes) = tcp.send_buffer {
         sys::set(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes.0 as i32)?;
     }

@@ -8,12 +8,12 @@
 //!
 //! HTB and the discipline form the bottleneck at the interfaces between the gateway and the provider.
 //! Netem delays each application's packets by its share of the base RTT at the interfaces to the
-//! hosts. So the delay follows the bottleneck in both directions, as in the simulator.
+//! hosts. The delay therefore follows the bottleneck in both directions, as in the simulator.
 //!
-//! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's
-//! IP input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). Were the bottleneck
-//! on a redirection at the gateway's entrance (`ifb`), TCP small queues would see its queue as the
-//! host's own and keep it at a few packets.
+//! **Trap.** A packet that crosses a veth pair still counts against its socket until a router's IP
+//! input takes it over (`ip_rcv` orphans it, `skb_scrub_packet` does not). With the bottleneck on a
+//! redirection at the gateway's entrance (`ifb`), TCP small queues would count its queue as the
+//! host's own and limit it to a few packets.
 //!
 //! With a discipline in user space, [`crate::userspace_qdisc`] is the cable between the routers. On the
 //! host's own kernel it also takes the place of netem.
@@ -60,7 +60,7 @@ impl Testbed {
     ///
     /// # Errors
     ///
-    /// If the kernel refuses a setting, or has another value than asked for.
+    /// If the kernel refuses a setting, or has another value than the requested one.
     pub(crate) fn build(spec: &Spec, mode: Mode) -> Result<Self, String> {
         let mut testbed = Self {
             home: namespace()?,
@@ -157,10 +157,9 @@ impl Testbed {
             self.enter_bottleneck(direction)?;
             let shown = run(&format!("ip -s -j link show dev {name}"))?;
             let shown: serde_json::Value = serde_json::from_str(&shown)
-                .map_err(|error| format!("what ip said: {error}: {shown}"))?;
+                .map_err(|error| format!("unreadable output of ip: {error}: {shown}"))?;
             let dropped = shown[0]["stats64"]["tx"]["dropped"].as_u64();
-            missed +=
-                dropped.ok_or_else(|| format!("{name}: ip does not count what it dropped"))?;
+            missed += dropped.ok_or_else(|| format!("{name}: ip shows no counter of drops"))?;
         }
         Ok(missed)
     }

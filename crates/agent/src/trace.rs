@@ -1,8 +1,8 @@
 //! Records the operations of the kernel's disciplines, packet by packet.
 //!
-//! A job is a list of traces. For each, its packets are sent through HTB and the discipline, and
-//! everything that enters or leaves the discipline is written down in order, with the time that
-//! the discipline itself read. Another program then asks its own discipline to do the same.
+//! A job is a list of traces. The packets of each trace pass through HTB and the discipline. The
+//! recording lists every packet that enters or leaves the discipline, in order, with the time that
+//! the discipline read. Another program then replays the operations on its own discipline.
 
 mod job;
 mod layout;
@@ -22,22 +22,22 @@ use crate::command::{run, run_all, sysctl};
 use crate::sys;
 
 const DEVICE: &str = "trace";
-/// The receiver's hardware address, which is not that of the other end: arrivals are dropped.
+/// A hardware address that differs from the receiver's, so the receiver drops all arrivals.
 const ELSEWHERE: &str = "02:00:00:00:00:99";
-/// When the first trace begins, after boot. CoDel's clock starts at zero, and within sixteen
-/// intervals of it a time that was never set looks recent.
+/// The time after boot at which the first trace begins. CoDel's clock starts at zero, and within
+/// sixteen intervals of it an unset time looks recent.
 const SETTLED: Duration = Duration::from_secs(20);
-/// How often a recording is begun before it is given up.
+/// The attempts to make a recording.
 const TRIES: u32 = 4;
-/// How long a discipline may take to run empty after the last packet.
+/// The longest time that a discipline may take to empty after the last packet.
 const PATIENCE: u32 = 600;
 
-/// The traces that `json` asks for, or nothing if it is no such job.
+/// Returns the traces of `json`, or `None` if it is not a job of traces.
 pub(crate) fn wanted(json: &str) -> Option<Result<Vec<Trace>, String>> {
     job::parse(json)
 }
 
-/// Records all traces; the result is JSON on one line.
+/// Records all traces; returns JSON on one line.
 pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
     sys::mount("tracefs", "/sys/kernel/tracing")
         .map_err(|error| format!("tracefs: cannot mount: {error}"))?;
@@ -54,8 +54,8 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
     Ok(format!("{whole}\n"))
 }
 
-/// Records one trace. Now and then a probe is missed, for the kernel takes an interrupt while it
-/// serves another probe; another time it does not.
+/// Records one trace. A probe is sometimes missed, because the kernel takes an interrupt while it
+/// serves another probe. A second attempt usually succeeds.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
     let mut problem = String::new();
     for _ in 0..TRIES {
@@ -64,7 +64,7 @@ fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
             Err(gap) => problem = gap,
         }
     }
-    Err(format!("the kernel's recordings have gaps, {TRIES} times, the last one: {problem}"))
+    Err(format!("all {TRIES} recordings of the kernel have gaps; the last: {problem}"))
 }
 
 fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, Gap>, String> {
@@ -85,12 +85,12 @@ fn attempt(trace: &Trace, types: &Types) -> Result<Result<Value, Gap>, String> {
     Ok(Ok(result))
 }
 
-/// A cable, and on its near end HTB with the discipline.
+/// Creates a cable, with HTB and the discipline at the near end.
 fn lay_out(trace: &Trace) -> Result<(), String> {
     sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
     let [here, there] = sender::ADDRESSES;
     let Trace { kind, options, rate_bps, .. } = trace;
-    // The kernel counts 14 bytes more than IP unless told otherwise, and tc takes no zero.
+    // The kernel counts 14 bytes more than IP by default, and tc accepts no zero.
     let sizes = match trace.overhead - 14 {
         0 => String::new(),
         extra => format!("stab overhead {extra}"),
@@ -123,5 +123,5 @@ fn run_empty() -> Result<(), String> {
             return Ok(());
         }
     }
-    Err(format!("{DEVICE}: the discipline does not run empty"))
+    Err(format!("{DEVICE}: the discipline still holds packets after its last arrival"))
 }

@@ -5,20 +5,20 @@
 //!            g1 <── line ── Port down ── p1
 //! ```
 //!
-//! `g1` and `p1` are TUN interfaces in place of the cable between the two routers. The agent reads the
-//! packets of one router, offers them to an [`aqmlab_node::Port`], the simulator's own, and writes them
-//! to the other router when they have left the link. So a difference from the kernel's discipline is
-//! one of disciplines, and a difference from the simulator one of TCPs.
+//! `g1` and `p1` are TUN interfaces in place of the cable between the two routers. The agent reads
+//! the packets of one router and offers them to an [`aqmlab_node::Port`], the simulator's own. When
+//! they have left the link, it writes them to the other router. A difference from the kernel's
+//! discipline is therefore one of disciplines, and a difference from the simulator is one of TCPs.
 //!
-//! **Time.** A thread of its own, that runs before all ordinary ones, waits for packets and for
-//! the link. However late it wakes, the port is told the times at which its link became free, so
-//! no rate is lost; a packet comes when it is read and is written when the thread wakes, and under
-//! instruction counting both are late by some microseconds. But a system call of the applications
-//! is finished first: the packets of one `send` come to the port at one time.
+//! **Time.** A separate thread, with priority over all ordinary ones, waits for packets and for the
+//! link. However late it wakes, it gives the port the times at which the link became free, so no
+//! rate is lost. A packet arrives when it is read and is written when the thread wakes; under
+//! instruction counting, both are late by some microseconds. A system call of the applications
+//! finishes first: the packets of one `send` reach the port at one time.
 //!
-//! **Small queues.** A router lies between the sender and the interface, and its IP input has
-//! taken the packet from the sender's socket, as on the way to a discipline of the kernel's
-//! ([`crate::testbed`]). The discipline's own limits bound its queue.
+//! **Small queues.** A router lies between the sender and the interface. Its IP input has taken the
+//! packet from the sender's socket, as before a discipline of the kernel ([`crate::testbed`]). The
+//! discipline's own limits bound its queue.
 
 mod delay_line;
 mod packet;
@@ -45,7 +45,7 @@ const TIMER: u64 = 2;
 /// The results of a gateway.
 #[derive(Default)]
 pub(crate) struct Done {
-    /// By link of the trial.
+    /// The links of the trial.
     pub(crate) links: Vec<Link>,
     /// Samples of the links' disciplines.
     pub(crate) samples: Vec<QueueSample>,
@@ -78,7 +78,7 @@ impl Gateway {
         let tuns = [tuns[0].again().map_err(failed)?, tuns[1].again().map_err(failed)?];
         let spec = spec.clone();
         let work = move || {
-            // Where it is not allowed, packets are somewhat late.
+            // Without the permission, packets are somewhat late.
             let _ = sys::run_first();
             let halves = Direction::BOTH.map(|way| Half::new(&spec, way, delays));
             let [up, down] = halves;
@@ -180,7 +180,7 @@ struct Half {
     bottleneck: Option<(usize, Port)>,
     line: DelayLine,
     slots: Slots,
-    /// By application, as `pfifo_fast` sees it.
+    /// The priority of each application, for `pfifo_fast`.
     priorities: Vec<u8>,
 }
 
@@ -226,7 +226,7 @@ impl Half {
         Ok(())
     }
 
-    /// When something is due.
+    /// Returns the time of the next event.
     fn due(&self) -> Option<Instant> {
         let link = self.bottleneck.as_ref().and_then(|(_, port)| port.poll_timeout());
         [link, self.line.next()].into_iter().flatten().min()

@@ -33,7 +33,7 @@ pub(crate) struct World<'a> {
     pub(crate) testbed: &'a Testbed,
     pub(crate) poll: Poll,
     timer: Timer,
-    /// When the trial began, in nanoseconds since 1970.
+    /// The start of the trial, in nanoseconds since 1970.
     origin_ns: u64,
     pub(crate) now: Instant,
     pub(crate) runner: AppRunner,
@@ -106,7 +106,7 @@ impl<'a> World<'a> {
     /// Runs the trial; `tick` is called once for each second of it.
     pub(crate) fn run(&mut self, mut tick: impl FnMut()) -> Result<(), String> {
         let mut due = Schedule::new(self.spec);
-        // Begin at a whole second, so that the trial does not depend on how long building took.
+        // The trial begins at a whole second, so it does not depend on the time that building took.
         self.origin_ns = (sys::now_ns() / SECOND_NS + 2) * SECOND_NS;
         let (spec, delays) = (self.spec, self.testbed.mode.host);
         let start = |tuns| Gateway::start(spec, tuns, self.origin_ns, delays);
@@ -140,7 +140,7 @@ impl<'a> World<'a> {
         }
         match self.taps.iter().chain(&self.between).map(Tap::missed).sum::<u64>() {
             0 => Ok(()),
-            missed => Err(format!("the taps missed {missed} packets for want of room")),
+            missed => Err(format!("the taps missed {missed} packets: their buffer was full")),
         }
     }
 

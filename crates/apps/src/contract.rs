@@ -81,7 +81,7 @@ fn every_kind_sends_what_it_says_it_carries() {
         assert!(up + down > 0, "{} sent nothing", kind.name);
         match app.carries() {
             Carries::Both => assert!(up > 0 && down > 0, "{}: {up}, {down}", kind.name),
-            // A ping comes back as it went; what else goes one way weighs more that way.
+            // A ping has equal bytes both ways; other one-way traffic has more bytes that way.
             Carries::One(way) => {
                 let (with, against) = if way.index() == 0 { (up, down) } else { (down, up) };
                 assert!(with >= against, "{}: {up} up, {down} down", kind.name);

@@ -1,8 +1,8 @@
 //! Numbered, time-stamped datagrams in one direction, and the measures of their receiver.
 //!
-//! Source: RFC 3550: 16-bit sequence numbers extended by counting their cycles (A.1), loss as
-//! expected less received (A.3), and the difference of transit times between neighbours (6.4.1)
-//! whose mean is given as jitter, as `irtt` does, rather than RTP's smoothed estimate.
+//! Source: RFC 3550: 16-bit sequence numbers extended by counting their cycles (A.1), and loss as
+//! expected less received (A.3). Jitter is the mean difference of transit times between neighbours
+//! (6.4.1), as in `irtt`, rather than RTP's smoothed estimate.
 //!
 //! A tag holds the sequence number above 48 bits of nanoseconds, which go round after 78 hours.
 
@@ -24,7 +24,8 @@ pub const fn sequence(tag: u64) -> u16 {
     (tag >> TIME_BITS) as u16
 }
 
-/// How long ago, at `now`, the datagram of a tag was sent; zero if it was not in the past.
+/// Returns the time from the transmission of a tag's datagram to `now`; zero if it is not in the
+/// past.
 pub const fn age(tag: u64, now: Instant) -> Duration {
     let span = now.as_nanos().wrapping_sub(tag) & TIME_MASK;
     Duration::from_nanos(if span >> (TIME_BITS - 1) == 0 { span } else { 0 })
@@ -40,7 +41,7 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
 /// The arrivals of a numbered flow of datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
-    /// The highest number seen, its cycles counted.
+    /// The highest number received, its cycles counted.
     highest: Option<u64>,
     received: u64,
     delays: Quantiles,
@@ -49,7 +50,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Takes in the datagram with `tag`; returns its one-way delay.
+    /// Processes the datagram with `tag`; returns its one-way delay.
     pub fn take(&mut self, tag: u64, now: Instant) -> Duration {
         let delay = age(tag, now);
         self.highest = Some(self.extend(sequence(tag)));
@@ -67,12 +68,12 @@ impl Arrivals {
         if ahead < 1 << 15 { highest + u64::from(ahead) } else { highest }
     }
 
-    /// How many arrived.
+    /// Returns the number of datagrams received.
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// How many must have been sent for the highest number to have been seen.
+    /// Returns the number of datagrams sent, as implied by the highest sequence number received.
     pub fn expected(&self) -> u64 {
         self.highest.map_or(0, |highest| highest + 1)
     }

@@ -1,4 +1,4 @@
-//! The E-model: how a listener would rate a call, from its delay and its loss.
+//! The E-model: the quality rating of a call, from its delay and its loss.
 //!
 //! Source: ITU-T G.107 with the default values of its other terms; the equipment impairments of
 //! codecs from G.113 Appendix I. Two forms:
@@ -13,7 +13,7 @@ use aqmlab_core::math;
 /// The rating of a call without delay or loss, all else at the defaults of G.107.
 pub const CLEAN: f64 = 93.2;
 
-/// How loss impairs a codec.
+/// The effect of loss on a codec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
     /// Ie: its impairment without loss.

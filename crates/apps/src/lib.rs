@@ -1,13 +1,13 @@
 //! Traffic generators: models of the people and things of a home.
 //!
-//! An [`App`] is both ends of one application, the client and its server, as one state
-//! machine without I/O. It speaks of connections, bytes and datagrams and knows nothing of
-//! TCP, so the same model runs over simulated connections and over real sockets. An end
-//! learns of events only from a [`Notice`] that names that end: a server answers when it has read
-//! the request, never when the client wrote it.
+//! An [`App`] is both ends of one application, the client and its server, as one state machine
+//! without I/O. Its interface is connections, bytes and datagrams, independent of TCP. The same
+//! model therefore runs over simulated connections and over real sockets. An end receives events
+//! only in a [`Notice`] that names that end: a server answers when it has read the request, never
+//! when the client wrote it.
 //!
-//! **Invariant:** this crate does not know TCP, packets or queues. Payload has length but no
-//! content; applications frame their messages by counting bytes.
+//! **Invariant:** no code in this crate depends on TCP, packets or queues. Payload has length but
+//! no content; applications frame their messages by counting bytes.
 
 mod bounds;
 #[cfg(test)]
@@ -29,10 +29,10 @@ use aqmlab_core::{Direction, Instant, Rng, Side};
 ///
 /// # Driving it
 ///
-/// The driver delivers [`Notice::Start`] once, at the application's start time, and
+/// The driver delivers [`Notice::Start`] once, at the application's start time. It delivers
 /// [`Notice::Stop`] once, if the scenario gives a stop time; after that the application opens,
-/// writes and sends nothing more and closes what it has open. All other notices answer
-/// something that the application asked of its [`Io`].
+/// writes and sends nothing more and closes its connections. Every other notice answers a request
+/// that the application made of its [`Io`].
 pub trait App: Send {
     /// Processes a notice and acts on it through `io`.
     fn handle(&mut self, notice: Notice, io: &mut dyn Io);
@@ -40,14 +40,15 @@ pub trait App: Send {
     /// The direction of its data; both directions for a call.
     fn carries(&self) -> Carries;
 
-    /// When it ended by itself, if it did: its transfer complete, or its own duration over. One
-    /// that goes on until it is told has no such time.
+    /// Returns the time at which the application ended by itself: its transfer complete, or its own
+    /// duration over. `None` if it runs until it is stopped.
     fn ended(&self) -> Option<Instant> {
         None
     }
 
-    /// The largest of its datagrams; `None` if it sends none. They are not cut into fragments,
-    /// so the driver refuses an application whose datagrams do not fit its hosts' packets.
+    /// Returns the largest datagram; `None` if the application sends none. Datagrams are not
+    /// fragmented, so the driver refuses an application with datagrams larger than its hosts'
+    /// packets.
     fn datagram(&self) -> Option<Datagram> {
         None
     }
@@ -76,7 +77,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// A datagram that is as large as the parameter called `payload` says.
+    /// Returns a datagram of the size in the parameter `payload`.
     pub(crate) const fn of_payload(bytes: u32) -> Self {
         Self { bytes, headers: 0, set_by: "payload" }
     }
@@ -85,9 +86,9 @@ impl Datagram {
 /// The direction of an application's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// One way; the other carries acknowledgements or requests.
+    /// One direction; the other carries acknowledgements or requests.
     One(Direction),
-    /// Both ways alike.
+    /// Both directions equally.
     Both,
 }
 
@@ -99,44 +100,44 @@ pub struct ConnId(pub u32);
 /// Something that happened to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Its time has come.
+    /// The start time has come.
     Start,
-    /// It has been told to stop.
+    /// The application must stop.
     Stop,
-    /// A moment asked for with [`Io::wake_at`], with the token given there.
+    /// A wake-up requested with [`Io::wake_at`], with its token.
     Wake(u64),
     /// The connection is established at the end that opened it.
     Opened(ConnId),
     /// `bytes` more bytes have been read, in order, by the application at `at`.
     Read {
-        /// On which connection.
+        /// The connection.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// There is room again after a write that was cut short.
     Writable {
-        /// On which connection.
+        /// The connection.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
     },
     /// The peer closed its half and everything it sent has been read at `at`.
     Finished {
-        /// On which connection.
+        /// The connection.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
     },
-    /// The connection is gone: both halves closed, aborted, or given up.
+    /// The connection has ended: both halves closed, aborted, or given up.
     Closed(ConnId),
     /// A datagram arrived.
     Datagram {
-        /// On which socket.
+        /// The socket.
         conn: ConnId,
-        /// At which end.
+        /// The end that is notified.
         at: Side,
         /// Bytes of payload.
         payload: u32,
@@ -156,18 +157,18 @@ pub enum Transport {
     Icmp,
 }
 
-/// How to open a socket.
+/// The properties of a socket to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// Over which transport.
     pub transport: Transport,
-    /// Which end opens it; for datagrams, the end whose port is the ephemeral one.
+    /// The end that opens it; for datagrams, the end with the ephemeral port.
     pub from: Side,
     /// Whether small segments leave at once (`TCP_NODELAY`) rather than by Nagle's rule.
     pub nodelay: bool,
     /// Whether the receiver acknowledges every segment at once.
     pub quickack: bool,
-    /// Whether [`Notice::Read`] is wanted. Bulk transfers do without: only counters see
+    /// Whether the application needs [`Notice::Read`]. Bulk transfers do not: only counters use
     /// their bytes.
     pub reads: bool,
     /// Linux's `skb->priority`, 0 to 15.
@@ -204,9 +205,9 @@ pub trait Io {
     /// established.
     fn open(&mut self, open: Open) -> ConnId;
 
-    /// Writes up to `bytes` at the end `at` of a connection; returns how many the send buffer
-    /// took. After a short write, [`Notice::Writable`] says when there is room again. Writing
-    /// to a connection that is gone takes nothing.
+    /// Writes up to `bytes` at the end `at` of a connection; returns the bytes that the send buffer
+    /// took. After a short write, [`Notice::Writable`] reports new space. A closed connection takes
+    /// nothing.
     fn write(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64;
 
     /// Writes without end at `at`, as fast as the connection takes it, until it is closed.
@@ -222,8 +223,8 @@ pub trait Io {
     /// Sends a datagram of `payload` bytes from `at`, numbered `tag`.
     fn send(&mut self, conn: ConnId, at: Side, payload: u32, tag: u64);
 
-    /// Asks for [`Notice::Wake`] with `token` at `at`. Every call is answered once; a moment
-    /// that has passed is answered at once.
+    /// Requests [`Notice::Wake`] with `token` at `at`. Every call has one answer; for a past time
+    /// it comes at once.
     fn wake_at(&mut self, at: Instant, token: u64);
 
     /// Writes a row into the application's own time series: a metric, unit last, and a value.

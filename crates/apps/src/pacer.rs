@@ -1,4 +1,4 @@
-//! Datagrams of one size at one interval: one way, or both ways over one socket.
+//! Datagrams of one size at one interval, in one direction or in both over one socket.
 
 use aqmlab_core::{Direction, Duration, Instant, Side};
 
@@ -56,7 +56,7 @@ impl Pacer {
         }
     }
 
-    /// Sends the packet that is due in the direction of `token`, and asks for the next wake-up.
+    /// Sends the packet due in the direction of `token`, and requests the next wake-up.
     pub(crate) fn wake(&mut self, token: u64, io: &mut dyn Io) {
         let (Some(conn), true) = (self.conn, self.running) else { return };
         let Some(leg) = self.legs.get_mut(token as usize) else { return };
@@ -66,7 +66,7 @@ impl Pacer {
         io.wake_at(leg.first + self.interval * leg.sent, token);
     }
 
-    /// Takes in a datagram read at `at`; returns its direction, number and delay.
+    /// Processes a datagram read at `at`; returns its direction, number and delay.
     pub(crate) fn arrive(
         &mut self,
         at: Side,
@@ -78,7 +78,7 @@ impl Pacer {
         Some((direction, leg.arrivals.take(tag, now)))
     }
 
-    /// Sends nothing more and closes the socket.
+    /// Stops sending and closes the socket.
     pub(crate) fn stop(&mut self, io: &mut dyn Io) {
         if std::mem::take(&mut self.running) {
             if let Some(conn) = self.conn {

@@ -4,13 +4,13 @@ use aqmlab_core::{Args, BitRate, Bounds, Bytes, Direction, Duration, Param, Side
 
 use crate::bounds::{FINEST, MOST_DATAGRAM};
 
-/// Which way data flows: `up`, `down`.
+/// The directions of data: `up`, `down`.
 pub(crate) const fn direction(default: &'static str) -> Param {
     Param {
         name: "direction",
         default: Value::Word(default, &["up", "down"]),
         bounds: Bounds::Any,
-        doc: "Which way the data flows.",
+        doc: "Direction of the data.",
     }
 }
 
@@ -27,7 +27,7 @@ pub(crate) const fn sends_in(direction: Direction) -> Side {
     }
 }
 
-/// How often `size` must be sent to make `rate`.
+/// Returns the interval at which packets of `size` make `rate`.
 pub(crate) fn interval_for(rate: BitRate, size: u32) -> Duration {
     rate.transmit_time(Bytes(u64::from(size.max(1)))).max(FINEST)
 }

@@ -6,10 +6,10 @@ use aqmlab_core::Side;
 
 use crate::{ConnId, Io};
 
-/// One direction of a connection, and the messages under way in it.
+/// One direction of a connection, and the messages in transfer.
 ///
-/// The content of a message, `T`, is delivered at the far end when its last byte has been read there,
-/// and never before. So a model's two ends share no state.
+/// The content of a message, `T`, is delivered at the far end when its last byte has been read
+/// there, and never before. A model's two ends therefore share no state.
 #[derive(Debug)]
 pub struct Pipe<T> {
     conn: ConnId,
@@ -47,7 +47,7 @@ impl<T> Pipe<T> {
         self.unsent > 0
     }
 
-    /// Takes in that `bytes` more were read at the far end.
+    /// Records that `bytes` more were read at the far end.
     pub const fn advance(&mut self, bytes: u64) {
         self.read = self.read.saturating_add(bytes);
     }
@@ -67,12 +67,12 @@ impl<T> Pipe<T> {
         self.messages.front().map(|(size, message)| (message, self.read.min(*size), *size))
     }
 
-    /// How many messages are under way.
+    /// Returns the number of messages in transfer.
     pub fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether no message is in transfer.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

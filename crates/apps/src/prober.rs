@@ -4,8 +4,8 @@ use aqmlab_core::{Duration, Instant, Side};
 
 use crate::{ConnId, Datagram, Io, Open, datagrams};
 
-/// Sends requests from the home over one socket. They go out on a grid that begins with the
-/// first, so that they keep their number per second whatever comes back.
+/// Sends requests from the home over one socket. Their times lie on a grid that begins with the
+/// first, so their rate does not depend on replies.
 pub(crate) struct Prober {
     payload: u32,
     interval: Duration,
@@ -29,7 +29,7 @@ impl Prober {
         self.ask(io);
     }
 
-    /// Sends the next request, unless stopped, and asks to be woken for the one after it.
+    /// Sends the next request, unless stopped, and requests a wake-up for the one after it.
     pub(crate) fn ask(&mut self, io: &mut dyn Io) {
         let (Some(conn), true) = (self.conn, self.running) else { return };
         io.send(conn, Side::Home, self.payload, datagrams::stamp(self.sent, io.now()));
@@ -59,7 +59,7 @@ impl Prober {
         Datagram::of_payload(self.payload)
     }
 
-    /// How many requests were sent.
+    /// Returns the number of requests sent.
     pub(crate) const fn sent(&self) -> u64 {
         self.sent
     }

@@ -12,7 +12,7 @@ use aqmlab_core::Duration;
 /// The measures of an application: names with their unit last, and values.
 pub type Summary = Vec<(&'static str, f64)>;
 
-/// Values are told apart between these; beyond them only their mean is kept.
+/// The bounds of distinguishable values; beyond them only the mean is kept.
 const SMALLEST: f64 = 1e-9;
 const LARGEST: f64 = 1e15;
 
@@ -37,7 +37,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// Takes in one value. Infinities and values that are not numbers are left out.
+    /// Adds one value. Infinities and NaN are ignored.
     pub fn add(&mut self, value: f64) {
         if !value.is_finite() {
             return;
@@ -51,7 +51,7 @@ impl Quantiles {
         self.sum += value;
     }
 
-    /// Takes in a span, in milliseconds.
+    /// Adds a duration, in milliseconds.
     pub fn add_ms(&mut self, span: Duration) {
         self.add(span.as_secs_f64() * 1e3);
     }
@@ -71,7 +71,7 @@ impl Quantiles {
         number - self.first
     }
 
-    /// How many values came in.
+    /// Returns the number of values.
     pub const fn count(&self) -> u64 {
         self.count
     }

@@ -122,7 +122,7 @@ impl Net {
         app.summary(end)
     }
 
-    /// Runs `app` for `seconds`, then a minute more after it was told to stop.
+    /// Runs `app` for `seconds`, stops it, and runs a minute more.
     pub(crate) fn run_secs(&mut self, app: &mut dyn App, seconds: u64) -> Summary {
         self.run(app, Duration::from_secs(seconds), Duration::from_secs(seconds + 60))
     }
@@ -309,7 +309,7 @@ pub(crate) fn close(got: f64, want: f64, by: f64) {
     assert!((got - want).abs() <= by, "{got} is not {want} ± {by}");
 }
 
-/// The application called `name`, at its defaults but for `changes`.
+/// Returns the application called `name` with defaults and `changes`.
 pub(crate) fn build(name: &str, changes: &[(&str, aqmlab_core::Value)]) -> Box<dyn App> {
     let kind = crate::kinds::find(name).unwrap_or_else(|| panic!("no kind `{name}`"));
     let mut args = aqmlab_core::Args::defaults(kind.params);

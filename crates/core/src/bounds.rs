@@ -6,7 +6,7 @@ use crate::{BitRate, Bytes, Duration, Value};
 /// The values that a parameter may take; both ends are among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
-    /// Whatever its type holds. For switches and words only: their values are listed.
+    /// Every value of the type. For switches and words only: their values are listed.
     Any,
     /// Counts, bytes, bits per second and nanoseconds. A duration that is off passes.
     Whole(u64, u64),

@@ -1,17 +1,17 @@
-//! The world as a state machine sees it.
+//! The environment of a state machine.
 
 use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 
-/// Everything a queue discipline may ask of the world: the time, chance, and the log.
+/// The environment of a queue discipline: the time, the random stream, and the log.
 ///
-/// The driver builds one for each call. Simulated and live drivers differ only in where
-/// `now` comes from.
+/// The driver builds one for each call. Simulated and live drivers differ only in the source of
+/// `now`.
 pub struct Cx<'a> {
     /// The time of the event being handled.
     pub now: Instant,
     /// The caller's own stream of random numbers.
     pub rng: &'a mut Rng,
-    /// Where drops and marks are written down.
+    /// The log of drops and marks.
     pub log: &'a mut dyn Log,
 }
 

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-/// Equal digests mean equal runs; it is printed with every result and asserted in tests.
+/// A digest of a run: equal digests mean equal runs. It is printed with every result and asserted
+/// in tests.
 ///
-/// Words are folded in order, so the digest tells apart two runs that differ in any packet,
-/// any time, or the order of two events.
+/// Words are folded in order. Two runs that differ in a packet, a time or the order of two events
+/// therefore have different digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u64);
 

@@ -1,14 +1,14 @@
 //! The declaration of a discipline, a congestion controller or a traffic generator.
 //!
-//! The command line, the scenario checker, the schema for editors and the manual are all made
-//! from these declarations, so a new kind is complete once it is declared.
+//! The command line, the scenario checker, the schema for editors and the manual derive from these
+//! declarations. A new kind is complete once it is declared.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::{BitRate, Bounds, Bytes, Duration};
 
-/// One way of being a `T`.
+/// One implementation of `T`.
 pub struct Kind<T: ?Sized> {
     /// The name users write.
     pub name: &'static str,
@@ -145,22 +145,22 @@ impl Args {
         Ok(())
     }
 
-    /// These arguments with one changed; for tests and tools that know the parameters.
+    /// Returns these arguments with one changed, for tests and tools that know the parameters.
     ///
     /// # Panics
     ///
-    /// If there is no such parameter, it is of another type, or out of bounds.
+    /// If there is no parameter `name`, or the value is of another type or out of bounds.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
         self.set(name, value).unwrap_or_else(|error| panic!("{error}"));
         self
     }
 
-    /// The value called `name`, whatever its type.
+    /// Returns the value called `name`, of any type.
     ///
     /// # Panics
     ///
-    /// If the kind did not declare such a parameter.
+    /// If the kind declares no parameter `name`.
     pub fn value(&self, name: &str) -> Value {
         self.0.get(name).unwrap_or_else(|| panic!("the kind does not declare `{name}`")).0
     }
@@ -168,8 +168,8 @@ impl Args {
 
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident -> $type:ty: $pattern:pat => $value:expr;)+) => {
-        /// Typed access. Each panics if the kind did not declare such a parameter: a mistake of
-        /// the kind's author, not of the user.
+        /// Typed access. Each function panics if the kind declares no parameter of this name, which
+        /// is an error of the kind's author, not of the user.
         impl Args {
             $($(#[$doc])*
             pub fn $name(&self, name: &str) -> $type {

@@ -1,7 +1,7 @@
-//! The words that every crate of the laboratory speaks: time, sizes, chance, packets, kinds.
+//! The vocabulary of every crate of the laboratory: time, sizes, random numbers, packets, kinds.
 //!
-//! **Invariant:** nothing here, nor in `qdisc`, `tcp`, `apps`, `node` or `measure`, reads a
-//! clock, draws entropy or touches a file. Time, chance and I/O are arguments.
+//! **Invariant:** no code here, nor in `qdisc`, `tcp`, `apps`, `node` or `measure`, reads a clock,
+//! draws entropy or touches a file. Time, random numbers and I/O are arguments.
 
 mod bounds;
 mod cx;

@@ -1,7 +1,7 @@
 //! Functions that give the same bits on every machine.
 //!
-//! `+ − × ÷` and `sqrt` are exact by IEEE 754; the others come from the `libm` crate rather
-//! than from the C library at hand.
+//! `+ − × ÷` and `sqrt` are exact by IEEE 754. The others come from the `libm` crate, because C
+//! libraries differ.
 
 /// The natural exponential.
 pub fn exp(x: f64) -> f64 {

@@ -1,17 +1,17 @@
 //! A packet: its headers, never its bytes.
 //!
-//! A discipline sees these headers and not the wire image, so one implementation serves
-//! simulated packets (which have no bytes) and real ones (which the driver keeps).
+//! A discipline reads these headers and not the wire image. One implementation therefore serves
+//! simulated packets, which have no bytes, and real ones, whose bytes the driver keeps.
 
 use crate::{Bytes, Instant};
 
-/// One packet on its way through a link, a queue or a host.
+/// A packet in a link, a queue or a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Unique within a run and rising with the time of sending; stands for the bits that make
-    /// a packet recognisable at both ends of a path.
+    /// The packet's number, unique within a run and in order of transmission. In a real network,
+    /// the packet's contents identify it at both ends of a path.
     pub id: u64,
-    /// When it entered the queue that it is in.
+    /// The time at which the packet entered its present queue.
     pub enqueued: Instant,
     /// The index of the application to which it belongs.
     pub flow: u32,
@@ -23,9 +23,9 @@ pub struct Packet {
     pub ip_len: u32,
     /// Size as the discipline that holds it counts it: IP, or IP and a link header.
     pub len: u32,
-    /// Which way it travels.
+    /// The packet's direction.
     pub direction: Direction,
-    /// Which hop of its route it is at.
+    /// The packet's hop on its route.
     pub hop: u8,
     /// The ECN field of the IP header (RFC 3168 §5).
     pub ecn: Ecn,
@@ -42,7 +42,7 @@ impl Packet {
         Bytes(self.len as u64)
     }
 
-    /// A UDP packet for tests and tools: everything at rest but the values given.
+    /// Returns a UDP packet for tests and tools, with defaults for all other fields.
     pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
         Self {
             id,
@@ -61,7 +61,7 @@ impl Packet {
     }
 }
 
-/// Which way a packet travels through the access line.
+/// The direction of a packet through the access line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the home to the internet.
@@ -74,7 +74,7 @@ impl Direction {
     /// Both, up first.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
-    /// The other way.
+    /// Returns the other direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
         match self {
@@ -273,8 +273,9 @@ impl TcpFlags {
 
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative one.
 ///
-/// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets.
-/// They live apart from the packet, for most packets have none and all are copied on their way.
+/// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, hence signed offsets. The
+/// blocks are outside the packet, because most packets have none and every packet is copied on its
+/// way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 
@@ -294,7 +295,7 @@ impl SackBlocks {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |inner| usize::from(inner.len))
@@ -316,7 +317,7 @@ impl SackBlocks {
     }
 }
 
-/// Where `byte` lies from `ack` on; windows are far below 2 GiB.
+/// Returns the offset of `byte` from `ack`; windows are far below 2 GiB.
 const fn relative(byte: u64, ack: u64) -> i32 {
     byte.wrapping_sub(ack) as i32
 }
@@ -348,7 +349,7 @@ impl FiveTuple {
         }
     }
 
-    /// The tuple of packets going the other way.
+    /// Returns the tuple of packets in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! Reproducible randomness, one named stream per consumer.
 //!
-//! A stream's draws depend only on the run's seed and the stream's name. Adding a consumer
-//! leaves every other consumer's draws as they were, and two runs that differ only in their
-//! queue discipline see the same losses, page sizes and think times (common random numbers).
+//! A stream's draws depend only on the run's seed and the stream's name. A new consumer does not
+//! change the draws of the others. Two runs that differ only in their queue discipline see the same
+//! losses, page sizes and think times (common random numbers).
 //!
 //! Source: PCG64-MCG of `rand_pcg`, whose output is documented as portable.
 
@@ -33,7 +33,7 @@ impl Rng {
         Self(Pcg64Mcg::seed_from_u64(hash))
     }
 
-    /// A stream whose first 64 bits are `draw`, to replay a draw.
+    /// Returns a stream whose first 64 bits are `draw`, to replay a draw.
     pub fn saying(draw: u64) -> Self {
         // The output is the two halves of the state, one laid over the other and turned by the
         // upper six bits. Those are zero here, and the lowest bit is one as it always is.
@@ -97,8 +97,8 @@ impl Rng {
     }
 }
 
-/// The number that `odd` must be multiplied by to give one, in 128 bits (Newton's method, which
-/// doubles the bits that are right with each step).
+/// Returns the inverse of `odd` modulo 2¹²⁸ (Newton's method, which doubles the number of correct
+/// bits with each step).
 const fn inverse(odd: u128) -> u128 {
     let mut result = odd; // right in its lowest three bits
     let mut bits = 3;

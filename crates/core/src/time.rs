@@ -1,8 +1,8 @@
 //! Points and lengths of time, in whole nanoseconds.
 //!
-//! Our own types rather than `std::time`'s, so that a value can only come from the driver
-//! (the simulator's agenda or a monotonic clock), be written in a test as a literal, and be
-//! compared exactly.
+//! These are types of our own rather than those of `std::time`. A value can only come from the
+//! driver (the simulator's agenda or a monotonic clock), can be a literal in a test, and compares
+//! exactly.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -44,14 +44,14 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// How long ago `earlier` was; zero if it is not in the past.
+    /// Returns the time since `earlier`; zero if `earlier` is not in the past.
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// This time and `span`; [`Self::NEVER`] if that is later than time goes.
+    /// Returns this time plus `span`; [`Self::NEVER`] on overflow.
     #[inline]
     #[must_use]
     pub const fn saturating_add(self, span: Duration) -> Self {
@@ -151,7 +151,7 @@ impl Duration {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// This span less `other`, or nothing if `other` is longer.
+    /// Returns this span less `other`; zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

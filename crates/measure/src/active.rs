@@ -1,14 +1,14 @@
 //! The throughput of one direction of a flow while the flow is active.
 //!
-//! Sources: RFC 5166 §2.1.1 for the mean: the bytes of a flow that arrive in an interval, over
-//! its length. TEACUP (`analyse_throughput`) for windows of, say, 1 s that move by a quarter of
-//! themselves. Differences, pinned by tests: the interval is the flow's own, and the first window
-//! begins with it; only windows that lie wholly within it count.
+//! Sources: RFC 5166 §2.1.1 for the mean: the bytes of a flow that arrive in an interval, over its
+//! length. TEACUP (`analyse_throughput`) for windows of, say, 1 s that move by a quarter of their
+//! length. Differences, pinned by tests: the interval is the flow's own, and the first window
+//! begins with it; only windows wholly within it count.
 //!
-//! Bytes belong to the interval by the time of their packet, so the mean depends on no step.
+//! Bytes belong to the interval by the time of their packet, so the mean does not depend on a step.
 //!
-//! A time belongs to the active interval from its beginning on and before its end; only where the
-//! flow ends by itself ([`Active::end`]) all that has arrived until then belongs to it.
+//! The active interval includes its beginning and excludes its end. If the flow ends by itself
+//! ([`Active::end`]), it includes every arrival up to the end.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(crate) struct Active {
     /// Steps in a window.
     width: usize,
     phase: Phase,
-    /// When the open step ends; before and after the active interval, when that changes.
+    /// The end of the open step; outside the active interval, the time of the next change.
     next: u64,
     /// Bytes of the open step.
     open: u64,
@@ -70,7 +70,8 @@ impl Active {
         self.open += u64::from(ip_len);
     }
 
-    /// The flow ends by itself at `at`, before its interval does; nothing that arrives later counts.
+    /// Records that the flow ended by itself at `at`, before its interval; later arrivals do not
+    /// count.
     pub(crate) fn end(&mut self, at: Instant) {
         let at = at.as_nanos();
         if at <= self.span.start {
@@ -109,8 +110,8 @@ impl Active {
         }
     }
 
-    /// Closes the open step; and where nothing has arrived for a whole window, all empty steps
-    /// until `now` with it.
+    /// Closes the open step. If nothing has arrived for a whole window, also closes all empty steps
+    /// until `now`.
     fn close_steps(&mut self, now: u64) {
         if self.recent.len() == self.width {
             self.sum -= self.recent.pop_front().unwrap_or(0);

@@ -11,10 +11,10 @@ use crate::pairs::{Passage, RoundTrip, round_trip};
 use crate::report::DirectionReport;
 use crate::series::Series;
 
-/// Where packets may overtake, one is lost when this many later ones have arrived. `spp` looks
-/// 10 000 packets ahead and TEACUP 16 000, but at captures of several flows.
+/// The number of later arrivals after which a packet is lost, if packets may overtake. `spp`
+/// searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
 const OVERTAKEN: usize = 8_192;
-/// A backstop for a path that delivers nothing any more: no bandwidth-delay product comes near.
+/// A bound for a path that no longer delivers; it exceeds every bandwidth-delay product.
 const BETWEEN_TAPS: usize = 1 << 20;
 /// Bins allocated at once; more than any figure shows.
 const ROOM: usize = 1 << 16;
@@ -40,7 +40,7 @@ pub struct Sent {
 pub(crate) struct Limits {
     /// Its start.
     pub(crate) from: Instant,
-    /// Its end, which is outside.
+    /// Its end, which is excluded.
     pub(crate) to: Instant,
 }
 
@@ -55,7 +55,7 @@ impl Limits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Out {
     passage: Passage,
-    /// Counts arrivals, so that each serves once; 0 before the first.
+    /// The serial number of the arrival, so that each is used once; 0 before the first.
     serial: u32,
 }
 
@@ -65,7 +65,7 @@ struct Flight {
     id: u64,
     conn: u32,
     sent: Instant,
-    /// [`Instant::NEVER`] while it is under way.
+    /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
     /// The last arrival at its sender.
     out: Out,
@@ -73,7 +73,7 @@ struct Flight {
 
 /// Measures one direction of one flow.
 pub(crate) struct DirectionMeter {
-    /// In the order of sending, and so of identity.
+    /// The packets in the order of sending, and so of identity.
     flights: VecDeque<Flight>,
     /// For packets that overtake: the number of `flights` that have landed, and the place at which
     /// the next one is expected.
@@ -90,7 +90,7 @@ pub(crate) struct DirectionMeter {
 }
 
 impl DirectionMeter {
-    /// A meter whose throughput `active` counts. Its series, if it keeps any, have steps of
+    /// Returns a meter with `active` for its throughput. Its series, if any, have steps of
     /// `series`.
     pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
         let keep = series.is_some();
@@ -254,7 +254,7 @@ impl DirectionMeter {
         }
     }
 
-    /// Gives up the first packet, and with it its pair.
+    /// Gives up the first packet and its pair.
     #[cold]
     fn lose_first(&mut self, limits: Limits) {
         let Some(flight) = self.flights.pop_front() else { return };
@@ -280,8 +280,8 @@ impl DirectionMeter {
         }
     }
 
-    /// A packet that landed at `now` is the IN of a pair, if its OUT has not served. The pair is
-    /// a round trip of the other direction's sender, who is the reference.
+    /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused. The pair is a
+    /// round trip of the other direction's sender, which is the reference.
     #[inline]
     fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
         if flight.out.serial == self.served {

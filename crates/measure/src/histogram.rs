@@ -1,10 +1,10 @@
-//! A histogram of spans that forgets at most one part in a thousand of any value.
+//! A histogram of durations with a relative error of at most one part in a thousand.
 //!
-//! Log-linear buckets in the manner of `HdrHistogram` (Tene 2012): every power of two is cut into
-//! [`SLOTS`] equal slots, so a slot is never wider than 1/512 of its values, and its middle is
-//! never further than 1/1024 from the value. Values below 1024 ns are exact. Count, sum, least
-//! and greatest are exact everywhere. An octave takes memory once something falls into it, so
-//! the whole is bounded by 56 octaves of 4 kB whatever is recorded and for however long.
+//! Log-linear buckets as in `HdrHistogram` (Tene 2012): every power of two has [`SLOTS`] equal
+//! slots. A slot is never wider than 1/512 of its values, and its middle is never further than
+//! 1/1024 from the value. Values below 1024 ns are exact. Count, sum, minimum and maximum are
+//! always exact. An octave takes memory once it holds a value, so the histogram is bounded by 56
+//! octaves of 4 kB.
 
 use aqmlab_core::Duration;
 
@@ -16,7 +16,7 @@ const OCTAVES: usize = (u64::BITS - SLOT_BITS + 1) as usize;
 
 type Octave = [u64; SLOTS];
 
-/// How often each span occurred, to one part in a thousand.
+/// The number of occurrences of each duration, to one part in a thousand.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     octaves: [Option<Box<Octave>>; OCTAVES],
@@ -33,13 +33,13 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Takes in a span.
+    /// Adds a duration.
     #[inline]
     pub fn record(&mut self, span: Duration) {
         self.record_values(span.as_nanos(), 1);
     }
 
-    /// Takes in a whole number `n` times, whatever its unit.
+    /// Adds a whole number `n` times, in any unit.
     #[inline]
     pub(crate) fn record_values(&mut self, value: u64, n: u64) {
         self.count += n;
@@ -53,7 +53,7 @@ impl Histogram {
         }
     }
 
-    /// How many spans it holds.
+    /// Returns the number of durations.
     pub const fn count(&self) -> u64 {
         self.count
     }
@@ -68,7 +68,7 @@ impl Histogram {
         (self.count > 0).then_some(Duration::from_nanos(self.max))
     }
 
-    /// The mean, exactly but for rounding down to a nanosecond; `None` if there is none.
+    /// Returns the mean, rounded down to a nanosecond; `None` for an empty histogram.
     pub fn mean(&self) -> Option<Duration> {
         let mean = self.sum.checked_div(u128::from(self.count))?;
         Some(Duration::from_nanos(mean as u64))
@@ -129,7 +129,7 @@ impl Histogram {
     }
 }
 
-/// Kept apart so that the path of every packet stays short.
+/// A separate function keeps the path of every packet short.
 #[cold]
 fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
     place.insert(Box::new([0; SLOTS]))
@@ -143,12 +143,12 @@ const fn place(value: u64) -> (usize, usize) {
         return (0, value as usize);
     }
     let octave = bits - SLOT_BITS;
-    // The leading bit is what the octave stands for; the next nine choose the slot.
+    // The leading bit selects the octave; the next nine bits select the slot.
     let slot = (value >> (octave - 1)) as usize - SLOTS;
     (octave as usize, slot)
 }
 
-/// The value that stands for all in a slot.
+/// Returns the value that represents a slot.
 const fn middle(octave: usize, slot: usize) -> u64 {
     if octave == 0 {
         return slot as u64;

@@ -1,11 +1,11 @@
-//! How one-way delay varies from one arrival to the next.
+//! The variation of one-way delay between successive arrivals.
 //!
 //! Sources: RFC 3550 §6.4.1 and appendix A.8; RFC 3393 for the variation between successive
-//! packets. Only differences of delays are looked at, so an offset between clocks cancels.
+//! packets. Only differences of delays are used, so an offset between clocks cancels.
 
 use aqmlab_core::Duration;
 
-/// How much one-way delay varies from one arrival to the next.
+/// The variation of one-way delay between successive arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jitter {
     /// The mean absolute difference between successive one-way delays (RFC 3393's variation,

@@ -1,12 +1,12 @@
 //! Measurement: the traffic between two taps, one at each end of the path.
 //!
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
-//! one: throughput while a flow is active and over time ([`Windows`]), round-trip time by synthetic
-//! packet pairs, one-way delay, loss by packet identity. Nothing here looks into a simulator. A tap
-//! gives a packet's time, direction, identity and length, and nothing else.
+//! one. The measures are throughput while a flow is active and over time ([`Windows`]), round-trip
+//! time by synthetic packet pairs, one-way delay, and loss by packet identity. Nothing here depends
+//! on a simulator. A tap records a packet's time, direction, identity and length, and nothing else.
 //!
-//! **Invariant:** no file is opened and no clock is read here; captures are read from and written
-//! to whatever implements [`std::io::Read`] and [`std::io::Write`].
+//! **Invariant:** this crate opens no file and reads no clock. It reads captures from any
+//! [`std::io::Read`] and writes them to any [`std::io::Write`].
 
 mod active;
 pub mod capture;

@@ -21,9 +21,9 @@ pub struct Settings {
     pub to: Instant,
     /// Width of a throughput window, a whole multiple of the step.
     pub window: Duration,
-    /// How far a window moves; the first begins when its flow becomes active.
+    /// The step of a window; the first window begins when its flow becomes active.
     pub step: Duration,
-    /// When the trial ends.
+    /// The end of the trial.
     pub end: Instant,
     /// Whether packets of one flow may overtake each other: on the path, or because a flow has
     /// several connections and a discipline gives each a queue. If they may not, a gap at the
@@ -33,14 +33,14 @@ pub struct Settings {
     pub series: Option<Duration>,
 }
 
-/// Measures the flows of one run, packet by packet.
+/// A meter of the flows of one run, packet by packet.
 ///
 /// # Driving it
 ///
-/// Call [`sent`](Self::sent) and [`received`](Self::received) in the order in which the events
-/// happen, time never running back. Within a flow and direction the identities of packets
-/// rise in the order of sending. A packet that arrives without having been sent counts in
-/// throughput and nowhere else. Call [`ended`](Self::ended) where a flow ends by itself.
+/// Call [`sent`](Self::sent) and [`received`](Self::received) in the order of the events; time
+/// never runs back. Within a flow and direction the identities of packets increase in the order of
+/// sending. A packet that arrives without having been sent counts in throughput only. Call
+/// [`ended`](Self::ended) when a flow ends by itself.
 pub struct Meter {
     limits: Limits,
     reorders: bool,
@@ -81,7 +81,7 @@ impl Meter {
     #[inline]
     pub fn sent(&mut self, packet: Sent, now: Instant) {
         let flow = &mut self.flows[packet.flow as usize];
-        // The last arrival at this side, the monitor: the OUT of which this may be the IN.
+        // The last arrival at this side, the monitor: the OUT for which this packet may be the IN.
         let out = flow[packet.direction.reverse().index()].arrived();
         flow[packet.direction.index()].depart(packet, now, out, self.limits);
     }

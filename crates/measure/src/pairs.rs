@@ -1,21 +1,20 @@
 //! Synthetic packet pairs: the round-trip time between two taps, from ordinary traffic.
 //!
-//! Source: Zander and Armitage, CAIA Technical Report 130730A (2013), and the tool `spp` 0.3.6.
-//! One tap is the *reference*, whose round trips are wanted; the other is the *monitor*. Only
-//! packets that were seen at both count. In the order of the monitor's capture, each packet IN
-//! (monitor to reference) is paired with the last packet OUT (reference to monitor) that the
-//! monitor saw before it; each OUT serves at most once, and an IN for which no fresh OUT came is
-//! passed over. The round-trip time is the time between the two at the reference, less the time
-//! between them at the monitor, so an offset between the clocks cancels; a negative one (clocks
-//! too coarse) counts as zero. It is said to have been at the middle of the pair at the
-//! reference.
+//! Source: Zander and Armitage, CAIA Technical Report 130730A (2013), and the tool `spp` 0.3.6. One
+//! tap is the *reference*, whose round trips are measured; the other is the *monitor*. Only packets
+//! at both taps count. In the order of the monitor's capture, each packet IN (monitor to reference)
+//! is paired with the last packet OUT (reference to monitor) at the monitor before it. Each OUT is
+//! used at most once, and an IN without a fresh OUT is skipped. The round-trip time is the time
+//! between the two at the reference, less the time between them at the monitor, so an offset
+//! between the clocks cancels. A negative result (clocks too coarse) counts as zero. The round trip
+//! is dated to the middle of the pair at the reference.
 //!
 //! Differences from `spp` 0.3.6, each pinned by a test:
 //!
-//! - *before* means earlier in the monitor's capture, where `spp` compares timestamps of whole
-//!   microseconds and wants them to differ: a simulated host answers in no time at all, and its
-//!   answer still belongs to the question;
-//! - the last pair is given though no further OUT follows it.
+//! - *before* means earlier in the monitor's capture. `spp` compares timestamps of whole
+//!   microseconds and requires them to differ, but a simulated host answers in no time, and its
+//!   answer still belongs to the request;
+//! - the last pair is reported even if no further OUT follows it.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -24,11 +23,11 @@ use aqmlab_core::{Duration, Instant};
 pub struct RoundTrip {
     /// The middle of the pair, by the reference's clock.
     pub at: Instant,
-    /// How long it took.
+    /// The round-trip time.
     pub rtt: Duration,
 }
 
-/// When one packet passed the two taps, each by its own clock.
+/// The times of one packet at the two taps, each by its own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passage {
     /// At the reference.
@@ -37,8 +36,7 @@ pub(crate) struct Passage {
     pub(crate) monitor: Instant,
 }
 
-/// How much later one time is than another, by whatever clocks: right if they are less than 292
-/// years apart.
+/// Returns the difference of two times by any clocks; exact if they are less than 292 years apart.
 #[inline]
 pub(crate) const fn difference(later: u64, earlier: u64) -> i64 {
     i64::from_ne_bytes(later.wrapping_sub(earlier).to_ne_bytes())
@@ -56,7 +54,7 @@ pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     }
 }
 
-/// Pairs packets that were seen at both taps, given in the order of the monitor's capture.
+/// Pairs packets of both taps, given in the order of the monitor's capture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     /// The last OUT, until it serves.

@@ -9,11 +9,11 @@ use aqmlab_core::{
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Nothing yet: the run ended first.
+    /// In flight at the end of the run.
     UnderWay,
-    /// It passed the tap at its receiver.
+    /// The packet reached the tap at its receiver.
     Received(Instant),
-    /// It was destroyed on the way, and why.
+    /// The packet was dropped on the way, for this reason.
     Dropped(Instant, Reason),
 }
 
@@ -22,12 +22,12 @@ pub enum Fate {
 pub struct PacketRecord {
     /// Its identity.
     pub id: u64,
-    /// When it passed the tap at its sender.
+    /// The time at the sender's tap.
     pub sent: Instant,
     /// Its fate.
     pub fate: Fate,
-    /// Which of all passages of the run, of any packet at either tap, its two were: by this, those
-    /// of one moment are in order.
+    /// The numbers of its two passages among all passages of the run at either tap. They order the
+    /// passages of one moment.
     pub passages: [u32; 2],
     /// The flow with which it is measured.
     pub flow: u32,
@@ -35,7 +35,7 @@ pub struct PacketRecord {
     pub conn: u32,
     /// Size of the IP packet.
     pub ip_len: u32,
-    /// Which way it travels.
+    /// The direction of the packet.
     pub direction: Direction,
     /// The ECN field as its sender set it.
     pub ecn_sent: Ecn,
@@ -87,7 +87,7 @@ impl PacketRecord {
         }
     }
 
-    /// When it passed the tap at its receiver, if it did.
+    /// Returns the time at the receiver's tap, if the packet arrived.
     pub const fn received(&self) -> Option<Instant> {
         match self.fate {
             Fate::Received(at) => Some(at),
@@ -95,7 +95,7 @@ impl PacketRecord {
         }
     }
 
-    /// Its transport header, as it was.
+    /// The transport header as sent.
     pub fn header(&self) -> Header {
         match &self.header {
             Compact::Tcp(tcp) => Header::Tcp(tcp.expand()),

@@ -27,9 +27,9 @@ impl Default for FlowReport {
 
 /// The measurements of one direction of a flow.
 ///
-/// Counts and histograms are of packets sent within the interval of the statistics, round trips
-/// of those whose middle lies within it. Throughput is of the time in which the flow is active. The
-/// series are of the whole trial.
+/// Counts and histograms are of packets sent within the interval of the statistics. Round trips are
+/// those with their middle in it. Throughput is of the time in which the flow is active. The series
+/// cover the whole trial.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionReport {
     /// Packets that passed the tap at the sender.
@@ -65,7 +65,7 @@ pub struct DirectionReport {
 }
 
 impl DirectionReport {
-    /// The share of packets lost, of those whose fate is known; zero if there was none.
+    /// Returns the share of lost packets among those with a known fate; zero if there are none.
     pub fn loss_ratio(&self) -> f64 {
         let known = self.packets_received + self.lost;
         if known == 0 { 0.0 } else { self.lost as f64 / known as f64 }

@@ -1,11 +1,11 @@
-//! Spans over time, one bin per step, for the figures that show a delay as it develops.
+//! Durations over time, one bin per step, for figures of a delay over time.
 //!
-//! Samples arrive in nearly rising order of time, so one bin is open and the others are closed.
-//! The median needs samples kept: the open bin keeps up to [`KEPT`], and when they are full it
-//! forgets every other one and from then on takes every second, fourth, … (systematic sampling,
-//! no chance involved). Up to [`KEPT`] samples in a bin its median is exact; beyond, it is the
-//! median of at least half as many, evenly spread over the bin.
-//! A sample that comes late, for a bin already closed, counts in all but the median.
+//! Samples arrive in nearly rising order of time, so one bin is open and the others are closed. The
+//! median requires stored samples. The open bin keeps up to [`KEPT`]. When they are full it
+//! discards every other one and from then on takes every second, fourth, … (systematic sampling,
+//! without chance). With up to [`KEPT`] samples in a bin the median is exact. Beyond that, it is
+//! the median of at least half as many, evenly spread over the bin. A late sample, for a bin
+//! already closed, counts in all figures but the median.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -15,9 +15,9 @@ const KEPT: usize = 256;
 /// The samples within one step of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// Which step since time zero it is. Steps without samples have no bin.
+    /// The number of the step since time zero. Steps without samples have no bin.
     pub step: u64,
-    /// How many samples.
+    /// The number of samples.
     pub n: u64,
     /// The least.
     pub min: Duration,
@@ -35,7 +35,7 @@ pub(crate) struct Series {
     closed: Vec<Bin>,
     /// Width of a bin in nanoseconds.
     width: u64,
-    /// Where the open bin begins; before the first sample, later than any run.
+    /// The start of the open bin; before the first sample, later than any run.
     begins: u64,
     n: u64,
     sum: u128,
@@ -63,11 +63,11 @@ impl Series {
         }
     }
 
-    /// Takes in a sample taken at `at`.
+    /// Adds a sample taken at `at`.
     #[inline]
     pub(crate) fn record(&mut self, at: Instant, span: Duration) {
         let (at, value) = (at.as_nanos(), span.as_nanos());
-        // Wrapping, so that one comparison finds what is before the open bin and what is after.
+        // Wrapping, so that one comparison covers times before the open bin and after it.
         if at.wrapping_sub(self.begins) >= self.width && !self.open(at, value) {
             return;
         }
@@ -89,8 +89,8 @@ impl Series {
     #[inline]
     fn keep(&mut self, value: u64) {
         if self.kept.len() == KEPT {
-            // KEPT is even, so what stays are the samples numbered by multiples of the new
-            // stride, and the one at hand is the next of them.
+            // KEPT is even, so the remaining samples have numbers that are multiples of the new
+            // stride, and this sample is the next of them.
             let mut number = 0;
             self.kept.retain(|_| {
                 number += 1;

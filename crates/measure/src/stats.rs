@@ -1,9 +1,9 @@
-//! Order statistics and fairness over samples at rest.
+//! Order statistics and fairness of finished samples.
 //!
-//! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default); Tukey 1977 and
-//! R's `fivenum` and `boxplot.stats` for the box, as TEACUP draws it; Jain, Chiu and
-//! Hawe 1984 for the fairness index. Hinges and type-7 quartiles agree when the number of
-//! samples is odd and may differ when it is even, so tables say which they hold.
+//! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default); Tukey 1977 and R's
+//! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots; Jain, Chiu and Hawe 1984 for
+//! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd and may
+//! differ when it is even, so tables name the one they hold.
 
 use aqmlab_core::math::sqrt;
 
@@ -47,7 +47,7 @@ pub struct BoxStats {
 pub fn fivenum(sorted: &[f64]) -> Option<[f64; 5]> {
     let last = sorted.len().checked_sub(1)?;
     let n = sorted.len();
-    // Tukey's depth of a hinge, in half positions from either end so that it stays whole.
+    // Tukey's depth of a hinge, in half positions from either end, which keeps it whole.
     let hinge = n.div_ceil(2) - 1;
     let at = |half: usize| f64::midpoint(sorted[half / 2], sorted[half.div_ceil(2)]);
     Some([sorted[0], at(hinge), at(last), at(2 * last - hinge), sorted[last]])
@@ -72,8 +72,8 @@ pub fn box_stats(sorted: &[f64]) -> Option<BoxStats> {
     })
 }
 
-/// Jain's fairness index, from `1/n` (one has all) to 1 (all have the same). Who had nothing
-/// counts with zero. `None` if all shares are zero.
+/// Returns Jain's fairness index, from `1/n` (one has all) to 1 (all have the same). A share of
+/// zero counts. `None` if all shares are zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

@@ -39,7 +39,7 @@ impl WindowRates {
         Self { width, ..Self::default() }
     }
 
-    /// Takes in `n` windows in each of which `bytes` arrived.
+    /// Adds `n` windows with `bytes` each.
     pub(crate) fn record(&mut self, bytes: u64, n: u64) {
         if bytes > 0 {
             self.nonempty += n;
@@ -61,7 +61,7 @@ impl WindowRates {
         }
     }
 
-    /// How many windows there are.
+    /// Returns the number of windows.
     pub fn count(&self) -> u64 {
         match &self.counts {
             Counts::Exact(counts) => counts.len() as u64,
@@ -93,8 +93,8 @@ impl WindowRates {
         Some(bytes.map(|bytes| self.bps(bytes)))
     }
 
-    /// The mean in bits per second over the windows in which something arrived, as TEACUP has it;
-    /// `None` if there is no such window.
+    /// Returns the mean in bits per second over the windows with an arrival, as in TEACUP; `None`
+    /// if there is no such window.
     pub fn nonempty_mean(&self) -> Option<f64> {
         (self.nonempty > 0).then(|| self.bps(self.bytes as f64 / self.nonempty as f64))
     }

@@ -1,16 +1,16 @@
 //! Throughput over time: windows on the grid of a series.
 //!
-//! Source: TEACUP (`analyse_throughput`): IP bytes that arrived in a window of, say, 1 s, the
-//! window moved by a quarter of itself, each sample labelled with the middle of its window.
-//! Differences, pinned by tests: a window in which nothing arrived is a sample of zero, where
-//! TEACUP leaves it out; and only windows that lie wholly within the interval count, where TEACUP
-//! also shows those that its ends cut.
+//! Source: TEACUP (`analyse_throughput`): IP bytes that arrived in a window of, say, 1 s. The
+//! window moves by a quarter of its length, and each sample has the time of the middle of its
+//! window. Differences, pinned by tests: a window without arrivals is a sample of zero, which
+//! TEACUP omits; and only windows wholly within the interval count, while TEACUP also shows those
+//! that overlap its ends.
 
 use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
 
-/// How bytes per step become samples of throughput.
+/// The conversion of bytes per step into samples of throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// The step in which bytes are counted, by which a window also moves.

@@ -1,10 +1,10 @@
-//! A packet as it looks on a wire: IPv4, TCP with its options, UDP, ICMP echo, and checksums.
+//! The wire format of a packet: IPv4, TCP with its options, UDP, ICMP echo, and checksums.
 //!
-//! Sources: RFC 791, RFC 9293, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 768,
-//! RFC 792, RFC 1071 (checksum). Payloads are zeros, so a checksum over the
-//! whole packet follows from its first bytes. A packet is recognised at both ends by
-//! its IP identification (the low half-word of its identity), its sequence numbers, and the
-//! application's number in the first eight bytes of a datagram.
+//! Sources: RFC 791, RFC 9293, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 768, RFC
+//! 792, RFC 1071 (checksum). Payloads are zeros, so a checksum over the whole packet follows from
+//! its first bytes. Three fields identify a packet at both ends: its IP identification (the low
+//! half-word of its identity), its sequence numbers, and the application's number in the first
+//! eight bytes of a datagram.
 
 use aqmlab_core::{Direction, Ecn, FiveTuple, Header, TcpFlags, TcpHeader};
 
@@ -15,7 +15,7 @@ const TCP_LEN: usize = 20;
 const UDP_LEN: usize = 8;
 const ICMP_LEN: usize = 8;
 
-/// How a packet stands at one tap.
+/// The appearance of a packet at one tap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guise {
     /// Addresses and ports in the packet's direction.
@@ -28,12 +28,12 @@ pub(crate) struct Guise {
     pub(crate) ecn: Ecn,
     /// Hops left.
     pub(crate) ttl: u8,
-    /// Which way the first packet of its connection went: an echo request, say.
+    /// The direction of the first packet of the connection, such as an echo request.
     pub(crate) opened_by: Direction,
 }
 
-/// Appends the headers of a packet, and the application's number if it has one; or says why
-/// there can be no such packet.
+/// Appends the headers of a packet, and the application's number if it has one. Returns an error if
+/// no such packet can exist.
 pub(crate) fn encode(
     out: &mut Vec<u8>,
     record: &PacketRecord,

@@ -1,4 +1,4 @@
-//! What has not arrived when a trial ends: lost, or still under way.
+//! Packets that have not arrived at the end of a trial: lost, or in flight.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_measure::{DirectionReport, Meter, Sent, Settings};
@@ -29,7 +29,7 @@ fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     meter.finish().remove(0).directions[0].clone()
 }
 
-/// A fair queue lets the packets of one connection pass those of another, which then still wait.
+/// In a fair queue, packets of one connection may overtake those of another, which then still wait.
 #[test]
 fn what_only_other_connections_have_passed_is_under_way() {
     let report = report(&[0, 0, 0, 1, 1], &[3, 4]);

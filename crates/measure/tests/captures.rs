@@ -1,4 +1,4 @@
-//! From simulated packets to two captures and back: the same measures as while they passed.
+//! From simulated packets to two captures and back: the measures are the same as during the run.
 
 use aqmlab_core::{
     Direction, Duration, FiveTuple, Header, Instant, Packet, Rng, SackBlocks, Side, TcpFlags,
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 const STEP: Duration = Duration::from_millis(100);
 const CONNS: u32 = 4;
 
-/// What one run leaves: what the meter says, and the records.
+/// The output of a run: the meter's report, and the records.
 struct Run {
     reports: Vec<FlowReport>,
     records: Vec<PacketRecord>,
@@ -187,7 +187,7 @@ fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_ha
     let mut meter = Meter::new(settings, &[Instant::ZERO..settings.end]);
     let mut records = Records::default();
     let (down, up) = (Direction::Down, Direction::Up);
-    // When, whether it leaves, which packet, and which way.
+    // The time, whether the packet leaves, its number and its direction.
     for (ms, leaves, id, direction) in [
         (0, true, 0, down),
         (1, true, 1, down),

@@ -1,4 +1,4 @@
-//! The meter on traffic whose answers are known.
+//! The meter on traffic with known results.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_measure::{FlowReport, Meter, Sent, Settings, Windows};

@@ -1,4 +1,4 @@
-//! Captures by one clock: a packet is seen first where it was sent.
+//! Captures by one clock: a packet is earlier at the tap of its sender.
 
 use aqmlab_core::{Direction, Duration, FiveTuple, Header, Instant, Packet, UdpHeader};
 use aqmlab_measure::Records;
@@ -6,7 +6,7 @@ use aqmlab_measure::capture::{Endpoints, Options, spp, write_captures};
 
 const MS: u64 = 1_000_000;
 
-/// Datagrams of a far flow that goes both ways, and of a near one that goes up only.
+/// Datagrams of a far flow in both directions, and of a near one upstream only.
 fn captures() -> [Vec<u8>; 2] {
     let endpoints = [1, 2].map(|host| {
         Endpoints::plain(FiveTuple {
@@ -17,7 +17,7 @@ fn captures() -> [Vec<u8>; 2] {
             destination_port: 61_000,
         })
     });
-    // Connection, way, when it leaves, how long it takes.
+    // Connection, direction, time of departure, and delay.
     let mut passages = Vec::new();
     for n in 0..50 {
         for (conn, direction, delay_ms) in

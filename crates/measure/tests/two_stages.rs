@@ -1,7 +1,7 @@
 //! The streaming meter against a naive transcription of the two-stage algorithm.
 //!
-//! The oracle keeps both captures whole, matches them by search (stage 1), and looks for each
-//! packet's partner anew by search (stage 2), as CAIA Technical Report 130730A describes it.
+//! The oracle keeps both captures whole, matches them by search (stage 1), and searches for each
+//! packet's partner (stage 2), as CAIA Technical Report 130730A describes it.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_measure::{DirectionReport, Histogram, Meter, Sent, Settings};
@@ -36,7 +36,7 @@ fn traffic() -> impl Strategy<Value = Vec<Traffic>> {
     prop::collection::vec(one, 0..200)
 }
 
-/// What the taps see, in order; at one instant, what arrives is seen before what leaves.
+/// Returns the packets at the taps, in order; at one instant, arrivals come before departures.
 fn taps(traffic: &[Traffic], overtaking: bool) -> Vec<Seen> {
     let mut now = 0;
     let mut latest = [0; 2];

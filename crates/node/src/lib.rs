@@ -1,4 +1,5 @@
-//! The boxes of a home network, without I/O, for the simulator and for a live gateway.
+//! Output ports, shapers and radios of a home network, without I/O, for the simulator and for a
+//! live gateway.
 
 mod overhead;
 mod pipe;

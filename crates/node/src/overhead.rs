@@ -5,21 +5,21 @@
 
 use aqmlab_core::Bytes;
 
-/// How a link and its discipline count a packet.
+/// The packet sizes that a link charges and that its discipline counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
     /// Bytes added to every packet on the link.
     pub bytes: u32,
-    /// The least that a packet is charged, after the addition.
+    /// The minimum charge for a packet, overhead included.
     pub minimum: u32,
-    /// Whether the sum travels in ATM cells.
+    /// Whether the packet and its overhead travel in ATM cells.
     pub atm: bool,
-    /// Bytes that the discipline adds to the IP length when it counts.
+    /// Bytes that the discipline adds to the IP length.
     pub counted: u32,
 }
 
 impl Overhead {
-    /// The bytes of an IP packet of `ip_len` bytes on the link.
+    /// Returns the bytes that the link charges for an IP packet of `ip_len` bytes.
     #[inline]
     pub fn on_link(&self, ip_len: u32) -> Bytes {
         let framed = u64::from((ip_len + self.bytes).max(self.minimum));

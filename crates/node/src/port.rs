@@ -6,12 +6,12 @@ use aqmlab_qdisc::{Backlog, Parent, Qdisc};
 use crate::pipe::Pipe;
 use crate::{Overhead, Shaper};
 
-/// When a packet was put on the wire.
+/// The times of a packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// How long it waited in the queue.
+    /// The time that the packet waited in the queue.
     pub sojourn: Duration,
-    /// When it has left.
+    /// The time at which the packet has left.
     pub done: Instant,
 }
 
@@ -19,32 +19,32 @@ pub struct Departure {
 ///
 /// # Driving it
 ///
-/// After every [`offer`](Self::offer), and whenever [`poll_timeout`](Self::poll_timeout)
-/// falls due, call [`poll_transmit`](Self::poll_transmit) until it returns `None`; only then
-/// ask for the next timeout. No call blocks.
+/// After every [`offer`](Self::offer), and whenever [`poll_timeout`](Self::poll_timeout) falls due,
+/// call [`poll_transmit`](Self::poll_transmit) until it returns `None`. Only then ask for the next
+/// timeout. No call blocks.
 pub struct Port {
     qdisc: Box<dyn Qdisc>,
     rate: BitRate,
     shaper: Shaper,
-    /// The credit for the next packets: `free` may lie so far in the past.
+    /// Credit for the next packets: the longest time by which `free` may lie in the past.
     credit: Duration,
     overhead: Overhead,
     rng: Rng,
-    /// When the link may send again.
+    /// The time from which the link can send again.
     free: Instant,
-    /// The time at which the packets sent are paid for; dummynet polls again at the tick after.
+    /// The time at which the packets sent are paid for; dummynet polls again at the next tick.
     paid: Instant,
-    /// Where dummynet limits the rate.
+    /// The pipe, if dummynet limits the rate.
     pipe: Option<Pipe>,
-    /// The last transmission time computed, and for which IP length: most packets are of one
-    /// or two sizes, and a division costs more than a comparison.
+    /// The IP length and transmission time of the last packet. Most packets have one of two sizes,
+    /// and a division costs more than a comparison.
     last_tx: (u32, Duration),
-    /// The log of this port.
+    /// The log of the port.
     pub log: PortLog,
 }
 
 impl Port {
-    /// An idle port; `rng` is the discipline's stream of chance.
+    /// Returns an idle port; `rng` is the random stream of the discipline.
     pub fn new(mut qdisc: Box<dyn Qdisc>, rate: BitRate, overhead: Overhead, rng: Rng) -> Self {
         qdisc.attach(Parent { rate, never_polls_empty: false });
         let last_tx = (0, Duration::ZERO);
@@ -54,7 +54,7 @@ impl Port {
         Self { qdisc, rate, shaper, credit, overhead, rng, free, paid, pipe: None, last_tx, log }
     }
 
-    /// The same port with its rate limited by `shaper` instead of by the wire.
+    /// Returns the port with its rate limited by `shaper` instead of by the wire.
     #[must_use]
     pub fn shaped_by(mut self, shaper: Shaper) -> Self {
         if shaper == Shaper::Htb {
@@ -64,15 +64,15 @@ impl Port {
         Self { shaper, credit: shaper.credit(self.rate), pipe, ..self }
     }
 
-    /// The same port with the delay of its pipe of dummynet. A line adds the delay itself; the pipe is
-    /// not idle while it delays a packet. Other shapers ignore it.
+    /// Returns the port with the delay of its dummynet pipe. A line adds the delay itself; the pipe
+    /// is not idle while it delays a packet. Other shapers ignore the delay.
     #[must_use]
     pub fn delayed_by(self, delay: Duration) -> Self {
         Self { pipe: self.pipe.map(|pipe| pipe.delayed_by(delay)), ..self }
     }
 
-    /// Makes a new port one that has long been in service and idle: its timers run, at a point of
-    /// their period that `phase` chooses, as a share of 2⁶⁴.
+    /// Puts a new port in the state of one that has long been in service and idle. `phase` sets the
+    /// point in the period of its timers, as a share of 2⁶⁴.
     pub fn warm_up(&mut self, phase: u64) {
         self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));
         if let Some(pipe) = &mut self.pipe {
@@ -80,7 +80,7 @@ impl Port {
         }
     }
 
-    /// Gives the port a packet to send when it can.
+    /// Enqueues a packet.
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
         self.log.offered += 1;
@@ -94,15 +94,15 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(waiting);
     }
 
-    /// Starts to send the next packet, if the link is free and there is one.
+    /// Starts to send the next packet, if the link is free and a packet waits.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, Departure)> {
         let packet = self.take(now)?;
         let departure = self.start(&packet, now);
         Some((packet, departure))
     }
 
-    /// The first half of [`Self::poll_transmit`], which saves a move of the packet: the next packet, if
-    /// the link is free. Call [`Self::start`] with it next.
+    /// Returns the next packet, if the link is free. Call [`Self::start`] with it next. The two are
+    /// [`Self::poll_transmit`] in halves, which saves a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free || (self.shaper == Shaper::Htb && self.qdisc.backlog().packets == 0) {
@@ -137,8 +137,9 @@ impl Port {
         Departure { sojourn: now.since(packet.enqueued), done }
     }
 
-    /// Catches up with a pipe that had nothing to send: it polled the empty discipline, which must
-    /// see that before a packet comes, and may have been destroyed together with it.
+    /// Catches up with a pipe that had nothing to send. The pipe polled the empty discipline, which
+    /// must see the poll before the next packet. The pipe may also have been freed, its discipline
+    /// with it.
     fn look_at_pipe(&mut self, now: Instant) {
         let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) else {
             return;
@@ -153,15 +154,15 @@ impl Port {
         }
     }
 
-    /// Computes how long a packet of `ip_len` bytes takes.
+    /// Computes the transmission time of a packet of `ip_len` bytes.
     #[inline(never)]
     fn time(&mut self, ip_len: u32) {
         let on_link = self.overhead.on_link(ip_len);
         self.last_tx = (ip_len, self.rate.transmit_time(on_link));
     }
 
-    /// The next packet for a driver below the discipline, which has its own idea of when the link
-    /// is free, and how long it waited.
+    /// Returns the next packet and its sojourn, for a driver below the discipline that decides
+    /// itself when the link is free.
     pub fn pull(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx)?;
@@ -171,14 +172,15 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// When to poll next, if nothing is offered before then; where credit is left, a time past.
+    /// Returns the time of the next poll if no packet is offered before; with credit left, a past
+    /// time.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.qdisc.backlog().packets > 0).then_some(self.free)
     }
 
-    /// How long the link was sending until `end`, which is now: a packet still on its way
-    /// counts as far as it has come.
+    /// Returns the time that the link was sending until `end`, which is now. A packet still being
+    /// sent counts in part.
     pub fn busy_until(&self, end: Instant) -> Duration {
         let ahead = self.paid.as_nanos().saturating_sub(end.as_nanos());
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
@@ -186,19 +188,19 @@ impl Port {
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
-    /// The backlog of the discipline.
+    /// Returns the backlog of the discipline.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.qdisc.backlog()
     }
 
-    /// Numbers that the discipline shows of itself.
+    /// Returns the discipline's own gauges.
     pub fn gauges(&self) -> Vec<(&'static str, f64)> {
         self.qdisc.gauges()
     }
 }
 
-/// The log of a port: counters, and on request each drop and mark.
+/// The log of a port: counters and, if enabled, each drop and mark.
 #[derive(Debug, Default)]
 pub struct PortLog {
     /// Packets that arrived.
@@ -207,11 +209,11 @@ pub struct PortLog {
     pub sent: u64,
     /// Their IP bytes.
     pub sent_bytes: u64,
-    /// How long the link was sending.
+    /// The time that the link was sending.
     pub busy: Duration,
-    /// The most packets that waited at once.
+    /// The largest backlog in packets.
     pub backlog_max_packets: u64,
-    /// Packets destroyed, by [`Reason::index`].
+    /// Packets dropped, by [`Reason::index`].
     pub drops: [u64; Reason::ALL.len()],
     /// Packets marked.
     pub marks: u64,
@@ -219,14 +221,14 @@ pub struct PortLog {
     pub flow_drops: Vec<u64>,
     /// Marks of each flow.
     pub flow_marks: Vec<u64>,
-    /// Each drop and mark, on request.
+    /// Each drop and mark, if enabled.
     pub events: Option<Vec<(Instant, u64, Event)>>,
-    /// Drops and marks, folded.
+    /// A digest of the drops and marks.
     pub digest: Digest,
 }
 
 impl PortLog {
-    /// Packets destroyed, for whatever reason.
+    /// Returns the packets dropped for any reason.
     pub fn dropped(&self) -> u64 {
         self.drops.iter().sum()
     }
@@ -299,8 +301,9 @@ mod tests {
         }
     }
 
-    /// `htb_class_mode` and `htb_charge_class`: 1600 bytes of credit are two packets after a
-    /// pause, the second at the price of debt, and then each leaves when the last is paid for.
+    /// `htb_class_mode` and `htb_charge_class`: after a pause, 1600 bytes of credit send two
+    /// packets, the second into debt. Each packet after them leaves once the packet before it is
+    /// paid for.
     #[test]
     fn htb_lets_a_packet_go_before_it_is_paid_for_and_one_more_after_a_pause() {
         let mut port = port(12_000_000, Overhead::default()).shaped_by(Shaper::Htb);

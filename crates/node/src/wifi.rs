@@ -1,30 +1,30 @@
 //! 802.11n: a medium that stations share, and the driver's queue below each discipline.
 //!
-//! | Module  | Holds                                                                       |
-//! |---------|-----------------------------------------------------------------------------|
-//! | `phy`   | how long frames are on the air                                              |
-//! | `radio` | a station: its driver's queue, its aggregates, and the receiver's gaps |
-//! | `cell`  | access to the medium, and the result of each exchange                       |
+//! | Module  | Holds                                                       |
+//! |---------|-------------------------------------------------------------|
+//! | `phy`   | airtimes of frames                                          |
+//! | `radio` | the driver's queue, the aggregates and the receiver's gaps  |
+//! | `cell`  | access to the medium, and the result of each exchange       |
 //!
 //! Source: IEEE Std 802.11-2012, clauses 9.3 and 9.19 (access), 9.21 (block acknowledgement), 8.6
 //! (A-MPDU), 18 and 20 (OFDM and HT PHY in the band of 5 GHz); for the driver, Linux 3.14
 //! `drivers/net/wireless/ath/ath9k/{ath9k.h,init.c,xmit.c}`.
 //!
-//! A discipline above a radio is asked for packets as long as the driver has room, whatever the
-//! air does meanwhile: it sees a queue only when the driver's is full. What waits there it neither
-//! sees nor controls, which is the point of this model.
+//! The driver dequeues packets from the discipline above it while it has room, even while the
+//! medium is busy. The discipline therefore holds a queue only when the driver's queue is full, and
+//! it cannot measure or control the delay in the driver. This model exists to show that effect.
 //!
 //! Differences from the sources, each pinned by a test or stated here:
 //!
-//! - the rate is fixed; there is no rate control and so no probing and no series of rates;
-//! - every packet is of one access category (best effort) and of one block-ack agreement, which
-//!   stands from the start; there is no power saving, no beacon, no encryption and no RTS;
-//! - what a receiver holds back for order it lets go as soon as the sender gives a frame up, where
-//!   a `BlockAckReq` would tell it;
-//! - after an exchange that failed everybody waits as its sender does, where bystanders would wait
-//!   for EIFS, 53 us longer: of two stations one is always the sender;
-//! - a frame arrives when its exchange is over, some 50 us after its last bit;
-//! - stations hear each other at once and always, and frames that collide are all lost.
+//! - The rate is fixed: there is no rate control, no probing and no retry series.
+//! - Every packet belongs to the best-effort access category and to one block-ack agreement, set up
+//!   in advance. There is no power saving, beacon, encryption or RTS.
+//! - The receiver releases reordered frames as soon as the sender gives up the missing one. In the
+//!   standard, a `BlockAckReq` first informs the receiver.
+//! - After a failed exchange all stations wait as long as the sender. In the standard, the others
+//!   wait for EIFS, 53 us longer; with two stations, one is always the sender.
+//! - A frame arrives at the end of its exchange, some 50 us after its last bit.
+//! - Stations always hear each other, without delay. A collision loses all frames involved.
 
 mod cell;
 mod phy;

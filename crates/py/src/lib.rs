@@ -1,6 +1,6 @@
 //! `aqmlab._core`: the simulator, the measurement and the catalogue, for Python.
 //!
-//! Nothing crosses per packet: one call runs a trial and columns come back.
+//! No packet crosses into Python: one call runs a trial and returns columns.
 
 mod columns;
 mod kinds;
@@ -56,7 +56,7 @@ fn check(spec_json: &str) -> Option<(String, String)> {
     Some((wrong.at, wrong.problem))
 }
 
-/// Bits per second of a rate of 802.11n while data are on the air; `None` if there is none such.
+/// Returns the bit rate of data symbols of an 802.11n rate; `None` if the rate does not exist.
 #[pyfunction]
 fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
     aqmlab_trial::link::wifi_rate(mcs, width_mhz, short_guard)

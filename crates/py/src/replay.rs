@@ -5,10 +5,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Compares a discipline with a recording, operation by operation: a dictionary of how many
-/// `operations` were the same, packets `offered`, `given`, `dropped` and `marked` in them, how
-/// many were `moved` before an update of a timer and how often one was `late`, and the first
-/// `difference` or None. Raises `ValueError` for a recording that is not whole.
+/// Compares a discipline with a recording, operation by operation. Returns a dictionary with the
+/// number of equal `operations`, the packets `offered`, `given`, `dropped` and `marked` in them,
+/// the operations `moved` before a timer update, the updates `late` by a tick, and the first
+/// `difference` or None. Raises `ValueError` for an incomplete recording.
 #[pyfunction]
 pub(crate) fn compare<'py>(py: Python<'py>, recording_json: &str) -> PyResult<Bound<'py, PyDict>> {
     let found = py

@@ -15,11 +15,11 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Wishes {
-    /// Whether the clocks of the taps agree, so that one-way delays mean something.
+    /// Whether the clocks of the taps agree, which one-way delays require.
     synchronised: bool,
     /// The translation between the taps: `none`, `addresses` or `ports`.
     translation: String,
-    /// Whether every round trip is wanted.
+    /// Whether to return every round trip.
     samples: bool,
 }
 

@@ -1,29 +1,29 @@
-//! Bounds that several disciplines share: the ranges of the fields of netlink and `ipfw`, and of
+//! Bounds that several disciplines share: the ranges of netlink and `ipfw` fields, and of
 //! meaningful values.
 
 use aqmlab_core::{Bounds, Duration};
 
 const U32: u64 = u32::MAX as u64;
 
-/// Room for packets or bytes: 32 bits in `tc` and in `ipfw`, and some, for a queue without room
-/// passes nothing.
+/// A limit in packets or bytes: 32 bits in `tc` and `ipfw`, and above zero, because a queue with no
+/// room drops every packet.
 pub(crate) const ROOM: Bounds = Bounds::Whole(1, U32);
 
-/// Such a number, where none has a meaning of its own.
+/// A limit that may be zero; zero then has a meaning of its own.
 pub(crate) const ROOM_OR_NONE: Bounds = Bounds::Whole(0, U32);
 
-/// A time that `tc` sends as microseconds in 32 bits, and that cannot be nothing.
+/// A duration that `tc` sends as microseconds in 32 bits, above zero.
 pub(crate) const MICROS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_micros(U32));
 
-/// Such a time that may be nothing.
+/// A duration as in [`MICROS`], or zero.
 pub(crate) const MICROS_OR_NONE: Bounds = Bounds::span(Duration::ZERO, Duration::from_micros(U32));
 
 /// The bounds of dummynet's times of up to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
 pub(crate) const FIVE_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(5));
 
-/// Such a time that may be nothing (`dn_sched_fq_pie.c`).
+/// A duration as in [`FIVE_SECONDS`], or zero (`dn_sched_fq_pie.c`).
 pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
     Bounds::span(Duration::ZERO, Duration::from_secs(5));
 
@@ -31,14 +31,14 @@ pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
 pub(crate) const TEN_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(10));
 
-/// Such a time that may be nothing.
+/// A duration as in [`TEN_SECONDS`], or zero.
 pub(crate) const TEN_SECONDS_OR_NONE: Bounds =
     Bounds::span(Duration::ZERO, Duration::from_secs(10));
 
-/// The tick of a kernel's clock: from a million to one a second.
+/// The tick of a kernel's clock: from a million per second to one.
 pub(crate) const TICK: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
 
-/// Such a tick, or nothing for an ideal timer.
+/// A tick as in [`TICK`], or zero for an ideal timer.
 pub(crate) const TICK_OR_IDEAL: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(1));
 
 /// The perturbation of a flow hash, 32 bits in Linux.
@@ -47,8 +47,8 @@ pub(crate) const SALT: Bounds = Bounds::Whole(0, U32);
 /// A probability.
 pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
 
-/// The gains of PIE in 1/s: from zero to the gain at which a millisecond drops with certainty.
+/// The gains of PIE in 1/s: from zero to the gain at which a delay of 1 ms drops every packet.
 pub(crate) const GAIN: Bounds = Bounds::Real(0.0, 1_000.0);
 
-/// The size of an average packet: no packet is larger.
+/// The size of an average packet, at most that of the largest packet.
 pub(crate) const PACKET_BYTES: Bounds = Bounds::Whole(1, 65_535);

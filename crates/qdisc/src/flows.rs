@@ -1,23 +1,24 @@
-//! The scheduler of the flow-queueing disciplines: a queue for each flow, served in rounds of
-//! so many bytes, with those that just woke before those that always have something to say.
+//! The scheduler of the flow-queueing disciplines: a queue per flow, served round-robin by bytes.
+//! New flows are served before flows with a standing backlog.
 //!
 //! Sources: RFC 8290 §4.1 and §4.2; Linux 6.1 `net/sched/sch_fq_codel.c`; FreeBSD 10.4
-//! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. Where the three differ, [`Rules`] chooses.
+//! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
 //!
-//! Difference: all three hash the five-tuple with a keyed function whose key is drawn at boot,
-//! so which flows collide cannot be reproduced from outside; here the packet's own tuple hash is
-//! mixed with a salt of the discipline and scaled to the number of queues, as Linux scales its.
+//! Difference: all three hash the five-tuple with a key drawn at boot, so collisions cannot be
+//! reproduced from outside. This module mixes the packet's own tuple hash with a salt of the
+//! discipline and scales the result to the number of queues, as Linux does.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 
 use crate::{Backlog, PacketQueue};
 
-/// Where implementations of the scheduler part.
+/// The differences between implementations of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// Credit is used up at zero; a new flow found empty leaves at once if no old one waits.
+    /// Credit is used up at zero. A new flow found empty leaves at once if no old flow waits.
     Linux,
-    /// RFC 8290 §4.2: used up when negative; a new flow found empty always joins the old ones.
+    /// RFC 8290 §4.2: credit is used up when negative. A new flow found empty always joins the old
+    /// flows.
     Rfc8290,
     /// As [`Rules::Rfc8290`].
     FreeBsd,
@@ -35,24 +36,24 @@ impl Rules {
 /// The settings of a set of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How many queues there are; at least one is made.
+    /// The number of queues; at least one is made.
     pub flows: u64,
-    /// Bytes that a flow may send in a round; at least one.
+    /// The bytes that a flow can send in a round; at least one.
     pub quantum: Bytes,
-    /// Mixed into every hash; zero lets the first packet draw it from the caller's stream.
+    /// The salt of every hash; with zero, the first packet draws it from the caller's stream.
     pub salt: u64,
-    /// Whose scheduler it is.
+    /// The implementation to follow.
     pub rules: Rules,
 }
 
-/// A fixed number of queues, each with a state `S` of the law that rules it.
+/// A fixed number of queues, each with the state `S` of its law.
 ///
 /// # Driving it
 ///
 /// To enqueue: [`classify`](Self::classify), judge, [`push`](Self::push). To dequeue: find the
-/// [`next_flow`](Self::next_flow) and take packets from its [`turn`](Self::turn); then
-/// report either [`sent`](Self::sent) or, if the queue was empty, [`emptied`](Self::emptied) and
-/// repeat. Nothing is allocated once the queues have grown to their size.
+/// [`next_flow`](Self::next_flow) and take packets from its [`turn`](Self::turn). Then report
+/// [`sent`](Self::sent), or, for an empty queue, report [`emptied`](Self::emptied) and repeat.
+/// Nothing is allocated once the queues have grown to their size.
 pub struct Flows<S> {
     table: Vec<Flow<S>>,
     new: List,
@@ -60,7 +61,7 @@ pub struct Flows<S> {
     books: Books,
     quantum: i64,
     salt: Option<u32>,
-    /// Whether the salt is drawn and not given.
+    /// Whether the salt is drawn at random.
     draws: bool,
     rules: Rules,
 }
@@ -73,7 +74,7 @@ struct Flow<S> {
     on: On,
 }
 
-/// Which list a flow is on.
+/// The list that holds a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Neither,
@@ -81,7 +82,7 @@ enum On {
     Old,
 }
 
-/// The total of all queues.
+/// The totals of all queues.
 #[derive(Clone, Copy, Debug, Default)]
 struct Books {
     total: Backlog,
@@ -89,7 +90,7 @@ struct Books {
 }
 
 impl<S> Flows<S> {
-    /// Empty queues, each with the state that `state` makes.
+    /// Returns empty queues, each with a state from `state`.
     pub fn new(settings: Settings, state: impl Fn() -> S) -> Self {
         let flow = || Flow {
             queue: PacketQueue::default(),
@@ -110,7 +111,7 @@ impl<S> Flows<S> {
         }
     }
 
-    /// The queue that `packet` belongs to.
+    /// Returns the queue of `packet`.
     #[inline]
     pub fn classify(&mut self, packet: &Packet, rng: &mut Rng) -> usize {
         let salt = *self.salt.get_or_insert_with(|| rng.next_u32());
@@ -118,8 +119,8 @@ impl<S> Flows<S> {
         ((hash * self.table.len() as u64) >> 32) as usize
     }
 
-    /// Resets all flows of dummynet's scheduler, which are empty: `forget` resets a flow's state,
-    /// and the next packet draws another salt.
+    /// Resets all flows of dummynet's scheduler, which are empty. `forget` resets a flow's state,
+    /// and the next packet draws a new salt.
     pub fn reset(&mut self, forget: impl Fn(&mut S)) {
         debug_assert!(self.is_empty(), "dummynet destroys empty disciplines only");
         if self.rules != Rules::FreeBsd {
@@ -133,8 +134,8 @@ impl<S> Flows<S> {
         }
     }
 
-    /// Appends `packet` to queue `index`. Returns whether that woke the flow: it was on neither
-    /// list and is now the last of the new ones, with one quantum (RFC 8290 §4.1).
+    /// Appends `packet` to queue `index`. Returns whether the flow was on neither list; it is then
+    /// the last new flow, with one quantum (RFC 8290 §4.1).
     #[inline]
     pub fn push(&mut self, index: usize, packet: Packet, now: Instant) -> bool {
         self.books.add(&packet);
@@ -147,15 +148,15 @@ impl<S> Flows<S> {
         woken
     }
 
-    // Apart, so that what every packet passes through stays small enough to be inlined.
+    // A separate function keeps the path of every packet small enough to inline.
     #[inline(never)]
     fn wake(&mut self, index: usize) {
         self.table[index].deficit = self.quantum;
         self.append(index, On::New);
     }
 
-    /// The next flow to serve: the first new flow with credit, else the first old one. Flows on the
-    /// way that have used theirs up get another quantum and wait at the end of the old list.
+    /// Returns the next flow to serve: the first new flow with credit, else the first old flow with
+    /// credit. A flow without credit gets another quantum and moves to the end of the old list.
     #[inline]
     pub fn next_flow(&mut self) -> Option<usize> {
         loop {
@@ -170,22 +171,22 @@ impl<S> Flows<S> {
         }
     }
 
-    /// Queue `index`, to take packets from, and the state of its law.
+    /// Returns queue `index` and the state of its law.
     #[inline]
     pub fn turn(&mut self, index: usize) -> (Turn<'_>, &mut S) {
         let flow = &mut self.table[index];
         (Turn { queue: &mut flow.queue, books: &mut self.books }, &mut flow.state)
     }
 
-    /// Charges the flow whose turn it is for `packet`, which leaves.
+    /// Charges flow `index` for `packet`, which leaves.
     #[inline]
     pub fn sent(&mut self, index: usize, packet: &Packet) {
         self.table[index].deficit -= i64::from(packet.len);
     }
 
-    /// Notes that the flow whose turn it is had nothing to send. A new flow passes through the
-    /// old list first, lest a trickle of lone packets starve the old flows (RFC 8290 §4.2).
-    /// Returns whether it is on neither list now.
+    /// Records that flow `index` had nothing to send. A new flow first moves to the old list,
+    /// because single packets could otherwise starve the old flows (RFC 8290 §4.2). Returns whether
+    /// the flow is on neither list now.
     pub fn emptied(&mut self, index: usize) -> bool {
         let was_new = self.table[index].on == On::New;
         self.remove_first(index);
@@ -196,8 +197,8 @@ impl<S> Flows<S> {
         !stays
     }
 
-    /// Makes room: drops from the head of queue `index` until `enough` packets are gone or at
-    /// least `bytes` of them, and never fewer than one. Returns how many were dropped.
+    /// Makes room: drops packets from the head of queue `index` until `enough` packets or at least
+    /// `bytes` are gone. Drops at least one. Returns the number of drops.
     pub fn shed(&mut self, index: usize, enough: u64, bytes: Bytes, cx: &mut Cx<'_>) -> u32 {
         let (mut turn, _) = self.turn(index);
         let (mut packets, mut size) = (0, Bytes(0));
@@ -212,9 +213,9 @@ impl<S> Flows<S> {
         packets
     }
 
-    /// The queue with the largest `size`; of equals, the one of lowest index.
+    /// Returns the queue with the largest `size`; among equals, the one with the lowest index.
     pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
-        // Whoever holds packets is on a list, and lists are short beside the table.
+        // Every queue with packets is on a list, and the lists are short compared with the table.
         let mut best: Option<(u64, usize)> = None;
         for start in [self.new.first(), self.old.first()] {
             let mut at = start;
@@ -231,56 +232,57 @@ impl<S> Flows<S> {
         best.map(|(_, index)| index)
     }
 
-    /// The backlog of all queues.
+    /// Returns the backlog of all queues.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.books.total
     }
 
-    /// The memory of the packets in a kernel, buffers and descriptors included.
+    /// Returns the memory that the packets would take in a kernel, buffers and descriptors
+    /// included.
     #[inline]
     pub fn memory(&self) -> Bytes {
         self.books.memory
     }
 
-    /// How many queues there are.
+    /// Returns the number of queues.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether no queue holds anything.
+    /// Returns whether all queues are empty.
     pub fn is_empty(&self) -> bool {
         self.books.total.packets == 0
     }
 
-    /// Whether flow `index` is on a list.
+    /// Returns whether flow `index` is on a list.
     pub fn is_active(&self, index: usize) -> bool {
         self.table[index].on != On::Neither
     }
 
-    /// The backlog of queue `index`.
+    /// Returns the backlog of queue `index`.
     #[inline]
     pub fn backlog_of(&self, index: usize) -> Backlog {
         self.table[index].queue.backlog()
     }
 
-    /// The state of the law of queue `index`.
+    /// Returns the state of the law of queue `index`.
     #[inline]
     pub fn state(&mut self, index: usize) -> &mut S {
         &mut self.table[index].state
     }
 
-    /// Every queue's content and state, in order of index, for laws with a timer.
+    /// Returns the backlog and state of every queue, by index, for laws with a timer.
     pub fn each(&mut self) -> impl Iterator<Item = (Backlog, &mut S)> {
         self.table.iter_mut().map(|flow| (flow.queue.backlog(), &mut flow.state))
     }
 
-    /// The states of the flows that are on a list, in order of index.
+    /// Returns the states of the flows on a list, by index.
     pub fn active_states(&self) -> impl Iterator<Item = &S> {
         self.table.iter().filter(|flow| flow.on != On::Neither).map(|flow| &flow.state)
     }
 
-    /// How many flows are new and how many old.
+    /// Returns the number of new flows and of old flows.
     pub fn active(&self) -> (usize, usize) {
         (self.new.len, self.old.len)
     }
@@ -294,7 +296,7 @@ impl<S> Flows<S> {
         (flow.next, flow.on) = (NOBODY, on);
     }
 
-    /// Takes flow `index`, which is the first of its list, off that list.
+    /// Removes flow `index`, the first of its list, from that list.
     fn remove_first(&mut self, index: usize) {
         let flow = &mut self.table[index];
         let list = if flow.on == On::New { &mut self.new } else { &mut self.old };
@@ -304,20 +306,20 @@ impl<S> Flows<S> {
     }
 }
 
-/// One flow's queue, with the books of all of them.
+/// One flow's queue, with access to the totals of all queues.
 pub struct Turn<'a> {
     queue: &'a mut PacketQueue,
     books: &'a mut Books,
 }
 
 impl Turn<'_> {
-    /// The packet at the head, left in place.
+    /// Returns the packet at the head and leaves it in place.
     #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.queue.front()
     }
 
-    /// Takes the packet at the head.
+    /// Removes the packet at the head.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
         let packet = self.queue.take();
@@ -327,7 +329,7 @@ impl Turn<'_> {
         packet
     }
 
-    /// Takes the packet at the head, with its sojourn time.
+    /// Removes the packet at the head; returns it with its sojourn time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let packet = self.take()?;
@@ -335,13 +337,13 @@ impl Turn<'_> {
         Some((packet, sojourn))
     }
 
-    /// The backlog of this queue.
+    /// Returns the backlog of this queue.
     #[inline]
     pub fn own(&self) -> Backlog {
         self.queue.backlog()
     }
 
-    /// The backlog of all queues.
+    /// Returns the backlog of all queues.
     #[inline]
     pub fn total(&self) -> Backlog {
         self.books.total
@@ -365,8 +367,8 @@ impl Books {
 }
 
 /// A model of Linux's `skb->truesize` for a packet that a driver received: headroom, frame and
-/// shared info in a buffer of a power of two, and the descriptor. It gives the familiar 768 for
-/// an acknowledgement and 2304 for a full frame; the kernel's own value varies by driver.
+/// shared info in a buffer of a power of two, and the descriptor. It yields the usual 768 for an
+/// acknowledgement and 2304 for a full frame; the kernel's own value varies by driver.
 #[inline]
 fn memory_of(packet: &Packet) -> Bytes {
     const HEADROOM: u64 = 64;
@@ -386,8 +388,8 @@ pub(crate) const fn spread(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// The tuple hash that a discipline with this salt spreads to `hash`; for packets whose hash is
-/// known from elsewhere.
+/// Returns the tuple hash that a discipline with this salt maps to `hash`, for packets with a hash
+/// from an external source.
 pub const fn tuple_hash_for(hash: u32, salt: u32) -> u32 {
     let x = (hash ^ (hash >> 16)).wrapping_mul(0x7ed1_b41d);
     let x = (x ^ (x >> 13) ^ (x >> 26)).wrapping_mul(0xa5cb_9243);
@@ -400,7 +402,7 @@ const fn named(index: u32) -> Option<usize> {
     if index == NOBODY { None } else { Some(index as usize) }
 }
 
-/// The two ends of a list whose links are in the flows.
+/// The two ends of a list; the links are in the flows.
 struct List {
     head: u32,
     tail: u32,
@@ -419,7 +421,7 @@ impl List {
         named(self.head)
     }
 
-    /// Makes `index` the last; returns who was last before.
+    /// Appends `index`; returns the previous last flow.
     fn push(&mut self, index: usize) -> Option<usize> {
         let last = named(self.tail);
         self.tail = index as u32;
@@ -430,7 +432,7 @@ impl List {
         last
     }
 
-    /// Takes off the first, whom `next` follows.
+    /// Removes the first flow; `next` is the flow after it.
     fn pop(&mut self, next: u32) {
         self.head = next;
         if next == NOBODY {

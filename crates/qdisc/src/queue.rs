@@ -1,4 +1,4 @@
-//! The FIFO in which disciplines keep packets.
+//! The FIFO in which disciplines store packets.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub struct Backlog {
     pub bytes: Bytes,
 }
 
-/// A FIFO of packets that remembers when each one came.
+/// A FIFO of packets that records each arrival time.
 #[derive(Debug, Default)]
 pub struct PacketQueue {
     waiting: VecDeque<Packet>,
@@ -29,10 +29,10 @@ impl PacketQueue {
         self.waiting.push_back(packet);
     }
 
-    /// Takes the packet at the head.
+    /// Removes the packet at the head.
     #[inline]
     pub fn take(&mut self) -> Option<Packet> {
-        // Looked at in place: a packet that passes through `?` is copied once more.
+        // Examined in place: a packet that passes through `?` is copied once more.
         let packet = self.waiting.pop_front();
         if let Some(packet) = &packet {
             self.bytes -= packet.bytes();
@@ -40,7 +40,7 @@ impl PacketQueue {
         packet
     }
 
-    /// Takes the packet at the head, with its sojourn time.
+    /// Removes the packet at the head; returns it with its sojourn time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let packet = self.take()?;
@@ -48,31 +48,31 @@ impl PacketQueue {
         Some((packet, sojourn))
     }
 
-    /// Takes the packet at the tail.
+    /// Removes the packet at the tail.
     pub fn pop_back(&mut self) -> Option<Packet> {
         let packet = self.waiting.pop_back()?;
         self.bytes -= packet.bytes();
         Some(packet)
     }
 
-    /// The packet at the head, left in place.
+    /// Returns the packet at the head and leaves it in place.
     pub fn front(&self) -> Option<&Packet> {
         self.waiting.front()
     }
 
-    /// The backlog.
+    /// Returns the backlog.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.waiting.len(), bytes: self.bytes }
     }
 
-    /// Packets waiting.
+    /// Returns the number of packets.
     #[inline]
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether nothing waits.
+    /// Returns whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()

@@ -1,12 +1,12 @@
-//! Each PIE in a loop: a source that does not respond sends more than the link carries, and the
-//! delay must come to rest at the target, with no more dropped than what is too much.
+//! Each PIE in a loop with an unresponsive source that sends more than the link carries. The delay
+//! must settle at the target, and the drops must match the excess.
 
 mod rig;
 
 use aqmlab_core::{Bytes, Duration, Instant, Packet, Rng, Value};
 use rig::Rig;
 
-/// What a run settled at.
+/// The steady state of a run.
 #[derive(Debug)]
 struct Settled {
     /// Mean sojourn in milliseconds, over the second half.

@@ -1,6 +1,6 @@
-//! What every registered discipline must obey: the contract of `Qdisc`, over random operations
-//! and over every parameter, and that its declaration is complete. The discipline that
-//! CONTRIBUTING.md shows whole is held to the same.
+//! The contract of `Qdisc`, tested on every registered discipline over random operations and every
+//! parameter, and the completeness of each declaration. The example discipline of CONTRIBUTING.md
+//! passes the same tests.
 
 #[path = "../src/bounds.rs"]
 #[allow(dead_code, reason = "one discipline needs few of them")]
@@ -24,7 +24,7 @@ fn every() -> impl Iterator<Item = &'static Kind<dyn Qdisc>> {
     kinds::all().chain(step::KINDS)
 }
 
-/// Something that happens to a discipline, so many nanoseconds after what happened before.
+/// An operation on a discipline, with the nanoseconds since the operation before.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Offer { after: u32, conn: u32, len: u32, ecn: Ecn },
@@ -35,7 +35,7 @@ fn ecn() -> impl Strategy<Value = Ecn> {
     prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
 }
 
-/// Gaps from nothing to a third of a second, most of them short: bursts, backlogs and idle times.
+/// Gaps from zero to a third of a second, most of them short: bursts, backlogs and idle times.
 fn gap() -> impl Strategy<Value = u32> {
     prop_oneof![4 => Just(0), 4 => 0..2_000_000_u32, 1 => 0..330_000_000_u32]
 }
@@ -50,13 +50,13 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation(), 1..300)
 }
 
-/// What must be true after every operation, whatever the discipline.
+/// The invariants after every operation on any discipline.
 struct Model {
     offered: u64,
     offered_bytes: u64,
     sent: Vec<u64>,
     sent_bytes: u64,
-    /// How each packet was offered: its connection and its ECN field.
+    /// The connection and the ECN field of each packet at its offer.
     origin: BTreeMap<u64, (u32, Ecn)>,
     last: BTreeMap<u32, u64>,
 }
@@ -73,7 +73,8 @@ impl Model {
         }
     }
 
-    /// The next packet. A connection has one priority, so that even strict bands keep its order.
+    /// Returns the next packet. A connection has one priority, so that even strict bands keep its
+    /// order.
     fn packet(&mut self, conn: u32, len: u32, ecn: Ecn) -> Packet {
         let id = self.offered;
         self.offered += 1;
@@ -122,7 +123,7 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Runs the operations and then takes what is left. Returns what was sent and the ledger.
+/// Runs the operations and then empties the discipline. Returns the packets sent and the ledger.
 fn exercise(mut rig: Rig, operations: &[Operation]) -> Result<(Vec<u64>, rig::Ledger), String> {
     let mut model = Model::new();
     let mut now = Instant::ZERO;
@@ -151,7 +152,7 @@ fn exercise(mut rig: Rig, operations: &[Operation]) -> Result<(Vec<u64>, rig::Le
     Ok((model.sent, rig.ledger))
 }
 
-/// Takes one packet; if none comes, none may be left.
+/// Dequeues one packet; without a packet, the backlog must be empty.
 fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
     match rig.take(now) {
         Some(packet) => model.on_sent(&packet),
@@ -195,12 +196,12 @@ fn c06_every_kind_obeys_the_contract_under_random_operations() {
     }
 }
 
-/// The same cases every time, so that a failure in one place is a failure everywhere.
+/// The same cases every time, so that a failure is reproducible everywhere.
 fn seeded() -> proptest::test_runner::TestRng {
     proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha)
 }
 
-/// Values that a user might write, sensible or not, and the ends of what is allowed.
+/// Returns values that a user might write, sensible or not, and the ends of the allowed range.
 fn others(param: &Param) -> Vec<Value> {
     let ends = param.bounds.ends(param.default).map(|(least, most)| [least, most]);
     let mut all = of_its_type(param);

@@ -1,4 +1,4 @@
-//! What FQ-PIE does with flows that come and go, in Linux and in FreeBSD.
+//! FQ-PIE with flows that come and go, in Linux and in FreeBSD.
 
 mod rig;
 
@@ -22,7 +22,7 @@ fn drops_of(rig: &Rig, conn: u32) -> usize {
     rig.ledger.drops().iter().filter(|&&id| id / 1_000_000 == u64::from(conn)).count()
 }
 
-/// Three packets of connection 0 come for each that is sent, one a millisecond, for `seconds`.
+/// Offers three packets of connection 0 for each dequeue, one a millisecond, for `seconds`.
 fn overload(rig: &mut Rig, seconds: u64) {
     for tick in 0..seconds * 1_000 {
         for n in 0..3 {
@@ -32,7 +32,7 @@ fn overload(rig: &mut Rig, seconds: u64) {
     }
 }
 
-/// Congests a flow, lets it rest, and says how many of a burst of 100 are then dropped at once.
+/// Congests a flow and lets it pause; returns the drops among a burst of 100 right after the pause.
 fn burst_after_rest(name: &str, rest_ms: u64) -> usize {
     let mut rig = rig(name, &[]);
     overload(&mut rig, 20);
@@ -74,7 +74,7 @@ fn a_flow_at_rest_is_not_updated_by_freebsd() {
     let mut rig = rig("fq_pie_freebsd", &[]);
     rig.offer(ms(10), of(0, 0));
     assert_eq!(rig.take_id(ms(40)), Some(0));
-    // Once to leave the new flows, once to leave the old.
+    // Once to leave the new flows, once to leave the old flows.
     assert_eq!(rig.take_id(ms(40)), None);
     rig.offer(ms(1_000), of(0, 1));
     let gauges = rig.qdisc.gauges();
@@ -116,7 +116,7 @@ fn c52_congestion_in_one_flow_leaves_others_alone() {
 
 #[test]
 fn every_flow_of_linux_is_updated_at_the_ticks_of_one_timer() {
-    // A flow first seen late has the same probability as one that was looked at all along.
+    // A flow first examined late has the same probability as one examined throughout.
     let gauge = |looks: &[u64]| {
         let mut rig = rig("fq_pie", &[]);
         overload(&mut rig, 3);
@@ -135,8 +135,8 @@ fn every_flow_of_linux_is_updated_at_the_ticks_of_one_timer() {
     assert_eq!(lazy.to_bits(), diligent.to_bits());
 }
 
-/// FreeBSD 10.4 `sbin/ipfw/dummynet.c`, `process_extra_parms`: the schedulers mark unless they are
-/// told `noecn`, the disciplines of one queue only if they are told `ecn`.
+/// FreeBSD 10.4 `sbin/ipfw/dummynet.c`, `process_extra_parms`: the schedulers mark by default,
+/// unless `noecn` is set. The disciplines of one queue mark only if `ecn` is set.
 #[test]
 fn ipfw_marks_in_the_flow_queues_unless_told_otherwise() {
     for (name, marks) in [

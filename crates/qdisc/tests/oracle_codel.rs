@@ -18,7 +18,7 @@ fn compare<L: Law>(name: &str, ecn: bool) {
         let (mut rig, mut law) = (Rig::new(name, &changes), L::new(ecn));
         let (mut queue, mut fates) = (VecDeque::new(), Fates::default());
         let mut rng = Rng::stream(seed, "oracle");
-        // An odd start, so that no time is a round number of anybody's units.
+        // An odd start, so that no time is a round number in any unit.
         let mut now = 3_000_000_000 + rng.below(1_000_000_000);
         for id in 0..1_500 {
             now += rng.below(4) * rng.below(3_000_000);

@@ -1,5 +1,5 @@
-//! The composition: scheduler, law and overflow of `fq_codel`, against a naive transcription of
-//! RFC 8290 §4 and of the two kernels. What a law does right alone it may do wrong in company.
+//! The composition of scheduler, law and overflow of `fq_codel`, against a naive transcription of
+//! RFC 8290 §4 and of the two kernels. A law can be right alone and wrong in the composition.
 
 mod oracle;
 mod rig;
@@ -137,7 +137,8 @@ fn buckets(rules: Rules) -> Vec<usize> {
     (0..10).map(|conn| flows.classify(&Packet::plain(0, conn, 100), &mut rng)).collect()
 }
 
-/// Two greedy connections, some that come and go, and lone packets; overflows, drains, idle times.
+/// Two greedy connections, some intermittent ones, and single packets; overflows, drains, idle
+/// times.
 fn compare<L: Law>(name: &str, rules: Rules, ecn: bool) {
     let buckets = buckets(rules);
     let mut signals = 0;

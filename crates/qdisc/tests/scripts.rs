@@ -1,7 +1,8 @@
-//! Facts as scripts: who is offered when, and who must come out, be dropped or be marked.
+//! Facts as scripts: the packets offered and their times, and the packets that must leave, be
+//! dropped or be marked.
 //!
-//! A script names a discipline, with parameters that differ from its defaults, and then lists
-//! what happens. `#` begins a comment.
+//! A script names a discipline, with parameters that differ from its defaults, and then lists the
+//! events. `#` begins a comment.
 //!
 //! ```text
 //! codel limit=5 ecn=true
@@ -12,7 +13,7 @@
 //!   9ms  out                   # takes, and nothing comes
 //! ```
 //!
-//! A packet is of flow 0, has 1000 bytes and cannot be marked, unless the line says otherwise.
+//! A packet is of flow 0, has 1000 bytes and is not ECN-capable, unless the line states otherwise.
 
 mod rig;
 
@@ -43,7 +44,7 @@ fn every_script_comes_true() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// Runs a script; the error names the file, the line, and what came instead.
+/// Runs a script; the error names the file, the line, and the actual result.
 fn run(file: &str, text: &str) -> Result<(), String> {
     let mut rig = None;
     let mut now = Instant::ZERO;
@@ -116,7 +117,7 @@ fn span(text: &str) -> Option<Duration> {
     }
 }
 
-/// What a line says after its time.
+/// The content of a line after its time.
 struct Line {
     out: bool,
     ids: Vec<u64>,

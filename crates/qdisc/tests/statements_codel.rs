@@ -1,5 +1,5 @@
 //! Conformance statements C-07 to C-19: CoDel. (C-19's arithmetic is tested beside the code, in
-//! `aqm/codel/pace.rs`; the oracles hold the whole law.)
+//! `aqm/codel/pace.rs`; the oracles test the whole law.)
 
 mod rig;
 
@@ -19,7 +19,7 @@ fn count(rig: &Rig) -> u64 {
     gauge(rig, "count") as u64
 }
 
-/// A discipline with room for anything, and so many packets offered at `at`.
+/// Returns a discipline with a large limit, and `packets` packets offered at `at`.
 fn full(name: &str, packets: u64, at: Instant) -> Rig {
     let mut rig = Rig::new(name, &[("limit", Value::Count(100_000))]);
     refill(&mut rig, packets, at);
@@ -32,7 +32,7 @@ fn refill(rig: &mut Rig, packets: u64, at: Instant) {
     }
 }
 
-/// Takes a packet every millisecond until there were so many signals; returns their times.
+/// Dequeues a packet every millisecond until there were `how_many` signals; returns their times.
 fn signals(rig: &mut Rig, from: u64, how_many: usize) -> (Vec<u64>, u64) {
     let mut now = from;
     while rig.ledger.times.len() < how_many {
@@ -77,7 +77,7 @@ fn c08_a_backlog_of_one_mtu_is_never_bad() {
         rig.offer(ms(0), packet(4, 100));
         rig.take(ms(1_000));
         rig.offer(ms(1_000), packet(5, 0));
-        // Behind packet 2 wait `left + 100` bytes, behind packet 3 only 100.
+        // The backlog behind packet 2 is `left + 100` bytes, behind packet 3 only 100.
         let first = rig.take_id(ms(2_000));
         assert_eq!(first, Some(3), "{name}: 2 is dropped while 1614 bytes wait");
         assert_eq!(rig.ledger.drops(), [2]);
@@ -119,7 +119,7 @@ fn c09_one_good_packet_starts_the_interval_over() {
 
 #[test]
 fn c10_signals_quicken_by_the_root_of_their_count_and_do_not_drift() {
-    // Each is given by the first dequeue, at a whole millisecond, that is not before it is due.
+    // Each signal is sent by the first dequeue, at a whole millisecond, at or after its time.
     let times = |name| signals(&mut full(name, 2_000, ms(0)), 6, 6).0;
     // Entry + 0, 100, 170.7, 228.4, 278.4, 323.1 ms.
     assert_eq!(times("codel_rfc"), [106, 206, 277, 335, 385, 430]);
@@ -245,7 +245,7 @@ fn c17_a_dequeue_returns_a_packet_as_long_as_one_is_left() {
     }
 }
 
-/// One flow's queue beside others that hold plenty: where the rule of one MTU does not help.
+/// One flow's queue beside others with large backlogs, where the one-MTU rule has no effect.
 #[derive(Default)]
 struct Crowded(PacketQueue);
 

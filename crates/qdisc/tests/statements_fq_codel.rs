@@ -23,7 +23,7 @@ fn rig(name: &str, limit: u64, quantum: u64) -> Rig {
     Rig::new(name, &[("limit", limit), ("quantum", quantum), ("salt", Value::Count(1))])
 }
 
-/// Takes one packet of the flow whose turn it is; `None` if its queue is empty.
+/// Dequeues one packet of the next flow; `None` if its queue is empty.
 fn serve(flows: &mut Flows<()>) -> (usize, Option<u64>) {
     let index = flows.next_flow().expect("a flow is active");
     match flows.turn(index).0.pop(ms(1)) {
@@ -73,7 +73,7 @@ fn c22_new_flows_are_served_before_old_ones() {
         for id in 0..100 {
             rig.offer(ms(0), of((id % 5) as u32, id, 1_500));
         }
-        // Everyone has had a quantum and is old.
+        // Every flow has had a quantum and is old.
         assert_eq!((0..7).filter_map(|_| rig.take(ms(1))).count(), 7);
         for (conn, id) in [(50, 500), (51, 510), (52, 520)] {
             rig.offer(ms(1), of(conn, id, 100));
@@ -92,7 +92,7 @@ fn c23_a_spent_flow_gets_one_quantum_and_waits_behind_the_old_ones() {
             flows.push(2, of(1, 1_000 + id, 300), Instant::ZERO);
         }
         let order: Vec<_> = (0..61).map(|_| serve(&mut flows).0).collect();
-        // In the long run five small packets, five quanta, for each large one.
+        // In the long run there are five small packets, five quanta, for each large one.
         let large: Vec<_> = (0..order.len()).filter(|&at| order[at] == 1).skip(1).take(6).collect();
         let gaps: Vec<_> = large.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps, [6; 5], "{rules:?}: {order:?}");
@@ -104,7 +104,7 @@ fn c24_where_a_flow_goes_when_it_is_found_empty() {
     for (rules, alone) in
         [(Rules::Linux, (0, 0)), (Rules::Rfc8290, (0, 1)), (Rules::FreeBsd, (0, 1))]
     {
-        // New, and nobody is old.
+        // New, with no old flow.
         let mut flows = flows(rules, 1_000);
         flows.push(7, of(0, 1, 100), Instant::ZERO);
         serve(&mut flows);
@@ -113,7 +113,7 @@ fn c24_where_a_flow_goes_when_it_is_found_empty() {
         assert_eq!(flows.emptied(index), alone == (0, 0));
         assert_eq!(flows.active(), alone, "{rules:?}");
 
-        // New, and somebody is old; then old itself.
+        // New, with an old flow; then old itself.
         let mut flows = self::flows(rules, 100);
         for id in 0..9 {
             flows.push(1, of(0, id, 500), Instant::ZERO);
@@ -240,7 +240,7 @@ fn c29_linux_3_5_takes_one_packet_from_the_queue_with_most_bytes() {
 
 #[test]
 fn linux_3_5_knows_its_largest_packet_from_the_beginning() {
-    // A kernel that had seen 100 bytes only would call what is behind them too much.
+    // A kernel that had seen only 100 bytes would signal because of the packets behind.
     let mut rig = rig("fq_codel_linux_3_5", 100, 1_514);
     (0..15).for_each(|id| rig.offer(ms(0), of(0, id, 100)));
     assert!(rig.take(ms(10)).is_some());
@@ -257,8 +257,8 @@ fn c29_freebsd_takes_one_packet_from_the_queue_with_most_of_them() {
     assert_eq!(rig.ledger.drops(), [0], "three small packets are more than two large ones");
 }
 
-/// What becomes of packet 14 in a second episode 200 ms after a first one of a single signal, in
-/// between which two packets were lost to an overflow.
+/// Returns the fate of packet 14 in a second episode, 200 ms after a first one of a single signal.
+/// In between, an overflow dropped two packets.
 fn second_episode_after_overflow(name: &str) -> Vec<u64> {
     let changes = [("limit", Value::Count(3)), ("mtu", Value::Bytes(Bytes(500)))];
     let mut rig = Rig::new(name, &changes);
@@ -306,7 +306,7 @@ fn c31_a_tuple_has_one_queue_and_the_salt_decides_which() {
     assert_eq!(map(1), map(1));
     let same = map(1).iter().zip(map(2)).filter(|(one, two)| **one == *two).count();
     assert!(same < 20, "{same} of 2000 tuples have the same queue under another salt");
-    // 2000 tuples over 1024 queues: as even as chance has it, e^-1.95 of them empty.
+    // 2000 tuples over 1024 queues: as even as by chance, with e^-1.95 of the queues empty.
     let mut used = map(1);
     used.sort_unstable();
     used.dedup();

@@ -1,20 +1,20 @@
-//! The agenda: which actor is next.
+//! The agenda: the order of calls to actors.
 //!
-//! Whoever can make something happen (a link, a propagation delay, an application, a TCP) is an
-//! *actor* and stands in the agenda at most once, with the time at which it wants to be called.
-//! So the agenda's size is the number of actors and not of packets, and changing one's mind
-//! costs no stale entries.
+//! Anything that can cause an event (a link, a propagation delay, an application, a TCP) is an
+//! *actor*. An actor has at most one entry in the agenda, with the time of its next call. The
+//! agenda's size is therefore the number of actors, not of packets, and a changed time leaves no
+//! stale entry.
 //!
-//! A tournament tree: every inner node holds the lesser of its two children. Setting one time
-//! replays the matches on the path to the root, log2(actors) comparisons of neighbours, without
-//! moving anything else.
+//! The agenda is a tournament tree: every inner node holds the lesser of its two children. A
+//! changed time replays the matches on the path to the root, log2(actors) comparisons of
+//! neighbours, and moves nothing else.
 
 use aqmlab_core::{Instant, Side};
 
-/// Bits of a key that name the actor; the rest of its lower half is the ticket.
+/// The bits of a key that identify the actor; the rest of its lower half is the ticket.
 const SLOT_BITS: u32 = 20;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
-/// The key of an actor that wants nothing.
+/// The key of an actor without a request.
 const NEVER: u128 = u128::MAX;
 
 /// An actor's place in the agenda.
@@ -26,13 +26,13 @@ pub(crate) struct Slot(pub(crate) u32);
 pub(crate) enum Actor {
     /// A link that has become free while packets wait.
     Link(usize),
-    /// A line whose first packet arrives.
+    /// A line at the arrival of its first packet.
     Line(usize),
     /// A medium on which an exchange begins or ends.
     Medium(usize),
-    /// An application that asked to be woken, started or stopped.
+    /// An application at a wake-up, its start or its stop.
     App(u32),
-    /// One end of a connection whose timer may have expired.
+    /// One end of a connection, at a possible expiry of a timer.
     End(u32, Side),
     /// The sampler of TCP and queue state.
     Sampler,
@@ -72,11 +72,11 @@ impl Slot {
     }
 }
 
-/// A set of actors, each with at most one time, served in order of time and, at equal times,
-/// in the order in which they asked.
+/// A set of actors, each with at most one time. Calls are in order of time and, at equal times, in
+/// order of request.
 ///
-/// That tie-break makes the order total: one of the three legs of determinism, with integer
-/// time and named streams of chance.
+/// This rule makes the order total. Together with integer time and named random streams it makes
+/// runs deterministic.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// By rank.
@@ -118,7 +118,7 @@ impl Agenda {
         self.actors[slot.rank()][slot.index()]
     }
 
-    /// Gives a place back.
+    /// Frees a slot.
     pub(crate) fn leave(&mut self, slot: Slot) {
         self.clear(slot);
         self.trees[slot.rank()].vacant.push(slot.index());
@@ -131,14 +131,14 @@ impl Agenda {
         self.tickets
     }
 
-    /// Asks for `slot` to be called at `at`, after all who already asked for that time.
+    /// Requests a call of `slot` at `at`, after all earlier requests for that time.
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, at: Instant) {
         let ticket = self.ticket();
         self.set_with(slot, at, ticket);
     }
 
-    /// Asks for `slot` to be called at `at`, in the order of a ticket taken earlier.
+    /// Requests a call of `slot` at `at`, in the order of a ticket taken earlier.
     #[inline]
     pub(crate) fn set_with(&mut self, slot: Slot, at: Instant, ticket: u64) {
         let lower = ticket << SLOT_BITS | u64::from(slot.0);
@@ -146,7 +146,7 @@ impl Agenda {
         self.trees[slot.rank()].replay(slot.index(), key);
     }
 
-    /// Withdraws whatever `slot` asked for.
+    /// Withdraws the request of `slot`, if any.
     #[inline]
     pub(crate) fn clear(&mut self, slot: Slot) {
         let tree = &mut self.trees[slot.rank()];
@@ -155,13 +155,13 @@ impl Agenda {
         }
     }
 
-    /// When `slot` will be called.
+    /// Returns the time of the next call of `slot`.
     #[inline]
     pub(crate) fn due(&self, slot: Slot) -> Instant {
         Instant::from_nanos((self.trees[slot.rank()].key(slot.index()) >> 64) as u64)
     }
 
-    /// Who is next, and when; the request stands until it is set or cleared.
+    /// Returns the next call; the request remains until it is set or cleared.
     #[inline]
     pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
         let first = self.trees[0].least().min(self.trees[1].least());

@@ -1,4 +1,4 @@
-//! From the parts of a trial to a world that is ready to run.
+//! Builds the world of a trial from its parts.
 
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::resolve::{Resolved, ResolvedApp};
@@ -12,7 +12,7 @@ use crate::observer::Observer;
 use crate::sampler::Sampler;
 use crate::world::{AppSlot, World};
 
-/// Builds the world of `spec`, whose parts are `parts`, watched by `observer`.
+/// Builds the world of `spec` from its resolved `parts`, with an `observer`.
 pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> World<O> {
     let mut network = Network::new(observer, spec.seed);
     for (link, built) in spec.links.iter().zip(parts.links) {

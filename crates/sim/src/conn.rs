@@ -19,7 +19,7 @@ pub(crate) struct Conn {
     pub(crate) priority: u8,
     /// Whether the packets of each end enter that host's own link first.
     pub(crate) own_link: [bool; 2],
-    /// Whether the application wants notices of reads.
+    /// Whether the application subscribes to reads.
     pub(crate) reads: bool,
     /// The two TCPs, home first, until both are done.
     pub(crate) ends: Option<Box<[End; 2]>>,

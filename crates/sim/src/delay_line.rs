@@ -27,7 +27,7 @@ pub(crate) struct LineKey {
     pub(crate) delay: Duration,
     /// The largest extra delay per packet.
     pub(crate) jitter: Duration,
-    /// Whether that delay may let one packet pass another.
+    /// Whether the delay may reorder packets.
     pub(crate) reorder: bool,
 }
 
@@ -81,7 +81,7 @@ impl DelayLine {
         self.travelling.front().map(|(_, _, packet)| packet)
     }
 
-    /// When the next packet arrives, and its ticket.
+    /// Returns the arrival time of the next packet, and its ticket.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {
         self.travelling.front().map(|(at, ticket, _)| (*at, *ticket))

@@ -9,7 +9,7 @@ use crate::observer::Observer;
 use crate::world::World;
 
 impl<O: Observer> World<O> {
-    /// Lets `act` work on one TCP, if it still exists, and has it drained afterwards.
+    /// Calls `act` on one TCP, if it still exists, and drains it afterwards.
     fn with_end<T: Default>(
         &mut self,
         index: u32,

@@ -1,4 +1,4 @@
-//! The network between the hosts: links, lines, and a packet's way through them.
+//! The network between the hosts: links, lines, and the routes of packets.
 
 use aqmlab_core::{Digest, Duration, Instant, Packet, Rng, Side};
 use aqmlab_node::Port;
@@ -55,7 +55,7 @@ pub(crate) struct Network<O> {
     pub(crate) links: Vec<Link>,
     pub(crate) lines: Vec<DelayLine>,
     pub(crate) media: Vec<Medium>,
-    /// Of each flow: up, down.
+    /// The routes of each flow: up, down.
     pub(crate) routes: Vec<[Route; 2]>,
     pub(crate) own: OwnLinks,
     pub(crate) observer: O,
@@ -158,12 +158,12 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Lets a link send now, and asks for a call at the time at which it can send more.
+    /// Lets a link send now, and requests a call at the next time at which it can send.
     pub(crate) fn pump(&mut self, index: usize) {
         if let Some(place) = self.links[index].radio {
             return self.feed(index, place);
         }
-        // One at a time: a link that has credit for more asks to be called again at once.
+        // One at a time: a link with credit for more requests another call at once.
         let port = &mut self.links[index].port;
         // The packet is read and changed where the discipline put it, and moved once.
         let mut taken = port.take(self.now);

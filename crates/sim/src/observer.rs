@@ -1,10 +1,10 @@
-//! Observers of a run. The world is compiled once for each kind of observer, so that a run without
-//! measurement pays nothing for it.
+//! Observers of a run. The world is compiled once for each kind of observer, so a run without
+//! measurement has no cost for it.
 
 use aqmlab_core::{Instant, Packet};
 use aqmlab_node::Departure;
 
-/// Sees packets at the taps and at the links.
+/// Receives packets at the taps and at the links.
 pub(crate) trait Observer {
     /// A packet passes the tap at its sender.
     fn sent(&mut self, packet: &Packet, now: Instant);
@@ -14,7 +14,7 @@ pub(crate) trait Observer {
     fn departed(&mut self, link: usize, packet: &Packet, departure: Departure);
     /// A packet is lost on the path, by the scenario's random loss.
     fn lost(&mut self, packet: &Packet, now: Instant);
-    /// An application ends by itself or because it was told to.
+    /// Records the end of an application, by itself or at its stop time.
     fn ended(&mut self, flow: u32, now: Instant);
 }
 

@@ -5,12 +5,12 @@
 
 use aqmlab_core::{Bytes, Direction, Packet, Side};
 
-/// Memory in own links, and the ends from whose links a packet has left.
+/// The memory of packets in own links, and the ends with a departure from their link.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLinks {
     /// By connection: memory of the home's packets and of the internet's.
     waiting: Vec<[u64; 2]>,
-    /// Ends from whose links a packet has left since the last call of [`Self::released`].
+    /// Ends with a departure from their link since the last call of [`Self::released`].
     released: Vec<(u32, Side)>,
 }
 
@@ -49,7 +49,7 @@ impl OwnLinks {
         Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
     }
 
-    /// The ends from whose links a packet has left since the last call.
+    /// Returns the ends with a departure from their link since the last call.
     pub(crate) fn released(&mut self) -> impl Iterator<Item = (u32, Side)> + '_ {
         self.released.drain(..)
     }

@@ -7,10 +7,10 @@
 //!
 //! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units, so that its
 //! updates fall between the same operations as in the recording. The kernel's timers wait until the
-//! sender has finished, so an operation may precede an update that was due some microseconds before.
-//! Such an operation is moved to just before the update, by [`LATE`] at most, and counted as `moved`.
-//! Sometimes the kernel's timer is late by a whole tick, and stays so. Then this timer is made late at
-//! the same time, which is counted as `late`.
+//! sender has finished, so an operation may precede an update that was due some microseconds
+//! before. Such an operation is moved to just before the update, by [`LATE`] at most, and counted
+//! as `moved`. Sometimes the kernel's timer is late by a whole tick from then on. Then the replay
+//! delays this timer at the same time, counted as `late`.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct Recording {
     /// Flows, and the hashes of their packets, where the discipline hashed.
     #[serde(default)]
     pub hashes: Vec<(u32, u32)>,
-    /// 1 for a packet offered, 0 for one asked for.
+    /// 1 for an enqueue, 0 for a dequeue.
     pub offer: Vec<u8>,
     /// Nanoseconds since the operation before; for the first, since the clock's zero.
     pub time: Vec<i64>,
@@ -56,7 +56,7 @@ pub struct Recording {
     pub updates: Vec<usize>,
 }
 
-/// How a comparison ended.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Operations that were the same.
@@ -67,11 +67,11 @@ pub struct Comparison {
     pub given: usize,
     /// Packets destroyed.
     pub dropped: usize,
-    /// Packets that were given marked and had come without.
+    /// Packets that arrived unmarked and left marked.
     pub marked: usize,
     /// Operations of the whole recording that were moved before an update of a timer.
     pub moved: usize,
-    /// How often in it a timer was late by a tick.
+    /// The number of times that a timer was late by a tick.
     pub late: usize,
     /// The first operation that was not the same, with the difference.
     pub difference: Option<String>,
@@ -96,8 +96,8 @@ pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
     let mut player = Player::new(recording);
     (player.result.moved, player.result.late) = (moved, late.len());
     if !late.is_empty() {
-        // Some bytes that are never freed, once for a recording that has such a thing at all;
-        // timers are copied with the laws that have them, and so own nothing.
+        // A few bytes that are never freed, once per recording with late timers. Timers are copied
+        // with their laws, so they own nothing.
         let late: &'static [Instant] = late.leak();
         qdisc.visit_timers(&mut |timer| timer.late_at(late));
     }
@@ -106,7 +106,7 @@ pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
         let want = player.expected(place);
         if got != want {
             let difference =
-                format!("operation {place} at {now}: it was {want}, and ours is {got}");
+                format!("operation {place} at {now}: recorded {want}, simulated {got}");
             player.result.difference = Some(difference);
             break;
         }
@@ -140,7 +140,7 @@ impl Recording {
         Ok((kind.build)(&args))
     }
 
-    /// When each operation took place, as our discipline shall believe.
+    /// Returns the times of the operations for our discipline.
     fn course(&self) -> Result<Course, SpecError> {
         let mut at = 0;
         let mut times: Vec<i64> = self
@@ -178,7 +178,7 @@ impl Recording {
         Ok((moved, schedule.late))
     }
 
-    /// When our timer goes off, once for each update.
+    /// Returns the expiries of our timer, one for each update.
     fn schedule(&self, seen: &[i64]) -> Result<Schedule, SpecError> {
         let args = arguments("qdisc", self.qdisc.kind.0.params, &self.qdisc.params)?;
         let clock = Clock::wheel(args.duration("tick"));
@@ -188,7 +188,8 @@ impl Recording {
         for &place in &self.updates {
             let before = place.checked_sub(1).and_then(|place| seen.get(place));
             let least = before.map_or(i64::MIN, |at| at - signed(LATE));
-            // What came before this update would be after it: the timer must have been late.
+            // An operation before this update would come after it, so the timer must have been
+            // late.
             while least.saturating_sub(signed(since_zero(timer.due()))) > schedule.shift {
                 schedule.late.push(timer.due());
                 timer.wait();
@@ -205,7 +206,7 @@ impl Recording {
     }
 }
 
-/// When things happened, as our discipline shall believe.
+/// The times of the operations for our discipline.
 struct Course {
     times: Vec<Instant>,
     moved: usize,

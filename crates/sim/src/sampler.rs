@@ -22,7 +22,7 @@ impl Sampler {
         Self { slot, every, samples: Samples::default() }
     }
 
-    /// Takes one sample of each TCP and queue and asks for the next call.
+    /// Takes one sample of each TCP and queue and requests the next call.
     pub(crate) fn sample<O: Observer>(&mut self, world: &mut World<O>) {
         let now = world.network.now;
         for (index, conn) in world.conns.iter().enumerate() {

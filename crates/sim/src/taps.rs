@@ -1,4 +1,4 @@
-//! The observer that measures: a tap at each end, and one look into each queue.
+//! The observer that measures: a tap at each end, and samples of each queue.
 
 use aqmlab_core::{Instant, Packet, Reason};
 use aqmlab_measure::{Meter, Records, Sent};

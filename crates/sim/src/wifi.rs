@@ -12,14 +12,14 @@ use crate::observer::Observer;
 /// A medium that links share.
 pub(crate) struct Medium {
     cell: Cell,
-    /// Which medium of the trial it is.
+    /// The number of the medium in the trial.
     number: u32,
     slot: Slot,
     /// The link of each radio.
     links: Vec<usize>,
 }
 
-/// Where a link's radio is.
+/// The place of a link's radio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     medium: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Place {
 }
 
 impl<O: Observer> Network<O> {
-    /// Gives the last link a radio, on the medium of that number.
+    /// Adds a radio for the last link, on the medium of this number.
     pub(crate) fn add_radio(&mut self, number: u32, config: RadioConfig) {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);

@@ -166,7 +166,7 @@ impl<O: Observer> World<O> {
         self.runner.notify(conn.app, Notice::Closed(conn.id));
     }
 
-    /// Calls an end whose timer may have expired.
+    /// Calls an end at the possible expiry of a timer.
     fn on_timer(&mut self, index: u32, side: Side) {
         let now = self.network.now;
         if let Some(ends) = &mut self.conns[index as usize].ends {
@@ -177,7 +177,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Notifies an application of the wake-ups that are due and asks for the next call.
+    /// Notifies an application of its due wake-ups and requests the next call.
     fn wake(&mut self, app: u32) {
         let slot = self.apps[app as usize].slot;
         match self.runner.wake(app, self.network.now) {
@@ -186,7 +186,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Asks for the first call of an application.
+    /// Requests the first call of an application.
     pub(crate) fn expect_wake(&mut self, app: u32) {
         if let Some(at) = self.runner.next_wake_of(app) {
             self.call_at(app, at);

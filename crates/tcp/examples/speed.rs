@@ -12,14 +12,15 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Ecn, Instant, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Profile};
 
-/// Data segments of a stretch, and stretches. The fastest one counts, since the machine is shared.
+/// Data segments per stretch, and stretches. The fastest stretch counts, because the machine is
+/// shared.
 const STRETCH: u64 = 100_000;
 const STRETCHES: u64 = 30;
 
 fn config(profile: &Profile, cc: &str) -> Config {
     let kind = kinds::find(cc).expect("the controller exists");
     let mut config = Config::new(profile.clone(), (kind.build)(&Args::defaults(kind.params)));
-    // A window of about the product of rate and delay: nothing is ever lost.
+    // A window of about the product of rate and delay, so that no packet is lost.
     config.receive_buffer = Some(250_000);
     config.profile.send_buffer_max = 40_000_000;
     config

@@ -1,5 +1,5 @@
-//! Prints the segments of two FreeBSD hosts in the scenario of a file; with a second word, their state
-//! too.
+//! Prints the segments of two FreeBSD hosts in the scenario of a file. With a second argument,
+//! prints their state too.
 
 #![expect(clippy::print_stdout, reason = "a tool for people")]
 

@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Runs the timers that are due at `now`. A call that comes too early does nothing.
+    /// Runs the timers that are due at `now`. A call before that has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         let (tcb, stack) = (&mut self.tcb, &mut self.stack);
         tcb.clock.set(now);
@@ -128,9 +128,9 @@ impl Connection {
         }
     }
 
-    /// Adds up to `bytes` to the send buffer at `now`, and returns how many it took.
+    /// Adds up to `bytes` to the send buffer at `now`, and returns the bytes taken.
     ///
-    /// After a short write, [`Event::Writable`] tells when there is space again.
+    /// After a short write, [`Event::Writable`] reports new space.
     pub fn write(&mut self, now: Instant, bytes: u64) -> u64 {
         let tcb = &mut self.tcb;
         if !tcb.state.may_write() || tcb.snd.fin_wanted || tcb.writer.is_unlimited {
@@ -179,14 +179,14 @@ impl Connection {
         self.tcb.events.pop_front()
     }
 
-    /// The time for the next [`Connection::handle_timeout`], if nothing happens before.
+    /// The time for the next [`Connection::handle_timeout`], if no other call is made before.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.tcb.timers.next();
         (at != Instant::NEVER).then_some(at)
     }
 
-    /// Sends what the application has written since the connection last ran.
+    /// Sends the data that the application has written since the connection last ran.
     pub(crate) fn serve_application(&mut self) {
         self.tcb.app_acted = false;
         if self.tcb.state.is_synchronized() {

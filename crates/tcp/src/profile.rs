@@ -22,7 +22,8 @@ const fn ms(ms: u64) -> Duration {
 /// The TCP stack of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
-    /// Linux's. Windows', whose source is not public, is modelled as Linux's with other numbers.
+    /// Linux's stack. Windows' is modelled as Linux's with other numbers, because its source is not
+    /// public.
     Linux,
     /// FreeBSD 10's.
     FreeBsd,
@@ -68,7 +69,7 @@ profile! {
     timestamps (flag) = true;
     /// Whether window scaling is offered (RFC 7323).
     window_scale (flag) = true;
-    /// Whether a retransmitted SYN no longer asks for ECN (RFC 3168 §6.1.1.1).
+    /// Whether a retransmitted SYN no longer requests ECN (RFC 3168 §6.1.1.1).
     ecn_fallback (flag) = true;
     /// Segments of the initial window.
     initial_window (count) = 10, Bounds::Whole(1, 65_535);

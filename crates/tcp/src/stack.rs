@@ -1,4 +1,4 @@
-//! The state of a connection's stack. This is the only place that asks which stack it is.
+//! The state of a connection's stack. Only this module distinguishes between the stacks.
 
 use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
 
@@ -39,7 +39,7 @@ impl StackState {
     }
 
     dispatch! {
-        /// When timers expire.
+        /// The expiry of timers.
         fn expiry(&, profile: &Profile) -> Expiry;
         /// Processes a segment that arrives in ESTABLISHED.
         #[inline]
@@ -50,13 +50,13 @@ impl StackState {
         fn process_closed(&mut, tcb: &mut Tcb, header: &TcpHeader);
         /// Sends an acknowledgement at once.
         fn send_ack(&mut, tcb: &mut Tcb);
-        /// Sends what the application has written since the connection last ran.
+        /// Sends the data that the application has written since the connection last ran.
         fn serve_application(&mut, tcb: &mut Tcb);
         /// Adds up to `bytes` to the send buffer, and returns how many it took.
         fn write(&mut, tcb: &mut Tcb, bytes: u64) -> u64;
         /// The application has closed its half.
         fn on_close(&mut, tcb: &mut Tcb);
-        /// Takes in the memory of this connection's segments in the queue of its host. Returns
+        /// Updates the memory of this connection's segments in the queue of its host. Returns
         /// whether segments that were held back may leave.
         fn note_waiting(&mut, tcb: &mut Tcb, memory: Bytes) -> bool;
 

@@ -169,12 +169,12 @@ impl Tcb {
         self.challenge.take(self.clock.now, self.profile.challenge_interval)
     }
 
-    /// Tells the congestion control of `event`.
+    /// Notifies the congestion control of `event`.
     pub(crate) fn notify(&mut self, event: CcEvent) {
         self.cc.on_event(&mut self.window, event, self.clock.now);
     }
 
-    /// Asks the congestion control for the slow-start threshold after congestion.
+    /// Queries the congestion control for the slow-start threshold after congestion.
     pub(crate) fn reduced_ssthresh(&mut self, signal: Signal) -> u64 {
         let congestion = Congestion {
             now: self.clock.now,

@@ -5,7 +5,7 @@ use aqmlab_core::Instant;
 /// The purpose of the transmission timer. Linux has one timer for all four (`icsk_pending`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum XmitTimer {
-    /// It is not set.
+    /// The timer is stopped.
     Off,
     /// The retransmission timeout.
     Retransmit,

@@ -286,8 +286,8 @@ fn near_silence_ends_with_a_round_trip_only() {
     assert_eq!(mode(&*script.cc), PROBE_BW);
 }
 
-/// The minimum round-trip time is renewed after ten seconds, but not from a lone small segment, whose
-/// acknowledgement may have been delayed.
+/// The minimum round-trip time is renewed after ten seconds, except by a single small segment,
+/// whose acknowledgement may have been delayed.
 #[test]
 fn an_acknowledgement_that_may_be_delayed_renews_no_least_time() {
     for (bytes, want) in [(100, 100.0), (u64::from(MSS), 140.0)] {

@@ -173,7 +173,7 @@ fn c82_the_window_returns_to_its_maximum_after_k() {
 /// A path on which Reno grows faster than the cubic function: 20 segments at 10 ms.
 #[test]
 fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
-    // In half a second Reno with CUBIC's β acknowledges its way up by 50·8/15 segments …
+    // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments …
     for (name, friendly, want) in [
         ("cubic", &[("tcp_friendliness", Value::Flag(true))][..], 14.0 + 50.0 * 0.53),
         // (RFC 9438: by 0.529 up to the former maximum, and by one from there)
@@ -202,7 +202,7 @@ fn after_a_timeout_linux_forgets_the_maximum_and_the_delay() {
     assert!(gauge(&*cc, "w_max") < 1.0);
 }
 
-/// Before the first loss CUBIC knows no maximum, and grows by at least a segment per twenty.
+/// Before the first loss CUBIC has no maximum, and grows by at least a segment per twenty.
 #[test]
 fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
@@ -215,7 +215,7 @@ fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     assert_eq!(window.cwnd, 420);
 }
 
-/// However far the function is ahead, one window of acknowledgements grows the window by half.
+/// However far ahead the function is, one window of acknowledgements grows the window by half.
 #[test]
 fn growth_is_at_most_half_a_window_per_round_trip() {
     for name in ["cubic", "cubic_rfc"] {
@@ -236,7 +236,8 @@ fn growth_is_at_most_half_a_window_per_round_trip() {
     }
 }
 
-/// For a second after growth resumes Linux ignores delays: the queue is not back yet.
+/// For a second after growth resumes, Linux ignores delays, because the queue has not yet formed
+/// again.
 #[test]
 fn linux_takes_no_least_delay_right_after_recovery() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
@@ -256,7 +257,7 @@ fn linux_takes_no_least_delay_right_after_recovery() {
 fn a_loss_takes_away_the_credit_gathered_for_growth() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
     (window.cwnd, window.ssthresh) = (100, 100);
-    // With so long a delay the function, evaluated that much ahead, grows by one in two at once.
+    // With such a long delay the function, evaluated one delay ahead, grows by one in two at once.
     let rtt = Duration::from_secs(2);
     sample(&mut *cc, &mut window, 1, (Instant::from_millis(10), rtt));
     let mut acknowledge = |window: &mut Window, count: u64, lost: bool| {

@@ -11,7 +11,7 @@ use support::{Pair, Wire, config, controllers};
 
 const HOUR: Instant = Instant::from_millis(3_600_000);
 
-/// Transfers `bytes` each way and closes both halves.
+/// Transfers `bytes` in each direction and closes both halves.
 fn transfer(
     client: Profile,
     server: Profile,

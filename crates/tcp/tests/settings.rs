@@ -6,7 +6,8 @@ use aqmlab_core::{Bounds, Bytes, Duration, Instant, Param, Value};
 use aqmlab_tcp::{Config, Profile, Segment, Stack};
 use support::{Pair, Wire, config};
 
-/// Every segment of transfers both ways, with losses, reordering, marks and an idle period.
+/// Returns every segment of transfers in both directions, with losses, reordering, marks and an
+/// idle period.
 fn segments(profile: &Profile) -> Vec<(Instant, usize, Segment)> {
     let wire = Wire {
         jitter: Duration::from_millis(9),

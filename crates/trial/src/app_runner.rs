@@ -38,7 +38,7 @@ pub trait Engine {
     /// The driver that this engine owns.
     fn runner(&mut self) -> &mut AppRunner;
 
-    /// Asks for a call of [`AppRunner::wake`] at `at`, if that is earlier than the call for which
+    /// Requests a call of [`AppRunner::wake`] at `at`, if that is earlier than the call for which
     /// the engine already waits.
     fn call_at(&mut self, app: u32, at: Instant);
 
@@ -63,7 +63,7 @@ pub trait Engine {
     /// The payload bytes that a connection's two ends have read, home first.
     fn bytes_read(&self, conn: u32) -> [u64; 2];
 
-    /// Records that an application has ended by itself or was told to stop.
+    /// Records that an application has ended, by itself or at its stop time.
     fn ended(&mut self, app: u32);
 }
 

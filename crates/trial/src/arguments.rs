@@ -7,11 +7,13 @@ use serde_json::Value as Json;
 
 use crate::error::SpecError;
 
-/// The arguments of a kind that declares `params`, at their defaults but for those `given`.
+/// Returns the arguments of a kind that declares `params`: the `given` values, and defaults for the
+/// others.
 ///
 /// # Errors
 ///
-/// If there is no such parameter, it is of another type or out of bounds; `at` says where.
+/// If a parameter does not exist, or its value is of another type or out of bounds; `at` names the
+/// place.
 pub fn arguments(
     at: &str,
     params: &'static [Param],

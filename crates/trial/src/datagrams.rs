@@ -12,7 +12,7 @@ use crate::spec::AppSpec;
 /// The headers of IPv4 and of UDP, or of an echo request.
 const HEADERS: u32 = 20 + 8;
 
-/// Refuses `app`, whose spec is at `at`, if a datagram of its would have to be fragmented.
+/// Refuses `app`, with its spec at `at`, if one of its datagrams would be fragmented.
 pub(crate) fn check(at: &str, spec: &AppSpec, app: &dyn App) -> Result<(), SpecError> {
     let Some(datagram) = app.datagram() else { return Ok(()) };
     let mtu = spec.home.mtu.min(spec.wan.mtu).0 as u32;

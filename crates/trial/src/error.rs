@@ -1,8 +1,8 @@
-//! The error of a trial that cannot be run.
+//! The error of an invalid trial.
 
 use std::fmt;
 
-/// A trial that cannot be run: the place, the problem and the values allowed.
+/// An invalid trial: the place, the problem and the values allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// The path of the offending value, such as `links[0].qdisc.limit`.

@@ -141,7 +141,7 @@ pub struct Drops {
     pub overlimit: u64,
     /// Because of their sojourn time.
     pub sojourn: u64,
-    /// At random.
+    /// Drops at random.
     pub early: u64,
     /// Above RED's upper threshold; `None` if `early` includes them.
     pub forced: Option<u64>,
@@ -167,7 +167,7 @@ pub struct ConnFindings {
 }
 
 impl Default for ConnFindings {
-    /// A connection of nothing.
+    /// Returns a connection without events.
     fn default() -> Self {
         Self {
             flow: 0,

@@ -1,8 +1,8 @@
 //! The resolution of time series: coarser for a longer trial, so that memory does not grow with it.
 //!
-//! A step is doubled until the trial has at most the number of points asked for. A series stays
-//! exact: a bin counts every sample that falls into it. Numbers of the whole trial do not depend
-//! on the resolution.
+//! A step is doubled until the trial has at most the requested number of points. A series stays
+//! exact: a bin counts every sample in it. Figures of the whole trial do not depend on the
+//! resolution.
 
 use aqmlab_core::Duration;
 

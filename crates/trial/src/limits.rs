@@ -19,7 +19,7 @@ const MOST_TIME: Duration = Duration::from_nanos(1 << 60);
 /// The most links of a route.
 const MOST_HOPS: usize = 200;
 
-/// Refuses a trial that cannot be, or that needs more memory than a machine has.
+/// Refuses an impossible trial, or one that needs more memory than a machine has.
 pub(crate) fn check(spec: &Spec) -> Result<(), SpecError> {
     let names: BTreeSet<_> = spec.apps.iter().map(|app| &app.name).collect();
     first_wrong(&[
@@ -74,7 +74,7 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses the route at `at` if it cannot be.
+/// Refuses the route at `at` if it is impossible.
 pub(crate) fn check_route(at: &str, spec: &Spec, route: &RouteSpec) -> Result<(), SpecError> {
     if let Some(missing) = route.links.iter().find(|&&link| link >= spec.links.len()) {
         let problem = format!("there is no link number {missing}; there are {}", spec.links.len());

@@ -42,8 +42,8 @@ pub struct Spec {
     /// The measurements to keep.
     #[serde(default)]
     pub measure: MeasureSpec,
-    /// The largest extra delay that a host adds to a packet it receives. It is drawn uniformly
-    /// for each packet and stands for interrupts and scheduling. It does not reorder packets.
+    /// The largest extra delay that a host adds to a packet it receives. It is drawn uniformly per
+    /// packet and models interrupts and scheduling. It does not reorder packets.
     #[serde(default, rename = "host_jitter_ns", deserialize_with = "units::nanos")]
     #[schemars(with = "u64")]
     pub host_jitter: Duration,
@@ -85,21 +85,21 @@ impl Spec {
         self.apps[app].start.saturating_add(self.start_delay(app))
     }
 
-    /// The time at which application number `app` is told to stop, if it is.
+    /// Returns the stop time of application number `app`, if it has one.
     ///
     /// # Panics
     ///
-    /// If there is no such application.
+    /// If there is no application of this number.
     pub fn stop(&self, app: usize) -> Option<Instant> {
         self.apps[app].stop.map(|stop| stop.saturating_add(self.start_delay(app)))
     }
 
-    /// The part of the measured interval in which application number `app` is active: from its
-    /// start until it is told to stop. It may end by itself before.
+    /// Returns the part of the measured interval in which application number `app` is active: from
+    /// its start to its stop time. The application may end by itself before.
     ///
     /// # Panics
     ///
-    /// If there is no such application.
+    /// If there is no application of this number.
     pub fn active(&self, app: usize) -> Range<Instant> {
         let to = self.measure.to.unwrap_or(self.end());
         let start = self.start(app).max(self.measure.from).min(to);
@@ -119,7 +119,7 @@ impl Spec {
 pub struct LinkSpec {
     /// Its name in tables and reports.
     pub name: String,
-    /// Bits per second; absent or zero for a link of 802.11n, whose radio has a rate.
+    /// Bits per second; absent or zero for an 802.11n link, which has the rate of its radio.
     #[serde(default, rename = "rate_bps", deserialize_with = "units::rate")]
     #[schemars(with = "u64")]
     pub rate: Option<BitRate>,
@@ -147,7 +147,7 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// Bits per second; zero for a link whose radio has a rate.
+    /// Bits per second; zero for a link with the rate of its radio.
     pub fn rate_bps(&self) -> u64 {
         self.rate.map_or(0, BitRate::as_bps)
     }
@@ -234,7 +234,7 @@ pub struct AppSpec {
     #[serde(rename = "start_ns", deserialize_with = "units::instant")]
     #[schemars(with = "u64")]
     pub start: Instant,
-    /// The time at which it is told to stop; the end of the trial if absent.
+    /// The stop time; the end of the trial if absent.
     #[serde(default, rename = "stop_ns", deserialize_with = "units::maybe_instant")]
     #[schemars(with = "Option<u64>")]
     pub stop: Option<Instant>,

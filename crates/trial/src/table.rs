@@ -3,7 +3,7 @@
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Numbers; `NaN` stands for "no value".
+    /// Numbers; `NaN` means "no value".
     Float(Vec<f64>),
     /// Counts.
     Count(Vec<u64>),

@@ -1,17 +1,17 @@
 //! Bottlenecks: HTB and a discipline, installed with `tc` and read back.
 //!
 //! **Sizes.** The kernel counts a packet with its Ethernet header, 14 bytes more than IP. A size
-//! table (`stab`) at HTB's root makes that the IP length and [`OverheadSpec::counted`], which the
-//! discipline counts. HTB's class adds the rest of the bytes that the link charges. So rates, and
-//! limits in bytes, have the simulator's meaning. HTB cannot charge less than its discipline counts,
-//! so such links are refused.
+//! table (`stab`) at HTB's root converts that to the IP length plus [`OverheadSpec::counted`],
+//! which the discipline counts. HTB's class adds the rest of the bytes that the link charges.
+//! Rates, and limits in bytes, therefore have the simulator's meaning. HTB cannot charge less than
+//! its discipline counts, so such links are refused.
 //!
-//! **Bursts.** HTB lets a packet go whenever its bucket is not in debt, and pays afterwards. A link
-//! that is said to be shaped by HTB has the bucket that tc gives it, [`BURST`]. For a line, with
-//! a bucket of [`SLACK_NS`] of the link's time it is never more than that ahead of an ideal link
-//! (one with room for a packet would send two at once after a pause), yet makes up for a timer
-//! that rings late, so that a busy link carries its whole rate. A packet leaves at the beginning
-//! of its time on the wire; for a line, `testbed::netem` adds that time.
+//! **Bursts.** HTB sends a packet whenever its bucket is not in debt, and charges it afterwards. A
+//! link shaped by HTB has tc's default bucket, [`BURST`]. A line has a bucket of [`SLACK_NS`] of
+//! the link's time. It is never further ahead of an ideal link than that, while a bucket of one
+//! packet would send two at once after a pause. The bucket also makes up for late timers, so that a
+//! busy link carries its whole rate. A packet leaves at the beginning of its time on the wire; for
+//! a line, `testbed::netem` adds that time.
 //!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
@@ -24,8 +24,8 @@ use super::tc_params::{self, Wanted};
 use crate::command::{run, run_all};
 use crate::links::signed;
 
-/// By how much a link may be ahead of an ideal one, and how late HTB's timer may ring without a
-/// loss of rate: several times the jitter of timers in a guest.
+/// The most that a link may be ahead of an ideal one. HTB's timer can be late by as much without a
+/// loss of rate. The value is several times the jitter of timers in a guest.
 const SLACK_NS: u64 = 100_000;
 /// Bytes of the bucket that tc gives HTB on Ethernet, as in the simulator.
 const BURST: u64 = 1_600;
@@ -92,7 +92,7 @@ pub(crate) fn charged(link: &LinkSpec, ip_len: u32) -> u64 {
     if link.overhead.atm { framed.div_ceil(48) * 53 } else { framed }
 }
 
-/// Makes a link where packets leave through `device`, in whose namespace this process is.
+/// Installs a link whose packets leave through `device`, in the namespace of this process.
 pub(crate) fn install(
     device: &str,
     link: &LinkSpec,
@@ -118,7 +118,7 @@ pub(crate) fn install(
     Ok(Installed { device: index, kind: wanted.kind, direction })
 }
 
-/// The shaper wanted.
+/// The requested shaper.
 #[derive(Debug, PartialEq, Eq)]
 struct Htb {
     rate_bps: u64,
@@ -138,7 +138,7 @@ impl Htb {
         Self {
             rate_bps: link.rate_bps(),
             burst: match link.shaper {
-                // tc takes a bucket of nothing for one that it should choose.
+                // tc chooses a bucket itself if the size is zero.
                 ShaperSpec::Line | ShaperSpec::Dummynet => {
                     (link.rate_bps() / 8 * SLACK_NS / 1_000_000_000).max(1)
                 }
@@ -226,7 +226,8 @@ pub(crate) fn show(device: &str) -> Result<Vec<Json>, String> {
 }
 
 fn json(text: &str) -> Result<Json, String> {
-    serde_json::from_str(text).map_err(|error| format!("what tc or ip said: {error}: {text}"))
+    serde_json::from_str(text)
+        .map_err(|error| format!("unreadable output of tc or ip: {error}: {text}"))
 }
 
 #[cfg(test)]
@@ -243,7 +244,7 @@ mod tests {
         serde_json::from_value(whole).expect("it is a link")
     }
 
-    /// Length of a frame after the size table, and what HTB charges for it.
+    /// Returns the length of a frame after the size table, and HTB's charge for it.
     fn by_htb(htb: &Htb, ip_len: i64) -> (i64, i64) {
         let counted = ip_len + 14 + htb.counted;
         let framed = (counted + i64::from(htb.overhead)).max(htb.minimum.into());

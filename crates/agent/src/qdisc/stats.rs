@@ -92,7 +92,7 @@ impl StatsReader {
         request.extend(device.to_ne_bytes());
         request.extend([0; 12]);
         sys::send(&self.socket, &request).map_err(|error| format!("netlink: {error}"))?;
-        // The kernel answers a dump while it is asked and while its parts are read.
+        // The kernel replies synchronously, during the request and during each read.
         while let Ok(len) = sys::receive(&self.socket, &mut self.buffer) {
             if self.scan(len, [device, handle], &mut found) {
                 break;
@@ -101,7 +101,7 @@ impl StatsReader {
         Ok(())
     }
 
-    /// Looks through one part of the answer; returns whether it was the last.
+    /// Scans one part of the answer; returns whether it was the last.
     fn scan(&self, len: usize, which: [u32; 2], found: &mut impl FnMut(&[u8])) -> bool {
         let mut rest = &self.buffer[..len];
         while rest.len() >= HEADER {
@@ -174,15 +174,16 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
             }
         }
     }
-    // These drop for want of room only.
+    // These drop at their limit only.
     if kind.starts_with("pfifo") || kind == "bfifo" || kind == "sfq" {
         result.overlimit = result.drops;
     }
     (result, gauges)
 }
 
-/// Drops for want of room, marks, and gauges, from a discipline's own counters
-/// (`linux/pkt_sched.h`). RED keeps its average to itself, and FQ-PIE the probabilities of flows.
+/// Returns drops at the limit, marks, and gauges, from a discipline's own counters
+/// (`linux/pkt_sched.h`). RED does not report its average, and FQ-PIE does not report the
+/// probabilities of flows.
 fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
     let at = |place: usize| u64::from(word(value, 4 * place));
     let gauge = |name: &'static str, place: usize| (name, at(place) as f64);
@@ -197,7 +198,7 @@ fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {
             let gauges = vec![("drop_probability", probability), ("queue_delay_ms", delay)];
             (at(7), at(9), gauges)
         }
-        // Packets beyond the memory limit are counted apart, and not dropped
+        // Packets beyond the memory limit are counted separately, and not dropped
         // (`fq_pie_qdisc_enqueue`).
         "fq_pie" => (at(2), at(4), vec![gauge("new_flows", 6), gauge("old_flows", 7)]),
         // Early and forced drops are in one number before these.

@@ -1,9 +1,8 @@
 //! The disciplines that the kernel has, by the simulator's names, and their parameters in `tc`.
 //!
-//! Every parameter is given, defaults of the simulator included, so that both engines run with
-//! the same ones whatever the kernel's defaults are. A parameter that the kernel lacks is accepted at
-//! the value that describes the kernel's behaviour and refused at any other.
-//!
+//! Every parameter is passed to tc, defaults of the simulator included. Both engines therefore run
+//! with the same values, whatever the kernel's defaults are. A parameter that the kernel lacks is
+//! accepted at the value that describes the kernel's behaviour and refused at any other.
 //! Sources: iproute2 6.1 `tc/q_*.c`; Linux 6.1 `net/sched/sch_*.c`.
 
 mod kinds;
@@ -41,15 +40,15 @@ pub(crate) struct Wanted {
     pub(crate) options: String,
     /// The values that its JSON should hold.
     pub(crate) reads: Vec<(&'static str, Json)>,
-    /// How long the device's own queue has to be.
+    /// The required queue length of the device.
     pub(crate) device_queue: Option<u64>,
 }
 
-/// The discipline of a link of the trial, at `at`, as tc takes it.
+/// Returns the discipline of a link of the trial, at `at`, in the form that tc takes.
 ///
 /// # Errors
 ///
-/// If the kernel has no such discipline, or cannot be told of a parameter.
+/// If the kernel has no such discipline, or tc has no way to set a parameter.
 pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     let known = find(at, link.qdisc.kind.0.name)?;
     let chosen = Chosen::of(at, link)?;
@@ -75,7 +74,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
             DeviceQueue => wanted.device_queue = Some(chosen.args.count(name)),
             Fixed if value != param.default => {
                 return Err(format!(
-                    "{at}: {value}: the kernel cannot be told; for what it does stands {}",
+                    "{at}: {value}: the kernel has no such setting; allowed is {}",
                     param.default
                 ));
             }
@@ -83,7 +82,7 @@ pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
         }
     }
     words.push(match known.besides {
-        // tc computes from it how the average decays while nothing waits.
+        // tc computes the decay of an idle queue's average from it.
         "bandwidth" => format!("bandwidth {}bit", link.rate_bps()),
         besides => besides.to_owned(),
     });
@@ -186,7 +185,7 @@ mod tests {
             let kind = aqmlab_qdisc::kinds::find(known.ours).expect("it is one of ours");
             for param in kind.params {
                 let told = known.params.iter().any(|(name, _)| *name == param.name);
-                assert!(told, "{}.{}: nobody says what becomes of it", known.ours, param.name);
+                assert!(told, "{}.{}: no mapping to the kernel", known.ours, param.name);
             }
             given(&json!({"kind": known.ours}));
         }
@@ -199,7 +198,7 @@ mod tests {
             if KINDS.iter().all(|known| known.ours != kind.name) {
                 let said = refused(&json!({"kind": kind.name}));
                 assert!(said.contains(&format!("`{}`", kind.name)), "{said}");
-                assert!(said.contains("what it has is `"), "{said}");
+                assert!(said.contains("the nearest is `"), "{said}");
                 refusals += 1;
             }
         }

@@ -13,8 +13,7 @@ const SNAPLEN: usize = 96;
 /// Most bytes of one capture, about half a million packets: it lies in the memory of a machine
 /// until the trial is over.
 const MOST: usize = 48 << 20;
-/// Where a trial begins, as captures tell it: midnight of the first day of 2020, UTC, as in the
-/// simulator.
+/// The start of a trial in captures: midnight of 1 January 2020, UTC, as in the simulator.
 const EPOCH_NS: u64 = 1_577_836_800_000_000_000;
 
 /// The capture of one tap.

@@ -57,7 +57,7 @@ mod tests {
         let heard = |flags| one(false, down, flags);
         let said = |flags| one(true, up, flags);
         let records = [
-            // A connection that asks for ECN sends both flags.
+            // A connection that requests ECN sends both flags.
             said(SYN | ECE | CWR),
             heard(ACK),
             said(ACK | CWR),

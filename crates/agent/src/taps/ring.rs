@@ -17,7 +17,7 @@ use crate::sys;
 const FRAME: usize = 256;
 /// A multiple of pages and of frames.
 const BLOCK: usize = 64 * 1_024;
-/// 16,384 packets: far more than pass between two looks.
+/// 16,384 packets: far more than arrive between two reads.
 const BLOCKS: usize = 64;
 const FRAMES: usize = BLOCK / FRAME * BLOCKS;
 
@@ -35,7 +35,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) bytes: &'a [u8],
     /// Whether it was leaving.
     pub(crate) outgoing: bool,
-    /// When the kernel saw it, in nanoseconds since 1970.
+    /// The time at which the kernel captured the packet, in nanoseconds since 1970.
     pub(crate) at_ns: u64,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Gives `socket`, which reads by the ring alone from then on, a ring.
+    /// Sets up a ring for `socket`; from then on only the ring reads it.
     pub(crate) fn new(socket: &OwnedFd) -> io::Result<Self> {
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         sys::set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
@@ -55,7 +55,7 @@ impl Ring {
         let shape = [BLOCK, BLOCKS, FRAME, FRAMES].map(|word| (word as u32).to_ne_bytes());
         sys::set_bytes(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &shape.concat())?;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: no address is asked for, so no memory in use is replaced.
+        // SAFETY: the call passes no address, so it replaces no memory in use.
         let start = unsafe {
             let (none, fd) = (std::ptr::null_mut(), socket.as_raw_fd());
             libc::mmap(none, BLOCK * BLOCKS, rights, libc::MAP_SHARED, fd, 0)
@@ -69,8 +69,9 @@ impl Ring {
 
     /// Shows `look` the next packet and returns true; false if there is none yet.
     pub(crate) fn take(&mut self, look: impl FnOnce(&Seen<'_>)) -> bool {
-        // SAFETY: `next` is below `FRAMES`, so the frame is within the mapping, whose memory is
-        // aligned for and shared by the kernel; it leaves a frame alone while the status is ours.
+        // SAFETY: `next` is below `FRAMES`, so the frame is within the mapping, which is aligned
+        // for and shared by the kernel. The kernel does not touch the frame while the status is
+        // ours.
         let (status, frame) = unsafe {
             let at = self.start.as_ptr().add(self.next * FRAME);
             let status = AtomicU32::from_ptr(at.add(STATUS).cast());
@@ -88,12 +89,12 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length, and nothing borrows from it any more.
+        // SAFETY: the mapping was made with this length, and no borrow of it remains.
         unsafe { libc::munmap(self.start.as_ptr().cast(), BLOCK * BLOCKS) };
     }
 }
 
-/// Reads a frame, whose first four bytes, the status, are cut off.
+/// Reads a frame without its first four bytes, the status.
 fn seen(frame: &[u8]) -> Seen<'_> {
     let word = |at: usize| {
         let at = at - 4;

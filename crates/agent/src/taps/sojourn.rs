@@ -7,8 +7,8 @@
 //!
 //! **Attribution of drops.** A packet that never arrives was dropped or is still in the queue. Packets
 //! of one connection leave a discipline in order, so a packet was dropped if a later one of its
-//! connection arrived. Of the others, the earliest are taken for dropped, up to the kernel's count.
-//! So the sum is the kernel's.
+//! connection arrived. Of the others, the earliest count as dropped, up to the kernel's count. The
+//! sum therefore equals the kernel's.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -161,8 +161,8 @@ mod tests {
         let sent = [ms(1, 1), other(2, 2), ms(3, 3), other(4, 4), ms(5, 5)];
         let passed = [ms(6, 1), ms(7, 5)];
         let [up, _] = sojourns(&sent, &passed, frame(), |_, _| 0);
-        // The first application's second packet was passed by its third; of the other's two
-        // packets neither came.
+        // The third packet of the first application arrived before its second; neither of the
+        // other's two packets arrived.
         assert_eq!(up.drops(1), [1]);
         assert_eq!(up.drops(2), [1, 1]);
         assert_eq!(up.drops(9), [1, 2]);

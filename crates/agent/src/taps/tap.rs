@@ -36,7 +36,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Its connection, as the taps know it: the application and the port.
+    /// Returns the packet's connection as the application and the port.
     pub(crate) const fn conn(&self) -> (u32, u16) {
         (self.flow, self.port)
     }
@@ -56,8 +56,8 @@ impl Tap {
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Takes all packets seen since the last call; times count from `origin_ns`. A `capture` keeps
-    /// them, too.
+    /// Reads all packets since the last call; times count from `origin_ns`. A `capture` also stores
+    /// them.
     pub(crate) fn drain(
         &mut self,
         origin_ns: u64,
@@ -107,7 +107,7 @@ fn transport(packet: &[u8]) -> (u16, u8) {
     let port = |at: usize| {
         packet.get(start + at..start + at + 2).map_or(0, |it| u16::from_be_bytes([it[0], it[1]]))
     };
-    // The other end's is far above: see `sockets::service`.
+    // The other end's port is far above: see `sockets::service`.
     match packet[9] {
         TCP => (port(0).min(port(2)), packet.get(start + 13).copied().unwrap_or(0)),
         UDP => (port(0).min(port(2)), 0),
@@ -194,7 +194,7 @@ pub(crate) fn take<T>(under_way: &mut BTreeMap<u64, VecDeque<T>>, key: u64) -> O
 pub(crate) mod tests {
     use super::*;
 
-    /// A packet on its way up that its sender's tap saw.
+    /// Returns an upstream packet as the sender's tap records it.
     pub(crate) fn record_at(at: Instant, key: u64) -> Record {
         let (direction, sent) = (Direction::Up, true);
         Record { at, key, flow: 0, ip_len: 100, port: 0, flags: 0, ecn: 0, direction, sent }

@@ -54,7 +54,7 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
         let told = OF_CUBIC.contains(&param) && !matches!(value, Value::Word("plusplus", _));
         if value != default && !(name == "cubic" && told) {
             return Err(format!(
-                "{at}.cc.{param}: {value}: the kernel cannot be told; for what it does stands \
+                "{at}.cc.{param}: {value}: the kernel has no such setting; allowed is \
                  {default}"
             ));
         }

@@ -50,7 +50,7 @@ const SETTINGS: &[(&str, How)] = &[
     ("rto_min", Route),
 ];
 
-/// The settings of an endpoint, Linux's where it says nothing.
+/// Returns the settings of an endpoint, with Linux's as defaults.
 pub(super) fn settings(at: &str, tcp: &TcpSpec) -> Result<Args, String> {
     arguments(&format!("{at}.settings"), Profile::settings(Stack::Linux), &tcp.settings)
         .map_err(|error| error.to_string())
@@ -68,7 +68,7 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
             None if name == "restart_window" && same_window(&args) => {}
             None if value != param.default => {
                 return Err(format!(
-                    "{at}: {value}: the kernel cannot be told; it has {}",
+                    "{at}: {value}: the kernel has no such setting; allowed is {}",
                     param.default
                 ));
             }

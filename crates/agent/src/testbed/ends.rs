@@ -68,7 +68,7 @@ pub(super) fn cable([near, far]: [&str; 2], namespace: &File) -> Result<(), Stri
     ])
 }
 
-/// Sets up the router before a direction's bottleneck, in whose namespace this process is. A TUN
+/// Sets up the router before a direction's bottleneck, in the namespace of this process. A TUN
 /// interface to the discipline in user space (`ours`) has no hardware address.
 pub(super) fn router(direction: Direction, ours: bool) -> Result<(), String> {
     // Its two interfaces: to its host, and to the other router.
@@ -119,9 +119,9 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     }
     run_all(&lines)?;
     for (setting, value) in [
-        // ECN is asked for by the route, so that applications may differ.
+        // The route enables ECN, so that applications may differ.
         ("net/ipv4/tcp_ecn", "0"),
-        // What one connection learnt must not enter the next.
+        // Metrics of one connection must not influence the next.
         ("net/ipv4/tcp_no_metrics_save", "1"),
         // A flow keeps its hash, and so its queue, after a timeout: the hash of a real gateway
         // is made from addresses and ports, but a veth pair hands on the sender's.

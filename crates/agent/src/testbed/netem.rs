@@ -40,7 +40,7 @@ struct Netem {
     delay_ns: u64,
     jitter_ns: u64,
     loss: f64,
-    /// Whether jitter lets packets pass each other.
+    /// Whether jitter may reorder packets.
     reorder: bool,
 }
 
@@ -87,7 +87,7 @@ impl Netem {
     }
 }
 
-/// tc knows no nanoseconds here, but fractions of microseconds.
+/// tc accepts fractions of microseconds here, but no nanoseconds.
 fn us(ns: u64) -> String {
     format!("{}.{:03}us", ns / 1_000, ns % 1_000)
 }
@@ -129,7 +129,7 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
 }
 
 /// Installs the netems of a direction at `device`, through which packets leave for their host, in
-/// whose namespace this process is.
+/// the namespace of this process.
 pub(crate) fn install(
     device: &str,
     spec: &Spec,

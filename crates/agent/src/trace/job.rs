@@ -4,15 +4,15 @@ use serde_json::Value;
 
 /// One trace: a discipline, a rate, and packets with the times between them.
 pub(crate) struct Trace {
-    /// The discipline's kind, as tc calls it.
+    /// The discipline's kind in tc.
     pub(crate) kind: String,
-    /// Its options, as tc takes them.
+    /// The discipline's options in tc.
     pub(crate) options: String,
     /// The rate at which HTB dequeues, in bits per second of the bytes that it counts.
     pub(crate) rate_bps: u64,
-    /// Bytes by which it counts a packet larger than IP does.
+    /// Bytes that HTB counts per packet beyond its IP length.
     pub(crate) overhead: i64,
-    /// The ECN field that each flow sends with.
+    /// The ECN field of each flow.
     pub(crate) ecn: Vec<u8>,
     /// The packets to send, in order.
     pub(crate) arrivals: Vec<Arrival>,
@@ -20,15 +20,15 @@ pub(crate) struct Trace {
 
 /// A packet to be sent.
 pub(crate) struct Arrival {
-    /// Nanoseconds after the one before.
+    /// The time since the previous packet in nanoseconds.
     pub(crate) gap_ns: u64,
-    /// Whose it is.
+    /// The packet's flow.
     pub(crate) flow: u64,
     /// Its length, IP header included.
     pub(crate) len: u64,
 }
 
-/// The traces of a job, or nothing if `json` is not one.
+/// Returns the traces of a job, or `None` if `json` is not one.
 pub(crate) fn parse(json: &str) -> Option<Result<Vec<Trace>, String>> {
     let whole: Value = serde_json::from_str(json).ok()?;
     let traces = whole.get("traces")?.as_array()?;
@@ -55,7 +55,8 @@ fn trace(json: &Value) -> Option<Trace> {
     })
 }
 
-/// A packet: the gap before it, its flow, its length, which a number and headers must fit into.
+/// Parses a packet: the gap before it, its flow, and its length, which must hold the headers and a
+/// number.
 fn arrival(json: &Value, flows: usize) -> Option<Arrival> {
     let number = |place: usize| json.get(place)?.as_u64();
     let (gap_ns, flow, len) = (number(0)?, number(1)?, number(2)?);

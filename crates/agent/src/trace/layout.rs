@@ -1,7 +1,7 @@
-//! Where the fields of a kernel structure lie, from the type information (BTF) of the kernel
-//! that runs: `/sys/kernel/btf/vmlinux`.
+//! The layout of kernel structures, from the type information (BTF) of the running kernel:
+//! `/sys/kernel/btf/vmlinux`.
 //!
-//! Source: Documentation/bpf/btf.rst of the kernel. Numbers are in the machine's own order.
+//! Source: Documentation/bpf/btf.rst of the kernel. Numbers are in native byte order.
 
 use std::fs;
 
@@ -13,12 +13,12 @@ const UNION: u32 = 5;
 pub(crate) struct Types {
     bytes: Vec<u8>,
     strings: usize,
-    /// Where each type begins; numbers of types begin at one.
+    /// The start of each type; types are numbered from one.
     starts: Vec<usize>,
 }
 
 impl Types {
-    /// Those of the kernel that runs.
+    /// Reads the types of the running kernel.
     pub(crate) fn read() -> Result<Self, String> {
         let bytes = fs::read(FILE).map_err(|error| format!("{FILE}: {error}"))?;
         Self::parse(bytes).ok_or_else(|| format!("{FILE}: this is not type information (BTF)"))
@@ -42,7 +42,7 @@ impl Types {
         Some(Self { bytes, strings, starts })
     }
 
-    /// The offset in bytes of `field` in the structure `name`, unnamed parts searched too.
+    /// Returns the offset in bytes of `field` in the structure `name`, unnamed members included.
     pub(crate) fn offset(&self, name: &str, field: &str) -> Result<u32, String> {
         let found = self.starts.iter().find(|&&at| self.is_structure(at) && self.called(at, name));
         found
@@ -56,7 +56,7 @@ impl Types {
         matches!(info >> 24 & 0x1f, STRUCT | UNION) && info & 0xffff > 0
     }
 
-    /// Whether the type or member at `at` has this name.
+    /// Returns whether the type or member at `at` has this name.
     fn called(&self, at: usize, name: &str) -> bool {
         let start = self.strings + word(&self.bytes, at).unwrap_or(0) as usize;
         let text = self.bytes.get(start..).unwrap_or(&[]);
@@ -66,7 +66,7 @@ impl Types {
     fn bit(&self, at: usize, field: &str) -> Option<u32> {
         let info = word(&self.bytes, at + 4)?;
         for member in (0..(info & 0xffff) as usize).map(|n| at + 12 + 12 * n) {
-            // Where there are bit fields, the upper byte of an offset is a width.
+            // With bit fields, the upper byte of an offset is a width.
             let place = word(&self.bytes, member + 8)?;
             let place = if info >> 31 == 1 { place & 0x00ff_ffff } else { place };
             if self.called(member, field) {
@@ -83,7 +83,7 @@ impl Types {
     }
 }
 
-/// Bytes that follow the twelve of a type of this kind with this many members.
+/// Returns the bytes that follow the first twelve of a type of this kind with this many members.
 fn extra(kind: u32, members: usize) -> Option<usize> {
     Some(match kind {
         1 | 14 | 17 => 4,

@@ -1,44 +1,43 @@
 //! Probes in the kernel: the packets into and out of a discipline, and the times that it reads.
 //!
-//! Source: Documentation/trace/kprobetrace.rst of the kernel. A probe at the entry of a
-//! discipline's two functions and one at their return tell the operations in their order. A
-//! probe at the return of `ktime_get` tells the very number that the discipline was given, to
-//! the nanosecond; the line names the caller. The kernel's own event tells which packets were
-//! destroyed.
+//! Source: Documentation/trace/kprobetrace.rst of the kernel. Probes at the entry and the return of
+//! a discipline's two functions record the operations in order. A probe at the return of
+//! `ktime_get` records the exact time that the discipline read, in nanoseconds; the line names the
+//! caller. The kernel's own event reports dropped packets.
 
 use std::fs;
 
 use super::layout::Types;
 
 const TRACING: &str = "/sys/kernel/tracing";
-/// Where a packet's number stands: behind the headers of Ethernet, IPv4 and UDP.
+/// The offset of a packet's number, after the headers of Ethernet, IPv4 and UDP.
 const NUMBER: u32 = 14 + 20 + 8;
-/// Where IPv4 has its ECN field, counted from the Ethernet header.
+/// The offset of the byte with IPv4's ECN field, from the Ethernet header.
 const TOS: u32 = 14 + 1;
-/// The buffer of the recording: some six lines of a hundred bytes per packet.
+/// The buffer of the recording, for some six lines of a hundred bytes per packet.
 const BUFFER_KB: &str = "163840";
 
 /// The functions by which the kernel enters a discipline.
 #[derive(Clone, Copy)]
 pub(crate) struct Doors {
-    /// Its kind, as tc calls it.
+    /// The discipline's kind in tc.
     pub(crate) kind: &'static str,
     enqueue: &'static str,
     dequeue: &'static str,
-    /// How the names of its own functions begin, `fq_` apart.
+    /// The prefix of the names of its own functions, after `fq_`.
     pub(crate) own: &'static str,
-    /// Whether it reads the clock for every packet that it takes in or gives.
+    /// Whether the discipline reads the clock for every packet that it enqueues or dequeues.
     pub(crate) timed: bool,
-    /// Further probes that it needs.
+    /// Further probes of the discipline.
     extra: &'static [&'static str],
 }
 
-/// The hash of a discipline that has a key of its own.
+/// The hash of a discipline with a key of its own.
 const HASH: &str = "r8:aqmlab/hash skb_get_hash_perturb hash=$retval:u32";
 /// A random number of 32 bits.
 const WORD: &str = "r8:aqmlab/word get_random_u32 value=$retval:u32";
-/// A random number of 64 bits, which the kernel writes to where it is asked to: on the stack of
-/// whoever asks. Both lines tell where the stack was.
+/// A random number of 64 bits, which the kernel writes to a buffer on the caller's stack. Both
+/// lines record the address of the stack.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
 const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
     w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \
@@ -48,12 +47,14 @@ const PIE_TIMER: &str = "p:aqmlab/update sch_pie:pie_timer";
 const FQ_PIE_TIMER: &str = "p:aqmlab/update sch_fq_pie:fq_pie_timer";
 
 impl Doors {
-    /// Whether packets leave through a function of HTB, which may also give none of its own accord.
+    /// Returns whether packets leave through a function of HTB, which can also return none by
+    /// itself.
     pub(crate) fn is_shared(&self) -> bool {
         self.dequeue == HTB
     }
 
-    /// Whether it hashes with a key of its own, so that a packet's own hash says nothing.
+    /// Returns whether the discipline hashes with a key of its own, so that a packet's own hash is
+    /// irrelevant.
     pub(crate) fn is_keyed(&self) -> bool {
         self.extra.contains(&HASH)
     }
@@ -79,8 +80,8 @@ const fn with(extra: &'static [&'static str], doors: Doors) -> Doors {
     Doors { extra, ..doors }
 }
 
-/// Every discipline that can be recorded. The two FIFOs are left through a function that has
-/// copies elsewhere; HTB's, which returns what they gave, stands in for it.
+/// Every discipline that can be recorded. The dequeue function of the two FIFOs is duplicated
+/// elsewhere in the kernel, so they use HTB's, which returns the packets that they dequeue.
 const DOORS: &[Doors] = &[
     doors("pfifo", "pfifo_enqueue", HTB, "pfifo_"),
     doors("bfifo", "bfifo_enqueue", HTB, "bfifo_"),
@@ -108,7 +109,7 @@ const DOORS: &[Doors] = &[
     ),
 ];
 
-/// The doors of a kind.
+/// Returns the entry points of a kind.
 pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     DOORS.iter().find(|doors| doors.kind == kind).ok_or_else(|| {
         let known: Vec<_> = DOORS.iter().map(|doors| doors.kind).collect();
@@ -119,12 +120,12 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
 /// A gap in a recording.
 pub(crate) type Gap = String;
 
-/// Sets the probes of a discipline, which must be loaded.
+/// Sets the probes of a discipline, whose module must be loaded.
 pub(crate) fn set(doors: &Doors, types: &Types) -> Result<(), String> {
     write("events/enable", "0")?;
     write("kprobe_events", "")?;
     write("buffer_size_kb", BUFFER_KB)?;
-    // Addresses of packets are told as they are, so that they can be recognised.
+    // Unhashed packet addresses identify the packets.
     write("options/hash-ptr", "0")?;
     write("options/overwrite", "0")?;
     for line in lines(doors, types)? {
@@ -167,9 +168,9 @@ fn lines(doors: &Doors, types: &Types) -> Result<Vec<String>, String> {
     Ok(lines)
 }
 
-/// The gap of a recording, if there is one: entries lost because the buffer was full, or by a probe.
-/// The probe of the clock misses readings within another probe. The reader of the recording checks
-/// that the discipline's own readings are complete.
+/// Returns the gap of a recording, if there is one: entries lost because the buffer was full, or
+/// missed by a probe. The probe of the clock misses readings within another probe. The parser of
+/// the recording checks that the discipline's own readings are complete.
 fn missing(stats: &str, profile: &str) -> Option<String> {
     let full = stats.lines().find(|line| {
         let counts = ["overrun:", "dropped events:", "commit overrun:"];

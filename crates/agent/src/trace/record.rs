@@ -1,11 +1,16 @@
-//! The kernel's recording as operations of a discipline.
+//! Converts the kernel's recording to operations of a discipline.
 //!
-//! An operation is a line of columns: `offer` 1 for a packet that is offered and 0 for a request
-//! for one; `time`, what the discipline read from the clock, as the difference from the
-//! operation before; `read`, how often it read it (if never, the time is the last one known);
-//! `id`, the packet offered or given, −1 for none; `len`, what it is counted as; `mem`, its
-//! true size; `ecn`, with which it left; and apart from them `drops`, pairs of operation and
-//! packet.
+//! An operation is a row with these columns:
+//!
+//! - `offer`: 1 for an enqueue, 0 for a dequeue;
+//! - `time`: the time that the discipline read, as the difference from the operation before;
+//! - `read`: the number of clock readings (with none, the time is the last one known);
+//! - `id`: the packet enqueued or dequeued, −1 for none;
+//! - `len`: the length that the discipline counts;
+//! - `mem`: the true size of the packet;
+//! - `ecn`: the ECN field at departure.
+//!
+//! A separate column `drops` has pairs of operation and packet.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +49,7 @@ struct Operation {
     drops: Vec<u64>,
 }
 
-/// Reads a recording of `trace`, taken at `doors`.
+/// Parses a recording of `trace`, taken at `doors`.
 pub(crate) fn read(text: &str, trace: &Trace, doors: &Doors) -> Result<Value, String> {
     let mut reader = Reader {
         own: doors.own,
@@ -53,7 +58,8 @@ pub(crate) fn read(text: &str, trace: &Trace, doors: &Doors) -> Result<Value, St
         ..Reader::default()
     };
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let meant = parse(line).ok_or_else(|| format!("the kernel's recording says `{line}`"))?;
+        let meant = parse(line)
+            .ok_or_else(|| format!("the kernel's recording has an unknown line: `{line}`"))?;
         reader.line(meant, trace).map_err(|problem| format!("{problem} at `{line}`"))?;
     }
     if reader.inside.is_some() || !reader.waiting.is_empty() {
@@ -75,18 +81,18 @@ struct Reader<'a> {
     inside: Option<Operation>,
     /// The packets in the discipline, by address.
     waiting: BTreeMap<u64, u64>,
-    /// The last enqueue. A packet destroyed outside of an operation belongs to it: the kernel frees
+    /// The last enqueue. A packet dropped outside of an operation belongs to it: the kernel frees
     /// the packets that an enqueue displaced after the next dequeue.
     last_offer: usize,
     clock: u64,
     hashes: BTreeMap<u64, u64>,
     /// Later readings of the clock within one operation.
     later: Vec<(usize, u64)>,
-    /// Random numbers, in the upper bits of 64, and the operations that drew them.
+    /// Random numbers, in the upper bits of 64, with the operations that drew them.
     draws: Vec<(usize, u64)>,
-    /// Where the random number goes that was asked for last.
+    /// The destination of the last random number requested.
     asked: u64,
-    /// Operations before which a timer went off.
+    /// Operations that follow the expiry of a timer.
     updates: Vec<usize>,
 }
 
@@ -138,12 +144,12 @@ impl Reader<'_> {
     fn taken(&mut self, skb: u64, hash: u64, tos: u64, trace: &Trace) -> Result<(), String> {
         let operation = self.inside.as_mut().ok_or("a packet was given unasked")?;
         if skb == 0 && self.shared {
-            // HTB's doing: it may have asked nobody.
+            // HTB's own dequeue, which may not have polled the discipline.
             self.inside = None;
             return Ok(());
         }
         if skb != 0 {
-            let id = self.waiting.remove(&skb).ok_or("a packet left that had not come")?;
+            let id = self.waiting.remove(&skb).ok_or("a packet left that was never enqueued")?;
             operation.id = Some(id);
             operation.ecn = tos & 3;
             if hash != 0 && !self.keyed {
@@ -153,7 +159,7 @@ impl Reader<'_> {
         self.end(false)
     }
 
-    /// The discipline, or another caller, read the clock.
+    /// Records a clock reading by the discipline or another caller.
     fn tell(&mut self, caller: &str, ns: u64) {
         self.clock = self.clock.max(ns);
         let own = self.is_own(caller);
@@ -201,7 +207,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Makes sure that the time is known of every packet that was taken in or given.
+    /// Checks that the time of every enqueued or dequeued packet is known.
     fn check_times(&self) -> Result<(), String> {
         let gap = self.done.iter().position(|operation| {
             let refused = operation.offer && operation.drops.contains(&operation.id.unwrap_or(0));
@@ -211,7 +217,7 @@ impl Reader<'_> {
     }
 
     fn columns(mut self) -> Value {
-        // What an offer displaced is kept on a stack until it is freed.
+        // The packets that an enqueue displaced are kept on a stack until they are freed.
         for offer in self.done.iter_mut().filter(|operation| operation.offer) {
             offer.drops.reverse();
         }
@@ -289,7 +295,7 @@ fn parse(line: &str) -> Option<Line<'_>> {
     })
 }
 
-/// The value of ` name=value`, decimal or hexadecimal.
+/// Returns the value of ` name=value`, decimal or hexadecimal.
 fn field(text: &str, name: &str) -> Option<u64> {
     let word = text.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?;
     match word.strip_prefix("0x") {
@@ -304,7 +310,7 @@ mod tests {
     use super::super::probes;
     use super::*;
 
-    /// Lines as the kernel writes them, their beginnings left out.
+    /// Returns lines as the kernel writes them, after a common head.
     fn recorded(lines: &[&str]) -> String {
         let head = "            init-1       [000] b..1.    22.040794: ";
         lines.iter().flat_map(|line| [head, line, "\n"]).collect()
@@ -348,7 +354,7 @@ mod tests {
         assert_eq!(got["id"], json!([0, 1, 0]));
         assert_eq!(got["ecn"], json!([0, 0, 3]));
         assert_eq!(got["hashes"], json!([[0, 9]]));
-        // Freed after the request, it belongs to the offer that was refused.
+        // The packet is freed after the dequeue, but belongs to the refused enqueue.
         assert_eq!(got["drops"], json!([[1, 1]]));
     }
 

@@ -1,4 +1,4 @@
-//! Sends the packets of a trace when they are due.
+//! Sends the packets of a trace at their times.
 
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::job::Trace;
 use crate::sys;
 
-/// The addresses of the sender and of the receiver, which does not exist.
+/// The addresses of the sender and of the receiver. The receiver does not exist.
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(172, 16, 10, 1), Ipv4Addr::new(172, 16, 10, 2)];
 const FIRST_PORT: u16 = 10_000;
 /// Headers of IPv4 and UDP.
 const HEADERS: usize = 28;
-/// A socket may have as much waiting in the discipline as the trace wants.
+/// The send buffer, large enough for all packets of a trace that wait in the discipline.
 const ROOM: libc::c_int = 1 << 29;
 
 /// Sends all packets of `trace`, each with its number.

@@ -16,7 +16,7 @@ pub(super) struct DelayLine {
     travelling: BinaryHeap<Reverse<(Instant, u64, u64)>>,
     /// Packets taken so far: of those that arrive at one time, the first is the first.
     count: u64,
-    /// By application.
+    /// The paths by application.
     paths: Vec<Path>,
     /// The arrival of the last packet of each different delay.
     last: Vec<Instant>,
@@ -91,7 +91,7 @@ impl DelayLine {
         self.travelling.pop().map(|Reverse((.., id))| id)
     }
 
-    /// When the next packet arrives.
+    /// Returns the arrival time of the next packet.
     pub(super) fn next(&self) -> Option<Instant> {
         self.travelling.peek().map(|Reverse((at, ..))| *at)
     }

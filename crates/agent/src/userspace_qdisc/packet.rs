@@ -5,17 +5,17 @@
 
 use aqmlab_core::{Direction, Ecn, FiveTuple, Header, Instant, Packet, TcpHeader, UdpHeader};
 
-/// Where the ECN field is, with the differentiated services (RFC 791 §3.1, RFC 3168 §5).
+/// The offset of the ECN field, with the differentiated services (RFC 791 §3.1, RFC 3168 §5).
 const SERVICES: usize = 1;
-/// Where the checksum of the header is.
+/// The offset of the header checksum.
 const CHECKSUM: usize = 10;
 /// The bits of the fragment field that are set unless a packet is the first fragment.
 const OFFSET: u16 = 0x1fff;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Reads the packet that `bytes` are, on its way in `direction`; None for one that is not between
-/// the two ends of an application.
+/// Parses a packet in `direction`; returns `None` for a packet that is not between the two ends of
+/// an application.
 pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet> {
     let header = bytes.get(..20).filter(|header| header[0] >> 4 == 4)?;
     let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
@@ -44,7 +44,7 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
         id,
         enqueued: Instant::ZERO,
         flow,
-        // Which connection it is nobody looks at: disciplines know flows by their hashes.
+        // The connection number is unused: disciplines identify flows by their hashes.
         conn: 0,
         tuple_hash: tuple.hash(),
         ip_len,
@@ -93,7 +93,7 @@ pub(super) mod tests {
         (sum & 0xffff) + (sum >> 16)
     }
 
-    /// A UDP packet of an application on its way up.
+    /// Returns an upstream UDP packet of an application.
     pub(in super::super) fn udp(app: u8, services: u8, id: u16) -> Vec<u8> {
         let mut bytes = vec![0x45, services, 0, 128, 0, 0, 0x40, 0, 63, UDP, 0, 0];
         bytes[4..6].copy_from_slice(&id.to_be_bytes());

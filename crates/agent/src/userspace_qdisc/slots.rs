@@ -2,8 +2,8 @@
 
 use crate::sys::{self, Tun};
 
-/// The header that goes before each packet (`struct virtio_net_hdr`): it tells which checksum the
-/// kernel still has to compute, and is handed back as it came.
+/// The header before each packet (`struct virtio_net_hdr`). It names the checksum that the kernel
+/// has yet to compute, and is returned unchanged.
 pub(super) const BEFORE: usize = 10;
 /// The largest packet: an interface's 1500 bytes, and the header before it.
 const ROOM: usize = 2_048;
@@ -26,11 +26,11 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Reads a packet; returns its identifier, which rises, or None if there is no packet.
+    /// Reads a packet; returns its identifier, which increases, or `None` if there is no packet.
     ///
     /// # Errors
     ///
-    /// If the interface is gone, or more packets wait than there are numbers for.
+    /// If the interface has been removed, or more packets wait than there are identifiers.
     pub(super) fn read(&mut self, from: &Tun) -> Result<Option<u64>, String> {
         let number = self.place()?;
         let slot = &mut self.all[number as usize];
@@ -79,7 +79,7 @@ impl Slots {
         &mut slot.bytes[BEFORE..slot.len]
     }
 
-    /// Writes a packet and forgets it.
+    /// Writes a packet and frees its slot.
     pub(super) fn write(&mut self, id: u64, to: &Tun) -> Result<(), String> {
         let slot = &self.all[number(id)];
         sys::write(to, &slot.bytes[..slot.len])
@@ -88,7 +88,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Forgets a packet: its place is free.
+    /// Frees the slot of a packet.
     pub(super) fn forget(&mut self, id: u64) {
         self.free.push(number(id) as u32);
     }

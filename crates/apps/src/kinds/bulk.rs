@@ -1,7 +1,7 @@
 //! A bulk transfer: a file, a backup, an update, or iperf.
 //!
 //! Source: iperf 2 as TEACUP starts it (`start_iperf`): TCP that sends as fast as it can, for a
-//! time or for a number of bytes, over one connection or several at once (`-P`), each of which
+//! time or for a number of bytes. It uses one connection or several at once (`-P`), and each
 //! carries the whole number of bytes. The sender opens the connection.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
@@ -14,7 +14,7 @@ use crate::{App, Carries, ConnId, Io, Notice, Open};
 /// Registers `bulk`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "bulk",
-    summary: "A TCP transfer as fast as it will go",
+    summary: "A TCP transfer at full speed",
     source: "TEACUP v1.1 start_iperf (iperf 2)",
     params: &[
         params::direction("down"),
@@ -22,19 +22,19 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "size",
             default: bytes(0),
             bounds: bounds::TRANSFER_OR_NONE,
-            doc: "Bytes to transfer on each connection; 0 goes on until the end.",
+            doc: "Bytes to transfer on each connection; 0 continues until the end.",
         },
         Param {
             name: "duration",
             default: Value::MaybeDuration(None),
             bounds: bounds::SPAN,
-            doc: "How long to send; off goes on until the application is told to stop.",
+            doc: "Time to send; off continues until the application's stop.",
         },
         Param {
             name: "parallel",
             default: Value::Count(1),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Connections at the same time.",
+            doc: "Number of parallel connections.",
         },
     ],
     build: |args: &Args| {
@@ -159,8 +159,8 @@ impl App for Bulk {
 }
 
 impl Bulk {
-    /// Whether every connection delivered all of its bytes; one that was told to stop ended
-    /// with fewer.
+    /// Whether every connection delivered all of its bytes; a connection that was stopped delivered
+    /// fewer.
     fn is_done(&self) -> bool {
         self.transfers.iter().all(|transfer| transfer.done.is_some() && transfer.read >= self.size)
     }
@@ -175,7 +175,7 @@ mod tests {
     fn a_transfer_of_a_size_ends_and_says_when() {
         let mut net = Net::new(1).with_delay(Duration::from_millis(5));
         let summary = net.run_secs(&mut *build("bulk", &[("size", bytes(1_448_000))]), 20);
-        // 1000 segments of 1500 bytes at 10 Mbit/s, a handshake, and the way there.
+        // 1000 segments of 1500 bytes at 10 Mbit/s, a handshake, and the one-way delay.
         close(known(&summary, "completion_time_s"), 1.2 + 0.010 + 0.005, 0.01);
         close(known(&summary, "read_bytes"), 1_448_000.0, 0.0);
     }

@@ -1,9 +1,9 @@
 //! Timed transfers: each opens a connection, sends for a time or a size, and closes it.
 //!
-//! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII),
-//! greedy TCP for one or three seconds at given times; the notifications and photo uploads of
-//! Armitage et al. (2017, §VI), with their times to complete. How often a notification or an
-//! upload comes is not in the source; once a minute is our choice.
+//! Sources: the web and e-mail traffic of Boerlage and Collom (2016, Tables VII–XIII), greedy TCP
+//! for one or three seconds at given times; the notifications and photo uploads of Armitage et al.
+//! (2017, §VI), with their times to complete. The source does not state the interval of
+//! notifications and uploads; once a minute is our choice.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -17,7 +17,7 @@ const FIRST: Param = Param {
     name: "first",
     default: ms(0),
     bounds: bounds::WAIT,
-    doc: "When the first transfer starts, after ours.",
+    doc: "Start of the first transfer, after that of the application.",
 };
 const PERIOD: Param = Param {
     name: "period",
@@ -29,25 +29,25 @@ const COUNT: Param = Param {
     name: "count",
     default: Value::Count(0),
     bounds: bounds::TIMES_OR_ENDLESS,
-    doc: "How many transfers; 0 goes on until the end.",
+    doc: "Number of transfers; 0 continues until the end.",
 };
 const SIZE: Param = Param {
     name: "size",
     default: bytes(0),
     bounds: bounds::TRANSFER_OR_NONE,
-    doc: "Bytes of a transfer; 0 sends as much as it can for the duration.",
+    doc: "Bytes of a transfer; 0 sends as much as possible for the duration.",
 };
 const DURATION: Param = Param {
     name: "duration",
     default: ms(1_000),
     bounds: bounds::WAIT,
-    doc: "How long a transfer without a size lasts.",
+    doc: "Duration of a transfer without a size.",
 };
 const DEADLINE: Param = Param {
     name: "deadline",
     default: Value::MaybeDuration(None),
     bounds: bounds::SPAN,
-    doc: "Time in which a transfer of a size should complete.",
+    doc: "Time within which a transfer of a given size should complete.",
 };
 const MINUTE: Param = Param { default: ms(60_000), ..PERIOD };
 
@@ -107,7 +107,7 @@ const fn seconds(s: u64) -> Value {
 /// Connections are not opened faster than one a millisecond.
 const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
 
-/// The wake that starts a transfer; other tokens name the connection whose time is over.
+/// The wake-up that starts a transfer; other tokens name the connection to end.
 const NEXT: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Bursts {
     fn finish(&mut self, conn: ConnId, now: Instant) {
         let Some(at) = self.active.iter().position(|burst| burst.conn == conn) else { return };
         let burst = self.active.swap_remove(at);
-        // What was cut short by the end of the application did not complete.
+        // A burst cut short by the end of the application is not complete.
         if burst.left == 0 {
             let took = now.since(burst.started);
             self.took.add_ms(took);

@@ -1,12 +1,12 @@
 //! Constant-rate datagrams: the video call of the home experiments, and any other.
 //!
-//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it, a datagram of fixed size
-//! every fixed interval whatever the network does. The video call is 700 bytes every 20 ms each
-//! way (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP.
-//! The defaults of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
+//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
+//! fixed interval, independent of the network. The video call is 700 bytes every 20 ms each way
+//! (Kua, Nguyen, Armitage and Branch 2017): 280 kbit/s of payload, 291.2 kbit/s of IP. The defaults
+//! of `cbr` are those of iperf 2: 1470 bytes at 1.05 Mbit/s.
 //!
-//! Differences: nttcp's control connection is left out, and the schedule is kept exactly where
-//! nttcp sleeps between datagrams.
+//! Differences: nttcp's control connection is left out, and the schedule is exact, while nttcp
+//! sleeps between datagrams.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
@@ -20,7 +20,7 @@ const RATE: Param = Param {
     name: "rate",
     default: rate(280_000),
     bounds: bounds::RATE,
-    doc: "Rate of the payload; sets the interval where that is off.",
+    doc: "Rate of the payload; sets the interval if that is off.",
 };
 
 const INTERVAL: Param = Param {
@@ -34,7 +34,7 @@ const WAYS: Param = Param {
     name: "direction",
     default: Value::Word("both", &["up", "down", "both"]),
     bounds: Bounds::Any,
-    doc: "Which way the datagrams flow.",
+    doc: "Direction of the datagrams.",
 };
 
 /// Registers `cbr` and `video_call`.
@@ -48,7 +48,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "payload",
                 default: bytes(1_470),
                 bounds: bounds::DATAGRAM,
-                doc: "Bytes of UDP payload in a datagram.",
+                doc: "UDP payload of a datagram in bytes.",
             },
             Param { name: "rate", default: rate(1_050_000), ..RATE },
             INTERVAL,
@@ -62,14 +62,14 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
     Kind {
         name: "video_call",
-        summary: "A video call of constant rate, both ways",
+        summary: "A video call at a constant rate, both ways",
         source: "Kua, Nguyen, Armitage and Branch 2017, Table I; Armitage et al. 2017, App. D",
         params: &[
             Param {
                 name: "payload",
                 default: bytes(700),
                 bounds: bounds::DATAGRAM,
-                doc: "Bytes of UDP payload in a datagram.",
+                doc: "UDP payload of a datagram in bytes.",
             },
             RATE,
             INTERVAL,

@@ -1,13 +1,12 @@
 //! CoAP: confirmable requests over UDP, one at a time.
 //!
-//! Source: RFC 7252 §4.2 and §4.8: a request is repeated after a time drawn between
-//! `ACK_TIMEOUT` and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most
-//! `MAX_RETRANSMIT` times; `NSTART` = 1, so the next request waits for this one's end. The
-//! response rides on the acknowledgement (§5.2.1), and a repeated request is answered again
-//! from memory (§4.5).
+//! Source: RFC 7252 §4.2 and §4.8. A request is repeated after a time drawn between `ACK_TIMEOUT`
+//! and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most `MAX_RETRANSMIT` times.
+//! `NSTART` = 1, so the next request waits until this one ends. The acknowledgement carries the
+//! response (§5.2.1), and a repeated request is answered again from memory (§4.5).
 //!
 //! A retransmission was spurious if an answer to an earlier copy arrives after it. A real
-//! acknowledgement does not tell copies apart; the tag does, for this measure alone.
+//! acknowledgement does not distinguish copies; the tag does, for this measurement only.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
@@ -30,20 +29,20 @@ const COPY_BITS: u32 = 8;
 /// Registers `coap`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "coap",
-    summary: "Confirmable CoAP requests, repeated until they are answered",
+    summary: "Confirmable CoAP requests, repeated until answered",
     source: "RFC 7252 §4.2, §4.7, §4.8",
     params: &[
         Param {
             name: "payload",
             default: bytes(100),
             bounds: COAP,
-            doc: "Bytes of payload in a request.",
+            doc: "Payload of a request in bytes.",
         },
         Param {
             name: "response",
             default: bytes(0),
             bounds: COAP,
-            doc: "Bytes of payload in a response.",
+            doc: "Payload of a response in bytes.",
         },
         Param {
             name: "interval",
@@ -55,13 +54,13 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "ack_timeout",
             default: ms(2_000),
             bounds: bounds::SCHEDULE,
-            doc: "Shortest time before the first retransmission (ACK_TIMEOUT).",
+            doc: "Minimum time before the first retransmission (ACK_TIMEOUT).",
         },
         Param {
             name: "ack_random_factor",
             default: Value::Number(1.5),
             bounds: Bounds::Real(1.0, 1_000.0),
-            doc: "Longest such time as a multiple of the shortest (ACK_RANDOM_FACTOR).",
+            doc: "Maximum of that time as a multiple of the minimum (ACK_RANDOM_FACTOR).",
         },
         Param {
             name: "max_retransmit",
@@ -93,7 +92,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// The one request that is under way.
+/// The one request in progress.
 struct Exchange {
     first_sent: Instant,
     timeout: Duration,
@@ -112,7 +111,7 @@ struct Coap {
     running: bool,
     started: Instant,
     exchange: Option<Exchange>,
-    /// Requests begun; the number of the one under way is this less one.
+    /// The number of requests begun; the request in progress has this number less one.
     asked: u64,
     answered: u64,
     failed: u64,
@@ -123,7 +122,7 @@ struct Coap {
 }
 
 impl Coap {
-    /// Begins the next request if it is due and none is under way, else waits for its time.
+    /// Begins the next request if it is due and none is in progress, else waits for its time.
     fn next(&mut self, io: &mut dyn Io) {
         if !self.running || self.exchange.is_some() {
             return;
@@ -146,7 +145,8 @@ impl Coap {
         let (Some(exchange), Some(conn)) = (&self.exchange, self.conn) else { return };
         let tag = token(self.asked - 1, exchange.repeats);
         io.send(conn, Side::Home, self.request, tag);
-        // The deadline's token is that of the copy it waits for, moved apart from `next`'s.
+        // The deadline's token is that of the copy it waits for, with a flag that distinguishes it
+        // from `next`'s.
         io.wake_at(io.now() + exchange.timeout, tag | DEADLINE);
     }
 

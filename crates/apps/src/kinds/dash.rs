@@ -1,18 +1,18 @@
-//! Adaptive video: a player that asks for the next segment and chooses its rate.
+//! Adaptive video: a player that requests one segment at a time and chooses its rate.
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny; `abr` has its
-//! rules, `bola` those of dash.js 2.9.3. One segment is asked for at a time. While less than
-//! 12 s is buffered (30 s at the highest rate, 60 s if the video is 600 s or longer) the next
-//! is asked for at once, else the player looks again after a second. A segment that takes too
-//! long is abandoned: the connection is reset and another one opened. A request that fails is
-//! made again up to three times, a second apart.
+//! rules, `bola` those of dash.js 2.9.3. While the buffer is below 12 s, the player requests the
+//! next segment at once. The limit is 30 s at the highest rate, and 60 s if the video is also 600 s
+//! or longer. Otherwise the player checks again after a second. A segment that takes too long is
+//! abandoned: the player resets the connection and opens another. A failed request is repeated up
+//! to three times, a second apart.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
-//! throughput counts the response's header with its body. A rate is chosen before each request, as
-//! since dash.js 2.1; 2.0.0 asks first (`ScheduleController` calls `getNextFragment` while it
-//! makes up the arguments of `getPlaybackQuality`), so there a choice counts from the next request
-//! but one. After a segment was abandoned a lower rate may still be chosen for 10 s, where 2.0.0
-//! keeps to what it chose then unless its buffer is empty.
+//! throughput counts the response's header with its body. The player chooses a rate before each
+//! request, as dash.js does since 2.1. In 2.0.0 the request comes first (`ScheduleController` calls
+//! `getNextFragment` while it evaluates the arguments of `getPlaybackQuality`), so a choice takes
+//! effect at the next request but one. For 10 s after an abandoned segment, this player may still
+//! choose a lower rate; 2.0.0 keeps its choice unless its buffer is empty.
 
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -33,22 +33,22 @@ use ladder::Spread;
 use session::{Abr, Config, Session};
 
 const DIRECTION: Param = Param {
-    doc: "Which way the video flows; up is a camera watched from the internet.",
+    doc: "Direction of the video; up is a camera watched from the internet.",
     ..params::direction("down")
 };
-/// A player that asks more often than twice a second streams no chunks.
+/// A player with more than two requests per second does not stream chunks.
 const CHUNKS: Bounds = Bounds::span(Duration::from_millis(500), Duration::from_secs(3_600));
 const REQUEST: Param = Param {
     name: "request",
     default: bytes(400),
     bounds: bounds::MESSAGE,
-    doc: "Bytes of an HTTP request.",
+    doc: "Size of an HTTP request in bytes.",
 };
 const HEADER: Param = Param {
     name: "header",
     default: bytes(300),
     bounds: bounds::MESSAGE,
-    doc: "Bytes of an HTTP response's header.",
+    doc: "Size of an HTTP response's header in bytes.",
 };
 
 /// Registers `dash` and `audio_stream`.
@@ -63,31 +63,31 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "abr",
                 default: Value::Word("dashjs", &["dashjs", "bola", "fixed"]),
                 bounds: Bounds::Any,
-                doc: "How the rate is chosen.",
+                doc: "Rule that chooses the rate.",
             },
             Param {
                 name: "segment",
                 default: Value::Word("2s", ladder::LENGTHS),
                 bounds: Bounds::Any,
-                doc: "How long a segment plays.",
+                doc: "Playing time of a segment.",
             },
             Param {
                 name: "max_rate",
                 default: rate(1_000_000_000),
                 bounds: bounds::RATE,
-                doc: "The highest rate on offer; rates above it are taken off the ladder.",
+                doc: "Highest rate on offer; higher rates are removed from the ladder.",
             },
             Param {
                 name: "quality",
                 default: Value::Count(0),
                 bounds: Bounds::Whole(0, 1_000),
-                doc: "Which rate `fixed` plays, counted from 1; 0 is the highest.",
+                doc: "Rate that `fixed` plays, counted from 1; 0 is the highest.",
             },
             Param {
                 name: "length",
                 default: Value::MaybeDuration(Some(Duration::from_millis(596_460))),
                 bounds: bounds::SPAN,
-                doc: "How long the video is; off never ends.",
+                doc: "Length of the video; off never ends.",
             },
             Param {
                 name: "vbr",
@@ -110,13 +110,13 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "rate",
                 default: rate(320_000),
                 bounds: bounds::RATE,
-                doc: "The rate of the music.",
+                doc: "Rate of the music.",
             },
             Param {
                 name: "chunk",
                 default: params::ms(10_000),
                 bounds: CHUNKS,
-                doc: "How long a chunk plays.",
+                doc: "Playing time of a chunk.",
             },
             REQUEST,
             HEADER,

@@ -3,23 +3,23 @@
 //! Sources:
 //!
 //! - `pktgen`: CAIA pktgen 0.3.1, which TEACUP's `start_fps_game` runs. A server sends each client
-//!   an update every 50 ms (30 ms for two games) whose size grows with the number of players.
-//!   The program is meant to draw from measured histograms and an ARMA(1, 1) filter (Branch,
-//!   Cricenti and Armitage 2008); what it does draw is a Normal of mean (N + 0.65)·o − 2N − 10
-//!   and deviation 6N + 3, cut to an integer, where o is the game's growth per player, and
-//!   negative sizes are turned positive and shifted by N·o. This model follows pktgen, which sent
-//!   the traffic of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
+//!   an update every 50 ms (30 ms for two games) whose size grows with the number of players. The
+//!   program is designed to draw from measured histograms and an ARMA(1, 1) filter (Branch,
+//!   Cricenti and Armitage 2008). Its actual draw is a Normal of mean (N + 0.65)·o − 2N − 10 and
+//!   deviation 6N + 3, truncated to an integer, where o is the game's growth per player. Negative
+//!   sizes are made positive and shifted by N·o. This model follows pktgen, which sent the traffic
+//!   of the experiments. Clients send 60 + int(Normal(3, 1)) bytes.
 //! - `faerber`: Färber 2002, Counter-Strike: sizes Ext(120, 36) every Ext(55, 6) ms from the
 //!   server, Ext(80, 5.7) every 40 ms from the client, taken as bytes of UDP payload.
 //!
-//! pktgen sleeps between packets, and a sleep may be too long: `select` of FreeBSD 10 allows itself
-//! a 16th of it (`kern_select`: the timeout shifted right by `tc_precexp`, which is four by the
-//! default of 5 % of `kern.timecounter.alloweddeviation`), and no less than was asked for. How much
-//! of that is used hangs on other timers; `oversleep` draws it uniformly.
+//! pktgen sleeps between packets, and a sleep may be too long, but never too short. `select` of
+//! FreeBSD 10 permits an excess of a 16th (`kern_select`: the timeout shifted right by
+//! `tc_precexp`, which is four by the default of 5 % of `kern.timecounter.alloweddeviation`). The
+//! actual excess depends on other timers; `oversleep` draws it uniformly.
 //!
-//! Differences: sizes that are negative even after the shift count as zero, and an update of many
-//! players that would be drawn larger than an Ethernet's packet holds is cut to it (the engines
-//! split such updates themselves).
+//! Differences: sizes that are negative even after the shift count as zero. An update of many
+//! players is truncated to the payload of an Ethernet packet (the engines split such updates
+//! themselves).
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Rng, Side, Value};
 
@@ -42,38 +42,38 @@ const SPREAD: Duration = Duration::from_millis(40);
 /// Registers `game`.
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "game",
-    summary: "A first-person shooter, clients in the home and a server on the internet",
+    summary: "A first-person shooter, with clients in the home and a server on the internet",
     source: "CAIA pktgen 0.3.1 (TEACUP v1.1 start_fps_game); Färber 2002",
     params: &[
         Param {
             name: "model",
             default: Value::Word("pktgen", &["pktgen", "faerber"]),
             bounds: Bounds::Any,
-            doc: "Whose traffic model.",
+            doc: "Source of the traffic model.",
         },
         Param {
             name: "title",
             default: Value::Word("q3", TITLES),
             bounds: Bounds::Any,
-            doc: "The game that pktgen plays: Quake 3, Half-Life 2 Counter-Strike, and so on.",
+            doc: "Game that pktgen models: Quake 3, Half-Life 2 Counter-Strike, and so on.",
         },
         Param {
             name: "players",
             default: Value::Count(4),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Players in the game, which sets the size of the server's updates.",
+            doc: "Number of players in the game, which sets the size of the server's updates.",
         },
         Param {
             name: "clients",
             default: Value::Count(1),
             bounds: Bounds::Whole(1, 64),
-            doc: "Players in the home.",
+            doc: "Number of players in the home.",
         },
         Param {
             name: "s2c_interval",
             default: Value::MaybeDuration(None),
             bounds: bounds::SCHEDULE,
-            doc: "Time between the server's updates; off takes the game's own.",
+            doc: "Time between the server's updates; off uses the game's own.",
         },
         Param {
             name: "c2s_interval",
@@ -85,7 +85,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "c2s_payload",
             default: bytes(60),
             bounds: bounds::DATAGRAM,
-            doc: "Least bytes of a client's packet.",
+            doc: "Minimum size of a client's packet in bytes.",
         },
         Param {
             name: "client_delay",
@@ -97,7 +97,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "oversleep",
             default: Value::Number(0.0),
             bounds: Bounds::Real(0.0, 1.0),
-            doc: "By which share pktgen's sleeps may be too long; FreeBSD's by 0.0625.",
+            doc: "Largest relative excess of pktgen's sleeps; 0.0625 on FreeBSD.",
         },
     ],
     build,
@@ -207,7 +207,7 @@ impl Model {
 #[derive(Debug)]
 struct Client {
     conn: ConnId,
-    /// Whether the server has heard of it.
+    /// Whether the server has received a packet of the client.
     known: bool,
     sent: [u64; 2],
 }
@@ -379,7 +379,7 @@ mod tests {
         let mut net = Net::new(1);
         let model = [("model", Value::Word("faerber", &[])), ("client_delay", ms(0))];
         net.run_secs(&mut *build("game", &model), 1_000);
-        // The mean of Ext(a, b) is a + 0.5772 b; half a byte goes to rounding down.
+        // The mean of Ext(a, b) is a + 0.5772 b; rounding down takes half a byte.
         let mean = |n: usize| net.ip_bytes[n] as f64 / net.packets[n] as f64 - 28.0;
         close(mean(0), 80.0 + 0.5772 * 5.7 - 0.5, 0.3);
         close(mean(1), 120.0 + 0.5772 * 36.0 - 0.5, 1.5);

@@ -1,8 +1,8 @@
 //! An isochronous round-trip probe: datagrams at a fixed interval, each answered at once.
 //!
-//! Source: irtt 0.9: the client sends at fixed times whatever comes back; the server echoes; both
-//! directions' delay and loss are separate, since the server numbers the packets received.
-//! Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
+//! Source: irtt 0.9. The client sends at fixed times, whether or not replies arrive; the server
+//! echoes. Both directions' delay and loss are separate, because the server numbers the packets
+//! received. Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
 //!
 //! Differences: irtt's opening handshake is left out, and the payload has no header of its own.
 
@@ -17,7 +17,7 @@ use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
-/// Requests whose answers are waited for; one that takes longer counts as lost.
+/// The number of requests that await an answer; older requests count as lost.
 const REMEMBERED: usize = 16_384;
 
 /// Registers `irtt`.
@@ -30,7 +30,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "payload",
             default: bytes(172),
             bounds: bounds::DATAGRAM,
-            doc: "Bytes of UDP payload, both ways.",
+            doc: "UDP payload in bytes, both ways.",
         },
         Param {
             name: "interval",
@@ -81,8 +81,8 @@ impl Irtt {
         if !self.prober.running() {
             return;
         }
-        // The answer carries the server's own number and time; what a real one would carry
-        // besides, the request's, is kept here until it is read.
+        // The answer carries the server's own number and time. A real answer also carries those of
+        // the request; here they are kept until the answer is read.
         self.waiting.push_back(Waiting { answer: self.answered as u16, sent: up });
         if self.waiting.len() > REMEMBERED {
             self.waiting.pop_front();
@@ -94,7 +94,7 @@ impl Irtt {
     fn hear(&mut self, tag: u64, now: Instant) {
         let down = self.down.take(tag, now);
         let number = datagrams::sequence(tag);
-        // Answers mostly come in order, so the one looked for is near the front.
+        // Answers mostly arrive in order, so the request is near the front.
         let Some(at) = self.waiting.iter().position(|waiting| waiting.answer == number) else {
             return;
         };

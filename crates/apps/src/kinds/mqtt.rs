@@ -1,12 +1,12 @@
 //! MQTT: a sensor that publishes to a broker.
 //!
 //! Source: MQTT 3.1.1: fixed headers of 2 to 5 bytes (§2.2), CONNECT and CONNACK (§3.1, §3.2),
-//! PUBLISH at quality of service 0, 1 and 2 with PUBACK, or PUBREC, PUBREL and PUBCOMP (§3.3–3.7, §4.3),
-//! PINGREQ when the client has sent nothing for the keep-alive time (§3.1.2.10). As Eclipse Paho
-//! does, at most 20 messages await their acknowledgement; further ones wait their turn.
+//! PUBLISH at quality of service 0, 1 and 2 with PUBACK, or PUBREC, PUBREL and PUBCOMP (§3.3–3.7,
+//! §4.3). The client sends PINGREQ if it has sent nothing for the keep-alive time (§3.1.2.10). As
+//! in Eclipse Paho, at most 20 messages await their acknowledgement; further ones are queued.
 //!
-//! Differences: no subscriber reads the messages, a connection that is lost is not opened again,
-//! and DISCONNECT is left out, since nothing is sent once the application has to stop.
+//! Differences: no subscriber reads the messages, a lost connection is not opened again, and
+//! DISCONNECT is left out, because nothing is sent after the application's stop.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
@@ -38,7 +38,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "payload",
             default: bytes(100),
             bounds: PAYLOADS,
-            doc: "Bytes of payload in a message.",
+            doc: "Payload of a message in bytes.",
         },
         Param {
             name: "interval",
@@ -56,31 +56,31 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "topic",
             default: bytes(20),
             bounds: Bounds::Whole(1, 65_535),
-            doc: "Bytes of the topic's name.",
+            doc: "Length of the topic's name in bytes.",
         },
         Param {
             name: "client_id",
             default: bytes(16),
             bounds: Bounds::Whole(0, 65_535),
-            doc: "Bytes of the client's identifier.",
+            doc: "Length of the client's identifier in bytes.",
         },
         Param {
             name: "keepalive",
             default: ms(60_000),
             bounds: KEEPALIVE,
-            doc: "Idle time after which the client pings; zero turns it off.",
+            doc: "Idle time after which the client sends a ping; zero disables pings.",
         },
         Param {
             name: "inflight",
             default: Value::Count(20),
             bounds: Bounds::Whole(1, 65_535),
-            doc: "Messages that may await their acknowledgement.",
+            doc: "Maximum of messages that await their acknowledgement.",
         },
         Param {
             name: "nodelay",
             default: Value::Flag(true),
             bounds: Bounds::Any,
-            doc: "Whether both ends turn Nagle's rule off.",
+            doc: "Whether both ends turn off Nagle's algorithm.",
         },
     ],
     build: |args: &Args| {
@@ -108,7 +108,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// Length of a control packet whose fixed header announces `remaining` bytes (§2.2.3).
+/// Returns the length of a control packet with a remaining length of `remaining` bytes (§2.2.3).
 const fn packet(remaining: u64) -> u64 {
     let length_bytes = match remaining {
         0..=127 => 1,
@@ -182,12 +182,12 @@ impl Mqtt {
         self.last_sent = io.now();
     }
 
-    /// When the next message is due.
+    /// Returns the time of the next message.
     fn due(&self) -> Instant {
         self.started + self.interval * self.published
     }
 
-    /// Publishes every message that is due, as far as the window allows.
+    /// Publishes every message that is due, up to the window.
     fn publish_due(&mut self, io: &mut dyn Io) {
         while self.running && self.accepted && self.may_publish() && self.due() <= io.now() {
             let due = self.due();
@@ -202,7 +202,7 @@ impl Mqtt {
         self.unacked < self.inflight && self.link.as_ref().is_some_and(|link| !link.up.is_blocked())
     }
 
-    /// Pings if nothing was sent for the keep-alive time (§3.1.2.10).
+    /// Sends a ping if the client sent nothing for the keep-alive time (§3.1.2.10).
     fn keep_alive(&mut self, io: &mut dyn Io) {
         if !self.running || self.keepalive == Duration::ZERO {
             return;

@@ -3,8 +3,8 @@
 //! Source: RFC 792 (echo and echo reply); ping(8) of iputils: 56 bytes of data and an 8-byte
 //! header in a packet of 84 bytes, one a second, as TEACUP's `start_ping` runs it.
 //!
-//! The far end answers a request when its notice comes there. Where the operating system itself
-//! answers, no such notice comes, and the reply's does.
+//! The far end answers a request when it gets its notice. If the operating system itself answers,
+//! the far end gets no notice, and the reply has one.
 
 use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 
@@ -25,7 +25,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "payload",
             default: bytes(56),
             bounds: bounds::DATAGRAM,
-            doc: "Bytes of data in a request.",
+            doc: "Data of a request in bytes.",
         },
         Param {
             name: "interval",
@@ -58,7 +58,7 @@ impl Ping {
         io.note("rtt_ms", rtt.as_secs_f64() * 1e3);
         self.received += 1;
         self.rtt.add_ms(rtt);
-        // How many requests back this was, the numbers going round at 16 bits.
+        // The number of requests since this one; 16-bit numbers wrap.
         let sent = self.prober.sent();
         let back = (sent as u16).wrapping_sub(datagrams::sequence(tag)).saturating_sub(1);
         self.settled = self.settled.max(sent.saturating_sub(u64::from(back)));
@@ -120,7 +120,7 @@ mod tests {
     fn lost_pings_are_counted() {
         let mut net = Net::new(1).with_loss(0.2);
         let app = &mut *build("ping", &[("interval", ms(10))]);
-        // A ping is lost either way: 1 - 0.8 · 0.8.
+        // A ping can be lost in either direction: 1 - 0.8 · 0.8.
         close(known(&net.run_secs(app, 60), "loss_percent"), 36.0, 2.0);
         let mut dead = Net::new(1).with_loss(1.0);
         close(known(&dead.run_secs(&mut *build("ping", &[]), 9), "loss_percent"), 100.0, 0.0);

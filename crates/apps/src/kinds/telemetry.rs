@@ -1,18 +1,18 @@
 //! Telemetry: small messages at a constant rate over one TCP connection.
 //!
 //! Source: the telemonitoring traffic of Kua, Nguyen, Armitage and Branch (2017, Table I) and of
-//! Armitage et al. (2017, §III): a sensor of 16-bit samples; 50 samples or more a second are sent
-//! 50 to a message (100 bytes, the payload of a `ZigBee` frame), fewer once a second. The sender
-//! has Nagle's rule off and the receiver acknowledges at once.
+//! Armitage et al. (2017, §III): a sensor of 16-bit samples. At 50 samples a second or more, a
+//! message holds 50 (100 bytes, the payload of a `ZigBee` frame); at fewer, there is a message a
+//! second. The sender turns off Nagle's algorithm and the receiver acknowledges at once.
 //!
-//! A write that the send buffer cannot take whole blocks, as in nttcp in TCP mode, the program
-//! that those experiments used: its gap lies between two writes, so the next message comes an
-//! interval after the blocked one was taken, and a slow connection lowers the offered rate. Bytes
-//! written while TCP cannot send leave in full segments: the stream keeps no message
+//! A write blocks if the send buffer cannot take it whole. The same holds for nttcp in TCP mode,
+//! the program of those experiments. Its gap lies between two writes, so the next message follows
+//! an interval after the blocked one was taken. A slow connection therefore lowers the offered
+//! rate. Bytes written while TCP cannot send leave in full segments: the stream keeps no message
 //! boundaries.
 //!
-//! Differences: without blocking the schedule is exact, where nttcp sleeps between writes. A
-//! rate below one sample a second sends one sample at a time, where the sources are silent.
+//! Differences: without blocking the schedule is exact, while nttcp sleeps between writes. A rate
+//! below one sample a second sends one sample at a time; the sources do not cover it.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -25,14 +25,14 @@ use crate::{App, Carries, ConnId, Io, Notice, Open};
 const SAMPLE: u64 = 2;
 const SAMPLES_PER_MESSAGE: u64 = 50;
 
-/// As fast as a message a microsecond.
+/// At most a message a microsecond.
 const RATES: Bounds = Bounds::Whole(1, 8 * SAMPLE * SAMPLES_PER_MESSAGE * 1_000_000);
 
 const MESSAGE: Param = Param {
     name: "message",
     default: bytes(100),
     bounds: bounds::MESSAGE,
-    doc: "Bytes of a message.",
+    doc: "Size of a message in bytes.",
 };
 const INTERVAL: Param = Param {
     name: "interval",
@@ -45,7 +45,7 @@ const NODELAY: Param = Param {
     name: "nodelay",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether the sender turns Nagle's rule off.",
+    doc: "Whether the sender turns off Nagle's algorithm.",
 };
 const QUICKACK: Param = Param {
     name: "quickack",
@@ -113,7 +113,7 @@ struct Telemetry {
     open: Open,
     running: bool,
     pipe: Option<(ConnId, Pipe<Instant>)>,
-    /// When the write that blocks now was made.
+    /// The time of the write that is blocked now.
     blocked: Option<Instant>,
     blocked_for: Duration,
     started: Instant,

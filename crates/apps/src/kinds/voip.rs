@@ -1,9 +1,9 @@
-//! A telephone call: constant-rate voice both ways, and how each side would rate it.
+//! A telephone call: constant-rate voice both ways, and the quality rating at each side.
 //!
-//! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating
-//! of `emodel`. A packet that comes after its playout time is as good as lost. The playout time
-//! is the sending time and a delay that is either fixed by the first packet, or follows the
-//! delays as in Ramjee, Kurose, Towsley and Schulzrinne (1994), algorithm 1.
+//! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating of
+//! `emodel`. A packet that arrives after its playout time counts as lost. The playout time is the
+//! sending time plus a delay. The delay is either fixed by the first packet or adapts as in Ramjee,
+//! Kurose, Towsley and Schulzrinne (1994), algorithm 1.
 //!
 //! Differences: there is no silence suppression, and the adaptive playout moves with every
 //! packet instead of between talk spurts, as receivers that stretch time do.
@@ -29,43 +29,43 @@ const DEJITTER: Param = Param {
     name: "dejitter",
     default: Value::Word("adaptive", &["adaptive", "fixed"]),
     bounds: Bounds::Any,
-    doc: "Whether the playout delay follows the delays seen or stays as the first packet set it.",
+    doc: "Whether the playout delay adapts to measured delays or stays as set by the first packet.",
 };
 const PLAYOUT: Param = Param {
     name: "playout",
     default: ms(60),
     bounds: bounds::WAIT,
-    doc: "How long the first packet waits in the de-jitter buffer.",
+    doc: "Time that the first packet waits in the de-jitter buffer.",
 };
 const EMODEL: Param = Param {
     name: "emodel",
     default: Value::Word("simple", &["simple", "full"]),
     bounds: Bounds::Any,
-    doc: "The form of the E-model: the simple one, or all delay terms of G.107 as in Flent.",
+    doc: "Form of the E-model: the simple one, or all delay terms of G.107 as in Flent.",
 };
 const IMPAIRMENT: Param = Param {
     name: "ie",
     default: Value::Number(Codec::G711.impairment),
     bounds: Bounds::Real(0.0, 95.0),
-    doc: "The codec's impairment without loss (Ie).",
+    doc: "Impairment of the codec without loss (Ie).",
 };
 const ROBUSTNESS: Param = Param {
     name: "bpl",
     default: Value::Number(Codec::G711.robustness),
     bounds: Bounds::Real(0.1, 1_000.0),
-    doc: "The codec's robustness against loss (Bpl); 4.3 is G.711 without concealment.",
+    doc: "Robustness of the codec against loss (Bpl); 4.3 is G.711 without concealment.",
 };
 const PAYLOAD: Param = Param {
     name: "payload",
     default: bytes(160),
     bounds: PAYLOADS,
-    doc: "Bytes of voice in a packet.",
+    doc: "Voice in a packet in bytes.",
 };
 const INTERVAL: Param = Param {
     name: "interval",
     default: ms(20),
     bounds: bounds::SCHEDULE,
-    doc: "Milliseconds of voice in a packet.",
+    doc: "Voice in a packet in milliseconds.",
 };
 const LOOKAHEAD: Param = Param {
     name: "lookahead",
@@ -136,7 +136,7 @@ impl Playout {
 
     fn take(&mut self, delay: Duration) {
         let delay = delay.as_secs_f64() * 1e3;
-        // Four variations make the margin, so that it is what the first packet waits.
+        // The margin is four variations, so that the first packet waits for exactly the margin.
         let (mean, variation) = self.estimate.unwrap_or((delay, self.margin_ms / 4.0));
         let deadline = mean + 4.0 * variation;
         self.packets += 1;
@@ -232,7 +232,7 @@ impl App for Voip {
     fn summary(&self, _now: Instant) -> Summary {
         let mut out = Summary::new();
         for direction in Direction::BOTH {
-            // A direction in which nothing was said has no rating.
+            // A direction without voice has no rating.
             let _ = self.rate(direction, &mut out);
         }
         self.pacer.report(&mut out);

@@ -1,14 +1,14 @@
 //! Web browsing: a page, a pause, another page.
 //!
-//! Source: HTTP/1.1 (RFC 9112) as browsers speak it, up to six connections to each host with one
-//! request at a time on each, or HTTP/2 (RFC 9113), one connection to each host that carries all
-//! requests. A page's time runs to its last object: a DNS lookup, the handshakes, one round trip
-//! for each step in which objects are found, and the transfers. The pages are those of
+//! Source: HTTP/1.1 (RFC 9112) as in browsers, with up to six connections per host and one request
+//! at a time on each, or HTTP/2 (RFC 9113), with one connection per host that carries all requests.
+//! The page load time ends with the last object. It consists of a DNS lookup, the handshakes, one
+//! round trip for each step that discovers objects, and the transfers. The pages are those of
 //! `page`; the pause is exponential with the 30 s of the 3GPP model.
 //!
-//! Differences: HTTP/2 answers in the order of asking, without priorities, and its own flow
-//! control does not hold it back; a lookup that is not answered is repeated every 5 s, the
-//! default of resolv.conf(5); the sizes of TLS messages are typical ones, our choice.
+//! Differences: HTTP/2 answers in the order of requests, without priorities and without a limit
+//! from its own flow control. An unanswered lookup is repeated every 5 s, the default of
+//! resolv.conf(5). The sizes of TLS messages are typical ones, our choice.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
@@ -33,25 +33,25 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "page",
             default: Value::Word("archive2016", page::PAGES),
             bounds: Bounds::Any,
-            doc: "What a page is made of.",
+            doc: "Source of a page's objects and their sizes.",
         },
         Param {
             name: "protocol",
             default: Value::Word("http1", &["http1", "http2"]),
             bounds: Bounds::Any,
-            doc: "Several connections to each host, or one.",
+            doc: "HTTP version: several connections to each host (1.1), or one (2).",
         },
         Param {
             name: "hosts",
             default: Value::Count(6),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Hosts that have a page's objects.",
+            doc: "Number of hosts that serve a page's objects.",
         },
         Param {
             name: "connections",
             default: Value::Count(6),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Most connections to one host in HTTP/1.1.",
+            doc: "Maximum of connections to one host in HTTP/1.1.",
         },
         Param {
             name: "depth",
@@ -63,7 +63,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "objects",
             default: Value::Count(30),
             bounds: Bounds::Whole(1, 10_000),
-            doc: "Objects of a `custom` page, the page itself included.",
+            doc: "Number of objects of a `custom` page, the page itself included.",
         },
         Param {
             name: "size",
@@ -75,13 +75,13 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "request",
             default: bytes(400),
             bounds: bounds::MESSAGE,
-            doc: "Bytes of a request.",
+            doc: "Size of a request in bytes.",
         },
         Param {
             name: "header",
             default: bytes(300),
             bounds: bounds::MESSAGE,
-            doc: "Bytes of a response's header.",
+            doc: "Size of a response's header in bytes.",
         },
         Param {
             name: "tls_rtts",
@@ -93,13 +93,13 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "dns",
             default: Value::Flag(true),
             bounds: Bounds::Any,
-            doc: "Whether each host is looked up.",
+            doc: "Whether the browser looks up each host in DNS.",
         },
         Param {
             name: "server_time",
             default: ms(0),
             bounds: bounds::WAIT,
-            doc: "Time that a server takes over a request.",
+            doc: "Processing time of a request at the server.",
         },
         Param {
             name: "think",
@@ -111,7 +111,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "pages",
             default: Value::Count(0),
             bounds: bounds::TIMES_OR_ENDLESS,
-            doc: "How many pages; 0 goes on until the end.",
+            doc: "Number of pages; 0 continues until the end.",
         },
     ],
     build: |args: &Args| {

@@ -1,9 +1,9 @@
 //! The identity of a captured packet: its five-tuple, its length, its fingerprint.
 //!
 //! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes (its bit
-//! code 511 for TCP and 2111 for UDP, as TEACUP asks for). Differences: up to 20 bytes
-//! of payload count instead of 12, IPv6 is read, and the IP length and identification are
-//! compared beside the CRC. TTL, DSCP, ECN and checksums never count.
+//! code 511 for TCP and 2111 for UDP, as TEACUP sets it). Differences: up to 20 bytes of payload
+//! count instead of 12, IPv6 is read, and the IP length and identification are compared beside the
+//! CRC. TTL, DSCP, ECN and checksums never count.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -32,14 +32,14 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// Whose packets they are: protocol, addresses and ports.
+/// The flow of a packet: protocol, addresses and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     /// The IP protocol number.
     pub protocol: u8,
-    /// Where a packet comes from.
+    /// The source of the packet.
     pub source: Endpoint,
-    /// Where it goes.
+    /// The destination of the packet.
     pub destination: Endpoint,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Tuple {
-    /// The tuple of packets going the other way.
+    /// Returns the tuple of packets in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, ..self }
@@ -99,7 +99,7 @@ pub(super) fn decode(
         1 => ether(14, 12)?,
         113 => ether(16, 14)?,
         276 => ether(20, 0)?,
-        // Four bytes of address family, in somebody's byte order; IP tells its version itself.
+        // Four bytes of address family, in either byte order; the IP header has its version itself.
         0 | 108 => LaxSlicedPacket::from_ip(data.get(4..)?).ok()?,
         _ => LaxSlicedPacket::from_ip(data).ok()?,
     };
@@ -118,7 +118,7 @@ struct Ip<'a> {
     source: IpAddr,
     destination: IpAddr,
     protocol: u8,
-    /// Zero if the header does not say.
+    /// Zero if the header has no length.
     length: u32,
     identification: u16,
     /// Whether the transport's header is in another fragment.
@@ -165,7 +165,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// Ports, as they stand in the first bytes of TCP, UDP, DCCP, SCTP and UDP-Lite.
+    /// Returns the ports, the first four bytes of TCP, UDP, DCCP, SCTP and UDP-Lite.
     fn ports(&self) -> (u16, u16) {
         let has_ports = matches!(self.protocol, 6 | 17 | 33 | 132 | 136) && !self.continues;
         match self.payload {
@@ -196,7 +196,8 @@ fn identify(ip: &Ip<'_>, ip_len: u32, translation: Translation) -> Decoded {
         6 => &[(4, 16)],
         // Past ports, length and checksum.
         17 | 136 => &[(8, 28)],
-        // Type and code, and what follows the checksum; an echo's identifier is a kind of port.
+        // The type and code, and the bytes after the checksum; an echo's identifier counts as a
+        // port.
         1 | 58 if translation == Translation::AddressesAndPorts => &[(0, 2), (6, 24)],
         1 | 58 => &[(0, 2), (4, 24)],
         _ => &[(0, 20)],

@@ -1,14 +1,14 @@
-//! The error of a capture that cannot be read.
+//! The error of an unreadable capture.
 
 use std::fmt;
 use std::io;
 
-/// A capture that cannot be read: its name, the packet, the byte and the problem.
+/// An unreadable capture: its name, the packet, the byte and the problem.
 #[derive(Debug)]
 pub struct CaptureError {
     /// The name given to the capture.
     pub file: String,
-    /// Which packet, counted from 1; 0 before the first.
+    /// The number of the packet, counted from 1; 0 before the first.
     pub packet: u64,
     /// Bytes from the start of the file to the problem.
     pub offset: u64,

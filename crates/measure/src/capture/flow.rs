@@ -1,4 +1,4 @@
-//! Stage two of SPP and the other measures, for one flow seen at two taps.
+//! Stage two of SPP and the other measures, for one flow at two taps.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ pub(super) struct Event {
 
 /// Measures one flow.
 pub(super) struct FlowMeter {
-    /// The tuple of packets from tap 0 to tap 1, as tap 0 sees them.
+    /// The tuple of packets from tap 0 to tap 1, as at tap 0.
     pub(super) tuple: Tuple,
-    /// By the direction of the packets: up is from tap 0 to tap 1.
+    /// The halves by direction; up is from tap 0 to tap 1.
     halves: [Half; 2],
-    /// By the tap that is the monitor.
+    /// The pairings by monitor.
     pairings: [Pairing; 2],
 }
 
@@ -40,9 +40,9 @@ struct Half {
     variation: Variation,
     rtt_series: Series,
     samples: Vec<RoundTrip>,
-    /// Seen at the sender and not at the receiver, since the last that was seen at both.
+    /// Packets at the sender but not at the receiver, since the last one at both.
     missing: u64,
-    /// Whether any has been seen at both: before that, the other capture may not have begun.
+    /// Whether a packet was at both taps: before that, the other capture may not have begun.
     begun: bool,
     /// Bytes that arrived, by step.
     steps: BTreeMap<u64, u64>,
@@ -54,7 +54,7 @@ impl FlowMeter {
         Self { tuple, halves: [half(), half()], pairings: Default::default() }
     }
 
-    /// Processes an event whose packet goes in `direction`.
+    /// Processes an event of a packet in `direction`.
     pub(super) fn take(&mut self, event: &Event, direction: Direction, options: &Options) {
         let at_sender = event.tap == direction.index();
         match event.other {
@@ -76,7 +76,7 @@ impl FlowMeter {
         };
         half.begun = true;
         half.report.lost += std::mem::take(&mut half.missing);
-        // Its sender is the monitor, and the other end the reference.
+        // The packet's sender is the monitor, and the other end the reference.
         let passage = Passage { reference: received, monitor: event.at };
         if let Some(trip) = self.pairings[event.tap].inbound(passage) {
             self.halves[direction.reverse().index()].trip(trip, options);
@@ -92,7 +92,8 @@ impl FlowMeter {
         }
         half.report.packets_received += 1;
         half.report.bytes_received += u64::from(event.ip_len);
-        // The sign bit is flipped so that delays below zero, of clocks apart, keep their order.
+        // The flipped sign bit preserves the order of delays below zero, which differing clocks
+        // cause.
         half.variation.follow(event.at.as_nanos().wrapping_sub(sent.as_nanos()) ^ (1 << 63));
         if options.synchronised {
             let owd = event.at.since(sent);

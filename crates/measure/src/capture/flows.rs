@@ -10,7 +10,7 @@ use super::matching::Settled;
 use super::options::Options;
 use super::sides::Sides;
 
-/// The most events held back until the direction is known, of one flow and of all.
+/// The most events kept before the direction is known, of one flow and of all.
 const HELD_OF_ONE: usize = 256;
 const HELD: usize = 65_536;
 
@@ -20,14 +20,14 @@ enum Flow {
     Decided { meter: Box<FlowMeter>, forward: Direction },
 }
 
-/// All flows of which both taps saw a packet.
+/// All flows with packets at both taps.
 #[derive(Default)]
 pub(super) struct Flows {
     all: Vec<Flow>,
-    /// By the tuple at tap 0.
+    /// The flows by their tuple at tap 0.
     known: BTreeMap<Tuple, usize>,
-    /// By the tuple at tap 1, where an address translator is between: the flow, and whether the
-    /// two canonical tuples are opposite.
+    /// The flows by their tuple at tap 1, if an address translator is between: the flow, and
+    /// whether the two canonical tuples are opposite.
     aliases: BTreeMap<Tuple, (usize, bool)>,
     sides: Sides,
     held: usize,
@@ -36,7 +36,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Processes a packet whose fate is known. `begun` is the start of each capture.
+    /// Processes a packet with a known fate. `begun` is the start of each capture.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let Some((place, forward)) = self.find(packet, options) else { return };
         let since = |tap: usize, at: u64| Instant::from_nanos(at.saturating_sub(begun[tap]));
@@ -80,7 +80,7 @@ impl Flows {
         self.all.into_iter().filter_map(meter).collect()
     }
 
-    /// The flow of a packet, and whether the packet goes the way that its tuple says.
+    /// Returns the flow of a packet, and whether the packet's direction is that of its tuple.
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {
@@ -136,7 +136,7 @@ impl Flows {
     }
 }
 
-/// Whether packets that go as the tuple says go from tap 0 to tap 1, if it can be told surely.
+/// Returns whether packets in the tuple's direction go from tap 0 to tap 1, if that is certain.
 fn decide(
     sides: &Sides,
     tuple: &Tuple,
@@ -145,7 +145,7 @@ fn decide(
 ) -> Option<bool> {
     match differences {
         [Some(backward), Some(ahead)] if backward != ahead => Some(ahead > backward),
-        // By one clock a packet is seen first where it was sent, whatever other flows show.
+        // With one clock, a packet is earlier at the tap of its sender, whatever other flows show.
         [_, Some(ahead)] if options.synchronised && ahead != 0 => Some(ahead > 0),
         [Some(backward), None] if options.synchronised && backward != 0 => Some(backward < 0),
         _ => sides.by_hosts(tuple),

@@ -52,7 +52,7 @@ impl<R: Read> Input<R> {
         self.begun = self.offset;
     }
 
-    /// An error at the thing being read.
+    /// Returns an error at the present position.
     pub(super) fn error(&self, problem: impl Into<String>) -> CaptureError {
         CaptureError {
             file: self.file.clone(),
@@ -63,7 +63,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Whether nothing follows.
+    /// Returns whether the input is at its end.
     pub(super) fn at_end(&mut self) -> Result<bool, CaptureError> {
         Ok(self.peek()?.is_empty())
     }

@@ -1,10 +1,10 @@
-//! Stage one of SPP: recognises packets that both taps saw.
+//! Stage one of SPP: matches packets at both taps.
 //!
-//! Each tap keeps a window of its last packets in the order of its capture. A packet is looked
-//! up among those of the other tap that still wait; the oldest with the same fingerprint is its
-//! mate. Packets leave a window at its front, in the order of the capture, once their mate is
-//! known or once the window is full, when they have none. So both captures are read side by
-//! side in bounded memory.
+//! Each tap keeps a window of its last packets in capture order. A packet is looked up among the
+//! unmatched packets of the other tap; its match is the oldest with the same fingerprint. Packets
+//! leave a window at its front, in capture order. A packet leaves once its match is known, or
+//! without one once the window is full. Both captures are therefore read side by side in bounded
+//! memory.
 //!
 //! Source: `spp` 0.3.6 searches 10 000 packets ahead, TEACUP's loss analysis 16 000. Difference:
 //! here the search is an index, the same from either side.
@@ -14,12 +14,12 @@ use std::collections::{BTreeSet, VecDeque};
 use super::decode::{Decoded, Tuple};
 use crate::pairs::difference;
 
-/// A packet at a tap whose fate is known.
+/// A packet at a tap, with a known fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
-    /// Which tap: 0 or 1.
+    /// The tap: 0 or 1.
     pub(super) tap: usize,
-    /// Its tuple and time as this tap saw them.
+    /// The packet's tuple and time at this tap.
     pub(super) tuple: Tuple,
     pub(super) at: u64,
     pub(super) ip_len: u32,
@@ -28,7 +28,7 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// How much later tap 1 saw it than tap 0, by their own clocks.
+    /// Returns the time at tap 1 less the time at tap 0, by their own clocks.
     pub(super) fn difference(&self) -> Option<i64> {
         let (_, other) = self.mate?;
         let difference = difference(other, self.at);
@@ -72,7 +72,7 @@ impl Window {
         Some((waiting.decoded.tuple, waiting.at))
     }
 
-    /// The first packet, if its fate is known or it has waited long enough.
+    /// Returns the first packet, if its fate is known or the window is full.
     fn settle(&mut self, room: usize) -> Option<Waiting> {
         let first = self.packets.front()?;
         if first.mate.is_none() && self.packets.len() <= room {
@@ -95,7 +95,7 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// Windows with room for so many packets.
+    /// Returns windows with room for `room` packets.
     pub(super) fn new(room: usize) -> Self {
         Self { windows: Default::default(), room, offset: None }
     }
@@ -115,12 +115,12 @@ impl Matching {
         self.windows[tap].push(Waiting { decoded, at, mate });
     }
 
-    /// The next packet of a tap whose fate is known.
+    /// Returns the next packet of a tap with a known fate.
     pub(super) fn settle(&mut self, tap: usize) -> Option<Settled> {
         self.settle_beyond(tap, self.room)
     }
 
-    /// The next packet of a tap, when nothing more will come.
+    /// Returns the next packet of a tap after the end of both captures.
     pub(super) fn settle_all(&mut self, tap: usize) -> Option<Settled> {
         self.settle_beyond(tap, 0)
     }

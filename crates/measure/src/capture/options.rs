@@ -18,8 +18,8 @@ pub struct Options {
     pub step: Duration,
     /// The translation of addresses between the taps.
     pub translation: Translation,
-    /// Whether the clocks of the taps agree, so that one-way delay means something. A delay
-    /// below zero counts as zero.
+    /// Whether the clocks of the taps agree, which one-way delay requires. A delay below zero
+    /// counts as zero.
     pub synchronised: bool,
     /// Whether every round trip is kept, which costs memory.
     pub keep_samples: bool,

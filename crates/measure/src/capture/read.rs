@@ -1,10 +1,10 @@
 //! Reads captures, pcap or pcapng, one packet at a time.
 //!
 //! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
-//! draft-ietf-opsawg-pcapng (sections, interfaces with any time resolution and offset, enhanced
-//! and the obsolete packet blocks; other blocks are passed over). The framing is read here
-//! rather than by a library so that an error can name the wrong byte and the values allowed,
-//! and so that no length in the file decides how much memory is taken.
+//! draft-ietf-opsawg-pcapng (sections, interfaces with any time resolution and offset, enhanced and
+//! the obsolete packet blocks; other blocks are skipped). The framing is read here rather than by a
+//! library for two reasons. An error can name the wrong byte and the values allowed, and no length
+//! in the file determines the memory used.
 
 use std::io::Read;
 
@@ -31,13 +31,13 @@ pub(super) struct Raw<'a> {
     pub(super) at: u64,
     /// The number of the link type.
     pub(super) link: u32,
-    /// Its length when it passed.
+    /// The original length of the packet.
     pub(super) length: u32,
     /// The bytes of it that were kept.
     pub(super) data: &'a [u8],
 }
 
-/// Where packets of one interface come from, and how their times are to be read.
+/// The link type and the time format of an interface.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: u32,
@@ -128,7 +128,7 @@ fn classic_header<R: Read>(
     if major != 2 {
         return Err(input.error(format!("pcap version {major}: allowed is 2")));
     }
-    // The upper bits tell of frame check sequences.
+    // The upper bits describe frame check sequences.
     let link = order.u32(&header, 16) & 0xffff;
     Ok(Format::Classic {
         order,

@@ -1,23 +1,24 @@
-//! Which way a packet goes, when only the times at two taps are known, by clocks that may differ.
+//! The direction of a packet, derived from its times at two taps with different clocks.
 //!
-//! A packet from tap 0 to tap 1 is seen at tap 1 later by the clocks' offset *plus* its delay,
-//! one the other way by the offset *less* its delay. So of the two orientations of a flow, the
-//! one with the greater difference goes from tap 0 to tap 1, whatever the offset. A flow that
-//! has one orientation only is told by its hosts, if another flow has shown where they are; else
-//! by what lies between the differences seen so far; else the clocks are taken at their word.
+//! For a packet from tap 0 to tap 1, the difference of its times is the clocks' offset *plus* its
+//! delay. For a packet the other way it is the offset *less* its delay. Of the two orientations of
+//! a flow, the one with the greater difference therefore goes from tap 0 to tap 1, whatever the
+//! offset. A flow with one orientation only is classified by its hosts, if another flow has shown
+//! their sides. Failing that, the differences so far decide, and failing those, the clocks are
+//! trusted.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::decode::Tuple;
 
-/// Hosts remembered; more are told apart by differences.
+/// The number of hosts remembered; the differences classify further hosts.
 const HOSTS: usize = 65_536;
 
 /// The knowledge of the two sides.
 #[derive(Debug, Default)]
 pub(super) struct Sides {
-    /// On which tap's side a host is.
+    /// The tap on whose side a host is.
     hosts: BTreeMap<IpAddr, usize>,
     /// The least difference of a packet from tap 0 to tap 1, and the greatest of one back.
     least_up: Option<i64>,
@@ -25,7 +26,7 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Whether packets of this tuple go from tap 0 to tap 1, if the hosts tell.
+    /// Returns whether packets of this tuple go from tap 0 to tap 1, if the hosts are known.
     pub(super) fn by_hosts(&self, tuple: &Tuple) -> Option<bool> {
         let (source, destination) = (tuple.source.address, tuple.destination.address);
         if source == destination {
@@ -39,7 +40,7 @@ impl Sides {
         }
     }
 
-    /// Whether packets go from tap 0 to tap 1 that tap 1 saw so much later, if it can be told.
+    /// Returns whether packets with this difference of times go from tap 0 to tap 1.
     pub(super) fn by_difference(&self, difference: i64) -> bool {
         let between = match (self.least_up, self.most_down) {
             (Some(up), Some(down)) => up / 2 + down / 2,

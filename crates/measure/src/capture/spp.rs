@@ -1,9 +1,9 @@
 //! Measures a pair of captures: round trips by synthetic packet pairs, loss, throughput.
 //!
-//! The captures are read side by side in bounded memory, packets are recognised at both taps
-//! ([`super::matching`]), and each flow is measured by the definitions that measure simulated
-//! ones. Nothing needs to be known of the clocks: the captures are first read in step, and once
-//! a packet has been recognised its times tell how far the clocks are apart.
+//! The captures are read side by side in bounded memory, and packets are matched at both taps
+//! ([`super::matching`]). Each flow is measured by the same definitions as simulated flows. The
+//! clocks may differ: the captures are first read in step, and the times of a matched packet yield
+//! the offset.
 
 use std::io::Read;
 
@@ -26,7 +26,7 @@ const MAX_BINS: u64 = 1 << 24;
 /// The measurements of two captures.
 #[derive(Clone, Debug)]
 pub struct SppReport {
-    /// The flows of which both captures hold a packet, in the order in which they appear.
+    /// The flows with a packet in both captures, in order of appearance.
     pub flows: Vec<SppFlow>,
     /// The contents of the captures.
     pub captures: [CaptureSummary; 2],
@@ -39,10 +39,10 @@ pub struct SppReport {
 pub struct SppFlow {
     /// Addresses and ports of its packets going up, as the first capture has them.
     pub tuple: Tuple,
-    /// The measurements. Times are since the first packet of a capture: of the receiver's for
-    /// arrivals, of the reference's (the sender's) for round trips and delays. If the clocks
-    /// agree, all are since the first packet of either. Packets of which it is not known whether
-    /// the other capture would have held them are in flight.
+    /// The measurements. Times are since the first packet of a capture: the receiver's for
+    /// arrivals, the reference's (the sender's) for round trips and delays. If the clocks agree,
+    /// all are since the first packet of either. Packets that the other capture may not cover count
+    /// as in flight.
     pub report: FlowReport,
     /// The round trips by direction, in the order of the monitor's capture, if they are kept.
     pub samples: [Vec<RoundTrip>; 2],
@@ -57,9 +57,9 @@ pub struct CaptureSummary {
     pub ip_packets: u64,
     /// Those of them that the other capture holds too.
     pub matched: u64,
-    /// When the first IP packet passed, in nanoseconds since 1970.
+    /// The time of the first IP packet, in nanoseconds since 1970.
     pub begins: Option<u64>,
-    /// When the last one passed.
+    /// The time of the last IP packet.
     pub ends: Option<u64>,
 }
 
@@ -107,7 +107,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Which capture to read from, so that both are at the same time.
+    /// The capture to read next, so that both are at the same time.
     fn choose(&self, open: [bool; 2]) -> Option<usize> {
         match open {
             [false, false] => return None,
@@ -131,7 +131,7 @@ impl Run<'_> {
         Some(usize::from(!behind))
     }
 
-    /// Takes in the next packet of a capture; false at its end.
+    /// Processes the next packet of a capture; returns false at its end.
     fn advance<R: Read>(
         &mut self,
         tap: usize,

@@ -21,17 +21,17 @@ const SNAPLEN: u32 = 128;
 /// The addresses of a connection, as packets going up carry them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// At the tap in the home, before the gateway translates them.
+    /// At the tap in the home, before address translation at the gateway.
     pub home: FiveTuple,
     /// At the tap on the internet.
     pub wan: FiveTuple,
-    /// Which way its first packet went. Pings are requests in this direction, and replies in
-    /// the other.
+    /// The direction of the first packet. Pings are requests in this direction, and replies in the
+    /// other.
     pub opened_by: Direction,
 }
 
 impl Endpoints {
-    /// The endpoints of a connection opened from the home, whose addresses are not translated.
+    /// Returns the endpoints of a connection opened from the home, without address translation.
     pub const fn plain(tuple: FiveTuple) -> Self {
         Self { home: tuple, wan: tuple, opened_by: Direction::Up }
     }
@@ -56,7 +56,7 @@ pub struct CaptureWriter<'a, W> {
     endpoints: &'a [Endpoints],
     /// Added to every time: when the run began, since 1970.
     epoch: Duration,
-    /// By connection and direction: the window scale that a SYN offered.
+    /// The window scale that a SYN offered, by connection and direction.
     scales: Vec<[Option<u8>; 2]>,
     buffer: Vec<u8>,
 }
@@ -172,8 +172,8 @@ fn write_capture<W: Write>(
     mut writer: CaptureWriter<'_, W>,
 ) -> io::Result<W> {
     let leaves = |record: &PacketRecord| writer.side.sends() == record.direction;
-    // At one moment a packet may arrive, be answered, and the next arrive: a simulated host answers
-    // in no time, and what must not overtake waits for what is before it.
+    // At one moment a packet may arrive, be answered, and the next arrive. A simulated host answers
+    // in no time, and a packet that must not overtake waits for those before it.
     let mut seen: Vec<(Instant, u32, usize)> = records
         .iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Ports behind a pipe: what comes when, and when it has left.
+//! Ports behind a pipe: departures and their times.
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Packet, Rng, Value};
 
@@ -13,7 +13,7 @@ fn port(kind: &str, rate_bps: u64, changes: &[(&str, Value)]) -> Port {
         .shaped_by(Shaper::Dummynet)
 }
 
-/// Lets `port` send until `end`; returns what left and when.
+/// Lets `port` send until `end`; returns each departure with its time.
 fn sent(port: &mut Port, end: Instant) -> Vec<(u64, Instant)> {
     let mut left = Vec::new();
     while let Some(due) = port.poll_timeout().filter(|due| *due < end) {
@@ -28,7 +28,7 @@ fn sent_at(port: &mut Port, now: Instant) -> Vec<(u64, Instant)> {
         .collect()
 }
 
-/// Offers `packets` when they come; returns what left and when, in order.
+/// Offers `packets` at their times; returns each departure with its time, in order.
 fn sent_of(port: &mut Port, packets: &[(Instant, Packet)]) -> Vec<(u64, Instant)> {
     let mut left = Vec::new();
     for (now, packet) in packets {
@@ -40,7 +40,7 @@ fn sent_of(port: &mut Port, packets: &[(Instant, Packet)]) -> Vec<(u64, Instant)
     left
 }
 
-/// When packets have left, in microseconds, that come then and have these sizes.
+/// Returns the departure times in microseconds of packets with these arrival times and sizes.
 fn left_us(rate_bps: u64, arrivals: &[(u64, u32)]) -> Vec<u64> {
     let packet = |(id, &(us, len))| (Instant::from_micros(us), Packet::plain(id, 0, len));
     let packets: Vec<_> = (0..).zip(arrivals).map(packet).collect();
@@ -48,36 +48,37 @@ fn left_us(rate_bps: u64, arrivals: &[(u64, u32)]) -> Vec<u64> {
     left.iter().map(|(_, done)| done.as_nanos() / 1_000).collect()
 }
 
-/// C-73. FreeBSD 10.4 `serve_sched`: at 12 Mbit/s two full packets take two ticks, one of 90 bytes
-/// 60 us of one.
+/// C-73. FreeBSD 10.4 `serve_sched`: at 12 Mbit/s two full packets take two ticks; a packet of 90
+/// bytes takes 60 us of one tick.
 #[test]
 fn dummynet_lets_packets_go_at_ticks() {
     let full = 1_500;
     for (arrivals, want) in [
-        // Alone: the tick is up, wherever in it the packet came.
+        // Alone: the packet leaves at the next tick, whenever it arrived.
         (&[(5_000, 90)][..], &[6_000][..]),
         (&[(5_900, 90)], &[6_000]),
-        // Together: each at the tick at which it is paid for, counted from the tick before.
+        // Together: each leaves at the tick at which it is paid for, counted from the tick before.
         (&[(5_300, full), (5_300, full)], &[6_000, 7_000]),
-        // Four of 250 us are one tick's worth, and leave in a bunch with the next.
+        // Four packets of 250 us fill one tick and leave together at the next.
         (&[(5_000, 375), (5_000, 375), (5_000, 375), (5_000, 375)], &[6_000; 4]),
-        // Where one ends in a tick the next is paid for from there: the rate is kept.
+        // The next packet is paid for from the end of the last, even within a tick, so the rate is
+        // exact.
         (&[(5_000, 900), (5_000, 900), (5_000, 900)], &[6_000, 7_000, 7_000]),
-        // A pause ends with the tick: what is left of it is lost.
+        // A pause begins at the end of the tick; the credit left of it is lost.
         (&[(5_000, 900), (8_500, 900)], &[6_000, 9_000]),
     ] {
         assert_eq!(left_us(12_000_000, arrivals), want, "{arrivals:?}");
     }
 }
 
-/// FreeBSD 10.4 `serve_sched` counts in bits: three packets of 2 2/3 ms are 8 ms and not more.
+/// FreeBSD 10.4 `serve_sched` counts in bits: three packets of 2 2/3 ms take exactly 8 ms.
 #[test]
 fn dummynet_rounds_nothing_but_the_tick() {
     assert_eq!(left_us(3_000_000, &[(5_100, 1_000); 3]), [8_000, 11_000, 13_000]);
 }
 
-/// FreeBSD 10.4 `fq_codel_dequeue`: a pipe asks until there is nothing, and flows that are found
-/// empty are on no list when they come back. So the first to come is the first to be served.
+/// FreeBSD 10.4 `fq_codel_dequeue`: a pipe polls until the discipline is empty. Flows found empty
+/// leave every list, so the first flow to return is served first.
 #[test]
 fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
     let ms = Instant::from_millis;
@@ -93,7 +94,7 @@ fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
     }
 }
 
-/// So many packets at once, and the port when it has sent what is left of them.
+/// Offers 60 packets at once; returns the port and the time at which the last of them has left.
 fn after_overload(kind: &str, changes: &[(&str, Value)]) -> (Port, Instant) {
     let mut port = port(kind, 1_200_000, changes);
     let packets: Vec<_> =
@@ -106,8 +107,8 @@ fn gauge(port: &Port, name: &str) -> f64 {
     port.gauges().iter().find(|(gauge, _)| *gauge == name).expect("such a gauge").1
 }
 
-/// FreeBSD 10.4 `dn_drain_scheduler`: at every tick one bucket of 64 is looked into, here each time
-/// that the tick is a multiple of 64.
+/// FreeBSD 10.4 `dn_drain_scheduler`: every tick visits one of 64 buckets, here at each multiple of
+/// 64 ticks.
 #[test]
 fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     let ms = |ms| Value::Duration(Duration::from_millis(ms));
@@ -121,17 +122,18 @@ fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
         let look_ms = (done.as_nanos() / 1_000_000).next_multiple_of(64);
         let before = Instant::from_micros(look_ms * 1_000 - 1);
         sent_of(&mut port, &[(before, Packet::plain(100, 0, 40))]);
-        assert!(gauge(&port, name) > 0.0, "{kind}: nobody has looked");
+        assert!(gauge(&port, name) > 0.0, "{kind}: not yet visited");
         let after = Instant::from_micros((look_ms + 64) * 1_000 + 1);
         sent_of(&mut port, &[(after, Packet::plain(101, 0, 40))]);
-        assert_eq!(gauge(&port, name).to_bits(), 0, "{kind}: it was looked at");
+        assert_eq!(gauge(&port, name).to_bits(), 0, "{kind}: visited");
     }
 }
 
-/// The credit that is left of a tick goes with the pipe.
+/// The remaining credit of a tick is freed with the pipe.
 #[test]
 fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
-    // 40 bytes are 0.32 ms; the pipe rests at 64 ms, and what is left of the tick before pays.
+    // 40 bytes are 0.32 ms; the pipe is idle from 64 ms, and the credit left of the tick before
+    // pays.
     for (first_us, second_us, want) in
         [(62_100, 63_200, [63_000, 63_200]), (63_100, 64_200, [64_000, 65_000])]
     {

@@ -2,10 +2,10 @@
 //!
 //! Source: IEEE Std 802.11-2012, 9.19.2 (EDCA) with the access category of best effort (Table
 //! 8-105: AIFSN 3, windows of 15 to 1023 slots, one exchange at a time), slots of 9 us and a SIFS
-//! of 16 us (Table 18-17), and 9.3.2.8 for how long an answer is waited for. When two count down
-//! to the same slot, both send, and neither is answered. The hardware repeats what was not
-//! answered with a window twice as large, and after seven times (`dot11ShortRetryLimit`) gives it
-//! back to the driver.
+//! of 16 us (Table 18-17), and 9.3.2.8 (the timeout of a response). If two stations count down to
+//! the same slot, both send, and neither receives a response. The hardware repeats an unanswered
+//! frame with a window twice as large. After seven attempts (`dot11ShortRetryLimit`) it returns the
+//! frame to the driver.
 
 use aqmlab_core::{Duration, Instant, Packet};
 
@@ -13,32 +13,31 @@ use super::radio::Radio;
 
 const SLOT: Duration = Duration::from_micros(9);
 const SIFS: Duration = Duration::from_micros(16);
-/// How long the medium is left alone between exchanges, before slots are counted.
+/// The idle time between exchanges before slots are counted.
 const AIFS: Duration = Duration::from_micros(16 + 3 * 9);
-/// After what an answer no longer comes: SIFS, a slot, and what a receiver needs to notice a
-/// preamble (25 us).
+/// The response timeout: SIFS, a slot, and the 25 us that a receiver needs to detect a preamble.
 const ANSWER_TIMEOUT: Duration = Duration::from_micros(16 + 9 + 25);
 const LEAST_WINDOW: u32 = 15;
 const MOST_WINDOW: u32 = 1_023;
 const MOST_UNANSWERED: u32 = 7;
 
-/// The fate of a packet.
+/// The fate of a packet in the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The receiver has passed it on.
+    /// Passed on by the receiver.
     Delivered,
-    /// The sender has given it up.
+    /// Given up by the sender.
     GivenUp,
 }
 
 /// A packet that has left the cell.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Which radio sent it.
+    /// The number of the radio that sent the packet.
     pub radio: usize,
     /// The packet.
     pub packet: Packet,
-    /// Its fate.
+    /// The packet's fate.
     pub fate: Fate,
 }
 
@@ -47,7 +46,7 @@ pub struct Delivery {
 struct Exchange {
     began: Instant,
     ends: Instant,
-    /// Whether there will be an answer.
+    /// Whether a response follows.
     answered: bool,
 }
 
@@ -55,15 +54,16 @@ struct Exchange {
 ///
 /// # Driving it
 ///
-/// After every [`accept`](Self::accept), and whenever [`poll_timeout`](Self::poll_timeout) falls
-/// due, ask for the next timeout; when it falls due call [`handle_timeout`](Self::handle_timeout).
+/// After every [`accept`](Self::accept) and every [`handle_timeout`](Self::handle_timeout), ask
+/// [`poll_timeout`](Self::poll_timeout) for the next timeout. When it falls due, call
+/// [`handle_timeout`](Self::handle_timeout).
 #[derive(Debug, Default)]
 pub struct Cell {
     radios: Vec<Radio>,
-    /// From when on slots are counted.
+    /// The time from which slots are counted.
     contention: Instant,
     on_air: Option<Exchange>,
-    /// Who is sending.
+    /// The radios that are sending.
     senders: Vec<usize>,
 }
 
@@ -75,33 +75,34 @@ impl Cell {
         self.radios.len() - 1
     }
 
-    /// A radio.
+    /// Returns the radio with this number.
     #[inline]
     pub fn radio(&self, number: usize) -> &Radio {
         &self.radios[number]
     }
 
-    /// Packets that all drivers and receivers hold.
+    /// Returns the number of packets in all drivers and receivers.
     pub fn len(&self) -> usize {
         self.radios.iter().map(Radio::len).sum()
     }
 
-    /// Whether no station holds a frame.
+    /// Returns whether no station holds a frame.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Gives a radio, which must have room, a packet to send.
+    /// Gives a packet to a radio, which must have room.
     pub fn accept(&mut self, number: usize, packet: Packet, now: Instant) {
         let radio = &mut self.radios[number];
-        // Who finds the medium busy must wait, also if it has waited enough since it last sent.
+        // A radio that finds the medium busy backs off, even if it waited long enough since its
+        // last frame.
         let busy = self.on_air.is_some() || now < self.contention;
         if radio.accept(packet, now) && busy && radio.backoff == 0 {
             radio.draw_backoff(LEAST_WINDOW);
         }
     }
 
-    /// When something happens next, if nothing is accepted before then.
+    /// Returns the time of the next event, if no packet is accepted before.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.on_air {
             Some(exchange) => Some(exchange.ends),
@@ -109,17 +110,17 @@ impl Cell {
         }
     }
 
-    /// The time at which a radio starts to send unless another does before: the end of its backoff, or
-    /// the next slot if the backoff ended before it had a frame.
+    /// Returns the time at which a radio sends unless another sends first: the end of its backoff,
+    /// or the next slot if the backoff ended before the radio had a frame.
     fn access(&self, radio: &Radio) -> Option<Instant> {
         let waited = radio.ready_since.since(self.contention).as_nanos().div_ceil(SLOT.as_nanos());
         let slots = waited.max(u64::from(radio.backoff));
         radio.wants().then(|| self.contention + SLOT * slots)
     }
 
-    /// Begins or ends an exchange, whichever is due at `now`, and puts into `out` what has left
-    /// the cell. Returns how long the exchange was that has ended, if one has; then
-    /// [`senders`](Self::senders) says whose it was.
+    /// Begins or ends an exchange, whichever is due at `now`, and appends to `out` the packets that
+    /// have left the cell. Returns the length of an exchange that ended; [`senders`](Self::senders)
+    /// then names its radios.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Delivery>) -> Option<Duration> {
         if self.poll_timeout().is_none_or(|due| due > now) {
             return None;
@@ -132,7 +133,7 @@ impl Cell {
         Some(exchange.ends.since(exchange.began))
     }
 
-    /// Who sends, or has sent last; more than one if they collided.
+    /// Returns the radios that are sending or sent last; more than one after a collision.
     pub fn senders(&self) -> &[usize] {
         &self.senders
     }

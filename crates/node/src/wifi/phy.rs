@@ -1,4 +1,4 @@
-//! How long frames of 802.11n are on the air.
+//! Airtimes of 802.11n frames.
 //!
 //! Source: IEEE Std 802.11-2012, 20.4.3 (duration of a PPDU in the HT-mixed format), 20.6
 //! (parameters of the MCSs), 18.4.3 (duration of a non-HT PPDU), 8.3.1 (control frames), 9.7.6.5
@@ -6,14 +6,13 @@
 
 use aqmlab_core::{BitRate, Duration};
 
-/// Bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, check
-/// sequence 4.
+/// Bytes that a frame adds to an IP packet: MAC header 26, LLC and SNAP 8, frame check sequence 4.
 pub(crate) const FRAMING: u32 = 38;
 /// The bytes before each frame of an A-MPDU.
 pub(crate) const DELIMITER: u32 = 4;
-/// Legacy and HT signal fields and the short training field, without the long ones.
+/// Legacy and HT signal fields and the short training field, without the long training fields.
 const HT_PREAMBLE_US: u64 = 8 + 8 + 4 + 8 + 4;
-/// Each HT long training field.
+/// One HT long training field.
 const LONG_TRAINING_US: u64 = 4;
 /// Preamble and signal field of a non-HT PPDU.
 const LEGACY_PREAMBLE_US: u64 = 20;
@@ -23,15 +22,15 @@ const TAIL_BITS: u64 = 6;
 const ACK_BYTES: u64 = 14;
 /// A compressed block acknowledgement.
 const BLOCK_ACK_BYTES: u64 = 32;
-/// The longest A-MPDU, of whole words, that ath9k makes (`ath_max_framelen`).
+/// The longest A-MPDU that ath9k makes, in whole words (`ath_max_framelen`).
 const MOST_BYTES: u64 = 65_532;
 
-/// Data bits of a symbol of one stream in 20 MHz, by modulation and coding.
+/// Data bits per symbol of one stream in 20 MHz, by MCS.
 const BITS: [u64; 8] = [26, 52, 78, 104, 156, 208, 234, 260];
-/// The same in 40 MHz.
+/// Data bits per symbol of one stream in 40 MHz, by MCS.
 const WIDE_BITS: [u64; 8] = [54, 108, 162, 216, 324, 432, 486, 540];
 
-/// Width of a channel.
+/// The width of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
     /// 20 MHz.
@@ -51,7 +50,8 @@ pub struct HtRate {
 }
 
 impl HtRate {
-    /// The rate of an index of modulation and coding, or `None` beyond 31, where streams differ.
+    /// Returns the rate of an MCS, or `None` above 31, where the modulation differs between
+    /// streams.
     pub fn new(mcs: u8, width: Width, short_guard: bool) -> Option<Self> {
         (mcs < 32).then(|| Self {
             modulation: usize::from(mcs % 8),
@@ -66,7 +66,7 @@ impl HtRate {
         bits[self.modulation] * self.streams
     }
 
-    /// The bit rate while data are on the air.
+    /// Returns the bit rate of the data symbols.
     pub fn bit_rate(self) -> BitRate {
         let symbol_ns = if self.short_guard { 3_600 } else { 4_000 };
         BitRate::new(self.symbol_bits() * 1_000_000_000 / symbol_ns).expect("symbols carry bits")
@@ -77,21 +77,21 @@ impl HtRate {
         HT_PREAMBLE_US + LONG_TRAINING_US * fields
     }
 
-    /// Encoders, each with a tail of its own: a second one beyond 300 Mbit/s.
+    /// Returns the number of encoders, each with its own tail bits: two above 300 Mbit/s.
     fn encoders(self) -> u64 {
         1 + u64::from(self.bit_rate().as_bps() > 300_000_000)
     }
 
-    /// How long a PPDU is on the air that carries so many bytes.
+    /// Returns the airtime of a PPDU of `bytes` bytes.
     pub fn ppdu(self, bytes: u32) -> Duration {
         let bits = 8 * u64::from(bytes) + SERVICE_BITS + TAIL_BITS * self.encoders();
         let symbols = bits.div_ceil(self.symbol_bits());
-        // With short guard intervals the last symbol is stretched to a boundary of long ones.
+        // With the short guard interval, the last symbol extends to a boundary of long symbols.
         let symbols = if self.short_guard { (symbols * 9).div_ceil(10) } else { symbols };
         Duration::from_micros(self.preamble_us() + SYMBOL_US * symbols)
     }
 
-    /// The most bytes of a PPDU that is on the air for no longer than `most`.
+    /// Returns the most bytes of a PPDU with an airtime of at most `most`.
     pub(crate) fn bytes_within(self, most: Duration) -> u32 {
         let symbols = most.as_micros().saturating_sub(self.preamble_us()) / SYMBOL_US;
         let symbols = if self.short_guard { symbols * 10 / 9 } else { symbols };
@@ -99,18 +99,18 @@ impl HtRate {
         (bits.saturating_sub(SERVICE_BITS + TAIL_BITS * self.encoders()) / 8).min(MOST_BYTES) as u32
     }
 
-    /// How long the acknowledgement of a single frame is on the air.
+    /// Returns the airtime of the acknowledgement of a single frame.
     pub fn ack(self) -> Duration {
         self.response(ACK_BYTES)
     }
 
-    /// How long the acknowledgement of an A-MPDU is on the air.
+    /// Returns the airtime of the acknowledgement of an A-MPDU.
     pub fn block_ack(self) -> Duration {
         self.response(BLOCK_ACK_BYTES)
     }
 
-    /// A response at the highest of the mandatory rates (6, 12, 24 Mbit/s) that is no more than
-    /// the non-HT rate of the same modulation and coding.
+    /// Returns the airtime of a response. Its rate is the highest mandatory rate (6, 12, 24 Mbit/s)
+    /// up to the non-HT rate of the same modulation and coding.
     fn response(self, bytes: u64) -> Duration {
         let symbol_bits = match self.modulation {
             0 => 24,
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(HtRate::new(32, Mhz20, false), None);
     }
 
-    /// By hand: bits over bits of a symbol, rounded up, and the preamble.
+    /// By hand: the bits divided by the bits of a symbol, rounded up, and the preamble.
     #[test]
     fn durations_are_those_that_the_standard_s_formulas_give() {
         use Width::{Mhz20, Mhz40};
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// ath9k's table of what 4096 us hold, `ath_max_framelen`.
+    /// ath9k's table of the bytes in 4096 us, `ath_max_framelen`.
     #[test]
     fn what_fits_a_time_takes_no_longer_and_a_symbol_more_would() {
         let most = Duration::from_micros(4_096);

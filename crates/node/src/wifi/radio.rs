@@ -1,13 +1,16 @@
-//! A station's side of the medium: the driver's queue, its aggregates, and the frames missing at the
-//! receiver.
+//! A station's side of the medium: the driver's queue, its aggregates, and the frames missing at
+//! the receiver.
 //!
-//! Source: Linux 3.14 ath9k. A driver takes frames until more than `ATH_MAX_QDEPTH` = 123 are
-//! pending (`ath_tx_start`), and again when fewer are (`ath_txq_skb_done`); two aggregates wait
-//! ready for the hardware (`ATH_AGGR_MIN_QDEPTH`); one holds at most 32 frames, 4096 us and 65532
-//! bytes, never steps beyond the block-ack window of 64, and small frames are padded to
-//! `ATH_AGGR_MINPLEN` = 256 bytes by delimiters (`ath_tx_form_aggr`); a frame that is not
-//! acknowledged goes before all others into the next, and is given up after
-//! `ATH_MAX_SW_RETRIES` = 30 (`ath_tx_complete_aggr`).
+//! Source: Linux 3.14 ath9k.
+//!
+//! - The driver takes frames until more than `ATH_MAX_QDEPTH` = 123 are pending (`ath_tx_start`),
+//!   and again when fewer are (`ath_txq_skb_done`).
+//! - Two aggregates wait ready for the hardware (`ATH_AGGR_MIN_QDEPTH`).
+//! - An aggregate holds at most 32 frames, 4096 us and 65532 bytes, and stays within the block-ack
+//!   window of 64. Delimiters pad small frames to `ATH_AGGR_MINPLEN` = 256 bytes
+//!   (`ath_tx_form_aggr`).
+//! - An unacknowledged frame goes first into the next aggregate. The driver gives it up after
+//!   `ATH_MAX_SW_RETRIES` = 30 (`ath_tx_complete_aggr`).
 
 use std::collections::VecDeque;
 
@@ -19,7 +22,7 @@ use super::phy::{DELIMITER, FRAMING, HtRate};
 const READY_AGGREGATES: usize = 2;
 /// Frames of a block-ack window.
 const WINDOW: u64 = 64;
-/// `ATH_AGGR_MINPLEN`: a frame of an aggregate takes no less, delimiter included.
+/// `ATH_AGGR_MINPLEN`: the smallest size of a frame in an aggregate, delimiter included.
 const LEAST_SUBFRAME: u32 = 256;
 /// `ATH_MAX_SW_RETRIES`.
 const MOST_TRIES: u8 = 30;
@@ -27,15 +30,15 @@ const MOST_TRIES: u8 = 30;
 /// The configuration of a radio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioConfig {
-    /// Its rate.
+    /// The PHY rate of the radio.
     pub rate: HtRate,
-    /// Chance that a frame is lost on the air.
+    /// The probability that a frame is lost on the air.
     pub loss: f64,
-    /// Most frames of an aggregate; one for none.
+    /// The most frames in an aggregate; 1 disables aggregation.
     pub aggregate_frames: usize,
-    /// The longest that an aggregate is on the air.
+    /// The longest airtime of an aggregate.
     pub aggregate_time: Duration,
-    /// Frames with which the driver's queue is full.
+    /// The number of frames at which the driver's queue is full.
     pub driver_frames: usize,
 }
 
@@ -46,9 +49,9 @@ struct Frame {
     number: u64,
     /// Transmissions so far.
     tries: u8,
-    /// Whether the last of them came through.
+    /// Whether the last transmission arrived.
     through: bool,
-    /// When the driver got it.
+    /// The time at which the frame entered the driver.
     since: Instant,
 }
 
@@ -57,7 +60,7 @@ impl Frame {
         self.packet.ip_len + FRAMING
     }
 
-    /// Its bytes in an aggregate, without the padding to a whole word.
+    /// Returns the frame's bytes in an aggregate, without the padding to a whole word.
     fn subframe(&self) -> u32 {
         (DELIMITER + self.bytes()).max(LEAST_SUBFRAME)
     }
@@ -67,7 +70,7 @@ impl Frame {
 #[derive(Debug)]
 struct Aggregate {
     frames: Vec<Frame>,
-    /// How long they are on the air.
+    /// The airtime of the frames.
     airtime: Duration,
 }
 
@@ -84,26 +87,26 @@ enum Slot {
 pub struct Radio {
     config: RadioConfig,
     most_bytes: u32,
-    /// Frames that were not acknowledged; they go first.
+    /// Unacknowledged frames, which go first.
     again: VecDeque<Frame>,
     fresh: VecDeque<Frame>,
     ready: VecDeque<Aggregate>,
     pending: usize,
-    /// The frames from number `first_slot` on, of which the first is missing.
+    /// The frames from number `first_slot` on; the first of them is missing.
     slots: VecDeque<Slot>,
     first_slot: u64,
     held: usize,
     rng: Rng,
-    /// Slots of the medium until it may send, as of the beginning of the contention.
+    /// The slots left to wait before the radio sends, as of the beginning of the contention.
     pub(super) backoff: u32,
-    /// Transmissions in a row without an answer.
+    /// Consecutive transmissions without a response.
     pub(super) unanswered: u32,
-    /// Since when it has something to send.
+    /// The time since which the radio has a frame to send.
     pub(super) ready_since: Instant,
 }
 
 impl Radio {
-    /// A radio with nothing to send; `rng` draws its losses and backoffs.
+    /// Returns a radio with nothing to send; `rng` draws its losses and backoffs.
     pub fn new(config: RadioConfig, rng: Rng) -> Self {
         Self {
             most_bytes: config.rate.bytes_within(config.aggregate_time),
@@ -122,35 +125,35 @@ impl Radio {
         }
     }
 
-    /// Whether the driver takes another frame.
+    /// Returns whether the driver has room for another frame.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.pending < self.config.driver_frames
     }
 
-    /// Packets that have come and are neither delivered nor given up.
+    /// Returns the number of packets accepted that are neither delivered nor given up.
     pub fn len(&self) -> usize {
         self.pending + self.held
     }
 
-    /// Whether it holds nothing.
+    /// Returns whether the radio holds no packet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Frames that wait in the driver.
+    /// Returns the number of frames that wait in the driver.
     pub fn pending(&self) -> usize {
         self.pending
     }
 
-    /// How long the oldest frame in the driver has been there.
+    /// Returns the time that the oldest frame has been in the driver.
     pub fn oldest(&self, now: Instant) -> Duration {
         let frames = self.ready.iter().flat_map(|aggregate| &aggregate.frames);
         let since = frames.chain(&self.again).chain(&self.fresh).map(|frame| frame.since).min();
         since.map_or(Duration::ZERO, |since| now.since(since))
     }
 
-    /// Takes a packet from the discipline; returns whether it had nothing to send before.
+    /// Takes a packet from the discipline; returns whether the radio had nothing to send before.
     pub(super) fn accept(&mut self, packet: Packet, now: Instant) -> bool {
         let idle = self.ready.is_empty();
         let number = self.first_slot + self.slots.len() as u64;
@@ -161,7 +164,7 @@ impl Radio {
         idle
     }
 
-    /// Makes aggregates of the queue, as long as the hardware takes them.
+    /// Forms aggregates from the queue while the hardware has room.
     pub(super) fn make_ready(&mut self, now: Instant) {
         while self.ready.len() < READY_AGGREGATES {
             let Some(aggregate) = self.form() else { return };
@@ -189,31 +192,31 @@ impl Radio {
         (!frames.is_empty()).then_some(Aggregate { frames, airtime })
     }
 
-    /// The frame that goes next, if the window is open for it.
+    /// Returns the next frame, if the block-ack window has room for it.
     fn next(&self) -> Option<&Frame> {
         let frame = self.again.front().or(self.fresh.front())?;
         (frame.number < self.first_slot + WINDOW).then_some(frame)
     }
 
-    /// Whether it wants the medium.
+    /// Returns whether the radio contends for the medium.
     #[inline]
     pub(super) fn wants(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// The time on the air of its next transmission.
+    /// Returns the airtime of the next transmission.
     pub(super) fn airtime(&self) -> Duration {
         self.ready.front().map_or(Duration::ZERO, |aggregate| aggregate.airtime)
     }
 
-    /// The time on the air of the answer to its next transmission.
+    /// Returns the airtime of the response to the next transmission.
     pub(super) fn answer(&self) -> Duration {
         let many = self.ready.front().is_some_and(|aggregate| aggregate.frames.len() > 1);
         if many { self.config.rate.block_ack() } else { self.config.rate.ack() }
     }
 
-    /// Sends the next aggregate: draws the frames that arrive, and returns whether there is an answer,
-    /// which takes one of them.
+    /// Sends the next aggregate and draws which of its frames arrive. Returns whether there is a
+    /// response; one frame that arrives suffices.
     pub(super) fn send(&mut self, collided: bool) -> bool {
         let Some(aggregate) = self.ready.front_mut() else { return false };
         for frame in &mut aggregate.frames {
@@ -224,13 +227,13 @@ impl Radio {
         aggregate.frames.iter().any(|frame| frame.through)
     }
 
-    /// Draws how many slots to wait before the next transmission.
+    /// Draws the slots to wait before the next transmission.
     pub(super) fn draw_backoff(&mut self, window: u32) {
         self.backoff = self.rng.below(u64::from(window) + 1) as u32;
     }
 
-    /// Removes the transmission from the hardware. Frames that arrived go to the receiver, the others
-    /// are repeated or given up. `done` gets both.
+    /// Removes the transmission from the hardware. Frames that arrived go to the receiver; the
+    /// others are repeated or given up. `done` receives the packets that leave.
     pub(super) fn complete(&mut self, now: Instant, mut done: impl FnMut(Packet, bool)) {
         let Some(aggregate) = self.ready.pop_front() else { return };
         let mut failed = Vec::new();

@@ -14,7 +14,7 @@ fn config(mcs: u8, aggregate_frames: usize) -> RadioConfig {
     }
 }
 
-/// A cell, and what each of its stations still has to send.
+/// A cell, and the packets that each of its stations has yet to send.
 struct Rig {
     cell: Cell,
     backlog: Vec<VecDeque<Packet>>,
@@ -50,7 +50,7 @@ impl Rig {
         }
     }
 
-    /// Runs until everything has been sent; returns when that was.
+    /// Runs until all packets are sent; returns that time.
     fn run(&mut self) -> Instant {
         let mut now = Instant::ZERO;
         self.fill(now);
@@ -89,7 +89,7 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
         (0, 32, 2, 36 + 3_804, 68, 5.949),
         // 32 984 B at MCS 7: 21 frames in 998 symbols.
         (7, 32, 21, 36 + 3_992, 32, 60.194),
-        // 65 532 B at MCS 15, of which the 32 frames allowed take 49 406 B: 761 symbols of 520.
+        // 65 532 B at MCS 15; the 32 frames allowed take 49 406 B: 761 symbols of 520.
         (15, 32, 32, 40 + 3_044, 32, 118.427),
     ] {
         let cycle_us = f64::from(43 + data_us + 16 + answer_us) + 67.5;
@@ -103,9 +103,8 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
     }
 }
 
-/// Bianchi 2000 for two stations that always have something to send, windows of 16 doubled up to
-/// six times: either sends in a slot with a chance of 0.1046, so that 5.52 % of exchanges are
-/// collisions.
+/// Bianchi 2000 for two saturated stations, with windows of 16 doubled up to six times: either
+/// sends in a slot with probability 0.1046, which makes 5.52 % of exchanges collisions.
 #[test]
 fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     let mut rig =
@@ -118,7 +117,7 @@ fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     assert!((0.050..0.060).contains(&share), "{share} of all exchanges");
 }
 
-/// A full driver of 124 frames in front of a slow medium is what a new packet waits for.
+/// A new packet waits for the full driver of 124 frames in front of a slow medium.
 #[test]
 fn a_packet_that_comes_last_waits_for_the_whole_driver() {
     let mut rig = Rig::new(&[config(7, 32)], 1).load(0, 124, 1_500);
@@ -135,7 +134,7 @@ fn a_packet_that_comes_last_waits_for_the_whole_driver() {
 fn small_frames_of_an_aggregate_take_256_bytes_each() {
     let mut rig = Rig::new(&[config(7, 32)], 1).load(0, 33, 40);
     rig.run();
-    // The hardware takes the first two as they come, each alone; the other 31 go together: 63 510
+    // The hardware takes the first two as they come, each alone. The other 31 go together: 63 510
     // bits, 245 symbols.
     assert_eq!(rig.busy, Duration::from_micros(2 * (36 + 12 + 16 + 28) + 36 + 980 + 16 + 32));
 }
@@ -176,7 +175,7 @@ fn a_frame_is_given_up_after_thirty_tries_and_no_longer_holds_others_back() {
     assert!(rig.cell.is_empty());
 }
 
-/// Between two exchanges nobody waits longer than the timeout and the largest window.
+/// The medium is idle between two exchanges for at most the timeout and the largest window.
 #[test]
 fn the_medium_is_never_left_idle_while_somebody_wants_it() {
     let lossy = RadioConfig { loss: 0.1, ..config(7, 32) };

@@ -1,4 +1,4 @@
-//! Arrivals made from a seed, in whole numbers only, so that they can be made anywhere.
+//! Arrivals drawn from a seed in integer arithmetic, which every platform reproduces.
 
 use aqmlab_core::Instant;
 
@@ -27,10 +27,10 @@ impl Mixer {
     }
 }
 
-/// A time in which packets come in one manner.
+/// A period with one arrival pattern.
 struct Phase {
     left: u64,
-    /// Per cent of the rate, or 0 where packets come by the clock.
+    /// The load in per cent of the rate, or 0 for arrivals at fixed intervals.
     load: u64,
     pause_ns: u64,
     first_flow: u64,
@@ -39,7 +39,7 @@ struct Phase {
 }
 
 impl Phase {
-    /// Draws one, or a silence in nanoseconds.
+    /// Draws a phase, or a silence in nanoseconds.
     fn draw(mixer: &mut Mixer, flows: u64) -> Result<Self, u64> {
         let kind = mixer.below(8);
         let (first_flow, spread) = (mixer.below(flows), 1 + mixer.below(flows));
@@ -82,7 +82,7 @@ impl Phase {
     }
 }
 
-/// So many arrivals at a pipe of `rate` bit/s: load below and above the rate, bursts, lone
+/// Returns `count` arrivals at a pipe of `rate` bit/s: load below and above the rate, bursts, lone
 /// packets and silence, of 1 to 24 flows.
 pub(crate) fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
     let mut mixer = Mixer(seed);
@@ -103,7 +103,7 @@ pub(crate) fn arrivals(seed: u64, rate: u64, count: usize) -> Vec<Arrival> {
             let len = phase.len(&mut mixer);
             let mean_ns = phase.mean_gap_ns(len, rate);
             at_ns += mean_ns / 2 + mixer.below(mean_ns + 1);
-            // What comes in the very moment of a tick is before or after it by chance.
+            // An arrival at the very moment of a tick is before or after the tick by chance.
             at_ns += u64::from(at_ns % 1_000_000 == 0);
             let flow = (phase.first_flow + mixer.below(phase.flows)) % flows;
             arrivals.push(Arrival {

@@ -1,10 +1,10 @@
 //! Dummynet's disciplines and its pipe against FreeBSD's own code, packet by packet.
 //!
-//! `outcomes.txt` holds facts: what `sys/netpfil/ipfw` of FreeBSD 10.4, compiled for user space and
-//! driven by a virtual clock, did with arrivals that a seed makes. A line names a discipline, its
-//! pipe and its parameters, and after the bar how many packets were dropped and how many left
-//! marked, and a digest of what became of each packet and when. The same arrivals are made here, and
-//! the same must become of them. docs/traces.md tells more.
+//! `outcomes.txt` holds facts: the outcome of arrivals drawn from a seed in `sys/netpfil/ipfw` of
+//! FreeBSD 10.4, compiled for user space and driven by a virtual clock. A line names a discipline,
+//! its pipe and its parameters. After the bar it has the packets dropped, the packets that left
+//! marked, and a digest of each packet's fate and time. The test draws the same arrivals and
+//! expects the same fates. docs/traces.md describes the method.
 
 mod arrivals;
 
@@ -18,15 +18,15 @@ use aqmlab_qdisc::{Qdisc, flows, kinds};
 
 use arrivals::Arrival;
 
-/// Whatever is not 0, which would have the flows' queues drawn.
+/// Any value but 0, which would draw the queues of the flows at random.
 const SALT: u32 = 1;
 
-/// A line of the table.
+/// A line of `outcomes.txt`.
 struct Case<'a> {
     kind: &'static Kind<dyn Qdisc>,
-    /// What it says of the pipe and the arrivals, and the parameters.
+    /// The pipe, the arrivals and the parameters, by key.
     says: BTreeMap<&'a str, &'a str>,
-    /// In which queue the flows are.
+    /// The queue of each flow.
     queues: Vec<u64>,
     outcome: &'a str,
 }
@@ -66,7 +66,7 @@ impl<'a> Case<'a> {
         let mut port =
             Port::new(self.qdisc(), rate, Overhead::default(), rng).shaped_by(Shaper::Dummynet);
         port = port.delayed_by(self.delay());
-        // The pipe's number has it looked at in the third of 64 ticks.
+        // The pipe's number places its visit at the third of 64 ticks.
         port.warm_up(2 << 58);
         port.log.events = Some(Vec::new());
         port
@@ -91,7 +91,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What a parameter of this type is set to: durations in microseconds, sizes in bytes.
+/// Returns the value of a parameter of this type: durations in microseconds, sizes in bytes.
 fn value(said: &str, like: Value) -> Value {
     let number = || said.parse().expect("a whole number");
     match like {
@@ -108,7 +108,7 @@ fn value(said: &str, like: Value) -> Value {
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     sent: bool,
@@ -116,7 +116,7 @@ struct Fate {
     ecn: Ecn,
 }
 
-/// What `port` sends before `end`.
+/// Returns the packets that `port` sends before `end`.
 fn sent(port: &mut Port, end: Instant) -> Vec<(u64, Fate)> {
     let mut sent = Vec::new();
     while let Some(due) = port.poll_timeout().filter(|due| *due < end) {
@@ -125,7 +125,8 @@ fn sent(port: &mut Port, end: Instant) -> Vec<(u64, Fate)> {
     sent
 }
 
-/// What it sends at `now`, asked as the simulator asks: once, and again while it wants to be.
+/// Returns the packets that `port` sends at `now`. It polls as the simulator does: once, and again
+/// while the port's timeout is `now`.
 fn sent_at(port: &mut Port, now: Instant) -> Vec<(u64, Fate)> {
     let mut sent = Vec::new();
     while let Some((packet, departure)) = port.poll_transmit(now) {
@@ -137,7 +138,7 @@ fn sent_at(port: &mut Port, now: Instant) -> Vec<(u64, Fate)> {
     sent
 }
 
-/// Has our port do what the case says; returns what became of each packet.
+/// Plays a case on the port; returns the fate of each packet.
 fn play(case: &Case<'_>) -> Vec<Fate> {
     let (seed, rate) = (case.number("seed"), case.number("rate"));
     let arrivals = arrivals::arrivals(seed, rate, case.number("packets") as usize);
@@ -162,13 +163,14 @@ fn play(case: &Case<'_>) -> Vec<Fate> {
     fates.into_values().collect()
 }
 
-/// When a pipe lets go what it has delayed: so much after the tick in which it was sent.
+/// Returns the time at which a pipe releases a packet: the delay after the tick in which it was
+/// sent.
 fn delayed(sent: Instant, delay: Duration) -> Instant {
     let tick = Duration::from_millis(1).as_nanos();
     Instant::from_nanos(sent.as_nanos() / tick * tick) + delay
 }
 
-/// What the table says of an outcome.
+/// Formats an outcome in the form of `outcomes.txt`.
 fn outcome(fates: &[Fate]) -> String {
     let mut digest = Digest::default();
     for fate in fates {

@@ -1,29 +1,29 @@
 //! CoDel: bound the standing queue by signalling packets that waited too long.
 //!
-//! Sources: RFC 8289 §5; Linux 6.1 `include/net/codel_impl.h` as Debian ships it (6.1.192);
-//! FreeBSD 10.4 `sys/netpfil/ipfw/dn_aqm_codel.{c,h}`. The skeleton is the same in all three;
-//! a [`Dialect`] chooses where they part:
+//! Sources: RFC 8289 §5; Linux 6.1 `include/net/codel_impl.h` as Debian ships it (6.1.192); FreeBSD
+//! 10.4 `sys/netpfil/ipfw/dn_aqm_codel.{c,h}`. All three share one structure; a [`Dialect`] chooses
+//! between their differences:
 //!
 //! | | RFC 8289 | Linux | FreeBSD |
 //! |---|---|---|---|
 //! | clock | nanoseconds | 1024 ns, 32 bits | microseconds, of the timer tick |
 //! | an interval above target is over | at its end | after its end | at its end |
-//! | a queue that is too short to be bad | MTU | MTU | the largest packet it has seen |
+//! | backlog too short to signal | MTU | MTU | the largest packet so far |
 //! | `count` rises | with the signal | before the signal | if the next packet is late too |
-//! | coming back soon | `count − lastcount`, 16 intervals | the same | `count − 2`, 8 intervals |
+//! | early return to dropping | `count − lastcount`, 16 intervals | the same | `count − 2`, 8 intervals |
 //! | `1/√count` | exact | 16-bit Newton | 16-bit Newton |
 //! | `ce_threshold` | – | yes | – |
 //!
-//! RFC 8289 leaves marking open; with `ecn` its dialect marks as Linux does: the marked packet
-//! is delivered and counts as the one signal of that dequeue.
+//! RFC 8289 leaves marking open. With `ecn`, its dialect marks as Linux does: the marked packet is
+//! delivered and counts as the one signal of that dequeue.
 //!
-//! **An empty queue disarms the law.** From 2012 to 2026 Linux left `first_above_time` set when
-//! it found a queue empty. Alone, a queue was saved by the rule that a backlog of one MTU is
-//! never bad; in `fq_codel` that rule looks at the backlog of *all* flows, so beside a bulk flow
-//! a ping now and then seemed to have been above target for an interval. Upstream 815980fe6dbb
-//! resets it; Debian's 6.1.192 has that fix, and so has this. `c18_…` and the script
-//! `fq_codel_spares_sparse_flows.q` hold both the law and the composition to it;
-//! `fq_codel_linux_3_5` has the slip.
+//! **An empty queue resets `first_above_time`.** From 2012 to 2026 Linux left it set when it found
+//! a queue empty. A single queue was protected by the rule that a backlog of one MTU is never
+//! signalled. In `fq_codel` that rule counts the backlog of *all* flows. An occasional ping beside
+//! a bulk flow then seemed to have been above target for an interval. Upstream 815980fe6dbb resets
+//! it, and Debian's 6.1.192 and this module do the same. `c18_…` and the script
+//! `fq_codel_spares_sparse_flows.q` test the law and the composition. `fq_codel_linux_3_5` keeps
+//! the error.
 
 mod pace;
 
@@ -32,14 +32,14 @@ use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason};
 use crate::PacketQueue;
 use pace::Clock;
 
-/// Whose CoDel it is.
+/// The implementation of CoDel to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// The pseudo-code of RFC 8289 §5, in exact arithmetic.
     Rfc8289,
     /// Linux 6.1.
     Linux,
-    /// FreeBSD's dummynet, whose clock moves with a timer tick of this length.
+    /// FreeBSD's dummynet, with a clock that advances by timer ticks.
     FreeBsd {
         /// The length of a tick: 1 ms at the default of 1000 a second.
         tick: Duration,
@@ -49,26 +49,26 @@ pub enum Dialect {
 /// The parameters of CoDel.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Whose CoDel it is.
+    /// The implementation to follow.
     pub dialect: Dialect,
-    /// Standing sojourn time that is acceptable.
+    /// The acceptable standing sojourn time.
     pub target: Duration,
-    /// How long the target may be exceeded before the first signal: a worst-case RTT.
+    /// The time above target before the first signal: a worst-case RTT.
     pub interval: Duration,
-    /// A backlog that is never bad. FreeBSD learns it instead, from [`State::saw`].
+    /// A backlog that is never signalled. FreeBSD learns it instead, from [`State::saw`].
     pub mtu: Bytes,
     /// Whether ECN-capable packets are marked rather than dropped.
     pub ecn: bool,
-    /// Linux: mark every ECN-capable packet that leaves after a longer sojourn.
+    /// Linux: the sojourn above which every ECN-capable packet is marked.
     pub ce_threshold: Option<Duration>,
 }
 
-/// The law, shared by all queues with the same settings.
+/// The CoDel law, shared by all queues with the same settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Codel {
     dialect: Dialect,
     clock: Clock,
-    /// Spans in units of the clock.
+    /// Durations in units of the clock.
     target: u64,
     interval: u64,
     ce_threshold: Option<u64>,
@@ -76,20 +76,20 @@ pub struct Codel {
     ecn: bool,
 }
 
-/// CoDel's state of one queue.
+/// The CoDel state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// When sojourn will have been above target for an interval; zero while below.
+    /// The time at which sojourn will have been above target for an interval; zero while below.
     first_above_time: u64,
-    /// When to signal next. Meaningful while `dropping`, and just after.
+    /// The time of the next signal. Valid while `dropping`, and just after.
     drop_next: u64,
-    /// Sojourn time of the packet taken last.
+    /// The sojourn time of the last packet dequeued.
     sojourn: u64,
     count: u32,
     last_count: u32,
-    /// FreeBSD: the largest packet offered to this queue.
+    /// FreeBSD: the largest packet offered to the queue.
     largest: u32,
-    /// `1/√count` as the implementation remembers it, in units of `2^-16`.
+    /// `1/√count` as the implementation keeps it, in units of `2^-16`.
     root: u16,
     dropping: bool,
 }
@@ -102,7 +102,7 @@ impl Default for State {
             sojourn: 0,
             count: 0,
             last_count: 0,
-            // FreeBSD starts from 500 (`maxpkt_size`).
+            // FreeBSD's initial value (`maxpkt_size`).
             largest: 500,
             root: 0,
             dropping: false,
@@ -111,50 +111,50 @@ impl Default for State {
 }
 
 impl State {
-    /// FreeBSD: notes the size of a packet that is offered, kept or not.
+    /// FreeBSD: records the size of an offered packet, kept or not.
     #[inline]
     pub fn saw(&mut self, len: u32) {
         self.largest = self.largest.max(len);
     }
 
-    /// Linux's `fq_codel`: counts packets dropped for want of room as signals (C-30).
+    /// Linux's `fq_codel`: counts packets dropped at the limit as signals (C-30).
     pub fn strengthen(&mut self, dropped: u32) {
         self.count = self.count.wrapping_add(dropped);
     }
 
-    /// FreeBSD's `fq_codel`: a flow that wakes is neither dropping nor above target (C-33). It
-    /// makes no difference to be seen: finding its queue empty has disarmed the law before.
+    /// FreeBSD's `fq_codel`: takes a new flow out of dropping and below target (C-33). The call has
+    /// no visible effect, because the law has reset its state when it found the queue empty.
     pub fn wake(&mut self) {
         self.dropping = false;
         self.first_above_time = 0;
     }
 
-    /// Linux 3.5 to 4.6: a queue found empty is no longer dropping, but still above target.
+    /// Linux 3.5 to 4.6: an empty queue leaves the dropping state but stays above target.
     pub fn stop_dropping(&mut self) {
         self.dropping = false;
     }
 
-    /// Signals since the dropping state was entered, and those it began with.
+    /// Returns the signals since the dropping state began, plus the initial count.
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether the queue is in the dropping state.
+    /// Returns whether the queue is in the dropping state.
     pub const fn is_dropping(&self) -> bool {
         self.dropping
     }
 }
 
-/// Where the law takes its packets from.
+/// The queue from which the law dequeues.
 pub trait Supply {
-    /// The packet at the head, left in place.
+    /// Returns the packet at the head and leaves it in place.
     fn head(&self) -> Option<&Packet>;
 
-    /// Takes the packet at the head.
+    /// Removes the packet at the head.
     fn pop(&mut self, now: Instant) -> Option<Packet>;
 
-    /// The bytes that the rule of one MTU counts, the head included: in this queue, or in all queues
-    /// of the link (RFC 8289 §4.4).
+    /// Returns the backlog that the one-MTU rule counts, the head included: of this queue, or of
+    /// all queues of the link (RFC 8289 §4.4).
     fn waiting(&self) -> Bytes;
 }
 
@@ -176,7 +176,7 @@ impl Supply for PacketQueue {
 }
 
 impl Codel {
-    /// The law with these settings.
+    /// Returns the law with these settings.
     pub fn new(settings: Settings) -> Self {
         let clock = Clock::of(settings.dialect);
         Self {
@@ -190,14 +190,14 @@ impl Codel {
         }
     }
 
-    /// Whether it is FreeBSD's.
+    /// Returns whether the law follows FreeBSD.
     pub const fn is_freebsd(&self) -> bool {
         matches!(self.dialect, Dialect::FreeBsd { .. })
     }
 
-    /// Takes the next packet to send, signalling those that waited too long.
+    /// Dequeues the next packet to send and signals those that waited too long.
     ///
-    /// Packets are judged while they are still in the queue, and each is moved only once.
+    /// The law judges packets while they are in the queue, so that each is moved only once.
     #[inline]
     pub fn dequeue(
         &self,
@@ -226,7 +226,7 @@ impl Codel {
         self.threshold(state, packet, cx)
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: whether the packet at the head waited too long for too long.
+    /// RFC 8289 §5.6, `dodequeue`: returns whether the head has been above target for an interval.
     #[inline]
     fn judge(&self, state: &mut State, supply: &impl Supply, now: u64) -> bool {
         let Some(head) = supply.head() else {
@@ -252,8 +252,8 @@ impl Codel {
         }
     }
 
-    /// RFC 8289 §5.5: signals the packet at the head and sets the pace of signals to come.
-    /// Returns whether the signal is a mark, which the head must be given.
+    /// RFC 8289 §5.5: signals the packet at the head and schedules the next signal. Returns whether
+    /// the signal is a mark, which the caller sets on the head.
     #[cold]
     fn enter_dropping(
         &self,
@@ -265,7 +265,7 @@ impl Codel {
         let marks = self.marks(supply);
         if !marks {
             drop_head(supply, cx);
-            // What CoDel thinks of the one behind is ignored until the next dequeue.
+            // The verdict on the packet behind is ignored until the next dequeue.
             self.judge(state, supply, now);
         }
         state.dropping = true;
@@ -274,8 +274,8 @@ impl Codel {
         marks
     }
 
-    /// RFC 8289 §5.5: signals every packet whose turn has come, until one may leave.
-    /// Returns whether that one must be given a mark.
+    /// RFC 8289 §5.5: sends every signal that is due, until a packet can leave. Returns whether the
+    /// caller must mark that packet.
     #[cold]
     fn stay_dropping(
         &self,
@@ -307,7 +307,7 @@ impl Codel {
         false
     }
 
-    /// Congestion that returns soon after it left resumes at the pace that cured it (C-11, C-12).
+    /// Resumes at the last rate of signals if congestion returns soon (C-11, C-12).
     fn resume(&self, state: &mut State, now: u64) {
         let lately = |intervals| {
             let until = self.clock.add(state.drop_next, intervals * self.interval);
@@ -324,13 +324,13 @@ impl Codel {
         };
         state.count = resumed.unwrap_or(1);
         if self.dialect == Dialect::Linux {
-            // One step from the old root is close enough; the next ones correct it.
+            // One step from the old root is close enough; later steps correct it.
             state.root = resumed.map_or(u16::MAX, |count| pace::linux_step(state.root, count));
         }
         state.last_count = state.count;
     }
 
-    /// One more signal; from here on they come faster.
+    /// Increments `count`, which shortens the time between signals.
     fn raise(&self, state: &mut State) {
         state.count = state.count.wrapping_add(1);
         if self.dialect == Dialect::Linux {
@@ -338,7 +338,7 @@ impl Codel {
         }
     }
 
-    /// The control law: when the signal after `from` is due, `interval / √count` later.
+    /// Returns the time of the signal after `from`, `interval / √count` later.
     fn schedule(&self, state: &mut State, from: u64) -> u64 {
         let gap = match self.dialect {
             Dialect::Rfc8289 => pace::exact(self.interval, state.count),
@@ -350,12 +350,12 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Whether the packet at the head is signalled by a mark.
+    /// Returns whether the packet at the head is marked rather than dropped.
     fn marks(&self, supply: &impl Supply) -> bool {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }
 
-    /// Linux's `ce_threshold`, which judges the packet that is about to leave and does not read `ecn`
+    /// Applies Linux's `ce_threshold` to the packet that is about to leave, whatever `ecn` is
     /// (C-15).
     #[inline]
     fn threshold(&self, state: &State, next: Option<Packet>, cx: &mut Cx<'_>) -> Option<Packet> {

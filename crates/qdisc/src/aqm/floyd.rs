@@ -1,17 +1,17 @@
-//! RED as its authors have it, and the self-tuning variant of it.
+//! RED after its authors, and its self-tuning variant.
 //!
-//! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd
-//! 2000 (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED); ns-2 and ns-3
-//! `red-queue-disc.cc` for everything these leave open: the order of tests, `wait`, that the first
-//! packet above the lower threshold is let pass and so is one that finds at most one waiting.
+//! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd 2000
+//! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). ns-2 and ns-3 `red-queue-disc.cc`
+//! settle the points that these leave open: the order of tests and `wait`. They also pass the first
+//! packet above the lower threshold, and any packet that finds at most one waiting.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!
-//! - above the upper threshold, `gentle` rises from the probability as adapted, where ns-3 goes on
-//!   from the initial one;
-//! - the adapted probability stays at 1 % or more, as the paper has it, where ns-3 derives a lower
-//!   bound from the rate, far below;
-//! - idleness begins when the last packet leaves, not when a packet is asked for in vain.
+//! - above the upper threshold, `gentle` rises from the adapted probability; ns-3 continues from
+//!   the initial one;
+//! - the adapted probability stays at 1 % or more, as in the paper; ns-3 derives a far lower bound
+//!   from the rate;
+//! - an idle period begins when the last packet leaves, not at the first empty dequeue.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 
@@ -20,40 +20,40 @@ use super::red::Action;
 /// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How thresholds and weight are found.
+    /// The source of the thresholds and the weight.
     pub tuning: Tuning,
-    /// The probability at the upper threshold, to begin with.
+    /// The initial probability at the upper threshold.
     pub max_p: f64,
-    /// Whether the probability rises on to 1 at twice the upper threshold, and does not jump.
+    /// Whether the probability rises to 1 at twice the upper threshold instead of jumping.
     pub gentle: bool,
-    /// Whether drops are kept from bunching.
+    /// Whether drops are spaced apart.
     pub wait: bool,
-    /// A packet's size, for idle times and automatic tuning.
+    /// The packet size assumed for idle times and automatic tuning.
     pub mean_packet: Bytes,
 }
 
-/// How thresholds and weight are found.
+/// The source of the thresholds and the weight.
 #[derive(Clone, Copy, Debug)]
 pub enum Tuning {
-    /// They are given.
+    /// Given values.
     Fixed {
-        /// The average, in packets, from which arrivals are dropped by chance.
+        /// The average, in packets, above which arrivals are dropped at random.
         min: f64,
-        /// The average from which all are (or, if gentle, more are).
+        /// The average above which all arrivals are dropped; with `gentle`, more of them.
         max: f64,
-        /// The weight of the queue now in the average.
+        /// The weight of the current queue in the average.
         weight: f64,
     },
-    /// They follow from the link's rate and the delay wanted; the probability adapts.
+    /// Computed from the link's rate and the target delay; the probability adapts.
     Automatic {
-        /// The delay wanted.
+        /// The target delay.
         target_delay: Duration,
-        /// How long a change of the probability is left to work.
+        /// The time between changes of the probability.
         interval: Duration,
     },
 }
 
-/// The law.
+/// The RED law.
 #[derive(Clone, Debug)]
 pub struct Floyd {
     settings: Settings,
@@ -75,13 +75,13 @@ struct Tuned {
     packets_per_second: f64,
 }
 
-/// ns's rate until it is told.
+/// The default rate of ns.
 const DEFAULT_RATE: u64 = 1_500_000;
 const LEAST_MAX_P: f64 = 0.01;
 const MOST_MAX_P: f64 = 0.5;
 
 impl Floyd {
-    /// The law of an empty queue.
+    /// Returns the law of an empty queue.
     pub fn new(settings: Settings) -> Self {
         let rate = BitRate::new(DEFAULT_RATE).expect("one and a half million is not zero");
         Self {
@@ -96,7 +96,7 @@ impl Floyd {
         }
     }
 
-    /// Tunes itself to the rate of the link.
+    /// Tunes the law to the rate of the link.
     pub fn link_rate(&mut self, rate: BitRate) {
         self.tuned = Tuned::new(&self.settings, rate);
     }
@@ -125,27 +125,27 @@ impl Floyd {
         Action::Keep
     }
 
-    /// Notes that the last packet has left.
+    /// Records that the last packet has left.
     pub fn emptied(&mut self, now: Instant) {
         self.idle_since.get_or_insert(now);
     }
 
-    /// The average queue in packets, as of the last arrival.
+    /// Returns the average queue in packets, as of the last arrival.
     pub fn average(&self) -> f64 {
         self.average
     }
 
-    /// The probability at the upper threshold.
+    /// Returns the probability at the upper threshold.
     pub fn max_p(&self) -> f64 {
         self.max_p
     }
 
-    /// Where everything is dropped.
+    /// Returns the average above which every arrival is dropped.
     fn ceiling(&self) -> f64 {
         if self.settings.gentle { 2.0 * self.tuned.max } else { self.tuned.max }
     }
 
-    /// Updates the average, as if small queues had been seen all through an idle time.
+    /// Updates the average. An idle period counts as a series of small queues.
     fn note(&mut self, now: Instant, waiting: usize) {
         let kept = 1.0 - self.tuned.weight;
         let faded = match self.idle_since.take() {
@@ -176,7 +176,7 @@ impl Floyd {
         }
     }
 
-    /// The probability that the average alone gives.
+    /// Returns the probability from the average alone.
     fn base_probability(&self) -> f64 {
         let Tuned { min, max, .. } = self.tuned;
         if self.average < max {
@@ -185,7 +185,7 @@ impl Floyd {
         self.max_p + (1.0 - self.max_p) * (self.average - max) / max
     }
 
-    /// The probability now, so many arrivals after the last signal.
+    /// Returns the probability, given the arrivals since the last signal.
     fn spaced(&self, base: f64) -> f64 {
         let expected = self.count as f64 * base;
         match (self.settings.wait, expected) {

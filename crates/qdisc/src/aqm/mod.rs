@@ -1,4 +1,4 @@
-//! Control laws: they judge the packets of one queue, and own none.
+//! Control laws: they judge the packets of one queue and hold none.
 
 pub mod codel;
 pub mod floyd;

@@ -1,8 +1,8 @@
-//! PIE: drop arrivals with a probability that a proportional-integral controller moves so that
-//! the queue's delay settles at a target.
+//! PIE: drop arrivals with a probability that a proportional-integral controller sets, which holds
+//! the queueing delay near a target.
 //!
-//! Sources: RFC 8033 and three implementations of it, which differ in what a user can measure.
-//! Each is a law of its own, and each module states its differences from the others.
+//! Sources: RFC 8033 and three implementations, which differ measurably. Each module implements one
+//! and states its differences from the others.
 //!
 //! | Module         | Follows                           | Delay from      | Arithmetic           |
 //! |----------------|-----------------------------------|-----------------|----------------------|
@@ -11,8 +11,8 @@
 //! | [`linux_3_14`] | Linux 3.14 to 5.0                 | departure rate  | 32 bits, overflowing |
 //! | [`freebsd`]    | FreeBSD 10.4 dummynet (CAIA 0.2)  | departure rate  | 31 bits              |
 //!
-//! A law owns no packets. Its driver calls [`Law::catch_up`] first, so that the updates
-//! that fell due act on the queue as it was, then [`Law::arrive`] or [`Law::depart`].
+//! A law holds no packets. Its driver calls [`Law::catch_up`] first, so that due updates use the
+//! queue as it was, and then [`Law::arrive`] or [`Law::depart`].
 
 pub mod freebsd;
 pub mod linux;
@@ -27,15 +27,15 @@ use crate::aqm::timer::Timer;
 /// The verdict on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It joins the queue.
+    /// Enqueue the packet.
     Keep,
-    /// It joins the queue, marked.
+    /// Enqueue the packet with a mark.
     Mark,
-    /// It is dropped.
+    /// Drop the packet.
     Drop(Reason),
 }
 
-/// A packet that wants to join the queue.
+/// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     /// The time.
@@ -59,29 +59,28 @@ pub struct Departure<'a> {
     pub left: Backlog,
 }
 
-/// A PIE law for one queue.
+/// The PIE law of one queue.
 pub trait Law: Send {
-    /// Does the periodic updates that fell due until `now`, while `waiting` has been waiting.
+    /// Does the periodic updates due until `now`, with `waiting` as the backlog.
     fn catch_up(&mut self, now: Instant, waiting: Backlog);
 
     /// Judges a packet that arrives.
     fn arrive(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Verdict;
 
-    /// Learns from a packet that left.
+    /// Updates the law after a departure.
     fn depart(&mut self, departure: &Departure<'_>);
 
-    /// The probability with which arrivals are dropped, at most 1.
+    /// Returns the drop probability, at most 1.
     fn probability(&self) -> f64;
 
-    /// The queue's delay as the law sees it.
+    /// Returns the queueing delay as the law estimates it.
     fn delay(&self) -> Duration;
 
-    /// The timer of its updates, if it has one.
+    /// Returns the update timer, if the law has one.
     fn timer(&mut self) -> Option<&mut Timer> {
         None
     }
 
-    /// Forgets all that it knows, as dummynet's law does when its queue is destroyed. The laws of
-    /// Linux keep their state.
+    /// Resets the law, as dummynet does when it destroys a queue. Linux's laws keep their state.
     fn reset(&mut self) {}
 }

@@ -1,29 +1,30 @@
-//! RED as Linux has it: drop in proportion to the average queue between two thresholds.
+//! RED as in Linux: drop in proportion to the average queue between two thresholds.
 //!
-//! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, whose integers are followed
+//! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic
 //! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
-//! from what its user writes; Floyd and Jacobson 1993 for the idea.
+//! from the user's parameters; Floyd and Jacobson 1993 for the algorithm.
 //!
-//! The average is of bytes, scaled by `2^wlog`. Between drops one random number stands, and a
-//! packet is signalled once the excess of the average times the packets since reaches it, which
-//! makes the gaps uniform. The adaptive variant (Floyd, Gummadi and Shenker 2001) moves `max_p`
-//! every half second; Linux tests its bounds before the step, so that `max_p` reaches from 0.9 %
-//! to 51 %.
+//! The average is in bytes, scaled by `2^wlog`. The same random number is used until the next
+//! signal. A packet is signalled once the excess of the average times the packets since the last
+//! signal reaches that number, which makes the gaps uniform. The adaptive variant (Floyd, Gummadi
+//! and Shenker 2001) moves `max_p` every half second. Linux tests its bounds before the step, so
+//! `max_p` ranges from 0.9 % to 51 %.
 //!
-//! An idle queue's average should fall by `(1 − w)^m` over `m` packet times. It does not: `tc`
-//! makes its table of shifts in ticks of 64 ns and with the natural logarithm, and the kernel
-//! looks idle times up in it as microseconds. So the average first falls to a half, by a line
-//! through the table's first half cell, and then falls some twenty times too slowly. A test shows it.
+//! The average of an idle queue should fall by `(1 − w)^m` over `m` packet times. In Linux it does
+//! not: `tc` builds its table of shifts in ticks of 64 ns and with the natural logarithm, and the
+//! kernel indexes it by idle time in microseconds. The average first falls to a half, linearly
+//! within the first half cell of the table. After that it falls some twenty times too slowly. A
+//! test shows it.
 //!
 //! Differences, each pinned by a test:
 //!
 //! - `tc` refuses a `burst` too small for its `min`, and thresholds too large for their weight;
-//!   here the burst is raised and the weight lowered until they fit;
-//! - the idle table is made for the rate of the link that the discipline is told of, where `tc`
-//!   wants to be told `bandwidth`; until then it is 10 Mbit/s as in `tc`;
-//! - idleness begins when the last packet leaves, unless `idle_from=request`. In the kernel it
-//!   begins when a packet is asked for in vain, which is the same under a network card, while HTB
-//!   never asks: there the average stands still over an idle time, however long.
+//!   this module raises the burst and lowers the weight until they fit;
+//! - the idle table is built for the rate of the link; `tc` has the parameter `bandwidth` instead.
+//!   Until the rate is known it is 10 Mbit/s, the default of `tc`;
+//! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel
+//!   it begins at an empty dequeue. With a network card the two are the same. HTB never dequeues
+//!   from an empty qdisc, so there the average stays constant over any idle time.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 
@@ -34,40 +35,42 @@ use super::timer::{Clock, Timer};
 pub struct Settings {
     /// The hard limit, from which the thresholds follow if they are zero.
     pub limit: Bytes,
-    /// The average from which arrivals are signalled; zero for a third of `max`.
+    /// The average above which arrivals are signalled; zero for a third of `max`.
     pub min: Bytes,
-    /// The average from which all are; zero for a quarter of the limit, or three times `min`.
+    /// The average above which all arrivals are signalled; zero for a quarter of the limit, or
+    /// three times `min`.
     pub max: Bytes,
-    /// A packet's size, as far as bursts and idle times are concerned.
+    /// The packet size assumed for bursts and idle times.
     pub avpkt: Bytes,
-    /// Packets that may come at once; zero for (2·min + max) / (3·avpkt).
+    /// The packets of a permitted burst; zero for (2·min + max) / (3·avpkt).
     pub burst: u64,
     /// The probability at `max`.
     pub probability: f64,
-    /// Whether the probability adapts, and to the ticks of which clock.
+    /// The timer clock of the adaptive variant, if enabled.
     pub adaptive: Option<Clock>,
 }
 
 /// RED's verdict on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing.
+    /// Keep the packet.
     Keep,
-    /// Signal congestion: chance chose it.
+    /// Signal congestion: the random draw chose the packet.
     Early,
     /// Signal congestion: the average is above the upper threshold.
     Forced,
 }
 
-/// The law.
+/// The RED law of Linux.
 #[derive(Clone, Debug)]
 pub struct Red {
     thresholds: Thresholds,
     /// The average, scaled.
     qavg: u64,
-    /// Packets since the last signal; `None` stands for the kernel's −1, not between thresholds.
+    /// Packets since the last signal; `None` is the kernel's −1, with the average outside the
+    /// thresholds.
     since: Option<u64>,
-    /// The random number that stands until the next signal.
+    /// The random number that holds until the next signal.
     drawn: u64,
     idle_since: Option<Instant>,
     max_p: u32,
@@ -87,7 +90,7 @@ struct Thresholds {
     target_max: u64,
 }
 
-/// `tc`'s when it is not told.
+/// The default bandwidth of `tc`.
 const DEFAULT_RATE: u64 = 10_000_000;
 /// `RED_ONE_PERCENT`, rounded to the closest.
 const ONE_PERCENT: u32 = 42_949_673;
@@ -96,7 +99,7 @@ const MAX_P_MAX: u32 = 50 * ONE_PERCENT;
 const ADAPT_EVERY: Duration = Duration::from_millis(500);
 
 impl Red {
-    /// The law of an empty queue.
+    /// Returns the law of an empty queue.
     pub fn new(settings: &Settings) -> Self {
         let thresholds = Thresholds::new(settings);
         let rate = BitRate::new(DEFAULT_RATE).expect("ten million is not zero");
@@ -119,17 +122,17 @@ impl Red {
         }
     }
 
-    /// Makes the idle table for this rate.
+    /// Builds the idle table for this rate.
     pub fn link_rate(&mut self, rate: BitRate) {
         self.table = IdleTable::new(self.thresholds.wlog, self.avpkt, rate);
     }
 
-    /// The timer of its adaptation.
+    /// Returns the timer of the adaptation.
     pub fn timer(&mut self) -> &mut Timer {
         &mut self.timer
     }
 
-    /// Adapts as often as fell due until `now`.
+    /// Does the adaptation steps due until `now`.
     #[inline]
     pub fn catch_up(&mut self, now: Instant) {
         while self.timer.due() <= now {
@@ -179,17 +182,17 @@ impl Red {
         self.drawn = u64::from(rng.next_u32() / self.max_p_delta);
     }
 
-    /// Notes that the last packet has left.
+    /// Records that the last packet has left.
     pub fn emptied(&mut self, now: Instant) {
         self.idle_since.get_or_insert(now);
     }
 
-    /// The average queue, as of the last arrival.
+    /// Returns the average queue, as of the last arrival.
     pub fn average(&self) -> Bytes {
         Bytes(self.qavg >> self.thresholds.wlog)
     }
 
-    /// The probability at the upper threshold.
+    /// Returns the probability at the upper threshold.
     pub fn max_p(&self) -> f64 {
         f64::from(self.max_p) / 4_294_967_296.0
     }
@@ -213,13 +216,13 @@ impl Red {
 }
 
 impl Thresholds {
-    /// As `tc` computes them and `red_set_parms` scales them.
+    /// Computes the constants as `tc` does and scales them as `red_set_parms` does.
     fn new(settings: &Settings) -> Self {
         let (min, max) = thresholds(settings);
         let avpkt = settings.avpkt.0.max(1);
         let burst =
             if settings.burst == 0 { (2 * min + max) / (3 * avpkt) } else { settings.burst };
-        // tc refuses a burst that does not even hold `min`.
+        // `tc` refuses a burst smaller than `min`.
         let burst = burst.max(min.div_ceil(avpkt)).max(1);
         let fits = |wlog: u32| u64::BITS - max.leading_zeros() + wlog < 32;
         let mut wlog = ewma(min as f64 / avpkt as f64, burst);
@@ -238,7 +241,7 @@ impl Thresholds {
     }
 }
 
-/// The thresholds in bytes, as `tc` computes them, and no greater than the kernel takes.
+/// Returns the thresholds in bytes, as `tc` computes them, limited to the kernel's range.
 fn thresholds(settings: &Settings) -> (u64, u64) {
     const MOST: u64 = (1 << 30) - 1;
     let given = settings.min.0.min(MOST);
@@ -252,8 +255,8 @@ fn thresholds(settings: &Settings) -> (u64, u64) {
     (min.min(max), max)
 }
 
-/// `tc_red_eval_ewma`: the smallest shift at which a burst of `burst` packets into an empty queue
-/// leaves the average below `min`, counted in packets.
+/// `tc_red_eval_ewma`: returns the smallest shift at which a burst of `burst` packets into an empty
+/// queue leaves the average below `min`, counted in packets.
 fn ewma(min: f64, burst: u64) -> u32 {
     let room = burst as f64 + 1.0 - min;
     let mut weight = 0.5;
@@ -298,7 +301,7 @@ impl IdleTable {
         if shift > 0 {
             return qavg >> shift;
         }
-        // (1 − w)^m is all but 1 − mw here.
+        // (1 − w)^m is close to 1 − mw here.
         let loss = qavg.wrapping_mul(idle) >> self.cell_log;
         if loss < qavg >> 1 { qavg - loss } else { qavg >> 1 }
     }

@@ -1,38 +1,39 @@
-//! Periodic timers as kernels run them, for laws that update on a schedule of their own.
+//! Periodic kernel timers, for laws with updates of their own.
 //!
 //! Sources: Linux 6.1 `kernel/time/timer.c` (`calc_wheel_index`) and `kernel/time/time.c`
-//! (`usecs_to_jiffies`); the wheel that rounds up came with Linux 4.8, before it a timer went
-//! off in the very tick it was set for.
+//! (`usecs_to_jiffies`). The wheel, which rounds up, came with Linux 4.8; earlier timers expire in
+//! the exact tick.
 //!
-//! It matters: PIE's gains are per update and not per second. A law that asks for 15 ms is
-//! updated every 20 ms by a kernel built with 250 ticks a second, and every 30 ms by one with 100.
+//! The rounding matters because PIE's gains are per update and not per second. A law with an
+//! interval of 15 ms is updated every 20 ms by a kernel built with 250 ticks a second, and every 30
+//! ms by one with 100.
 
 use aqmlab_core::{Duration, Instant};
 
 /// The clock of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Nanoseconds: a timer goes off exactly when it is due.
+    /// Nanoseconds: a timer expires exactly when due.
     Ideal,
-    /// Ticks of this length: spans are rounded up to whole ticks (Linux before 4.8).
+    /// Ticks of this length; durations are rounded up to whole ticks (Linux before 4.8).
     Ticks(Duration),
-    /// Ticks of this length, in the timer wheel of Linux 4.8 and later: one more tick for spans
+    /// Ticks of this length, in the timer wheel of Linux 4.8 and later: one more tick for durations
     /// below 63 ticks, up to eight more for those below 504, and so on.
     Wheel(Duration),
 }
 
 impl Clock {
-    /// The wheel of a kernel whose tick has this length; ideal if it has none.
+    /// Returns the timer wheel of a kernel with this tick; ideal for a tick of zero.
     pub fn wheel(tick: Duration) -> Self {
         if tick == Duration::ZERO { Self::Ideal } else { Self::Wheel(tick.max(SHORTEST)) }
     }
 
-    /// The older timers of a kernel whose tick has this length; ideal if it has none.
+    /// Returns the older timers of a kernel with this tick; ideal for a tick of zero.
     pub fn ticks(tick: Duration) -> Self {
         if tick == Duration::ZERO { Self::Ideal } else { Self::Ticks(tick.max(SHORTEST)) }
     }
 
-    /// The length of a tick in nanoseconds.
+    /// Returns the length of a tick in nanoseconds.
     const fn length(self) -> u64 {
         match self {
             Self::Ideal => 1,
@@ -52,7 +53,8 @@ impl Clock {
         Instant::from_nanos(tick * self.length())
     }
 
-    /// The level of the wheel for a span, as the power of two that its slots are ticks wide.
+    /// Returns the level of the wheel for a duration, as the binary logarithm of its slot width in
+    /// ticks.
     const fn shift(span: u64) -> u32 {
         let mut shift = 0;
         while shift < TOP_LEVEL && span >= LEVEL_SPAN << shift {
@@ -61,7 +63,7 @@ impl Clock {
         shift
     }
 
-    /// The alignment of the ticks at which a timer of this span expires.
+    /// Returns the alignment of the ticks at which a timer of this duration expires.
     const fn alignment(self, span: u64) -> u64 {
         match self {
             Self::Ideal | Self::Ticks(_) => 1,
@@ -69,7 +71,7 @@ impl Clock {
         }
     }
 
-    /// The tick in which a timer goes off that is set at `tick` for `span` ticks.
+    /// Returns the tick in which a timer expires that is set at `tick` for `span` ticks.
     const fn fires(self, tick: u64, span: u64) -> u64 {
         match self {
             Self::Ideal | Self::Ticks(_) => tick + span,
@@ -81,14 +83,15 @@ impl Clock {
     }
 }
 
-/// The finest that `tc` and `ipfw` can ask for; it also bounds the work of catching up.
+/// The finest unit of `tc` and `ipfw`; it also bounds the work of catching up.
 const SHORTEST: Duration = Duration::from_micros(1);
-/// Each level of the wheel holds 64 slots (63 are used) and is eight times coarser than the last.
+/// Each level of the wheel holds 64 slots (63 are used) and is eight times coarser than the level
+/// below.
 const LEVEL_SPAN: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
 const TOP_LEVEL: u32 = 24;
 
-/// A timer that sets itself again each time it goes off.
+/// A timer that restarts each time it expires.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     clock: Clock,
@@ -99,27 +102,27 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// A timer set at `now` for `first`, and for `span` each time after. With a `span` of zero it
-    /// goes off once, as Linux's PIE and RED do it.
+    /// Returns a timer set at `now` for `first`, and for `span` after each expiry. A `span` of zero
+    /// makes it expire once, as in Linux's PIE and RED.
     pub fn start(clock: Clock, now: Instant, first: Duration, span: Duration) -> Self {
         let span = if span == Duration::ZERO { span } else { span.max(SHORTEST) };
         let tick = clock.fires(clock.tick_at(now), clock.ticks_in(first));
         Self { clock, span: clock.ticks_in(span), tick, due: clock.start_of(tick), late: &[] }
     }
 
-    /// A timer that is not running.
+    /// Returns a stopped timer.
     pub const fn stopped() -> Self {
         Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER, late: &[] }
     }
 
-    /// Makes it a timer that has long been running. Its next expiry is within one period, at the
-    /// share `phase` of 2⁶⁴. A timer that expires once has expired.
+    /// Puts the timer in the state of one that has long been running. Its next expiry is within one
+    /// period, at the share `phase` of 2⁶⁴. A timer that expires once has expired.
     pub fn warm_up(&mut self, phase: u64) {
         if self.span == 0 {
             self.due = Instant::NEVER;
             return;
         }
-        // Where it has gone off once, its ticks are aligned and its period is constant.
+        // After one expiry, the ticks are aligned and the period is constant.
         let aligned = self.clock.fires(self.tick, self.span);
         let period = self.clock.fires(aligned, self.span) - aligned;
         let wait = 1 + ((u128::from(phase) * u128::from(period)) >> 64) as u64;
@@ -127,13 +130,13 @@ impl Timer {
         self.due = self.clock.start_of(self.tick);
     }
 
-    /// When it goes off next.
+    /// Returns the time of the next expiry.
     #[inline]
     pub const fn due(&self) -> Instant {
         self.due
     }
 
-    /// Sets it again, now that it has gone off.
+    /// Restarts the timer after an expiry.
     pub fn advance(&mut self) {
         if self.span == 0 {
             self.due = Instant::NEVER;
@@ -146,15 +149,14 @@ impl Timer {
         }
     }
 
-    /// Makes it go off a tick later than it is due, as a kernel's does that is kept from it; all
-    /// that follow are later too, for it sets itself again when it has gone off.
+    /// Delays the next expiry by a tick, as in a kernel that is busy. Later expiries move too,
+    /// because the timer restarts at its expiry.
     pub fn wait(&mut self) {
         self.tick += 1;
         self.due = self.clock.start_of(self.tick);
     }
 
-    /// Makes it late by a tick each time that it is due at one of `dues`, to replay a timer that was
-    /// late.
+    /// Delays each expiry due at one of `dues` by a tick, to replay a late timer.
     pub fn late_at(&mut self, dues: &'static [Instant]) {
         self.late = dues;
         while self.late.contains(&self.due) {
@@ -162,10 +164,10 @@ impl Timer {
         }
     }
 
-    /// Skips to the first time after `now`, in one step however far that is.
+    /// Skips to the first expiry after `now`, in one step.
     pub fn skip_past(&mut self, now: Instant) {
         if self.due <= now {
-            // Once it has gone off, its ticks are aligned and its period is constant.
+            // After one expiry, the ticks are aligned and the period is constant.
             self.advance();
         }
         while self.due <= now && !self.late.is_empty() {
@@ -178,9 +180,8 @@ impl Timer {
         }
     }
 
-    /// Does `update` for every time that it went off until `now`, each with what the one before
-    /// it left in `state`. Stops calling once an update changes nothing, so that a long idle time
-    /// costs no more than it takes the state to come to rest.
+    /// Calls `update` for every expiry until `now`; each call gets the `state` that the last one
+    /// left. Stops once an update changes nothing, which bounds the cost of a long idle time.
     #[inline]
     pub fn catch_up<S: Copy + PartialEq>(
         &mut self,

@@ -1,4 +1,4 @@
-//! `ared` and `red_floyd`: random early detection as its authors have it, with and without hands.
+//! `ared` and `red_floyd`: random early detection after its authors, with and without self-tuning.
 //!
 //! Sources: Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; ns-3. The law is
 //! [`crate::aqm::floyd`]; the queue is counted in packets.
@@ -15,7 +15,7 @@ use crate::{Backlog, PacketQueue, Parent, Qdisc};
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "ared",
-        summary: "RED that finds its thresholds from the rate and its probability by itself",
+        summary: "RED that tunes its thresholds to the link rate and adapts its drop probability",
         source: "Floyd, Gummadi and Shenker 2001; ns-3 red-queue-disc.cc",
         params: &[
             limit(1_000),
@@ -23,13 +23,13 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                 name: "target_delay",
                 default: Value::Duration(Duration::from_millis(5)),
                 bounds: bounds::MICROS,
-                doc: "Average queue delay wanted.",
+                doc: "Target for the average queueing delay.",
             },
             Param {
                 name: "interval",
                 default: Value::Duration(Duration::from_millis(500)),
                 bounds: bounds::MICROS,
-                doc: "Time for which a change of the probability is left to work.",
+                doc: "Time between adaptations of the drop probability.",
             },
             MAX_P,
             MEAN_PACKET,
@@ -56,19 +56,19 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                 name: "min",
                 default: Value::Number(5.0),
                 bounds: AVERAGES,
-                doc: "Average queue in packets from which arrivals are signalled by chance.",
+                doc: "Average queue in packets above which arrivals are signalled at random.",
             },
             Param {
                 name: "max",
                 default: Value::Number(15.0),
                 bounds: AVERAGES,
-                doc: "Average queue in packets from which all are or, if gentle, ever more.",
+                doc: "Average queue in packets above which all are signalled (with gentle, more).",
             },
             Param {
                 name: "weight",
                 default: Value::Number(0.002),
                 bounds: WEIGHTS,
-                doc: "Weight of the queue now in the average.",
+                doc: "Weight of the current queue in the moving average.",
             },
             MAX_P,
             MEAN_PACKET,
@@ -93,48 +93,48 @@ const fn limit(packets: u64) -> Param {
         name: "limit",
         default: Value::Count(packets),
         bounds: bounds::ROOM,
-        doc: "Packets that may wait; an arrival beyond them is dropped.",
+        doc: "Queue limit in packets; arrivals beyond it are dropped.",
     }
 }
 
 /// Average queues in packets.
 const AVERAGES: Bounds = Bounds::Real(0.0, 4_294_967_295.0);
-/// An average that weighs the queue now by less would not move within a trial.
+/// With a smaller weight, the average would not move within a trial.
 const WEIGHTS: Bounds = Bounds::Real(1e-9, 1.0);
 
 const MAX_P: Param = Param {
     name: "max_p",
     default: Value::Number(0.02),
     bounds: bounds::PROBABILITY,
-    doc: "Probability of a signal when the average is at max, to begin with.",
+    doc: "Initial probability of a signal when the average is at max.",
 };
 
 const MEAN_PACKET: Param = Param {
     name: "mean_packet",
     default: Value::Bytes(Bytes(500)),
     bounds: bounds::PACKET_BYTES,
-    doc: "Size of an average packet, for idle times and automatic thresholds.",
+    doc: "Average packet size assumed for idle times and automatic thresholds.",
 };
 
 const GENTLE: Param = Param {
     name: "gentle",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether the probability rises on to 1 at twice max, and does not jump there at max.",
+    doc: "Whether the probability rises to 1 at twice max instead of jumping to 1 at max.",
 };
 
 const WAIT: Param = Param {
     name: "wait",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether signals are kept from following each other closely.",
+    doc: "Whether signals are spaced apart.",
 };
 
 const HARDDROP: Param = Param {
     name: "harddrop",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether packets are dropped and not marked when the average is above all thresholds.",
+    doc: "Whether packets are dropped rather than marked when the average is above all thresholds.",
 };
 
 struct FloydQueue {

@@ -1,10 +1,9 @@
-//! `codel`: one queue under the CoDel law, as Linux, the RFC and FreeBSD have it.
+//! `codel`: one queue under the CoDel law, as in Linux, the RFC and FreeBSD.
 //!
-//! Sources: those of [`crate::aqm::codel`]; Linux 6.1 `net/sched/sch_codel.c` for the queue
-//! around the law, and for FreeBSD `sys/netinet/ip_dummynet.c`, `dn_aqm_codel.c`.
+//! Sources: those of [`crate::aqm::codel`]; Linux 6.1 `net/sched/sch_codel.c` for the queue around
+//! the law, and for FreeBSD `sys/netinet/ip_dummynet.c`, `dn_aqm_codel.c`.
 //!
-//! In all three an arrival that finds the queue full is dropped without the law's hearing of it
-//! (RFC 8289 §5.4).
+//! In all three, an arrival at a full queue is dropped without a call of the law (RFC 8289 §5.4).
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
@@ -16,21 +15,21 @@ use crate::{Backlog, PacketQueue, Qdisc};
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "codel",
-        summary: "One queue kept short by CoDel, as Linux has it",
+        summary: "One queue under CoDel, as in Linux",
         source: "RFC 8289; Linux 6.1 net/sched/sch_codel.c; tc-codel(8)",
         params: &[limit(1_000), TARGET, INTERVAL, ecn(false), MTU, CE_THRESHOLD],
         build: |args: &Args| CodelQueue::boxed(linux(args), args),
     },
     Kind {
         name: "codel_rfc",
-        summary: "One queue kept short by CoDel, to the letter of its RFC",
+        summary: "One queue under CoDel, as specified in RFC 8289",
         source: "RFC 8289 section 5",
         params: &[limit(1_000), TARGET, INTERVAL, ecn(false), MTU],
         build: |args: &Args| CodelQueue::boxed(rfc(args), args),
     },
     Kind {
         name: "codel_freebsd",
-        summary: "One queue kept short by CoDel, as FreeBSD's dummynet has it",
+        summary: "One queue under CoDel, as in FreeBSD's dummynet",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_aqm_codel.c; ipfw(8)",
         params: &[
             limit(50),
@@ -48,27 +47,27 @@ const fn limit(packets: u64) -> Param {
         name: "limit",
         default: Value::Count(packets),
         bounds: bounds::ROOM,
-        doc: "Packets that may wait; an arrival beyond them is dropped.",
+        doc: "Queue limit in packets; arrivals beyond it are dropped.",
     }
 }
 
-/// The parameter that every CoDel calls `target`.
+/// The parameter `target` of every CoDel.
 pub(super) const TARGET: Param = Param {
     name: "target",
     default: Value::Duration(Duration::from_millis(5)),
     bounds: bounds::MICROS,
-    doc: "Standing sojourn time that is acceptable.",
+    doc: "Acceptable standing sojourn time.",
 };
 
-/// The parameter that every CoDel calls `interval`.
+/// The parameter `interval` of every CoDel.
 pub(super) const INTERVAL: Param = Param {
     name: "interval",
     default: Value::Duration(Duration::from_millis(100)),
     bounds: bounds::MICROS,
-    doc: "How long the target may be exceeded before the first signal; a worst-case RTT.",
+    doc: "Time above target before the first signal; a worst-case RTT.",
 };
 
-/// Whether ECN-capable packets are marked, and by default so or not.
+/// The parameter `ecn`, with its default.
 pub(super) const fn ecn(on: bool) -> Param {
     Param {
         name: "ecn",
@@ -78,12 +77,12 @@ pub(super) const fn ecn(on: bool) -> Param {
     }
 }
 
-/// The size of a backlog that is never bad.
+/// A backlog that is never signalled.
 pub(super) const MTU: Param = Param {
     name: "mtu",
     default: Value::Bytes(Bytes(1_514)),
     bounds: bounds::ROOM_OR_NONE,
-    doc: "A backlog of no more than this is never signalled; the link's largest packet.",
+    doc: "Backlog up to which no packet is signalled; the link's largest packet.",
 };
 
 /// Linux's step marking.
@@ -91,7 +90,7 @@ pub(super) const CE_THRESHOLD: Param = Param {
     name: "ce_threshold",
     default: Value::MaybeDuration(None),
     bounds: bounds::MICROS_OR_NONE,
-    doc: "Sojourn time beyond which every ECN-capable packet is marked as it leaves.",
+    doc: "Sojourn time above which every ECN-capable packet is marked on departure.",
 };
 
 /// FreeBSD's clock.
@@ -99,25 +98,25 @@ pub(super) const TICK: Param = Param {
     name: "tick",
     default: Value::Duration(Duration::from_millis(1)),
     bounds: bounds::TICK,
-    doc: "The timer tick by which the law tells the time; 1/HZ of the kernel.",
+    doc: "Timer tick of the kernel, 1/HZ; the resolution of the law's clock.",
 };
 
-/// Linux's law with the arguments of a kind that declares its parameters.
+/// Returns Linux's settings from the arguments of a kind that declares these parameters.
 pub(super) fn linux(args: &Args) -> Settings {
     Settings { ce_threshold: args.maybe_duration("ce_threshold"), ..common(args, Dialect::Linux) }
 }
 
-/// The same where `ce_threshold` is unknown.
+/// Returns Linux's settings for a kind without `ce_threshold`.
 pub(super) fn linux_without_threshold(args: &Args) -> Settings {
     common(args, Dialect::Linux)
 }
 
-/// The RFC's law with the arguments of a kind that declares its parameters.
+/// Returns the RFC's settings from the arguments of a kind that declares these parameters.
 pub(super) fn rfc(args: &Args) -> Settings {
     common(args, Dialect::Rfc8289)
 }
 
-/// FreeBSD's law with the arguments of a kind that declares its parameters.
+/// Returns FreeBSD's settings from the arguments of a kind that declares these parameters.
 pub(super) fn freebsd(args: &Args) -> Settings {
     Settings {
         dialect: Dialect::FreeBsd { tick: args.duration("tick") },

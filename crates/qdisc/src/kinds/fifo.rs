@@ -1,8 +1,8 @@
 //! First in, first out: the default of most home gateways.
 //!
 //! Sources: Linux 6.1 `net/sched/sch_fifo.c`; FreeBSD 10.4 `sys/netpfil/ipfw/ip_dn_io.c` for the
-//! two of dummynet. Those differ from Linux's in when a queue measured in bytes is full: dummynet
-//! looks at what waits and not at the arrival, so the last packet admitted may overshoot.
+//! two of dummynet. The byte limit differs: dummynet compares the backlog without the arrival, so
+//! the last packet admitted can exceed the limit.
 
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet, Param, Reason, Value};
 
@@ -13,51 +13,51 @@ use crate::{Backlog, PacketQueue, Qdisc};
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "pfifo",
-        summary: "First in, first out, with room for so many packets",
+        summary: "First in, first out, with a limit in packets",
         source: "Linux 6.1 net/sched/sch_fifo.c; tc-pfifo(8)",
         params: &[packets(1_000)],
         build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Arrival),
     },
     Kind {
         name: "bfifo",
-        summary: "First in, first out, with room for so many bytes",
+        summary: "First in, first out, with a limit in bytes",
         source: "Linux 6.1 net/sched/sch_fifo.c; tc-bfifo(8)",
         params: &[Param {
             name: "limit",
             default: Value::Bytes(Bytes(1_514_000)),
             bounds: bounds::ROOM,
-            doc: "Bytes that may wait; an arrival that would exceed them is dropped.",
+            doc: "Queue limit in bytes; an arrival that would exceed it is dropped.",
         }],
         build: |args: &Args| Fifo::boxed(Room::Bytes(args.bytes("limit")), Victim::Arrival),
     },
     Kind {
         name: "pfifo_head_drop",
-        summary: "First in, first out, and the oldest packet makes room for the newest",
+        summary: "First in, first out, with a limit in packets; a full queue drops its oldest",
         source: "Linux 6.1 net/sched/sch_fifo.c",
         params: &[Param {
             name: "limit",
             default: Value::Count(1_000),
             bounds: bounds::ROOM_OR_NONE, // `pfifo_tail_enqueue` minds a limit of 0
-            doc: "Packets that may wait; an arrival beyond them pushes out the oldest.",
+            doc: "Queue limit in packets; an arrival beyond it pushes out the oldest.",
         }],
         build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Oldest),
     },
     Kind {
         name: "pfifo_freebsd",
-        summary: "First in, first out, with room for so many packets, as dummynet has it",
+        summary: "First in, first out, with a limit in packets, as in dummynet",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/ip_dn_io.c; ipfw(8) queue in slots",
         params: &[packets(50)],
         build: |args: &Args| Fifo::boxed(Room::Packets(args.count("limit")), Victim::Arrival),
     },
     Kind {
         name: "bfifo_freebsd",
-        summary: "First in, first out, with room for so many bytes and one packet, as dummynet has it",
+        summary: "First in, first out, with a byte limit that one packet can exceed, as in dummynet",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/ip_dn_io.c; ipfw(8) queue in bytes",
         params: &[Param {
             name: "limit",
             default: Value::Bytes(Bytes(16_384)),
             bounds: bounds::ROOM,
-            doc: "Bytes that may wait; an arrival that finds more than these is dropped.",
+            doc: "Queue limit in bytes; an arrival that finds a larger backlog is dropped.",
         }],
         build: |args: &Args| Fifo::boxed(Room::BytesBefore(args.bytes("limit")), Victim::Arrival),
     },
@@ -68,21 +68,21 @@ const fn packets(default: u64) -> Param {
         name: "limit",
         default: Value::Count(default),
         bounds: bounds::ROOM,
-        doc: "Packets that may wait; an arrival beyond them is dropped.",
+        doc: "Queue limit in packets; arrivals beyond it are dropped.",
     }
 }
 
-/// How much may wait.
+/// The limit of a queue.
 #[derive(Clone, Copy)]
 enum Room {
     Packets(u64),
-    /// Bytes, the arrival's included.
+    /// Bytes, the arrival included.
     Bytes(Bytes),
-    /// Bytes that wait before the arrival, which may then exceed them.
+    /// Bytes of backlog before the arrival, which can then exceed the limit.
     BytesBefore(Bytes),
 }
 
-/// Who is dropped when there is no room.
+/// The packet to drop from a full queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Arrival,
@@ -109,7 +109,7 @@ impl Fifo {
         }
     }
 
-    /// Where nothing may wait at all there is no oldest packet, and the arrival is dropped.
+    /// With a limit of zero there is no oldest packet, so the arrival is dropped.
     #[cold]
     fn overflow(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let oldest = match self.victim {

@@ -1,29 +1,30 @@
-//! `fq_codel`: a queue for each flow, served in rounds, each kept short by CoDel.
+//! `fq_codel`: a queue per flow, served round-robin, each under CoDel.
 //!
-//! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192), and
-//! that of Linux 3.5 to 4.6 with `include/net/codel.h`; FreeBSD 10.4
+//! Sources: RFC 8290; Linux 6.1 `net/sched/sch_fq_codel.c` as Debian ships it (6.1.192), and that
+//! of Linux 3.5 to 4.6 with `include/net/codel.h`; FreeBSD 10.4
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. The scheduler is [`crate::flows`], the law
-//! [`crate::aqm::codel`]; what remains to differ is what happens when there is no room:
+//! [`crate::aqm::codel`]. The implementations also differ in the handling of overflow:
 //!
-//! | | who loses | how many | CoDel hears of it |
+//! | | victim | packets dropped | reported to CoDel |
 //! |---|---|---|---|
 //! | RFC 8290 §4.1 | the queue with most bytes | half its packets, at most 64 | no |
 //! | Linux | the queue with most bytes | 64, or half its bytes if that is sooner | `count` |
 //! | Linux 3.5 to 4.6 | the queue with most bytes | one | no |
 //! | FreeBSD | the queue with most packets | one | no |
 //!
-//! and what an empty queue does: it disarms the law, save in Linux 3.5 to 4.6, which still had the
-//! slip of 2012 that [`crate::aqm::codel`] tells of.
+//! They also differ in the effect of an empty queue. It resets the law, except in Linux 3.5 to 4.6,
+//! which has the error of 2012 that [`crate::aqm::codel`] describes.
 //!
-//! The rule that one MTU is never bad looks at all flows together in Linux and, as RFC 8289
-//! §4.4 asks of queues that share a link, in the RFC's; at the flow's own queue in FreeBSD.
+//! The rule that a backlog of one MTU is never signalled counts all flows in Linux and in the RFC,
+//! as RFC 8289 §4.4 requires for queues that share a link. In FreeBSD it counts the flow's own
+//! queue.
 //!
 //! Differences, each pinned by a test:
 //!
 //! - Linux charges `memory_limit` with the true size of its buffers, which depends on the driver;
-//!   [`Flows::memory`] models one;
-//! - until 4.1 Linux learned `mtu` from what it took from its queues, 256 bytes at first; here it is
-//!   known from the beginning.
+//!   [`Flows::memory`] models one driver;
+//! - until 4.1 Linux learned `mtu` from the packets that it dequeued, with 256 bytes initially;
+//!   here it is known from the start.
 
 use std::marker::PhantomData;
 
@@ -39,7 +40,7 @@ use crate::{Backlog, Qdisc};
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "fq_codel",
-        summary: "A queue per flow served in turn, each under CoDel, as Linux has it",
+        summary: "A queue per flow, served round-robin, each under CoDel, as in Linux",
         source: "RFC 8290; Linux 6.1 net/sched/sch_fq_codel.c; tc-fq_codel(8)",
         params: &[
             LIMIT,
@@ -68,7 +69,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "fq_codel_linux_3_5",
-        summary: "A queue per flow served in turn, each under CoDel, as Linux 3.5 to 4.6 had it",
+        summary: "A queue per flow, served round-robin, each under CoDel, as in Linux 3.5 to 4.6",
         source: "Linux 3.6 and 3.10 net/sched/sch_fq_codel.c, include/net/codel.h",
         params: &[LIMIT, FLOWS, QUANTUM, TARGET, INTERVAL, ecn(true), MTU, SALT],
         build: |args: &Args| {
@@ -82,7 +83,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "fq_codel_rfc",
-        summary: "A queue per flow served in turn, each under CoDel, to the letter of the RFC",
+        summary: "A queue per flow, served round-robin, each under CoDel, as specified in the RFCs",
         source: "RFC 8290 section 4; RFC 8289 section 5",
         params: &[LIMIT, FLOWS, ANY_QUANTUM, TARGET, INTERVAL, ecn(true), MTU, SALT],
         build: |args: &Args| {
@@ -96,7 +97,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "fq_codel_freebsd",
-        summary: "A queue per flow served in turn, each under CoDel, as FreeBSD's dummynet has it",
+        summary: "A queue per flow, served round-robin, each under CoDel, as in FreeBSD's dummynet",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_codel.c; ipfw(8)",
         params: &[
             Param { bounds: DUMMYNET_LIMIT, ..LIMIT },
@@ -119,12 +120,12 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
 ];
 
-/// The number of packets in all queues.
+/// The packet limit of all queues together.
 pub(super) const LIMIT: Param = Param {
     name: "limit",
     default: Value::Count(10_240),
     bounds: bounds::ROOM,
-    doc: "Packets that may wait in all queues together; beyond them the fattest queue loses some.",
+    doc: "Limit in packets of all queues together; beyond it the longest queue drops packets.",
 };
 
 /// The number of queues.
@@ -132,10 +133,10 @@ pub(super) const FLOWS: Param = Param {
     name: "flows",
     default: Value::Count(1_024),
     bounds: Bounds::Whole(1, 65_536),
-    doc: "Queues into which flows are hashed.",
+    doc: "Number of queues into which flows are hashed.",
 };
 
-/// The bytes of a flow in a round; the bounds are those of Linux's `fq_codel_change`.
+/// The bytes per flow and round; the bounds are those of Linux's `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",
     default: Value::Bytes(Bytes(1_514)),
@@ -145,30 +146,32 @@ pub(super) const QUANTUM: Param = Param {
 
 const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
 
-/// The packets that dummynet's flow queues hold together (FreeBSD 10.4 `dn_sched_fq_codel.c`,
+/// The packet limit of dummynet's flow queues together (FreeBSD 10.4 `dn_sched_fq_codel.c`,
 /// `fq_pie`).
 pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
-/// The bytes that they send in a round.
+/// The bytes per flow and round in dummynet.
 pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
-/// The hash is taken modulo 16 bits of their number: one more and the kernel divides by zero.
+/// The number of queues in dummynet. The hash is taken modulo its low 16 bits: at 65 536 the kernel
+/// divides by zero.
 pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
-/// `dn_aqm_codel.c` allows five, `dn_sched_fq_codel.c` so many.
+/// The bounds of `target` and `interval` in `dn_sched_fq_codel.c`; `dn_aqm_codel.c` allows five
+/// seconds.
 const HUNDRED_SECONDS: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(100));
 
-/// Linux's bound on work when a queue overflows.
+/// The most packets that Linux drops when a queue overflows.
 pub(super) const DROP_BATCH: Param = Param {
     name: "drop_batch",
     default: Value::Count(64),
     bounds: bounds::ROOM,
-    doc: "Most packets dropped at once when there is no room.",
+    doc: "Most packets dropped at once on overflow.",
 };
 
-/// Linux's bound on memory.
+/// The memory limit of Linux.
 pub(super) const MEMORY_LIMIT: Param = Param {
     name: "memory_limit",
     default: Value::Bytes(Bytes(32 << 20)),
     bounds: Bounds::Whole(1, 1 << 31),
-    doc: "Memory that all queues may occupy, buffers and descriptors included.",
+    doc: "Limit on the memory of all queues, buffers and descriptors included.",
 };
 
 /// The salt of the hash that assigns flows to queues.
@@ -176,10 +179,10 @@ pub(super) const SALT: Param = Param {
     name: "salt",
     default: Value::Count(0),
     bounds: bounds::SALT,
-    doc: "Decides which flows collide in a queue; 0 draws it from the run's seed.",
+    doc: "Salt of the flow hash, which decides on collisions; 0 draws it from the run's seed.",
 };
 
-/// Flows with the arguments of a kind that declares these parameters.
+/// Returns flows from the arguments of a kind that declares these parameters.
 pub(super) fn flows<S: Default>(args: &Args, rules: Rules) -> Flows<S> {
     let settings = Settings {
         flows: args.count("flows"),
@@ -197,9 +200,9 @@ struct FqCodel<V> {
     extra: V,
 }
 
-/// Where the three differ outside the law and the scheduler.
+/// The differences between implementations outside the law and the scheduler.
 trait Variant: Send {
-    /// Whether finding a queue empty makes the law forget that it was above target.
+    /// Whether an empty queue resets `first_above_time`.
     const EMPTY_DISARMS: bool = true;
 
     /// Drops packets over the limit after an arrival, and updates the state of its flow.
@@ -211,7 +214,7 @@ trait Variant: Send {
         cx: &mut Cx<'_>,
     );
 
-    /// The bytes that the rule of one MTU counts.
+    /// Returns the bytes that the one-MTU rule counts.
     fn waiting(turn: &Turn<'_>) -> Bytes {
         turn.total().bytes
     }
@@ -238,7 +241,7 @@ impl Variant for Linux {
     }
 }
 
-/// Linux's `fq_codel_drop`; `tell` informs the law of the victim how many packets it lost.
+/// Linux's `fq_codel_drop`; `tell` reports the number of drops to the law of the victim.
 #[cold]
 pub(super) fn shed_as_linux<S>(
     batch: u64,
@@ -309,7 +312,7 @@ impl Variant for FreeBsd {
     }
 }
 
-/// One flow's turn, as the law of variant `V` sees it.
+/// One flow's turn, as the supply of the law of variant `V`.
 struct Through<'a, V>(Turn<'a>, PhantomData<V>);
 
 impl<V: Variant> Supply for Through<'_, V> {
@@ -338,7 +341,7 @@ impl<V: Variant> Qdisc for FqCodel<V> {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        // One place for the packet, which is the caller's: so it is moved only once.
+        // The packet stays in one variable of the caller, so it is moved only once.
         let mut packet = None;
         while let Some(flow) = self.flows.next_flow() {
             let (turn, state) = self.flows.turn(flow);

@@ -1,7 +1,8 @@
 //! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to separate the effects of the two.
 //!
 //! Sources: Høiland-Jørgensen, Hurtig and Brunstrom 2015, "Modern AQMs in a residential setting"
-//! (Computer Networks 89), which measures such a variant; the scheduler and the overflow rule of Linux 6.1 `net/sched/sch_fq_codel.c`.
+//! (Computer Networks 89), which measures such a variant; the scheduler and the overflow rule of
+//! Linux 6.1 `net/sched/sch_fq_codel.c`.
 
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet};
 
@@ -14,7 +15,7 @@ use crate::{Backlog, Qdisc};
 /// Registers `fq_nocodel`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     name: "fq_nocodel",
-    summary: "A queue per flow served in turn as in fq_codel, but without CoDel",
+    summary: "A queue per flow, served round-robin as in fq_codel, but without CoDel",
     source: "Høiland-Jørgensen et al. 2015, The Good, the Bad and the WiFi; \
              Linux 6.1 net/sched/sch_fq_codel.c",
     params: &[LIMIT, FLOWS, QUANTUM, DROP_BATCH, MEMORY_LIMIT, SALT],

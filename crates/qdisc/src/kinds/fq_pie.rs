@@ -1,25 +1,25 @@
-//! `fq_pie`: a queue for each flow, served in rounds, each kept short by PIE.
+//! `fq_pie`: a queue per flow, served round-robin, each under PIE.
 //!
-//! Sources: Linux 6.1 `net/sched/sch_fq_pie.c`; FreeBSD 10.4
-//! `sys/netpfil/ipfw/dn_sched_fq_pie.c` (CAIA). The scheduler is [`crate::flows`], the laws are
-//! in [`crate::aqm::pie`]. What remains to differ:
+//! Sources: Linux 6.1 `net/sched/sch_fq_pie.c`; FreeBSD 10.4 `sys/netpfil/ipfw/dn_sched_fq_pie.c`
+//! (CAIA). The scheduler is [`crate::flows`]; the laws are in [`crate::aqm::pie`]. The other
+//! differences are:
 //!
 //! | | Linux | FreeBSD |
 //! |---|---|---|
-//! | no room | the arrival is dropped | the queue with most packets loses its head |
-//! | a flow that rests | keeps its state, and goes on being updated | forgets it when it wakes |
-//! | so a new burst | meets what the last one left | is not dropped for `max_burst` |
+//! | full queue | the arrival is dropped | the queue with most packets loses its head |
+//! | an idle flow | keeps its state and its updates | is reset when it becomes active |
+//! | so a new burst | meets the state that the last one left | is not dropped for `max_burst` |
 //! | delay | timestamps, or departure rate | timestamps, or departure rate |
-//! | ECN unless told otherwise | dropped | marked |
+//! | ECN-capable packets by default | dropped | marked |
 //!
-//! Linux has one timer that walks all flows. A flow's update reads and writes nothing but the
-//! flow, so here each flow makes up for those it missed when it is next touched: the result is
-//! the same, and flows at rest cost nothing.
+//! Linux has one timer that visits all flows. A flow's update depends on that flow alone. Each flow
+//! therefore makes up for missed updates when it is next used: the result is the same, and idle
+//! flows cost nothing.
 //!
-//! Differences, neither of which shows with the defaults: later kernels of the 6.1 series walk
-//! 2048 flows at a time and so update the rest of a larger table a tick or more later, where here
-//! all are updated together as in the first ones; and the kernel counts but does not enforce a
-//! memory limit, which is left out.
+//! Differences, neither visible with the defaults: later kernels of the 6.1 series visit 2048 flows
+//! at a time. They update the rest of a larger table a tick or more later; here all flows are
+//! updated together, as in the first kernels of the series. The kernel counts memory against a
+//! limit that it does not enforce; this module has no such limit.
 
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};
 
@@ -40,10 +40,10 @@ use crate::{Backlog, Qdisc};
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "fq_pie",
-        summary: "A queue per flow served in turn, each under PIE, as Linux has it since 5.6",
+        summary: "A queue per flow, served round-robin, each under PIE, as in Linux since 5.6",
         source: "Linux 6.1 net/sched/sch_fq_pie.c; tc-fq_pie(8); RFC 8033",
         params: &[
-            limit("Packets that may wait in all queues together; an arrival beyond is dropped."),
+            limit("Limit in packets of all queues together; arrivals beyond it are dropped."),
             FLOWS,
             Param { bounds: LINUX_QUANTUM, ..QUANTUM },
             target(15),
@@ -70,13 +70,13 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "fq_pie_freebsd",
-        summary: "A queue per flow served in turn, each under PIE, as FreeBSD's dummynet has it",
+        summary: "A queue per flow, served round-robin, each under PIE, as in FreeBSD's dummynet",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_sched_fq_pie.c, sbin/ipfw/dummynet.c",
         params: &[
             Param {
                 bounds: DUMMYNET_LIMIT,
                 ..limit(
-                    "Packets that may wait in all queues together; beyond, the longest loses its head.",
+                    "Limit in packets of all queues together; beyond it the longest drops its head.",
                 )
             },
             Param { bounds: DUMMYNET_FLOWS, ..FLOWS },
@@ -112,7 +112,7 @@ const fn limit(doc: &'static str) -> Param {
     Param { name: "limit", default: Value::Count(10_240), bounds: bounds::ROOM, doc }
 }
 
-/// The bounds of `sch_fq_pie.c` (`fq_pie_q_range`); the least is smaller than in `fq_codel`.
+/// The bounds of `sch_fq_pie.c` (`fq_pie_q_range`); the minimum is smaller than in `fq_codel`.
 const LINUX_QUANTUM: Bounds = Bounds::Whole(1, 1 << 20);
 
 const ECN_PROB: Param = Param {
@@ -136,15 +136,15 @@ struct FqPie<L> {
     limit: u64,
 }
 
-/// The differences of the implementations for a flow.
+/// The per-flow differences between the implementations.
 trait Dialect: Law + Sized {
-    /// Whether an arrival has room when so many packets wait in all queues.
+    /// Returns whether an arrival has room with `waiting` packets in all queues.
     fn fits(waiting: usize, limit: u64) -> bool;
-    /// A flow that was idle has a packet again.
+    /// Records that an idle flow has a packet again.
     fn woken(&mut self, now: Instant);
-    /// A flow becomes idle.
+    /// Records that a flow became idle.
     fn rested(&mut self);
-    /// A flow lost its head because the queue was full.
+    /// Records that a flow lost its head because the queue was full.
     fn head_dropped(&mut self);
 }
 
@@ -183,7 +183,7 @@ impl Dialect for FreeBsd {
 }
 
 impl<L: Dialect> FqPie<L> {
-    /// Lets PIE judge `packet`; `None` if it was dropped.
+    /// Judges `packet`; returns it unless PIE dropped it.
     fn judge(&mut self, index: usize, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         let total = self.flows.backlog().packets;
         let (turn, law) = self.flows.turn(index);
@@ -201,7 +201,7 @@ impl<L: Dialect> FqPie<L> {
         }
     }
 
-    /// Takes the head of the queue with most packets.
+    /// Drops the head of the queue with most packets.
     fn make_room(&mut self, cx: &mut Cx<'_>) {
         let Some(index) = self.flows.fattest(|waiting| waiting.packets as u64) else { return };
         let (mut turn, law) = self.flows.turn(index);
@@ -253,8 +253,8 @@ impl<L: Dialect> Qdisc for FqPie<L> {
         self.flows.backlog()
     }
 
-    /// The probability and the delay are those of the active flow that has most of each, as of
-    /// the last packet that it had.
+    /// The largest probability and the largest delay among the active flows, each as of the flow's
+    /// last packet.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let (new, old) = self.flows.active();
         let most = |of: fn(&L) -> f64| self.flows.active_states().map(of).fold(0.0, f64::max);

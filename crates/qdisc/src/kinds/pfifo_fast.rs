@@ -1,7 +1,8 @@
 //! `pfifo_fast`: three FIFOs in strict priority, once the default of Linux interfaces.
 //!
-//! Source: Linux 6.1 `net/sched/sch_generic.c`. Since it lost its lock each band has a ring of
-//! its own with room for the interface's whole queue length; before, the three shared it.
+//! Source: Linux 6.1 `net/sched/sch_generic.c`. Since the qdisc is lockless, each band has a ring
+//! of its own with room for the interface's whole queue length; before, the three bands shared that
+//! length.
 
 use aqmlab_core::{Args, Cx, Kind, Packet, Param, Reason, Value};
 
@@ -17,14 +18,14 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
         name: "limit",
         default: Value::Count(1_000),
         bounds: bounds::ROOM,
-        doc: "Packets that may wait in each band; the interface's queue length.",
+        doc: "Limit in packets of each band; the interface's queue length.",
     }],
     build: |args: &Args| {
         Box::new(PfifoFast { limit: args.count("limit"), bands: Default::default() })
     },
 }];
 
-/// The band of each priority, `prio2band`: best effort, 0, goes to the middle one.
+/// The band of each priority (`prio2band`): best effort, 0, maps to the middle band.
 const BANDS: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 struct PfifoFast {

@@ -1,8 +1,8 @@
-//! `pie`: one queue whose arrivals are dropped so that its delay stays near a target.
+//! `pie`: one queue with drops at arrival that hold its delay near a target.
 //!
-//! Sources: RFC 8033, Linux and FreeBSD; see [`crate::aqm::pie`] for how they differ. What this
-//! file adds is the room there is: packets in Linux, bytes in the RFC, either in dummynet, whose
-//! byte limit is looked at before the packet is added, so that a queue may exceed it by one.
+//! Sources: RFC 8033, Linux and FreeBSD; see [`crate::aqm::pie`] for the differences. This file
+//! adds the limit: packets in Linux, bytes in the RFC, either in dummynet. Dummynet checks its byte
+//! limit before it adds the packet, so a queue can exceed it by one packet.
 
 pub(super) mod params;
 
@@ -25,7 +25,7 @@ use crate::{Backlog, PacketQueue, Qdisc};
 pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "pie",
-        summary: "Drop arrivals so that the delay settles at a target, as Linux has it since 5.5",
+        summary: "Drops arrivals so that the delay settles at a target, as in Linux since 5.5",
         source: "Linux 6.1 net/sched/sch_pie.c; tc-pie(8); RFC 8033",
         params: &[
             limit(1_000),
@@ -46,14 +46,14 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "pie_rfc8033",
-        summary: "Drop arrivals so that the delay settles at a target, as the RFC has it",
+        summary: "Drops arrivals so that the delay settles at a target, as specified in RFC 8033",
         source: "RFC 8033 sections 4 and 5, Appendices A and B",
         params: &[
             Param {
                 name: "limit",
                 default: Value::Bytes(Bytes(150_000)),
                 bounds: bounds::ROOM,
-                doc: "Bytes that may wait; the RFC leaves them to the operator.",
+                doc: "Queue limit in bytes; the RFC leaves it to the operator.",
             },
             target(15),
             tupdate(15),
@@ -66,7 +66,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                 name: "appendix",
                 default: Value::Word("b", &["a", "b"]),
                 bounds: Bounds::Any,
-                doc: "The basic design (a) or the one with all extras (b); only b marks.",
+                doc: "Basic design (a) or the design with all optional parts (b); only b marks.",
             },
             delay_from("timestamps"),
         ],
@@ -76,7 +76,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "pie_linux_3_14",
-        summary: "Drop arrivals so that the delay settles at a target, as Linux 3.14 to 5.0 had it",
+        summary: "Drops arrivals so that the delay settles at a target, as in Linux 3.14 to 5.0",
         source: "Linux 3.14 to 4.x net/sched/sch_pie.c; tc-pie(8)",
         params: &[
             limit(1_000),
@@ -95,7 +95,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "pie_freebsd",
-        summary: "Drop arrivals so that the delay settles at a target, as dummynet has it",
+        summary: "Drops arrivals so that the delay settles at a target, as in dummynet",
         source: "FreeBSD 10.4 sys/netpfil/ipfw/dn_aqm_pie.c; ipfw(8)",
         params: &[
             limit(50),
@@ -134,7 +134,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
 ];
 
-/// Linux's law with the arguments of a kind that declares its parameters.
+/// Returns Linux's settings from the arguments of a kind that declares these parameters.
 pub(super) fn linux(args: &Args, mark_up_to: Option<u64>) -> linux::Settings {
     linux::Settings {
         target: args.duration("target"),
@@ -183,7 +183,7 @@ fn rfc8033(args: &Args) -> rfc8033::Settings {
     }
 }
 
-/// FreeBSD's law with the arguments of a kind that declares its parameters.
+/// Returns FreeBSD's settings from the arguments of a kind that declares these parameters.
 pub(super) fn freebsd(
     args: &Args,
     delay_from: freebsd::DelayFrom,
@@ -204,14 +204,14 @@ pub(super) fn freebsd(
     }
 }
 
-/// How much may wait.
+/// The limit of a queue.
 #[derive(Clone, Copy)]
 enum Room {
-    /// An arrival must find fewer packets.
+    /// The packets waiting must be fewer.
     Packets(u64),
-    /// An arrival must not make it more bytes.
+    /// The packets waiting and the arrival together must not exceed this size.
     Bytes(u64),
-    /// An arrival must find fewer bytes.
+    /// The bytes waiting must be fewer.
     UntilBytes(u64),
 }
 

@@ -1,8 +1,8 @@
-//! `red`: random early detection as Linux has it.
+//! `red`: random early detection as in Linux.
 //!
-//! Source: Linux 6.1 `net/sched/sch_red.c`; the law is [`crate::aqm::red`]. Inside is a FIFO with
-//! room for `limit` bytes. With `ecn`, packets that can be are marked where others are dropped;
-//! `harddrop` drops them too once the average is above `max`; `nodrop` lets the others pass.
+//! Source: Linux 6.1 `net/sched/sch_red.c`; the law is [`crate::aqm::red`]. The queue is a FIFO of
+//! `limit` bytes. With `ecn`, ECN-capable packets are marked and others dropped. `harddrop` drops
+//! all of them once the average is above `max`; `nodrop` passes the packets that cannot be marked.
 
 use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Reason, Value};
 
@@ -15,38 +15,38 @@ use crate::{Backlog, PacketQueue, Parent, Qdisc};
 /// Registers `red`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     name: "red",
-    summary: "Drop arrivals in proportion to the average queue, as Linux has it",
+    summary: "Drops arrivals in proportion to the average queue, as in Linux",
     source: "Linux 6.1 net/sched/sch_red.c, include/net/red.h; iproute2 tc/tc_red.c; tc-red(8)",
     params: &[
         Param {
             name: "limit",
             default: Value::Bytes(Bytes(400_000)),
             bounds: bounds::ROOM,
-            doc: "Bytes that may wait; tc-red(8) wants it well above max.",
+            doc: "Queue limit in bytes; tc-red(8) recommends a value well above max.",
         },
         Param {
             name: "min",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue from which arrivals are signalled; 0 for a third of max.",
+            doc: "Average queue above which arrivals are signalled; 0 for a third of max.",
         },
         Param {
             name: "max",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue from which all are signalled; 0 for a quarter of limit or 3 min.",
+            doc: "Average queue above which all arrivals are signalled; 0 for limit/4 or 3 min.",
         },
         Param {
             name: "avpkt",
             default: Value::Bytes(Bytes(1_000)),
             bounds: bounds::PACKET_BYTES,
-            doc: "Size of an average packet, for bursts and idle times.",
+            doc: "Average packet size assumed for bursts and idle times.",
         },
         Param {
             name: "burst",
             default: Value::Count(0),
             bounds: bounds::ROOM_OR_NONE,
-            doc: "Packets that may come at once and be let pass; 0 for (2 min + max) / (3 avpkt).",
+            doc: "Packets of a burst that passes unsignalled; 0 for (2 min + max) / (3 avpkt).",
         },
         Param {
             name: "probability",
@@ -59,31 +59,31 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "harddrop",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether packets are dropped and not marked when the average is above max.",
+            doc: "Whether packets are dropped rather than marked when the average is above max.",
         },
         Param {
             name: "nodrop",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether, with ecn, packets that cannot be marked are let pass.",
+            doc: "Whether, with ecn, packets that cannot be marked pass.",
         },
         Param {
             name: "adaptive",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether the probability adapts to keep the average half way.",
+            doc: "Whether the probability adapts to keep the average midway between min and max.",
         },
         Param {
             name: "idle_from",
             default: Value::Word("departure", &["departure", "request"]),
             bounds: Bounds::Any,
-            doc: "When idle time begins: when the last packet leaves, or when one is asked for in vain.",
+            doc: "Start of an idle period: the last packet's departure or the first empty dequeue.",
         },
         Param {
             name: "tick",
             default: Value::Duration(Duration::from_millis(4)),
             bounds: bounds::TICK_OR_IDEAL,
-            doc: "Timer tick of the kernel, by which adapting comes late; 0 for an ideal timer.",
+            doc: "Timer tick of the kernel; adaptation is rounded up to it; 0 for an ideal timer.",
         },
     ],
     build: |args: &Args| {
@@ -111,10 +111,10 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     },
 }];
 
-/// Thresholds of 0 are found from each other; the kernel scales others to 32 bits.
+/// Thresholds of 0 follow from each other; the kernel scales the others to 32 bits.
 const THRESHOLD: Bounds = Bounds::Whole(0, (1 << 30) - 1);
 
-/// How congestion is signalled.
+/// The ways to signal congestion.
 struct Habits {
     ecn: bool,
     harddrop: bool,
@@ -174,7 +174,7 @@ impl Qdisc for RedQueue {
         self.queue.backlog()
     }
 
-    /// Below HTB the average does not change in a pause: `red_dequeue` starts an idle time when it
+    /// Below HTB the average is constant in a pause: `red_dequeue` starts an idle period when it
     /// finds no packet, and `htb_dequeue` never polls a class without packets.
     fn attach(&mut self, to: Parent) {
         self.law.link_rate(to.rate);
@@ -199,8 +199,8 @@ mod tests {
 
     use super::*;
 
-    /// The average after a busy time, ten idle seconds and one more packet. `empty_poll` polls the
-    /// empty discipline once in between.
+    /// Returns the average after a busy time, ten idle seconds and one more packet. With
+    /// `empty_poll`, the empty discipline is polled once in between.
     fn average(idle_from: &str, empty_poll: bool, below_htb: bool) -> f64 {
         let mut args = Args::defaults(KINDS[0].params);
         let words = &["departure", "request"];

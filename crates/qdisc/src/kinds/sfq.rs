@@ -1,15 +1,15 @@
-//! `sfq`: stochastic fairness queueing, a queue for each flow served in rounds.
+//! `sfq`: stochastic fairness queueing, a queue per flow served round-robin.
 //!
-//! Source: Linux 6.1 `net/sched/sch_sfq.c` as Debian ships it (6.1.192), which no longer rounds
-//! a flow's allotment up to eight bytes; "Stochastic Fairness Queuing", INFOCOM 1990.
+//! Source: Linux 6.1 `net/sched/sch_sfq.c` as Debian ships it (6.1.192), which no longer rounds a
+//! flow's allotment up to eight bytes; "Stochastic Fairness Queuing", INFOCOM 1990.
 //!
-//! Two facts that matter and are easily missed: a flow that wakes joins the *end* of the round,
-//! so SFQ does not favour sparse flows; and the packet that empties a flow is not charged, so a
-//! flow of lone packets never runs out of allotment.
+//! Two properties are easily missed. A flow that becomes active joins the *end* of the round, so
+//! SFQ does not favour sparse flows. The packet that empties a flow is not charged, so a flow of
+//! single packets never runs out of allotment.
 //!
-//! Differences: the hash is the packet's own, mixed with a salt; the optional RED within flows
-//! is left out; a limit of one packet, which the kernel refuses, counts as two. The kernel lowers
-//! the number of flows to an explicit limit only; here a limit of 127 counts as not given.
+//! Differences: the hash is the packet's own, mixed with a salt; the optional RED within flows is
+//! not implemented; a limit of one packet, which the kernel refuses, counts as two. The kernel
+//! lowers the number of flows to an explicit limit only; here a limit of 127 counts as unset.
 
 use aqmlab_core::{
     Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Reason, Rng, Value,
@@ -21,32 +21,32 @@ use crate::{Backlog, PacketQueue, Qdisc};
 /// Registers `sfq`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     name: "sfq",
-    summary: "A queue per flow served in turn, and the longest loses when there is no room",
+    summary: "A queue per flow, served round-robin; on overflow the longest queue loses a packet",
     source: "Linux 6.1 net/sched/sch_sfq.c; tc-sfq(8)",
     params: &[
         Param {
             name: "limit",
             default: Value::Count(127),
             bounds: LIMITS,
-            doc: "Packets that may wait in all queues together; at most depth times flows.",
+            doc: "Limit in packets of all queues together; at most depth times flows.",
         },
         Param {
             name: "depth",
             default: Value::Count(127),
             bounds: Bounds::Whole(1, MAX_DEPTH),
-            doc: "Packets that may wait in one queue.",
+            doc: "Limit in packets of one queue.",
         },
         Param {
             name: "flows",
             default: Value::Count(128),
             bounds: Bounds::Whole(1, MAX_FLOWS),
-            doc: "Queues that may hold packets at once; an arrival of yet another flow is dropped.",
+            doc: "Most queues that hold packets at once; arrivals of further flows are dropped.",
         },
         Param {
             name: "divisor",
             default: Value::Count(1_024),
             bounds: Bounds::Whole(1, 1 << 16),
-            doc: "Buckets of the flow hash, a power of two; others are rounded up.",
+            doc: "Buckets of the flow hash, rounded up to a power of two.",
         },
         Param {
             name: "quantum",
@@ -58,27 +58,27 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "perturb",
             default: Value::MaybeDuration(None),
             bounds: PERTURB,
-            doc: "How often the flow hash is changed and what waits hashed again.",
+            doc: "Interval at which the hash changes and the waiting packets are hashed again.",
         },
         Param {
             name: "headdrop",
             default: Value::Flag(false),
             bounds: Bounds::Any,
-            doc: "Whether the longest queue loses its oldest packet and not its newest.",
+            doc: "Whether the longest queue loses its oldest packet rather than its newest.",
         },
         Param {
             name: "salt",
             default: Value::Count(0),
             bounds: bounds::SALT,
-            doc: "Decides which flows collide in a bucket; 0 draws it from the run's seed.",
+            doc: "Salt of the flow hash, which decides on collisions; 0 draws it from the seed.",
         },
     ],
     build: |args: &Args| Box::new(Sfq::new(args)),
 }];
 
-/// A limit of one packet is refused (`sfq_change`: its bookkeeping needs two).
+/// The kernel refuses a limit of one packet (`sfq_change`: its bookkeeping needs two).
 const LIMITS: Bounds = Bounds::Whole(2, MAX_DEPTH * MAX_FLOWS);
-/// Whole seconds that a signed jiffies count holds at 250 ticks a second (`sfq_change`).
+/// Whole seconds that fit a signed jiffies count at 250 ticks a second (`sfq_change`).
 const PERTURB: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs((1 << 31) / 250));
 const DEFAULT_LIMIT: u64 = 127;
 const MAX_DEPTH: u64 = 127;
@@ -97,12 +97,12 @@ struct Sfq {
     buckets: Vec<u16>,
     slots: Vec<Slot>,
     depths: Depths,
-    /// The slot that was served last; the one after it is next. The round is a ring.
+    /// The slot that was served last; its successor is next. The round is a ring.
     tail: Option<usize>,
     total: Backlog,
 }
 
-/// A flow that holds packets, or a place for one.
+/// A flow that holds packets, or a free slot.
 #[derive(Default)]
 struct Slot {
     queue: PacketQueue,
@@ -142,7 +142,7 @@ impl Sfq {
         crate::flows::spread(packet.tuple_hash ^ salt) as usize & (self.buckets.len() - 1)
     }
 
-    /// The slot of `bucket`, which is given a free one if it has none and there is one.
+    /// Returns the slot of `bucket`; assigns a free slot if the bucket has none.
     fn slot_of(&mut self, bucket: usize) -> Option<usize> {
         if self.buckets[bucket] != EMPTY {
             return Some(usize::from(self.buckets[bucket]));
@@ -153,7 +153,7 @@ impl Sfq {
         Some(free)
     }
 
-    /// Appends `packet` to `index`; a slot that held nothing joins the end of the round.
+    /// Appends `packet` to `index`; an empty slot joins the end of the round.
     fn append(&mut self, index: usize, packet: Packet, arrived: Instant) {
         let slot = &mut self.slots[index];
         slot.queue.push(packet, arrived);
@@ -168,7 +168,7 @@ impl Sfq {
         }
     }
 
-    /// Takes a packet from either end of slot `index`.
+    /// Removes a packet from either end of slot `index`.
     fn take(&mut self, index: usize, oldest: bool, now: Instant) -> Option<Packet> {
         let queue = &mut self.slots[index].queue;
         let depth = queue.len();
@@ -180,7 +180,7 @@ impl Sfq {
         Some(packet)
     }
 
-    /// Takes the slot after `tail` out of the round: it is empty, or about to be.
+    /// Removes the slot after `tail` from the round: it is empty, or about to be.
     fn leave(&mut self, tail: usize, index: usize) {
         self.buckets[self.slots[index].bucket] = EMPTY;
         let next = self.slots[index].next;
@@ -191,8 +191,8 @@ impl Sfq {
         }
     }
 
-    /// Linux's `sfq_drop`: the longest queue loses a packet; of equals, the one that became so
-    /// long last. If all have one, it is the queue whose turn is next.
+    /// Linux's `sfq_drop`: the longest queue loses a packet; among equals, the one that reached
+    /// this length last. If all have one packet, the next queue in the round loses it.
     fn overflow(&mut self, cx: &mut Cx<'_>) {
         let deepest = self.depths.deepest;
         let victim = if deepest > 1 {
@@ -209,7 +209,7 @@ impl Sfq {
         }
     }
 
-    /// A queue at its own limit: the arrival is dropped, or takes the place of the oldest.
+    /// Handles a queue at its own limit: drops the arrival, or replaces the oldest packet by it.
     fn full(&mut self, index: usize, packet: Packet, cx: &mut Cx<'_>) {
         if !self.headdrop {
             return cx.drop(packet, Reason::Overlimit);
@@ -223,7 +223,7 @@ impl Sfq {
         queue.push(packet, cx.now);
     }
 
-    /// Changes the hash as often as was due since the last call.
+    /// Does the hash changes that were due since the last call.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         let Some(period) = self.perturb else { return };
         while cx.now >= self.perturb_due {
@@ -310,10 +310,10 @@ impl Qdisc for Sfq {
     }
 }
 
-/// The slots by how many packets they hold, each depth a list whose newest member is first, so
-/// that the longest queue is found without a search.
+/// The slots by the number of packets they hold. Each depth is a list with its newest member first,
+/// which finds the longest queue without a search.
 struct Depths {
-    /// Links of the slots, and after them those of the heads of the lists.
+    /// The links of the slots, followed by those of the list heads.
     links: Vec<Link>,
     slots: usize,
     deepest: usize,
@@ -336,7 +336,7 @@ impl Depths {
         depths
     }
 
-    /// The slot that came to hold `depth` packets last.
+    /// Returns the slot that reached `depth` packets last.
     fn first(&self, depth: usize) -> Option<usize> {
         let next = self.links[self.slots + depth].next;
         (next < self.slots).then_some(next)

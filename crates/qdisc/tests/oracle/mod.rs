@@ -1,13 +1,13 @@
-//! CoDel written down naively, as its three sources read: the pseudo-code of RFC 8289 §5 in
-//! floating point, the law of Linux in its 32-bit ticks, that of FreeBSD in microseconds.
+//! Naive transcriptions of CoDel's three sources: the pseudo-code of RFC 8289 §5 in floating point,
+//! the law of Linux in its 32-bit ticks, that of FreeBSD in microseconds.
 //!
-//! They share nothing with the crate, and have no regard to speed.
+//! They share no code with the crate and are not optimised.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the oracles")]
 
 use std::collections::VecDeque;
 
-/// A packet as an oracle knows it.
+/// A packet in an oracle.
 #[derive(Clone, Copy)]
 pub struct Item {
     pub id: u64,
@@ -16,14 +16,14 @@ pub struct Item {
     pub arrived: u64,
 }
 
-/// What an oracle did so far: dropped and marked.
+/// The packets that an oracle has dropped and marked so far.
 #[derive(Default)]
 pub struct Fates {
     pub dropped: Vec<u64>,
     pub marked: Vec<u64>,
 }
 
-/// What a law works on: its queue, the bytes in other queues of the link, and the ledger.
+/// The context of a law: its queue, the bytes in other queues of the link, and the ledger.
 pub struct Line<'a> {
     pub queue: &'a mut VecDeque<Item>,
     pub others: u64,
@@ -40,9 +40,9 @@ impl Line<'_> {
     }
 }
 
-/// A CoDel, and what the disciplines around it tell it.
+/// A CoDel, and the notifications from the disciplines around it.
 pub trait Law {
-    /// How many packets Linux takes at most from a flow when there is no room.
+    /// The most packets that Linux drops from a flow on overflow.
     const BATCH: usize = 64;
 
     fn new(ecn: bool) -> Self;

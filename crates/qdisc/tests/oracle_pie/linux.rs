@@ -115,7 +115,7 @@ impl LinuxPie {
         dtime
     }
 
-    /// The step in exact arithmetic: 128 bits hold it, and it fits 64 in these schedules.
+    /// Returns the step in exact arithmetic: 128 bits hold it, and it fits 64 in these schedules.
     fn step(&self, qdelay: u64, qdelay_old: u64) -> i128 {
         let (mut alpha, mut beta) = (2 * (ONE / 15_625_000) / 16, 20 * (ONE / 15_625_000) / 16);
         if self.prob < ONE / 10 {

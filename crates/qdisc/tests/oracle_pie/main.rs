@@ -1,8 +1,9 @@
-//! PIE against naive transcriptions: of the pseudo-code of RFC 8033, Appendices A and B, in
-//! floating point and with every update made when it falls due; and of Linux 6.1's integers.
+//! PIE against two naive transcriptions. One is of the pseudo-code of RFC 8033, Appendices A and B,
+//! in floating point and with every update made when it falls due. The other is of Linux 6.1's
+//! integers.
 //!
-//! The same packets come at the same times and the same random numbers are drawn; the same
-//! packets must be dropped, marked and delivered.
+//! Both get the same packets at the same times and the same random numbers. Both must drop, mark
+//! and deliver the same packets.
 
 mod linux;
 mod rfc8033;
@@ -14,13 +15,13 @@ use std::collections::VecDeque;
 use aqmlab_core::{Ecn, Instant, Packet, Rng, Value};
 use rig::Rig;
 
-/// One thing that happens to a queue.
+/// An operation on a queue.
 enum Step {
     Offer(Packet),
     Take,
 }
 
-/// What a queue did, by packet.
+/// The outcome of a queue, by packet.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     dropped: Vec<u64>,
@@ -69,9 +70,9 @@ fn ours(name: &str, changes: &[(&str, Value)], seed: u64) -> Outcome {
     Outcome { dropped: rig.ledger.drops(), marked: rig.ledger.marks(), sent }
 }
 
-/// What both transcriptions do around their law.
+/// The part of both transcriptions around their law.
 trait Oracle {
-    /// When the law is updated next, in nanoseconds.
+    /// Returns the time of the law's next update, in nanoseconds.
     fn next_update(&mut self) -> &mut u64;
     fn after(&self, update: u64) -> u64;
     fn update(&mut self, bytes: u64, packets: usize);
@@ -119,8 +120,8 @@ fn theirs(oracle: &mut dyn Oracle, seed: u64) -> Outcome {
     outcome
 }
 
-/// Compares over `seeds` seeds; says how many packets were dropped early or marked, lest nothing
-/// had been tested.
+/// Compares over `seeds` seeds. Returns the packets that were dropped early or marked, which shows
+/// that the comparison tested something.
 fn agree(
     name: &str,
     changes: &[(&str, Value)],

@@ -1,5 +1,6 @@
-//! The pseudo-code of RFC 8033, Appendices A and B, with the two repairs that the law makes too:
-//! PIE is not switched off before it knows a delay, and an empty queue has none.
+//! The pseudo-code of RFC 8033, Appendices A and B, with the two corrections that the law makes
+//! too. PIE is not switched off before it has measured a delay, and the delay of an empty queue is
+//! zero.
 
 use aqmlab_core::{Bytes, Ecn, Packet, Rng, Value};
 

@@ -1,4 +1,4 @@
-//! A discipline on the bench: offers and takes at given times, and a ledger of what became of
+//! A test rig for a discipline: enqueues and dequeues at given times, and a ledger of the fate of
 //! every packet.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the rig")]
@@ -8,13 +8,13 @@ use aqmlab_core::{
 };
 use aqmlab_qdisc::{Qdisc, kinds};
 
-/// What became of packets, in order.
+/// The fates of packets, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     pub dropped: Vec<(u64, Reason)>,
     pub marked: Vec<(u64, Reason)>,
     pub dropped_bytes: u64,
-    /// When each signal was given.
+    /// The time of each signal.
     pub times: Vec<Instant>,
 }
 
@@ -113,7 +113,7 @@ pub fn packet(id: u64, len: u32) -> Packet {
     Packet::plain(id, 0, len)
 }
 
-/// A packet of connection 0 whose transport reads marks.
+/// Returns an ECN-capable packet of connection 0.
 pub fn ect(id: u64, len: u32) -> Packet {
     Packet { ecn: Ecn::Ect0, ..packet(id, len) }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Three packets into a queue of two, and all that come out.
+/// Three packets into a queue of two, and all dequeues.
 fn recording() -> Recording {
     serde_json::from_str(
         r#"{"qdisc": {"kind": "pfifo", "params": {"limit": 2}},
@@ -72,7 +72,7 @@ fn a_timer_is_put_where_it_was() {
     assert!(times[0] < ms(512) && ms(512) <= times[1]);
     assert!(times[2] < ms(532) && ms(532) <= times[3]);
     assert_eq!((moved, late.len()), (0, 0));
-    // The second update came after an operation that took place 500 ns after it was due.
+    // The second update follows an operation that took place 500 ns after the update was due.
     one.updates = vec![1, 4];
     let Course { times, moved, late } = one.course().unwrap();
     assert_eq!((times[3] < ms(532), ms(532) <= times[4], moved), (true, true, 1));

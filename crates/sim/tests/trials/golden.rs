@@ -1,5 +1,5 @@
-//! The runs that everybody must get: the same digests here, where assertions and overflow checks
-//! are on, as in the optimised module that Python loads.
+//! Reference runs: the digests here, with assertions and overflow checks on, equal those of the
+//! optimised module that Python loads.
 
 use std::fs;
 use std::path::Path;

@@ -9,7 +9,7 @@ use crate::common::{app, home, number, run};
 
 const MS: u64 = 1_000_000;
 
-/// The tables whose rows stand for the whole trial.
+/// The tables without a time axis.
 const SCALARS: [&str; 6] = ["flows", "queues", "queue_drops", "conns", "apps", "summary"];
 
 /// A home without jitter, so that a shift in time changes nothing else.
@@ -150,7 +150,7 @@ fn series_may_have_as_many_points_as_32_bits_hold() {
 
 #[test]
 fn the_order_of_applications_changes_no_number_of_theirs() {
-    // Alone, so that nobody stands before another in a queue at the same moment.
+    // One application, so that no other packet arrives at the same time.
     let apps = traffic(0);
     let place =
         |order: &[usize]| -> Vec<Value> { order.iter().map(|&one| apps[one].clone()).collect() };
@@ -173,7 +173,7 @@ fn the_order_of_applications_changes_no_number_of_theirs() {
     let mut other = spec.clone();
     let turned: Vec<_> = spec["apps"].as_array().unwrap().iter().rev().cloned().collect();
     other["apps"] = json!(turned);
-    // How often the agenda steps at one moment, and sums of floats, depend on the order.
+    // The agenda's steps at one moment, and sums of floats, depend on the order.
     let without = ["events", "jain_up", "jain_down"];
     assert_alike(
         &scalars(&run(&spec), &without),
@@ -182,7 +182,7 @@ fn the_order_of_applications_changes_no_number_of_theirs() {
     );
 }
 
-/// What must hold of every trial.
+/// The invariants of every trial.
 fn assert_possible(spec: &Value, outcome: &Outcome) {
     let flows = outcome.table("flows").unwrap();
     let column = |name: &str| match flows.column(name) {

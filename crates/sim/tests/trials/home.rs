@@ -1,4 +1,4 @@
-//! What a home sees, on a scale that can be worked out by hand.
+//! The performance that a home sees, at rates for which the result can be computed by hand.
 
 use crate::common::{app, home, number, run};
 use aqmlab_trial::Column;
@@ -16,7 +16,8 @@ fn a_lone_download_fills_the_link_and_no_more() {
         let outcome = run(&spec);
         let row = [("flow", "file"), ("direction", "down")];
         let mbit = number(&outcome, "flows", &row, "throughput_mean_mbit");
-        // CoDel cuts the window to 0.7 of what fills the path and 5 ms more, so it costs a little.
+        // CoDel reduces the window to 0.7 of the path's capacity plus 5 ms, which costs some
+        // throughput.
         assert!((11.0..=12.01).contains(&mbit), "{mbit} Mbit/s under {qdisc}");
     }
 }
@@ -81,9 +82,8 @@ fn an_application_stops_when_told() {
     assert!((5.0..8.0).contains(&closed), "closed at {closed} s");
 }
 
-/// An upload from a host whose own link of 10 Mbit/s is the bottleneck, under a FIFO of 1000
-/// packets: the longest that anything waits there and the longest smoothed round trip, in
-/// milliseconds.
+/// Uploads from a host whose own link of 10 Mbit/s is the bottleneck, under a FIFO of 1000 packets.
+/// Returns the longest wait in that link and the longest smoothed round trip, in milliseconds.
 fn own_link(profile: &str) -> [f64; 2] {
     let mut file = app("file", "bulk", &json!({"direction": "up"}));
     file["home"] = json!({"profile": profile});
@@ -101,7 +101,7 @@ fn own_link(profile: &str) -> [f64; 2] {
 #[test]
 fn a_linux_sender_keeps_its_own_queue_short() {
     // Two segments' memory, or a millisecond of the rate: a handful of packets of 1.2 ms each.
-    // What is held back is not yet sent, so it does not count in the round trip either.
+    // Segments held back are not yet sent, so they do not count in the round trip.
     let (linux, freebsd) = (own_link("linux"), own_link("freebsd"));
     assert!(linux[0] < 10.0 && linux[1] < 60.0, "{linux:?} ms");
     assert!(freebsd[0] > 100.0 && freebsd[1] > 100.0, "{freebsd:?} ms");

@@ -1,4 +1,4 @@
-//! Whole trials: what a home sees, that runs repeat, and that wrong ones are refused.
+//! Whole trials: their results for a home, their reproducibility, and the refusal of wrong ones.
 
 mod bad_specs;
 mod common;

@@ -7,7 +7,7 @@ fn pfifo() -> Value {
     json!({"kind": "pfifo"})
 }
 
-/// One download over 1 Mbit/s that is told to stop at `stop_ms`, in a trial of 20 s.
+/// Returns a trial of 20 s with one download over 1 Mbit/s that stops at `stop_ms`.
 fn stopped_download(stop_ms: u64) -> Value {
     stopped_download_over(1.0, stop_ms)
 }
@@ -20,8 +20,8 @@ fn stopped_download_over(mbit: f64, stop_ms: u64) -> Value {
 
 #[test]
 fn goodput_ends_when_its_flow_does() {
-    // What waits in buffers goes on arriving for seconds, and would count as if it had come
-    // in the second that the flow ran.
+    // Data in buffers continues to arrive for seconds, and would count as if it had arrived in the
+    // second that the flow ran.
     let params = json!({"direction": "down", "duration": 1_000_000_000_u64});
     let by_itself = home(0.3, 0.3, &pfifo(), 10, &[app("a", "bulk", &params)]);
     for spec in [stopped_download_over(0.3, 1_000), by_itself] {

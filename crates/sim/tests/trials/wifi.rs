@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const UP: [(&str, &str); 2] = [("flow", "file"), ("direction", "up")];
 
-/// A home of 1 Gbit/s whose hosts are on one radio each way, with `qdisc` above both.
+/// Returns a home of 1 Gbit/s whose hosts share one radio each way, with `qdisc` above both.
 fn wireless(qdisc: &str, mcs: u8, apps: &[Value]) -> Value {
     let mut spec = home(1_000.0, 1_000.0, &json!({"kind": "pfifo"}), 20, apps);
     let radio = |name: &str, own: bool| {
@@ -48,8 +48,8 @@ fn a_transfer_gets_what_the_air_allows() {
     }
 }
 
-/// What the driver holds is beyond the discipline: at 13 Mbit/s its 124 frames take more than
-/// 90 ms, of which CoDel sees nothing.
+/// The discipline cannot control the driver's queue: at 13 Mbit/s its 124 frames take more than 90
+/// ms, which CoDel does not measure.
 #[test]
 fn a_discipline_does_not_control_what_waits_below_it() {
     let mut greedy = wireless("fq_codel", 1, &bulk("down"));
@@ -74,7 +74,7 @@ fn nobody_else_s_queue_grows_when_frames_are_lost() {
         spec["links"][link]["wifi"]["loss"] = json!(0.2);
     }
     let outcome = run(&spec);
-    // The air repeats what it loses, so that TCP sees next to nothing of it.
+    // The radio repeats lost frames, so TCP sees hardly any loss.
     let loss = number(&outcome, "flows", &UP, "loss_percent");
     assert!(loss < 0.5, "{loss} %");
     assert!(number(&outcome, "flows", &UP, "throughput_mean_mbit") > 25.0);

@@ -7,7 +7,7 @@ use aqmlab_core::{Duration, Instant};
 /// The uptime of a host at the start. Linux takes an echo of timestamp zero for none.
 const UPTIME_MS: u64 = 1_000;
 
-/// When a timer that is armed for `n` ticks expires.
+/// The expiry of a timer that is armed for `n` ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// Linux's timer wheel: at a tick that is a multiple of the granularity of the timer's level (1

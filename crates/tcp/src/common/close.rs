@@ -1,8 +1,8 @@
 //! The end of a connection.
 //!
 //! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_rcv_state_process`, `tcp_timewait_state_process`.
-//! Difference: the application learns of the end of the peer's half as soon as the FIN is in order,
-//! and of [`crate::Event::Closed`] when TIME-WAIT begins, not when it ends.
+//! Difference: the stack reports the end of the peer's half to the application as soon as the FIN
+//! is in order. It reports [`crate::Event::Closed`] when TIME-WAIT begins, not when it ends.
 
 use aqmlab_core::{Instant, TcpFlags, TcpHeader};
 

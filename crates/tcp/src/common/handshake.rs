@@ -259,7 +259,7 @@ impl Tcb {
         self.snd.wl1 = header.seq;
     }
 
-    /// Whether a SYN requests ECN, and this end wants it.
+    /// Whether a SYN requests ECN and this end accepts it.
     fn is_ecn_requested(&self, header: &TcpHeader) -> bool {
         self.want_ecn && header.flags.has(TcpFlags::ECE) && header.flags.has(TcpFlags::CWR)
     }

@@ -1,4 +1,4 @@
-//! The parts that both stacks are made of.
+//! The parts that both stacks share.
 
 pub(crate) mod challenge;
 pub(crate) mod clock;

@@ -1,4 +1,4 @@
-//! Pacing: spreads segments over time for a congestion control that asks for a rate.
+//! Pacing: spreads segments over time for a congestion control with a pacing rate.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_update_skb_after_send`, `tcp_pacing_check`).
 

@@ -49,7 +49,7 @@ pub(crate) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// Adds a buffer, `bytes` of which are new.
+    /// Adds a buffer with `bytes` of new data.
     #[inline]
     pub(crate) fn add(&mut self, buffer: Buffer, bytes: u64) {
         self.bytes += bytes;

@@ -3,9 +3,9 @@
 //! Sources: RFC 2018 §4, RFC 2883 §4; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_sack_new_ofo_skb`,
 //! `tcp_sack_maybe_coalesce`, `tcp_sack_remove`, `tcp_dsack_set`, `tcp_dsack_extend`).
 
-/// The most blocks that a stack remembers (FreeBSD `MAX_SACK_BLKS`).
+/// The most blocks in a stack's memory (FreeBSD `MAX_SACK_BLKS`).
 pub(crate) const MAX_BLOCKS: usize = 6;
-/// The most blocks that Linux remembers (`TCP_NUM_SACKS`).
+/// The most blocks in Linux's memory (`TCP_NUM_SACKS`).
 const LINUX_BLOCKS: usize = 4;
 
 /// The blocks that acknowledgements carry.
@@ -111,8 +111,8 @@ impl SackReport {
         self.position(start, end).unwrap_or(self.count) >= 2
     }
 
-    /// Adds `[start, end)` to the block that it touches, or as a block of its own, and puts that
-    /// block first.
+    /// Adds `[start, end)` to the block that it touches, or as a new block, and moves that block to
+    /// the front.
     pub(crate) fn add(&mut self, start: u64, end: u64) {
         let found = self.position(start, end);
         let place = found.unwrap_or(self.count);

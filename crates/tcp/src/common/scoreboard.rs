@@ -26,7 +26,7 @@ pub(crate) struct Scoreboard {
     /// The ends of the list in order of transmission.
     head: u32,
     tail: u32,
-    /// Segments tagged S; without SACK, duplicate acknowledgements that stand for such.
+    /// Segments tagged S; without SACK, the duplicate acknowledgements counted as such.
     sacked_out: u32,
     /// Segments tagged L.
     lost_out: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// The end of the highest segment tagged S.
     fack: u64,
-    /// The segment from which to look for the next retransmission (`retransmit_skb_hint`).
+    /// The segment at which the search for the next retransmission starts (`retransmit_skb_hint`).
     hint: Option<u32>,
     /// The segment at which counting for RFC 6675 stopped, and the count of segments tagged S below
     /// it (`lost_skb_hint`, `lost_cnt_hint`).
@@ -68,7 +68,7 @@ impl Scoreboard {
         self.queue.len() as u32
     }
 
-    /// Segments tagged S; without SACK, duplicate acknowledgements that stand for such.
+    /// Segments tagged S; without SACK, the duplicate acknowledgements counted as such.
     #[inline]
     pub(crate) const fn sacked_out(&self) -> u32 {
         self.sacked_out

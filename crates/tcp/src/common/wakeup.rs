@@ -1,4 +1,4 @@
-//! The wakeup of the application's process, which sleeps until something happens.
+//! The wakeup of the application's process, which sleeps between events.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
 //!
@@ -16,7 +16,7 @@ use crate::tcb::Tcb;
 /// The reasons to wake the application.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeup {
-    /// The handshake is complete. Until the application knows, it writes nothing.
+    /// The handshake is complete. The application writes only after it is notified.
     pub(crate) opened: bool,
     /// The send buffer has space again.
     pub(crate) has_space: bool,
@@ -42,7 +42,8 @@ impl Tcb {
         false
     }
 
-    /// Tells the application that the connection is open, once. Returns whether that is news.
+    /// Notifies the application, once, that the connection is open. Returns whether this is the
+    /// first time.
     pub(crate) fn announce_open(&mut self) -> bool {
         let opened = std::mem::take(&mut self.wakeup.opened);
         if opened {
@@ -60,7 +61,8 @@ impl Tcb {
         }
     }
 
-    /// Tells the application of readable bytes, in one event if the last event was such.
+    /// Reports readable bytes to the application, merged into the last event if that is of the same
+    /// kind.
     #[inline]
     fn readable(&mut self, bytes: u64) {
         self.stats.bytes_delivered += bytes;

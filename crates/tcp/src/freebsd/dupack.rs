@@ -8,8 +8,8 @@ use crate::cc::{CcEvent, Signal};
 use crate::tcb::Tcb;
 
 impl FreeBsd {
-    /// Processes a duplicate acknowledgement, perhaps with the peer's first `fin`, before which
-    /// nothing is sent. Returns whether the rest of the segment is to be processed.
+    /// Processes a duplicate acknowledgement. Before the peer's first `fin`, nothing is sent.
+    /// Returns whether to process the rest of the segment.
     pub(super) fn process_duplicate(&mut self, tcb: &mut Tcb, ack: u64, fin: bool) -> bool {
         if !Self::awaits_ack(tcb) || ack != tcb.snd.una {
             self.recovery.dup_acks = 0;
@@ -53,8 +53,8 @@ impl FreeBsd {
         }
     }
 
-    /// The third duplicate. Returns whether the rest of the segment is to be processed; that is so if
-    /// it does not count after a recovery (RFC 6582).
+    /// Processes the third duplicate. Returns whether to process the rest of the segment, which is
+    /// so for a duplicate that does not count after a recovery (RFC 6582).
     fn fast_retransmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         if !tcb.options.sack && tcb.snd.una <= self.recovery.end {
             self.recovery.dup_acks = 0;
@@ -88,8 +88,8 @@ impl FreeBsd {
         false
     }
 
-    /// RFC 3042: each of the first two duplicates sends a new segment, if there is one. With a `fin`
-    /// the window stays enlarged. Returns whether the rest of the segment is to be processed.
+    /// RFC 3042: each of the first two duplicates sends a new segment, if there is one. With a
+    /// `fin` the window stays enlarged. Returns whether to process the rest of the segment.
     fn limited_transmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         let mss = u64::from(tcb.window.mss);
         let quota = self.recovery.limited_quota();

@@ -43,7 +43,7 @@ impl FreeBsd {
         RepeatedSyn::AnswerAndRestart
     }
 
-    /// The congestion control hears of the timeout of a SYN as of other timeouts.
+    /// Notifies the congestion control of the timeout of a SYN as of other timeouts.
     pub(crate) fn on_syn_timeout(&mut self, tcb: &mut Tcb, kind: SynKind, retransmits: u32) {
         if kind == SynKind::Syn {
             tcb.reduced_ssthresh(Signal::Rto);
@@ -89,8 +89,8 @@ impl FreeBsd {
         tcb.snd.wnd = window;
     }
 
-    /// The first sample: by timestamp, or else from the SYN. Nothing is known of the SYN-ACK, whose
-    /// time only the cache of half-open connections keeps.
+    /// Takes the first sample: from the timestamp, or else from the SYN. The SYN-ACK yields none,
+    /// because only the cache of half-open connections keeps its time.
     fn measure_handshake(&mut self, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
         let is_active = header.flags.has(TcpFlags::SYN);
         self.last_received = tcb.clock.jiffies();
@@ -110,7 +110,7 @@ impl FreeBsd {
 
     /// The initial window: one segment after a SYN-ACK was lost.
     fn init_window(tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
-        // `cc_cong_signal` overwrites what `tcp_timer_rexmt` notes of a lost SYN.
+        // `cc_cong_signal` overwrites the record that `tcp_timer_rexmt` makes of a lost SYN.
         let repeated = handshake.retransmits() > 0;
         let lost = repeated && !header.flags.has(TcpFlags::SYN);
         tcb.init_cwnd(if lost { 1 } else { tcb.profile.initial_window });

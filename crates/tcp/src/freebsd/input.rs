@@ -24,7 +24,7 @@ impl FreeBsd {
         self.process_segment(tcb, header, ecn);
     }
 
-    /// Processes a segment, and sends what follows from it.
+    /// Processes a segment, and sends the resulting segments.
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         self.last_received = tcb.clock.jiffies();
         self.process_ecn(tcb, header, ecn);
@@ -58,7 +58,7 @@ impl FreeBsd {
         }
     }
 
-    /// Header prediction: nothing but the acknowledgement or the data has changed.
+    /// Header prediction: only the acknowledgement or the data has changed.
     fn is_predicted(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let control = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0 | TcpFlags::ACK.0;
         tcb.state == State::Established
@@ -294,7 +294,7 @@ fn append_in_order(tcb: &mut Tcb, bytes: u64) {
     }
 }
 
-/// Tells the application of the end of the peer's half.
+/// Notifies the application of the end of the peer's half.
 fn announce_end(tcb: &mut Tcb) {
     tcb.announce_open();
     tcb.deliver_unread();

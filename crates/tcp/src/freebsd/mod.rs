@@ -66,7 +66,7 @@ pub(crate) struct FreeBsd {
     timed: Option<(u64, u64)>,
     /// The acknowledgement of the segment that last updated the window (`snd_wl2`).
     wl2: u64,
-    /// The peer's FIN is in order, and the application does not know yet.
+    /// The peer's FIN is in order, and the application is not yet notified.
     peer_finished: bool,
 }
 

@@ -28,13 +28,13 @@ struct Plan {
 }
 
 impl FreeBsd {
-    /// Sends what is due: holes first, then the range of go-back-N, then new data, or an
-    /// acknowledgement alone.
+    /// Sends the segments that are due: holes first, then the range of go-back-N, then new data, or
+    /// an acknowledgement alone.
     pub(super) fn output(&mut self, tcb: &mut Tcb) {
         self.output_if(tcb, Force::No);
     }
 
-    /// As [`Self::output`], with at least a byte into a closed window (`TF_FORCEDATA`).
+    /// Sends as [`Self::output`], with at least a byte into a closed window (`TF_FORCEDATA`).
     pub(super) fn output_forced(&mut self, tcb: &mut Tcb) {
         self.output_if(tcb, Force::Yes);
     }
@@ -75,8 +75,8 @@ impl FreeBsd {
         false
     }
 
-    /// Whether this is the one segment that NewReno retransmits at a time. Pacing lets it pass, since
-    /// nothing would ask for it later.
+    /// Whether this is the one segment that NewReno retransmits at a time. Pacing does not delay
+    /// it, because no later event would send it.
     fn is_newreno_repair(&self, tcb: &Tcb, plan: Plan) -> bool {
         !tcb.options.sack && self.recovery.is_active() && plan.seq < tcb.snd.max
     }
@@ -293,7 +293,7 @@ fn arm_if_outstanding(tcb: &mut Tcb) {
     }
 }
 
-/// Records what was sent in the scoreboard, from which delivery rates are sampled.
+/// Records a transmission in the scoreboard, the source of delivery-rate samples.
 fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
     let (data, max) = (seq + plan.len, tcb.snd.max);
     if plan.len > 0 && seq < max {

@@ -1,9 +1,9 @@
-//! The receive buffer, all of which is window, and which grows in steps.
+//! The receive buffer. All of it is window, and it grows in steps.
 //!
 //! Sources: FreeBSD 10.4 `tcp_output.c`, `tcp_syncache.c`, `tcp_input.c` (`tcp_mss`); 10.0 to 10.3
-//! `tcp_input.c` (automatic sizing of the receive socket buffer, each step of a round trip by the
-//! echoed timestamp). 10.4 compares the elapsed time with the receiver's `t_srtt` instead, which
-//! stays at the handshake's on a path that fills up.
+//! `tcp_input.c` (automatic sizing of the receive socket buffer). Releases 10.0 to 10.3 take a step
+//! per round trip, by the echoed timestamp. 10.4 compares the elapsed time with the receiver's
+//! `t_srtt` instead, which keeps the value of the handshake on a path that fills up.
 //!
 //! Segments out of order wait in a queue beside the buffer, so only unread data takes space in it.
 
@@ -57,7 +57,7 @@ impl ReceiveBuffer {
         self.limit = self.limit.min(limit);
     }
 
-    /// Sizes the buffer for the transfer. It may grow up to what the scale can express.
+    /// Sizes the buffer for the transfer. It may grow up to the largest window of the scale.
     pub(super) fn init(&mut self, tcb: &Tcb) {
         self.limit = 65_535 << tcb.options.rcv_shift;
         self.size = sockbuf::round_to_segments(self.size, tcb.window.mss);
@@ -142,8 +142,8 @@ impl FreeBsd {
         ((window >> shift) << shift) as u32
     }
 
-    /// Whether the window has grown so much that an update is due: by a fourth of the buffer, or by
-    /// two segments of a small one. None is due where a delayed acknowledgement will carry it.
+    /// Whether the window has grown enough for an update: by a fourth of the buffer, or by two
+    /// segments of a small one. No update is due if a delayed acknowledgement will carry it.
     pub(super) fn is_window_update_due(&self, tcb: &Tcb) -> bool {
         if self.owed_ack.delayed {
             return false;

@@ -108,7 +108,7 @@ impl RttEstimator {
 }
 
 impl FreeBsd {
-    /// The round trip of an echoed timestamp, in ticks. An echo from the future gives none.
+    /// The round trip of an echoed timestamp, in ticks; none for an echo from the future.
     pub(super) fn echoed_ticks(tcb: &Tcb, header: &TcpHeader) -> Option<u64> {
         let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
         let echoes = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;

@@ -104,8 +104,8 @@ impl SackHoles {
         news
     }
 
-    /// Removes `[start, end)` from hole `at`, which it overlaps. Returns whether nothing of the hole
-    /// is left below `start`.
+    /// Removes `[start, end)` from hole `at`, which it overlaps. Returns whether the hole has no
+    /// part left below `start`.
     fn shrink(&mut self, at: usize, start: u64, end: u64) -> bool {
         let mut hole = self.list[at];
         self.retransmitted -= hole.retransmitted();

@@ -106,7 +106,8 @@ impl SendBuffer {
 }
 
 impl FreeBsd {
-    /// Adds up to `bytes` to the send buffer: all, or what fits if that is above the low-water mark.
+    /// Adds up to `bytes` to the send buffer: all of them, or as many as fit if those exceed the
+    /// low-water mark.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);

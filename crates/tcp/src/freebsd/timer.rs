@@ -101,7 +101,7 @@ impl FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// Sends what the window allows, or a byte beyond it.
+    /// Sends the data that the window allows, or a byte beyond it.
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {

@@ -12,8 +12,8 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 
 impl Linux {
-    /// Processes the acknowledgement of a segment. Returns whether the rest of the segment is to be
-    /// processed.
+    /// Processes the acknowledgement of a segment. Returns whether to process the rest of the
+    /// segment.
     #[inline]
     pub(super) fn process_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         // The peer has reduced its window, so its next data is acknowledged at once.
@@ -27,7 +27,7 @@ impl Linux {
             return false;
         }
         if header.ack < tcb.snd.una {
-            // RFC 5961 §5.2: older than any segment that can be on its way.
+            // RFC 5961 §5.2: older than any segment that can be in flight.
             if header.ack + tcb.snd.max_window < tcb.snd.una {
                 if tcb.may_challenge() {
                     self.send_ack(tcb);
@@ -97,7 +97,7 @@ impl Linux {
         self.xmit_recovery(tcb, rexmit);
     }
 
-    /// Processes a segment older than `snd_una`, whose SACK blocks may still be news.
+    /// Processes a segment older than `snd_una`, whose SACK blocks may be new.
     fn process_old_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         if header.sack.is_empty() || !tcb.options.sack {
             return;
@@ -224,8 +224,8 @@ impl Linux {
     }
 }
 
-/// Whether nothing is outstanding and the segment acknowledges no more, as all segments do that a
-/// receiver of bulk data gets. For such a segment [`Linux::process_current_ack`] reduces to the window.
+/// Whether nothing is outstanding and the segment acknowledges no more, as with every segment at a
+/// receiver of bulk data. For such a segment [`Linux::process_current_ack`] reduces to the window.
 #[inline]
 fn is_without_news(tcb: &Tcb, header: &TcpHeader) -> bool {
     header.ack == tcb.snd.una && tcb.board.is_empty() && header.sack.is_empty()

@@ -21,7 +21,7 @@ impl Linux {
     }
 
     /// Processes a segment that arrives in another state, such as the one that completes the
-    /// handshake (`tcp_rcv_state_process`). It measures no echo, nor records it.
+    /// handshake (`tcp_rcv_state_process`). It neither measures nor records an echoed timestamp.
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if self.accept(tcb, header) {
             self.process_payload(tcb, header, ecn);
@@ -45,7 +45,7 @@ impl Linux {
         self.process_ack(tcb, header)
     }
 
-    /// Processes the data of a segment, and sends what the whole segment calls for.
+    /// Processes the data of a segment, and sends the responses to the whole segment.
     #[inline]
     fn process_payload(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if header.payload > 0 || header.flags.has(TcpFlags::FIN) {

@@ -106,10 +106,10 @@ impl Linux {
         if profile.timer_wheel { Expiry::Wheel } else { Expiry::Tick }
     }
 
-    /// A closed connection answers nothing.
+    /// A closed connection sends no response.
     pub(crate) fn process_closed(&mut self, _tcb: &mut Tcb, _header: &TcpHeader) {}
 
-    /// Sends what the application has written since the connection last ran.
+    /// Sends the data that the application has written since the connection last ran.
     pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
         self.fill(tcb);
         if self.tsq.take_release() && tcb.board.has_lost_to_send() {
@@ -163,7 +163,7 @@ impl Linux {
         }
     }
 
-    /// Tells the application that the connection is open, and passes it all unread data.
+    /// Notifies the application that the connection is open, and passes it all unread data.
     fn deliver(&mut self, tcb: &mut Tcb) {
         if tcb.announce_open() {
             self.write_early(tcb);

@@ -13,7 +13,7 @@ pub(super) enum Inserted {
     Duplicate,
     /// It joined the buffer before it.
     Coalesced,
-    /// It is a buffer of its own.
+    /// It is a separate buffer.
     Own,
 }
 

@@ -130,9 +130,10 @@ impl Linux {
         if burst.bytes < sent * u64::from(mss) {
             tcb.snd.small_end = tcb.snd.nxt;
         }
-        // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`): the window is not
-        // full while another burst follows, so the buffer grows. Linux 3.17 checks it when all have
-        // left, and so does a host whose application never sleeps, lest it write within a burst.
+        // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`). The window is
+        // not full while another burst follows, so the buffer grows. Linux 3.17 checks it after all
+        // bursts. A host whose application never sleeps does the same, because the application
+        // could otherwise write within a burst.
         if tcb.profile.bursts && !tcb.never_sleeps() {
             self.check_space(tcb);
         }

@@ -135,8 +135,8 @@ impl Linux {
         }
     }
 
-    /// Grows the buffer to twice the data of the last round trip and, as the sender may be in slow
-    /// start, by as much again as that has grown.
+    /// Grows the buffer to twice the data of the last round trip. Because the sender may be in slow
+    /// start, adds as much again as that data has grown.
     fn enlarge_buffer(&mut self, tcb: &Tcb, copied: u64, before: u64) {
         let advmss = u64::from(tcb.options.advmss.max(1));
         let steady = 2 * copied + 16 * advmss;

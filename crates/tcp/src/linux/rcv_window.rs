@@ -53,7 +53,7 @@ impl RcvWindow {
         memory - (memory >> self.adv_win_scale)
     }
 
-    /// The least memory whose share is `window`.
+    /// The least memory with a share of `window`.
     const fn memory_for(&self, window: u64) -> u64 {
         if self.adv_win_scale == 0 {
             return window;

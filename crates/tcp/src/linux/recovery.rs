@@ -143,7 +143,7 @@ impl Linux {
         Rexmit::Lost
     }
 
-    /// Ends a state whose flight is acknowledged. Returns whether processing ends, too.
+    /// Ends a state whose flight is acknowledged. Returns whether processing also ends.
     fn leave_finished_state(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.recovery.ca == CaState::Open {
             self.undo.clear_retrans_stamp();

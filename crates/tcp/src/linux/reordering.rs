@@ -13,7 +13,7 @@ pub(super) struct Reordering {
     degree: u32,
     initial: u64,
     max: u64,
-    /// The number of times that reordering was seen (`reord_seen`).
+    /// The number of reordering events (`reord_seen`).
     seen: u32,
 }
 
@@ -32,7 +32,7 @@ impl Reordering {
         self.degree
     }
 
-    /// Whether reordering was ever seen.
+    /// Whether reordering has ever occurred.
     #[inline]
     pub(super) const fn is_seen(&self) -> bool {
         self.seen > 0

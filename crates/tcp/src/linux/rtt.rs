@@ -1,8 +1,8 @@
 //! The estimator of the round-trip time, and the timeout that follows.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`); RFC 6298 §2, for
-//! hosts whose timeout follows it by the letter. Linux keeps eight times the smoothed time and four
-//! times the deviation in microseconds; here they are in nanoseconds.
+//! hosts with the RFC's own timeout. Linux keeps eight times the smoothed time and four times the
+//! deviation in microseconds; here they are in nanoseconds.
 
 use aqmlab_core::Duration;
 
@@ -54,7 +54,7 @@ impl RttEstimator {
     }
 
     /// Linux: the variation never falls below the minimum timeout, rises at once and falls once a
-    /// round trip. A round-trip time that falls moves it at an eighth of the speed.
+    /// round trip. A decreasing round-trip time moves it at an eighth of the speed.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
     fn estimate(&mut self, rtt: &mut Rtt, sample: u64, una: u64, nxt: u64) {
         let minimum = self.minimum;
@@ -181,8 +181,8 @@ mod tests {
         let up = after(&Profile::linux(), &[20, 20, 400]);
         // mdev4: 40, 30, then 22.5 + 380 = 402.5 ms; srtt 20 + 380/8 = 67.5 ms; 470 to ticks.
         assert_eq!(up.rto, ms(472));
-        // Falling: srtt 61.5625; mdev4 moves an eighth of nothing upwards; the round's maximum was
-        // the floor, so the variation falls a fourth of the way.
+        // Falling: srtt 61.5625; mdev4 rises by an eighth of zero. The round's maximum was the
+        // floor, so the variation falls a fourth of the way.
         let down = after(&Profile::linux(), &[20, 20, 400, 20]);
         assert!(down.rto < up.rto, "{} {}", down.rto, up.rto);
         assert!(down.rto > ms(400), "{}", down.rto);

@@ -1,4 +1,4 @@
-//! The removal of acknowledged segments and the samples that they give: `tcp_clean_rtx_queue`,
+//! The removal of acknowledged segments and the samples from them: `tcp_clean_rtx_queue`,
 //! `tcp_ack_update_rtt`.
 
 use aqmlab_core::{Duration, Instant, TcpHeader};

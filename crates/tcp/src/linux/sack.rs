@@ -1,7 +1,7 @@
 //! The tagging of selectively acknowledged segments: `tcp_sacktag_write_queue`.
 //!
-//! As in Linux, the blocks of the last acknowledgement are remembered, so that only the growth of a
-//! block is walked. A binary search finds the place.
+//! As in Linux, the stack stores the blocks of the last acknowledgement, so it walks only the
+//! growth of a block. A binary search finds the place.
 
 use aqmlab_core::TcpHeader;
 
@@ -216,7 +216,7 @@ impl Linux {
         tcb.board.set_sacked(id);
     }
 
-    /// Without SACK, a duplicate acknowledgement stands for a segment that has arrived
+    /// Without SACK, counts a duplicate acknowledgement as a segment that has arrived
     /// (`tcp_add_reno_sack`).
     pub(super) fn add_emulated_sack(&mut self, tcb: &mut Tcb) {
         let before = tcb.board.sacked_out();

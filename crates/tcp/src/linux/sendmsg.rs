@@ -54,8 +54,8 @@ impl Linux {
         }
     }
 
-    /// Adds up to `bytes`, and returns how many. The application writes until nothing is taken, since
-    /// the end of a short write may be sent and leave space in the last `skb`.
+    /// Adds up to `bytes`, and returns the number added. The application writes until a write adds
+    /// nothing, because the end of a short write may be sent and leave space in the last `skb`.
     pub(super) fn append(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let mut taken = 0;
         while taken < bytes {
@@ -86,7 +86,7 @@ impl Linux {
         tcb.writer.waits_for_space = true;
     }
 
-    /// One `write`, which sends full `skb`s as it goes. Returns the bytes that were taken.
+    /// Does one `write`, which sends full `skb`s as it goes. Returns the bytes taken.
     fn write_once(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let goal = tcb.size_goal(tcb.current_mss());
         let mut left = bytes;

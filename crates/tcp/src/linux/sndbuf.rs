@@ -5,9 +5,9 @@
 //! `sk_stream_is_writeable`).
 //!
 //! Written data is laid out in `skb`s of up to 64 KiB. A new `skb` may begin while the memory is
-//! below the limit, so the buffer oversteps the limit by up to one `skb`. A writer that found no
-//! space is woken when a third of the limit is free. Each check of that grows the limit while the
-//! congestion window is not full, and there is a check after each burst.
+//! below the limit, so the buffer exceeds the limit by up to one `skb`. A writer that found no
+//! space wakes when a third of the limit is free. Each check of that condition raises the limit
+//! while the congestion window is not full. A check follows each burst.
 //!
 //! An `skb` carries PSH (`tcp_mark_push`) if a write ended in it and the next one did not continue
 //! it, or if it was full and more than half a window had been written since the last PSH.
@@ -203,7 +203,7 @@ impl Linux {
         limit.saturating_sub(memory) >= memory / 2 && memory < limit
     }
 
-    /// The application is awake and there is space: it writes, or learns that it may.
+    /// The application is awake and there is space: it writes, or is notified of the space.
     pub(super) fn use_space(&mut self, tcb: &mut Tcb) {
         tcb.writer.waits_for_space = false;
         self.write_early(tcb);

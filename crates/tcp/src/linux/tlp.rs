@@ -89,7 +89,7 @@ impl Linux {
         true
     }
 
-    /// Sends a probe: a new segment if there is one, else the last one again.
+    /// Sends a probe: a new segment if there is one, else a retransmission of the last one.
     pub(super) fn send_loss_probe(&mut self, tcb: &mut Tcb) {
         if !self.tlp.is_in_flight() && self.probe_tail(tcb) {
             tcb.stats.tlps += 1;

@@ -171,7 +171,7 @@ mod tests {
     use crate::Profile;
     use crate::linux::testing;
 
-    /// `tcp_tso_autosize`: 1.2 windows a round trip, of which a 1024th; and on short paths 64 KiB
+    /// `tcp_tso_autosize`: a 1024th of 1.2 windows per round trip; on short paths also 64 KiB,
     /// halved for each half millisecond.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {

@@ -48,7 +48,7 @@ impl Tsq {
 }
 
 impl Linux {
-    /// Takes in the memory of this connection's segments in the queue of its host. Returns whether
+    /// Updates the memory of this connection's segments in the queue of its host. Returns whether
     /// segments that were held back may leave.
     pub(crate) fn note_waiting(&mut self, tcb: &mut Tcb, memory: Bytes) -> bool {
         self.tsq.memory = Some(memory.0 + tcb.out.len() as u64 * SEGMENT_MEMORY);
@@ -119,7 +119,7 @@ mod tests {
         tcb.rtt.srtt8 = 80_000_000;
         tcb.window.cwnd = 1_000;
         tcb.window.ssthresh = 1_000;
-        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s, of which a 1024th may wait, but two
+        // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. A 1024th of that may wait, but two
         // bursts of 45 segments are more.
         assert_eq!(tcb.tsq_bound(), Some(2 * 45 * 2_304));
         tcb.window.ssthresh = u64::MAX;
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(tcb.tsq_bound(), Some(131_072));
         tcb.rtt.srtt8 = 8_000_000;
         (tcb.window.cwnd, tcb.window.ssthresh) = (1_000, 1_000);
-        // 1.2 windows of 1.448 MB in a millisecond are 1737.6 MB/s, of which a 1024th.
+        // A 1024th of 1.2 windows of 1.448 MB in a millisecond, which are 1737.6 MB/s.
         assert_eq!(tcb.tsq_bound(), Some(1_737_600_000 >> 10));
     }
 

@@ -74,7 +74,7 @@ impl Undo {
         *self.retrans.get_or_insert(0) += 1;
     }
 
-    /// Forgets the time of the first retransmission.
+    /// Clears the time of the first retransmission.
     pub(super) fn clear_retrans_stamp(&mut self) {
         self.retrans_stamp = None;
     }
@@ -117,7 +117,7 @@ impl Linux {
         tcb.profile.undo && delayed
     }
 
-    /// Forgets the first retransmission once none is in flight, so that a new recovery has its own
+    /// Clears the first retransmission once none is in flight, so that a new recovery has its own
     /// (`tcp_retrans_stamp_cleanup`).
     pub(super) fn cleanup_retrans_stamp(&mut self, tcb: &Tcb) {
         if !has_retransmitted(tcb) {
@@ -253,8 +253,8 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// Linux 6.1.100 `tcp_init_undo`: the duplicate that a probe causes says nothing about the
-    /// retransmissions of a recovery that begins while it is out.
+    /// Linux 6.1.100 `tcp_init_undo`: a duplicate caused by a probe is no evidence about the
+    /// retransmissions of a recovery that begins while the probe is in flight.
     #[test]
     fn a_probe_in_flight_counts_among_the_retransmissions() {
         for (probe, out, want) in [
@@ -275,8 +275,8 @@ mod tests {
         }
     }
 
-    /// Linux 6.1.113 `tcp_packet_delayed`: without any retransmission, nothing else could have
-    /// repaired a loss. Without SACK, `retrans_stamp` is forgotten early.
+    /// Linux 6.1.113 `tcp_packet_delayed`: without any retransmission, no loss could have been
+    /// repaired. Without SACK, `retrans_stamp` is cleared early.
     #[test]
     fn without_a_retransmission_every_arrival_is_an_original() {
         let header = TcpHeader { timestamps: true, ts_ecr: 50, ..TcpHeader::default() };

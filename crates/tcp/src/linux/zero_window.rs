@@ -51,8 +51,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Processes an acknowledgement while nothing is out: the window is open, or probing goes on
-    /// (`tcp_ack_probe`).
+    /// Processes an acknowledgement while nothing is outstanding: the window is open, or probing
+    /// continues (`tcp_ack_probe`).
     pub(super) fn process_probe_ack(&mut self, tcb: &mut Tcb) {
         if !tcb.snd.has_unsent() {
             return;

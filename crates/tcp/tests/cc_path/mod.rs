@@ -48,7 +48,7 @@ pub(crate) struct Path {
     pub(crate) buffer: u64,
 }
 
-/// A packet on its way.
+/// A packet in flight.
 struct Sent {
     at: Instant,
     /// The arrival of its acknowledgement; `None` if it was dropped.

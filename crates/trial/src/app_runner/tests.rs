@@ -5,7 +5,7 @@ use aqmlab_core::{Direction, Duration};
 
 use super::*;
 
-/// Asks for wake-ups, opens one connection, and ends with its token 9.
+/// Requests wake-ups, opens one connection, and ends with its token 9.
 struct Probe {
     log: Arc<Mutex<Vec<(Instant, Notice, u64)>>>,
     ended: Option<Instant>,
@@ -37,7 +37,7 @@ impl App for Probe {
     }
 }
 
-/// An engine whose connections read ten bytes at home for each millisecond.
+/// An engine whose connections read ten bytes per millisecond at home.
 struct Fake {
     now: Instant,
     runner: AppRunner,

@@ -1,4 +1,4 @@
-//! Wake-ups: the times at which applications want to be called.
+//! Wake-ups: the times of the next calls of applications.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -14,7 +14,7 @@ impl Numbers {
         Self(row.iter().map(|(name, _)| (*name, Vec::new())).collect())
     }
 
-    /// Adds a row, whose columns are those of every row.
+    /// Adds a row; every row has the same columns.
     pub(super) fn row<const N: usize>(&mut self, values: [(&'static str, f64); N]) {
         for ((_, column), (_, value)) in self.0.iter_mut().zip(values) {
             column.push(value);

@@ -1,4 +1,4 @@
-//! Every cell of every table, from findings that are worked out by hand.
+//! Every cell of every table, from findings computed by hand.
 
 use aqmlab_apps::Carries;
 use aqmlab_core::{Direction, Duration, Instant, Side};
@@ -13,8 +13,8 @@ use crate::notes::Notes;
 use crate::spec::Spec;
 use crate::table::{Column, Table};
 
-/// Ten seconds in windows of two, whose series have room for eight points only, of which the last
-/// second is not in the interval of the statistics.
+/// Ten seconds in windows of two, with series of at most eight points; the last second is outside
+/// the interval of the statistics.
 fn spec(more: &str) -> Spec {
     let app = |name: &str| {
         format!(
@@ -40,8 +40,8 @@ fn ms(at: u64) -> Instant {
     Instant::from_millis(at)
 }
 
-/// A download of three packets, of which one is lost, one answered, and one comes after the
-/// interval, and a flow that never did anything.
+/// A download of three packets (one lost, one answered, one after the interval), and a flow without
+/// packets.
 fn reports(spec: &Spec) -> Vec<FlowReport> {
     let (up, down) = (Direction::Up, Direction::Down);
     let mut meter = Meter::new(settings(spec), &spec.all_active());

@@ -170,7 +170,7 @@ pub(super) const KINDS: &[Known] = &[
     },
 ];
 
-/// Of which of the kernel's disciplines ours of that name is another variety.
+/// Returns the kernel's discipline that is closest to ours of this name.
 fn relative(kind: &str) -> Option<&'static str> {
     let likely = match kind {
         "ared" | "red_floyd" => "red",
@@ -181,15 +181,15 @@ fn relative(kind: &str) -> Option<&'static str> {
     KINDS.iter().map(|known| known.ours).find(|name| *name == likely)
 }
 
-/// The kernel's discipline of the simulator's name; an error lists those that it has.
+/// Returns the kernel's discipline of the simulator's name; the error lists the supported ones.
 pub(super) fn find(at: &str, kind: &str) -> Result<&'static Known, String> {
     KINDS.iter().find(|known| known.ours == kind).ok_or_else(|| match relative(kind) {
         Some("red") => format!(
-            "{at}.qdisc: `{kind}`: the kernel does not have it; what it has is `red`, \
-             with `adaptive` if wanted"
+            "{at}.qdisc: `{kind}`: the kernel does not have it; the nearest is `red`, \
+             with or without `adaptive`"
         ),
         Some(near) => {
-            format!("{at}.qdisc: `{kind}`: the kernel does not have it; what it has is `{near}`")
+            format!("{at}.qdisc: `{kind}`: the kernel does not have it; the nearest is `{near}`")
         }
         None => {
             let all: Vec<_> = KINDS.iter().map(|known| known.ours).collect();

@@ -1,10 +1,10 @@
-//! The comparison of a discipline that tc shows with the one asked for.
+//! The comparison of the discipline that tc shows with the requested one.
 
 use serde_json::Value as Json;
 
 use super::Wanted;
 
-/// Compares a discipline that tc shows with the one wanted.
+/// Compares the discipline that tc shows with the requested one.
 ///
 /// # Errors
 ///
@@ -27,8 +27,8 @@ pub(crate) fn compare(wanted: &Wanted, shown: &Json) -> Result<(), String> {
     Ok(())
 }
 
-/// The jiffies of kernels built with `CONFIG_HZ=250`, the coarsest that distributions have but
-/// for 100; PIE's timer runs by them, and `tc` shows what it was rounded up to.
+/// The jiffies of kernels built with `CONFIG_HZ=250`, the coarsest common value but for 100. PIE's
+/// timer runs by them, and `tc` shows the rounded-up value.
 const TICK_US: f64 = 4_000.0;
 
 /// Whether the kernel rounds the value wanted to the value shown: it counts CoDel's times in units of

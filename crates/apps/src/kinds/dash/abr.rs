@@ -1,4 +1,4 @@
-//! How dash.js 2.0.0 chooses a rate.
+//! The choice of a rate in dash.js 2.0.0.
 //!
 //! Source: dash.js 2.0.0, `src/streaming/rules/abr`: `ThroughputRule`, `BufferOccupancyRule`,
 //! `InsufficientBufferRule`, `AbandonRequestsRule`, and `ABRRulesCollection`, by which a STRONG
@@ -14,13 +14,13 @@ pub(crate) const SAFETY: f64 = 0.9;
 const SAMPLES: usize = 3;
 /// `RICH_BUFFER_THRESHOLD`.
 const RICH_BUFFER: Duration = Duration::from_secs(20);
-/// `INSUFFICIENT_BUFFER_SAFETY`: how often the rule of that name looks.
+/// `INSUFFICIENT_BUFFER_SAFETY`: the period of the rule of that name.
 const RECHECK: Duration = Duration::from_secs(1);
 /// `GRACE_TIME_THRESHOLD`.
 const GRACE: Duration = Duration::from_millis(500);
 /// `ABANDON_TIMEOUT`.
 pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
-/// More samples than any rule looks at.
+/// More samples than any rule uses.
 const KEPT: usize = 20;
 
 /// The input of a rule.
@@ -58,7 +58,7 @@ pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
 pub(crate) struct Throughputs(VecDeque<f64>);
 
 impl Throughputs {
-    /// Takes in a sample; one without an end or equal to the last is dropped.
+    /// Adds a sample; an infinite one, or one equal to the last, is discarded.
     pub(crate) fn push(&mut self, bps: f64) {
         if bps.is_finite() && self.0.front() != Some(&bps) {
             self.0.truncate(KEPT - 1);
@@ -71,7 +71,7 @@ impl Throughputs {
         self.0.iter().copied()
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -87,7 +87,7 @@ impl Throughputs {
 /// The rules of dash.js 2.0.0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DashJs {
-    /// When the rule of the insufficient buffer last spoke.
+    /// The time at which the insufficient-buffer rule last applied.
     emptied: Option<Instant>,
 }
 
@@ -120,7 +120,7 @@ impl DashJs {
     }
 }
 
-/// A segment on its way.
+/// A segment in transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Since its first byte.
@@ -184,7 +184,7 @@ mod tests {
             (45.652, 0),
             (89.283, 0),
             (89.284, 1),
-            // The initial 1000 kbit/s asks for 791 182 bit/s.
+            // The initial 1000 kbit/s selects 791 182 bit/s.
             (1_000.0, 10),
             (1_244.778, 11),
             (1_244.779, 12),
@@ -212,7 +212,7 @@ mod tests {
             // The mean of the last three, and of fewer while there are no more.
             (8_000, 5, &[1.0, 2.0, 3.0, 99.0], 13),
             (8_000, 5, &[1.0, 2.0], 12),
-            // Nothing measured: as it was.
+            // Without a measurement the rate is unchanged.
             (8_000, 10, &[], 10),
             // A rich buffer: the top, and not at exactly 20 s.
             (20_001, 19, &[0.5], TOP),

@@ -1,9 +1,9 @@
-//! How BOLA chooses a rate, as dash.js 2.9.3 does it.
+//! BOLA, the choice of a rate in dash.js 2.9.3.
 //!
-//! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's
-//! limit on switching up and a placeholder that stands for buffer which the player's own limit
-//! does not let it have. Throughput is averaged as in `ThroughputHistory`: the last four
-//! segments, and more while neighbours differ by 1.3 or more.
+//! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's limit
+//! on switching up. A placeholder replaces the buffer that the player's own limit prevents.
+//! Throughput is averaged as in `ThroughputHistory`: the last four segments, and more while
+//! neighbours differ by 1.3 or more.
 //!
 //! Differences: BOLA alone, not the DYNAMIC strategy that also uses the throughput rule, and
 //! neither fast switching nor `BolaRule`'s cap on the placeholder after seeks.
@@ -24,7 +24,7 @@ const STABLE_S: f64 = 12.0;
 const SAMPLES: usize = 4;
 const RAISING_RATIO: f64 = 1.3;
 
-/// The constants that a ladder gives.
+/// The constants derived from a ladder.
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     rates: Vec<u64>,
@@ -41,7 +41,7 @@ impl Law {
             rates.iter().map(|&rate| math::ln(rate as f64) - lowest + 1.0).collect();
         let target = STABLE_S.max(MINIMUM_S + PER_LEVEL_S * rates.len() as f64);
         let top = utilities[utilities.len() - 1];
-        // With one rate there is nothing to weigh; any gp > 0 will do.
+        // With one rate there is no choice, and any gp > 0 serves.
         let gp = if rates.len() > 1 { (top - 1.0) / (target / MINIMUM_S - 1.0) } else { 1.0 };
         Self { rates: rates.to_vec(), utilities, vp: MINIMUM_S / gp, gp }
     }
@@ -80,7 +80,7 @@ impl Law {
 pub(crate) enum Choice {
     /// The next segment at this index.
     Ask(usize),
-    /// Nothing for so long.
+    /// No request for this time.
     Wait(Duration),
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Bola {
     law: Law,
     steady: bool,
     placeholder_s: f64,
-    /// When the last segment came in, or the last choice was made.
+    /// The time of the last arrival of a segment, or of the last choice.
     last: Option<Instant>,
 }
 
@@ -99,7 +99,7 @@ impl Bola {
         Self { law: Law::new(rates), steady: false, placeholder_s: 0.0, last: None }
     }
 
-    /// Takes in that a segment came.
+    /// Records the arrival of a segment.
     pub(crate) fn received(&mut self, now: Instant) {
         if self.steady {
             self.placeholder_s *= DECAY;
@@ -117,7 +117,7 @@ impl Bola {
         if !self.steady {
             return self.start_up(view, segment, throughputs);
         }
-        // Time in which the player did not ask counts as buffer (`updatePlaceholderBuffer`).
+        // Time without a request counts as buffer (`updatePlaceholderBuffer`).
         let idle = self.last.map_or(Duration::ZERO, |last| view.now.since(last));
         self.last = Some(view.now);
         self.placeholder_s += idle.as_secs_f64();
@@ -130,8 +130,8 @@ impl Bola {
         self.limit_buffer(index, buffer_s, view.top())
     }
 
-    /// Until a segment's worth is buffered: by throughput, with a placeholder that makes this
-    /// rate BOLA's own choice.
+    /// Chooses a rate until a segment's worth is buffered: by throughput, with a placeholder that
+    /// makes this rate BOLA's own choice.
     fn start_up(&mut self, view: View, segment: Duration, throughputs: &Throughputs) -> Choice {
         let index = average(throughputs).map_or(view.quality, |kbps| index_for(view.rates, kbps));
         let buffer_s = view.buffer.as_secs_f64();
@@ -147,7 +147,7 @@ impl Bola {
         let given = excess_s.min(self.placeholder_s);
         self.placeholder_s -= given;
         let wait = Duration::from_secs_f64(excess_s - given);
-        // At the top the player's own limit decides how far to fill the buffer.
+        // At the top rate the player's own limit determines the buffer level.
         if wait > Duration::ZERO && index < top { Choice::Wait(wait) } else { Choice::Ask(index) }
     }
 }
@@ -245,7 +245,7 @@ mod tests {
             average(&throughputs).unwrap()
         };
         close(of(&[1.0, 1.1, 1.0, 1.1, 9.0]), 1_050.0 * 0.9, 1.0);
-        // One jump takes in the fifth sample.
+        // One jump adds the fifth sample.
         close(of(&[1.0, 2.0, 2.1, 2.0, 1.9, 9.0]), 1_800.0 * 0.9, 1.0);
     }
 }

@@ -1,14 +1,14 @@
-//! The rates at which a video is offered, and the sizes of its segments.
+//! The bit rates of a video, and the sizes of its segments.
 //!
-//! Sources: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012) as encoded
-//! again in 2014: 20 rates, by the bandwidths of its MPDs (`bunny_<bps>bps`). The MPD of 6-second
-//! segments was seen in part (its first, fourth, ninth, twelfth and last rate); the others are
-//! the geometric means of the lists for 4 and 10 seconds.
+//! Sources: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012) as encoded again in
+//! 2014: 20 rates, by the bandwidths of its MPDs (`bunny_<bps>bps`). The MPD of 6-second segments
+//! was available in part (its first, fourth, ninth, twelfth and last rate). The other rates are the
+//! geometric means of the lists for 4 and 10 seconds.
 //!
-//! Segment sizes are synthetic: one scene complexity, an AR(1) process with ρ = 0.5, moves all
-//! rates together, and each rate follows it as far as its own correlation, deviation and range
-//! in the first 150 two-second segments say. Rates that were not measured lie between their
-//! neighbours. Segments of other lengths vary as those of two seconds do.
+//! Segment sizes are synthetic. One scene complexity, an AR(1) process with ρ = 0.5, moves all
+//! rates together. Each rate follows it with its own correlation, deviation and range in the first
+//! 150 two-second segments. Rates that were not measured lie between their neighbours. Segments of
+//! other lengths vary as those of two seconds do.
 
 use aqmlab_core::{Duration, Rng, math};
 
@@ -59,7 +59,7 @@ pub(crate) fn offer(word: &str) -> (Duration, &'static [u64]) {
     (Duration::from_secs(seconds), rates)
 }
 
-/// How the segments of one rate vary, as multiples of their mean.
+/// The variation of the segments of one rate, as multiples of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// Mean size over the size that the rate announces.
@@ -123,16 +123,16 @@ pub(crate) fn spread_of(index: usize) -> Spread {
     }
 }
 
-/// The segments of a video, made one after the other at all rates.
+/// The segments of a video, generated in order at all rates.
 ///
-/// Draws do not depend on which rates are asked for, so two runs that differ in their queues
-/// play the same video.
+/// Draws do not depend on the requested rates, so two runs that differ in their queues play the
+/// same video.
 #[derive(Debug)]
 pub(crate) struct Segments {
     length: Duration,
     rates: Vec<(u64, Spread)>,
     complexity: Option<f64>,
-    /// How many segments were made; `sizes` are those of the last.
+    /// The number of segments generated; `sizes` are those of the last.
     made: u64,
     sizes: Vec<u64>,
 }
@@ -143,8 +143,8 @@ impl Segments {
         Self { length, rates, complexity: None, made: 0, sizes }
     }
 
-    /// Bytes of segment `number` at the rate with `index`. Segments are asked for in order, any
-    /// of them as often as one likes before the next.
+    /// Returns the bytes of segment `number` at the rate with `index`. Segments are requested in
+    /// order; the last one may be requested again.
     pub(crate) fn size(&mut self, number: u64, index: usize, rng: &mut Rng) -> u64 {
         while self.made <= number {
             self.make(rng);

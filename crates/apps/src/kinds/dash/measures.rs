@@ -26,7 +26,7 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
-    /// Takes in a segment: its rate and the rate at which it came, in Mbit/s.
+    /// Adds a segment: its rate and its achieved rate, in Mbit/s.
     pub(crate) fn segment(&mut self, rr_mbit: f64, ar_mbit: f64) {
         self.achieved.add(ar_mbit);
         self.represented.add(rr_mbit);

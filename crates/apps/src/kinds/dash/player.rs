@@ -1,8 +1,8 @@
 //! The buffer, the playback, and its stalls.
 //!
-//! Source: dash.js 2.0.0, `BufferController`: with less than half a second buffered the state is
-//! EMPTY and playback is held; with half a second or more it is LOADED and playback goes on.
-//! After the last segment it plays to the end.
+//! Source: dash.js 2.0.0, `BufferController`. With less than half a second buffered the state is
+//! EMPTY and playback stops. With half a second or more the state is LOADED and playback continues.
+//! After the last segment the player plays to the end.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -13,16 +13,16 @@ pub(crate) const STALL_THRESHOLD: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub(crate) struct Player {
     level: Duration,
-    /// When `level` was right.
+    /// The time at which `level` was computed.
     since: Instant,
     playing: bool,
-    /// Whether nothing more will come.
+    /// Whether the last segment has arrived.
     complete: bool,
     asked: Instant,
     began: Option<Instant>,
     stalls: u64,
     stalled: Duration,
-    /// When the stall that lasts began.
+    /// The start of the present stall.
     stalled_since: Option<Instant>,
     played: Duration,
 }
@@ -63,7 +63,7 @@ impl Player {
         self.since = self.since.max(now);
     }
 
-    /// Adds a segment; playback begins or goes on if it was held.
+    /// Adds a segment; a stopped playback starts or continues.
     pub(crate) fn append(&mut self, segment: Duration, now: Instant) {
         self.advance(now);
         self.level += segment;
@@ -76,7 +76,7 @@ impl Player {
         }
     }
 
-    /// Takes in that nothing more will come.
+    /// Records that the last segment has arrived.
     pub(crate) fn complete(&mut self, now: Instant) {
         self.advance(now);
         self.complete = true;
@@ -102,13 +102,13 @@ impl Player {
         self.began.map(|began| began.since(self.asked))
     }
 
-    /// How often it stalled, and for how long altogether as of the last advance.
+    /// Returns the number of stalls, and their total duration as of the last advance.
     pub(crate) fn stalls(&self) -> (u64, Duration) {
         let lasting = self.stalled_since.map_or(Duration::ZERO, |since| self.since.since(since));
         (self.stalls, self.stalled + lasting)
     }
 
-    /// How much was played.
+    /// Returns the time played.
     pub(crate) const fn played(&self) -> Duration {
         self.played
     }

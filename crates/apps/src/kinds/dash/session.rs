@@ -13,7 +13,7 @@ use crate::{ConnId, Io, Notice, Open};
 
 /// The first request is for the quality that 1000 kbit/s carries (dash.js 2.0.0, `AbrController`).
 const INITIAL_KBPS: f64 = 1_000.0;
-/// The schedule looks again after this when there is nothing to ask for.
+/// The time after which the scheduler checks again if there is nothing to request.
 const POLL: Duration = Duration::from_secs(1);
 /// `STABLE_BUFFER_TIME`, and the targets at the highest rate.
 const STABLE: Duration = Duration::from_secs(12);
@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const PATIENCE: f64 = 1.5;
 const PATIENCE_BOLA: f64 = 1.8;
 
-/// How the rate is chosen.
+/// The rule that chooses the rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Abr {
     DashJs,
@@ -54,12 +54,12 @@ pub(crate) struct Config {
 #[derive(Debug)]
 struct Link {
     conn: ConnId,
-    /// Each request says how many bytes its response has.
+    /// Requests, each with the bytes of its response.
     requests: Pipe<u64>,
     responses: Pipe<()>,
 }
 
-/// A request under way.
+/// A request in progress.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     quality: usize,
@@ -86,7 +86,7 @@ pub(crate) struct Session {
     rules: Rules,
     measures: Measures,
     quality: usize,
-    /// The number of the next segment, or of the one under way.
+    /// The number of the next segment, or of the one in progress.
     number: u64,
     request: Option<Request>,
     /// Whether this segment was abandoned once already.
@@ -94,12 +94,12 @@ pub(crate) struct Session {
     retries: u32,
     /// No switch up before this.
     locked_until: Instant,
-    /// Guards against wakes of plans that were overtaken.
+    /// The number of the present plan; wake-ups of earlier plans are ignored.
     plan: u64,
 }
 
 impl Session {
-    /// Starts a session: opens the connection and asks for the first segment.
+    /// Starts a session: opens the connection and requests the first segment.
     pub(crate) fn start(config: Config, io: &mut dyn Io) -> Self {
         let rates: Vec<u64> = config.ladder.iter().map(|(rate, _)| *rate).collect();
         let rules = match config.abr {
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// A segment is there: measures it, plays it, goes on.
+    /// Completes a segment: measures it, plays it, and continues.
     fn finish(&mut self, size: u64, io: &mut dyn Io) {
         let Some(request) = self.request.take() else { return };
         let now = io.now();
@@ -205,8 +205,8 @@ impl Session {
 
     /// Records a segment: its rate, its throughput, and the player's sample.
     ///
-    /// The achieved rate is that of Kua et al. (2017, §III-E), as a capture gives it: the length
-    /// that the response's header says, over the time from the request to the last byte. The
+    /// The achieved rate is that of Kua et al. (2017, §III-E), as computed from a capture: the
+    /// length in the response's header, over the time from the request to the last byte. The
     /// player's sample begins at the first byte, and counts the header with the body.
     fn note_segment(&mut self, request: Request, size: u64, sample: f64, io: &mut dyn Io) {
         let fetching = io.now().since(request.asked);
@@ -240,7 +240,7 @@ impl Session {
         }
     }
 
-    /// Asks for the next segment, or plans to look again.
+    /// Requests the next segment, or plans another check.
     fn schedule(&mut self, io: &mut dyn Io) {
         if self.request.is_some() {
             return;
@@ -292,7 +292,7 @@ impl Session {
         self.link.requests.push(self.config.request, size, io);
     }
 
-    /// Gives a segment up that would take too long, for one of a lower rate.
+    /// Abandons a segment that would take too long, for one of a lower rate.
     fn consider_abandoning(&mut self, io: &mut dyn Io) {
         let patience = match self.config.abr {
             Abr::DashJs => PATIENCE,
@@ -317,7 +317,8 @@ impl Session {
         }
     }
 
-    /// The connection is gone: asks again a second later on another, three times at most.
+    /// Handles a lost connection: requests again a second later on another one, three times at
+    /// most.
     fn fail(&mut self, io: &mut dyn Io) {
         if !self.exists(self.number) {
             return;

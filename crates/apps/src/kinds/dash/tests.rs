@@ -9,7 +9,7 @@ fn flat() -> (&'static str, Value) {
     ("vbr", Value::Flag(false))
 }
 
-/// When each request was written.
+/// Returns the times of the requests.
 fn requests(net: &Net) -> Vec<f64> {
     net.calls
         .iter()
@@ -40,7 +40,7 @@ fn a_fast_line_plays_the_highest_rate_after_the_first_segment() {
     close(known(&summary, "switches_count"), 1.0, 0.0);
     // A handshake, a round trip, and 200 kB at 50 Mbit/s.
     close(known(&summary, "startup_delay_s"), 0.004 + 0.033, 0.003);
-    // 30 s are buffered, then the player asks on a grid of 1 s.
+    // 30 s are buffered, then the player requests on a grid of 1 s.
     let most = notes(&net, "buffer_s").into_iter().fold(0.0, f64::max);
     assert!((30.0..32.1).contains(&most), "{most}");
 }
@@ -57,7 +57,7 @@ fn a_slow_line_gets_the_rate_it_can_carry() {
 
 #[test]
 fn the_achieved_rate_counts_the_wait_for_the_first_byte_and_the_players_does_not() {
-    // A chunk of 11 kB comes in one burst after a round trip of a second.
+    // A chunk of 11 kB arrives in one burst after a round trip of a second.
     let mut net = Net::new(1).with_rate(10_000_000).with_delay(Duration::from_millis(500));
     let lowest = [word("abr", "fixed"), ("quality", Value::Count(1)), flat()];
     let summary = net.run_secs(&mut *build("dash", &lowest), 60);

@@ -18,7 +18,7 @@ const DNS_QUERY: u32 = 45;
 const DNS_ANSWER: u32 = 110;
 const DNS_RETRY: Duration = Duration::from_secs(5);
 
-/// How pages are loaded.
+/// The configuration of a browser.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) model: Model,
@@ -53,7 +53,7 @@ struct Link {
     ready: bool,
     up: Pipe<Say>,
     down: Pipe<Say>,
-    /// Objects asked for and not yet there.
+    /// Objects requested and not yet received.
     asked: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ struct Link {
 struct Host {
     resolved: bool,
     looking: bool,
-    /// Objects found and not yet asked for, the next one last.
+    /// Objects found and not yet requested, the next one last.
     found: Vec<usize>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Browser {
     opened_now: u64,
     load: Quantiles,
     first: Quantiles,
-    /// Wakes asked for, by token.
+    /// Requested wake-ups, by token.
     due: Vec<Option<Due>>,
 }
 
@@ -143,7 +143,7 @@ impl Browser {
         }
     }
 
-    /// Asks to be woken for `due`. Tokens are the page's number and a place in its list.
+    /// Requests a wake-up for `due`. Tokens are the page's number and an index into its list.
     fn wake_for(&mut self, due: Due, span: Duration, io: &mut dyn Io) {
         let token = self.begun << 32 | self.due.len() as u64;
         self.due.push(Some(due));
@@ -182,7 +182,7 @@ impl Browser {
         self.find(0, io);
     }
 
-    /// An object is known of: it is asked for as soon as a connection is free.
+    /// Adds a discovered object, to be requested as soon as a connection is free.
     fn find(&mut self, object: usize, io: &mut dyn Io) {
         let host = self.objects[object].host;
         self.hosts[host].found.insert(0, object);
@@ -308,7 +308,7 @@ impl Browser {
             Say::Object(object) => {
                 link.asked.retain(|&asked| asked != object);
                 self.arrived(object, io);
-                // With its last object the page is over, and so is this connection.
+                // The last object ends the page, and with it this connection.
                 if self.left > 0 {
                     self.dispatch(host, io);
                 }
@@ -336,7 +336,7 @@ impl Browser {
         }
     }
 
-    /// Finds the objects that `parent` tells of.
+    /// Finds the objects that `parent` refers to.
     fn discover(&mut self, parent: usize, io: &mut dyn Io) {
         for object in parent + 1..self.objects.len() {
             if self.objects[object].parent == parent {
@@ -363,7 +363,7 @@ impl Browser {
         }
     }
 
-    /// A connection is gone: its open requests are repeated.
+    /// Handles a closed connection: its open requests are repeated.
     fn lost(&mut self, conn: ConnId, io: &mut dyn Io) {
         let Some(at) = self.links.iter().position(|link| link.conn == conn) else { return };
         let link = self.links.remove(at);

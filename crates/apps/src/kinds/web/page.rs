@@ -6,13 +6,13 @@
 //!   over 35 connections (quoted by Armitage et al. 2017);
 //! - `small`, `large`: a search engine's front page and a news site's, 56 KiB in 3 requests and
 //!   3 MiB in 110, as in Høiland-Jørgensen et al. (2017);
-//! - `3gpp`: the HTTP model of 3GPP and NGMN as ns-3 encodes it (`three-gpp-http-variables`): a
-//!   main object of lognormal size, mean 10 710 and deviation 25 032 bytes within 100 to 2 MB,
-//!   embedded objects of mean 7758 and deviation 126 168 within 50 to 2 MB, whose number is
-//!   Pareto of shape 1.1 and scale 2 up to 55, less 2, and a parsing time of mean 0.13 s.
+//! - `3gpp`: the HTTP model of 3GPP and NGMN as in ns-3 (`three-gpp-http-variables`). The main
+//!   object is lognormal, of mean 10 710 and deviation 25 032 bytes within 100 to 2 MB. Embedded
+//!   objects have mean 7758 and deviation 126 168 within 50 to 2 MB; their number is Pareto of
+//!   shape 1.1 and scale 2 up to 55, less 2. The parsing time has a mean of 0.13 s.
 //!
-//! Where only a page's total is known, sizes are lognormal with a deviation of twice their mean,
-//! our choice, and are scaled to the total.
+//! For a page with a published total only, sizes are lognormal with a deviation of twice their
+//! mean, our choice, and are scaled to the total.
 
 use aqmlab_core::{Duration, Rng, math};
 
@@ -25,7 +25,7 @@ const LARGEST: f64 = 2e6;
 /// The kind of a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
-    /// So many bytes in so many objects.
+    /// A total of bytes and of objects.
     Total { bytes: u64, objects: usize },
     /// The model of 3GPP.
     Lognormal,
@@ -72,7 +72,7 @@ impl Model {
     }
 }
 
-/// How many objects a page of the 3GPP model embeds.
+/// Draws the number of objects embedded in a page of the 3GPP model.
 fn embedded(rng: &mut Rng) -> usize {
     loop {
         let drawn = 2.0 / math::pow(1.0 - rng.unit(), 1.0 / 1.1);
@@ -91,13 +91,13 @@ fn within(least: f64, most: f64, mut draw: impl FnMut() -> f64) -> u64 {
     }
 }
 
-/// One thing to fetch.
+/// An object to fetch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Object {
     pub(crate) size: u64,
-    /// Which host has it.
+    /// The host that serves the object.
     pub(crate) host: usize,
-    /// The object whose arrival tells of this one; its own number for the first.
+    /// The object that refers to this one; its own number for the first.
     pub(crate) parent: usize,
 }
 
@@ -151,7 +151,7 @@ mod tests {
             values.for_each(|value| (n, sum) = (n + 1.0, sum + value));
             sum / n
         };
-        // Cut at 2 MB, the embedded objects' mean falls from 7758.
+        // The limit of 2 MB lowers the mean of the embedded objects from 7758.
         close(mean(&mut pages.iter().map(|page| page[0].size as f64)), 10_700.0, 400.0);
         close(mean(&mut pages.iter().map(|page| page.len() as f64 - 1.0)), 3.95, 0.4);
         assert!(pages.iter().all(|page| page.len() <= 54));

@@ -4,21 +4,21 @@ use aqmlab_core::{Duration, Instant};
 
 use super::Dialect;
 
-/// How an implementation counts time.
+/// The clock of an implementation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Clock {
     /// Whole nanoseconds.
     Nanos,
-    /// Linux: `ktime_get_ns() >> 10` in 32 bits. It wraps every 73 minutes, and times are
-    /// compared by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
+    /// Linux: `ktime_get_ns() >> 10` in 32 bits. It wraps every 73 minutes, and times are compared
+    /// by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
     Ticks,
-    /// FreeBSD: microseconds, but the timer's ticks (given here, in microseconds) are all it sees.
+    /// FreeBSD: microseconds, read once per timer tick of this many microseconds.
     Micros(u64),
 }
 
-/// How long the kernel has been up when a run begins: 137 s. Within 1.6 s of its zero the clock
-/// would make a `drop_next` that was never set look recent, and a queue that overflowed before
-/// its first signal would then be signalled without pause. No machine is measured that early.
+/// The uptime of the kernel when a run begins: 137 s. Within 1.6 s of the clock's zero, an unset
+/// `drop_next` would look recent. A queue that overflowed before its first signal would then be
+/// signalled without pause. Measurements on real machines begin later.
 const BOOTED: u32 = 1 << 27;
 
 impl Clock {
@@ -30,7 +30,7 @@ impl Clock {
         }
     }
 
-    /// The clock's value at `at`.
+    /// Returns the clock's value at `at`.
     #[inline]
     pub(super) fn read(self, at: Instant) -> u64 {
         match self {
@@ -43,7 +43,7 @@ impl Clock {
         }
     }
 
-    /// `span` in this clock's units, as a user's microseconds are converted.
+    /// Returns `span` in the clock's units, converted as a user's microseconds are.
     pub(super) fn span(self, span: Duration) -> u64 {
         match self {
             Self::Nanos => span.as_nanos(),
@@ -52,7 +52,7 @@ impl Clock {
         }
     }
 
-    /// `span` after `time`.
+    /// Returns the time that is `span` after `time`.
     #[inline]
     pub(super) fn add(self, time: u64, span: u64) -> u64 {
         match self {
@@ -61,7 +61,7 @@ impl Clock {
         }
     }
 
-    /// How long after `earlier` is `now`.
+    /// Returns the time from `earlier` to `now`.
     #[inline]
     pub(super) fn between(self, earlier: u64, now: u64) -> u64 {
         match self {
@@ -70,7 +70,7 @@ impl Clock {
         }
     }
 
-    /// Whether `now` is at `due` or after it.
+    /// Returns whether `now` is at or after `due`.
     #[inline]
     pub(super) fn reached(self, now: u64, due: u64) -> bool {
         match self {
@@ -80,30 +80,30 @@ impl Clock {
     }
 }
 
-/// RFC 8289 §5.5: `interval / √count`, cut to a whole unit.
+/// RFC 8289 §5.5: returns `interval / √count`, truncated to a whole unit.
 pub(super) fn exact(interval: u64, count: u32) -> u64 {
     // ⌊i/√c⌋ = ⌊√⌊i²/c⌋⌋ for whole i and c.
     (u128::from(interval) * u128::from(interval) / u128::from(count.max(1))).isqrt() as u64
 }
 
-/// Linux: one Newton step towards `1/√count`, kept in 16 bits and computed in 32.
+/// Linux: does one Newton step towards `1/√count`, kept in 16 bits and computed in 32.
 ///
 /// y ← y·(3 − count·y²)/2
 pub(super) fn linux_step(root: u16, count: u32) -> u16 {
     let y = u64::from(root) << 16;
     let square = (y * y) >> 32;
-    // Wraps where `count` has run far ahead of `root`, as it does in the kernel.
+    // Wraps, as in the kernel, where `count` is far ahead of `root`.
     let rest = (3_u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square)) >> 2;
     (rest.wrapping_mul(y) >> 31 >> 16) as u16
 }
 
-/// Linux: `interval / √count` by the root at hand.
+/// Linux: returns `interval / √count` from the current root.
 pub(super) fn linux_gap(interval: u64, root: u16) -> u64 {
     (interval * (u64::from(root) << 16)) >> 32
 }
 
-/// FreeBSD: one Newton step towards `1/√count`, and the gap by its result. For a count of one
-/// the gap is the interval itself, and the root starts over from 0.7.
+/// FreeBSD: does one Newton step towards `1/√count` and returns the gap. For a count of one the gap
+/// is the interval itself, and the root restarts from 0.7.
 pub(super) fn freebsd_gap(interval: u64, count: u32, root: &mut u16) -> u64 {
     if count == 1 {
         *root = ((1_u32 << 16) * 7 / 10) as u16;

@@ -10,7 +10,7 @@ fn settings(tuning: Tuning) -> Settings {
     Settings { tuning, max_p: 0.02, gentle: false, wait: false, mean_packet: Bytes(500) }
 }
 
-/// A law whose average stands at `average` packets, if so many are found waiting.
+/// Returns a law with an average of `average` packets while the backlog is the same.
 fn at(settings: Settings, average: f64) -> Floyd {
     let mut law = Floyd::new(settings);
     (law.average, law.above, law.idle_since) = (average, true, None);
@@ -50,8 +50,8 @@ fn c53_below_min_none_is_signalled_and_above_max_all_are() {
 
 #[test]
 fn c54_gaps_without_wait_are_uniform() {
-    // Half way at 4 % is 2 %. The count includes the packet itself, so one packet is missing
-    // from the 50 of the paper's text, as it is from the paper's own algorithm.
+    // The midpoint at 4 % is 2 %. The count includes the packet itself, so the result is one below
+    // the 50 of the paper's text. The paper's own algorithm has the same difference.
     let settings = Settings { max_p: 0.04, ..settings(FIXED) };
     let gaps = gaps(settings, 10.0, 1_000_000);
     let mut counts = [0_u32; 50];

@@ -1,20 +1,21 @@
-//! PIE as FreeBSD's dummynet has it (CAIA AQM v0.2), alone and in each queue of FQ-PIE.
+//! PIE as in FreeBSD's dummynet (CAIA AQM v0.2), alone and in each queue of FQ-PIE.
 //!
-//! Sources: FreeBSD 10.4 `sys/netpfil/ipfw/dn_aqm_pie.{c,h}` and `dn_sched_fq_pie.c`, whose fixed
-//! point is followed to the bit. What it does that RFC 8033 does not, each pinned by a test:
+//! Sources: FreeBSD 10.4 `sys/netpfil/ipfw/dn_aqm_pie.{c,h}` and `dn_sched_fq_pie.c`, with their
+//! fixed-point arithmetic to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
-//! - active from the start; the switch of RFC 8033 §5.3 is an option, and then PIE goes to sleep
-//!   on the arrival that finds the queue empty and all quiet;
-//! - the burst allowance is given back after the drop decision of the arrival that earns it;
-//! - the first sample of the departure rate does not end its measurement, so the packet after it
-//!   brings another, of at least the same time, that is merged into the first;
-//! - the last delay outlives an activation, and with timestamps it is forgotten only by an update
-//!   that finds the queue empty;
-//! - times are multiples of the kernel's tick (1 ms at 1000 ticks a second), because dummynet
-//!   looks at the clock once per tick.
+//! - PIE is active from the start. The switch of RFC 8033 §5.3 is an option; it turns PIE off at an
+//!   arrival that finds the queue empty and delays low.
+//! - The burst allowance is restored after the drop decision of the arrival that earns it.
+//! - The first sample of the departure rate does not end its measurement. The next packet yields
+//!   another sample, of at least the same duration, that is merged into the first.
+//! - The last delay survives an activation. With timestamps, only an update that finds the queue
+//!   empty clears it.
+//! - Times are multiples of the kernel's tick (1 ms at 1000 ticks a second), because dummynet reads
+//!   the clock once per tick.
 //!
-//! Difference: updates are never late. The kernel's callout may be by a sixteenth of `tupdate`, until
-//! the clock has another event, and the next is counted from there (`kern_timeout.c`).
+//! Difference: updates are never late. The kernel's callout may be late by a sixteenth of
+//! `tupdate`, until the clock has another event, and the next callout is counted from there
+//! (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
 
@@ -25,53 +26,53 @@ use crate::aqm::timer::{Clock, Timer};
 /// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The delay to settle at (`qdelay_ref`).
+    /// The target delay (`qdelay_ref`).
     pub target: Duration,
     /// The time between updates.
     pub tupdate: Duration,
-    /// How long after a quiet time nothing is dropped.
+    /// The time after a quiet period during which nothing is dropped.
     pub max_burst: Duration,
     /// The weight of the delay's distance from the target, in 1/s.
     pub alpha: f64,
     /// The weight of the delay's change, in 1/s.
     pub beta: f64,
-    /// Packets with ECN are marked while the probability is below this.
+    /// The probability below which ECN packets are marked.
     pub ecn_below: Option<f64>,
     /// Whether an update adds at most 2 % to a probability of 10 % or more (`capdrop`).
     pub capdrop: bool,
-    /// Whether drops are kept from bunching (`derand`).
+    /// Whether drops are spaced apart (`derand`).
     pub derand: bool,
-    /// Where the delay comes from.
+    /// The source of the delay.
     pub delay_from: DelayFrom,
-    /// When PIE wakes and sleeps.
+    /// When PIE is active.
     pub switch: Switch,
-    /// The kernel's tick, by which times are rounded down; whole microseconds.
+    /// The kernel's tick, to which times are rounded down; whole microseconds.
     pub tick: Duration,
 }
 
-/// Where the delay comes from.
+/// The source of the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayFrom {
     /// The departure rate and the bytes waiting (`dre`).
     Departures,
-    /// The sojourn of the packet last sent (`ts`).
+    /// The sojourn of the last packet sent (`ts`).
     Timestamps,
 }
 
-/// When PIE wakes and sleeps.
+/// When PIE is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Awake from the first packet on (`noonoff`).
+    /// Always (`noonoff`).
     AlwaysOn,
-    /// Awake from so many packets waiting, until all is quiet (`onoff`).
+    /// From this many packets of backlog until the queue is empty and delays are low (`onoff`).
     FromPackets(usize),
-    /// Awake from so many bytes waiting, until all is quiet (`onoff`).
+    /// From this many bytes of backlog until the queue is empty and delays are low (`onoff`).
     FromBytes(u64),
-    /// Woken and put to sleep by a scheduler, as its flow comes and goes (FQ-PIE).
+    /// Set by a scheduler, when the flow becomes active or inactive (FQ-PIE).
     ByScheduler,
 }
 
-/// The law.
+/// The PIE law of FreeBSD.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeBsd {
     params: Params,
@@ -120,7 +121,7 @@ const DQ_THRESHOLD: u32 = 1 << DQ_THRESHOLD_BITS;
 const MEAN_PKTSIZE: u64 = 800;
 
 impl FreeBsd {
-    /// The law of a queue that comes into being with its first packet.
+    /// Returns the law of a queue that dummynet creates with its first packet.
     pub fn new(settings: &Settings) -> Self {
         let micros = |span: Duration| span.as_micros().min(u32::MAX.into()) as u32;
         let fixed = |number: f64| (number * SCALE).clamp(0.0, 65_535.0) as i64;
@@ -144,7 +145,7 @@ impl FreeBsd {
         Self { params, vars: Vars::default(), timer: Timer::stopped(), born: false }
     }
 
-    /// Wakes the law with everything forgotten but the last delay, and a full burst allowance.
+    /// Activates the law: resets all state but the last delay, and grants a full burst allowance.
     pub fn activate(&mut self, now: Instant) {
         self.reset(now);
         self.vars.active = true;
@@ -152,14 +153,14 @@ impl FreeBsd {
         self.timer = Timer::start(Clock::Ideal, now, tupdate, tupdate);
     }
 
-    /// Puts the law to sleep.
+    /// Deactivates the law.
     pub fn deactivate(&mut self) {
         self.vars.active = false;
         self.vars.in_measurement = false;
         self.timer = Timer::stopped();
     }
 
-    /// Notes that a packet was taken from the queue's head for want of room elsewhere.
+    /// Records that a packet was dropped from the queue's head to make room elsewhere.
     pub fn head_dropped(&mut self) {
         self.vars.accu_prob = 0;
     }
@@ -174,7 +175,7 @@ impl FreeBsd {
         };
     }
 
-    /// Creates the state with a queue's first packet: dummynet creates a queue on demand.
+    /// Creates the state with a queue's first packet, because dummynet creates queues on demand.
     fn be_born(&mut self, now: Instant) {
         self.born = true;
         match self.params.switch {
@@ -225,7 +226,8 @@ impl FreeBsd {
         }
     }
 
-    /// Wakes and sleeps as the queue fills and empties, and gives back the burst allowance.
+    /// Activates and deactivates the law as the queue fills and empties, and restores the burst
+    /// allowance.
     fn switch(&mut self, arrival: &Arrival<'_>) {
         let waiting = arrival.waiting;
         let wake = match self.params.switch {
@@ -317,7 +319,7 @@ impl Vars {
             if self.dq_count >= DQ_THRESHOLD {
                 let dq_time = now.wrapping_sub(self.measurement_start);
                 if self.avg_dq_time == 0 {
-                    // The measurement goes on: the flag is cleared only in the other branch.
+                    // The measurement continues: the flag is cleared only in the other branch.
                     self.avg_dq_time = dq_time;
                 } else {
                     let weight = u64::from(DQ_THRESHOLD >> 8);
@@ -372,7 +374,7 @@ impl Vars {
     }
 }
 
-/// RFC 8033 §4.2: by how many binary places the step is cut at this probability.
+/// RFC 8033 §4.2: returns the right shift of the step at this probability.
 const fn autotune(prob: i64) -> u32 {
     let mut shift = 11;
     let mut power = 1_000_000;

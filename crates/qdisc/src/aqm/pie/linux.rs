@@ -1,18 +1,18 @@
-//! PIE as Linux has had it since 5.5.
+//! PIE as in Linux since 5.5.
 //!
-//! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, whose integers are followed
-//! to the bit. What it does that RFC 8033 does not, each pinned by a test:
+//! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, with their integer arithmetic
+//! to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
-//! - the delay is that of the packet last sent, or zero once nothing waits behind it, and the
-//!   guard against early drops looks at it and not at that of the last update;
-//! - a delay above 250 ms adds 2 % to each update, on top of the 2 % cap;
-//! - the burst allowance is spent by the time between departures, so it lasts while nothing is
-//!   sent, and PIE is never switched off;
-//! - the probability is not cut at 1: under lasting overload it winds up beyond (the check for
-//!   overflow is at 2^64, while 1 is 2^56), and everything is dropped until it has come down;
-//! - ECN marks at 10 % exactly, and a mark leaves the accumulated probability unless chance, not
-//!   the bound of 8.5, chose it;
-//! - with the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
+//! - The delay is that of the last packet sent, or zero once no packet waits behind it. The guard
+//!   against early drops uses this delay, not that of the last update.
+//! - A delay above 250 ms adds 2 % to each update, beyond the 2 % cap.
+//! - The time between departures spends the burst allowance, so it lasts while nothing is sent. PIE
+//!   is never switched off.
+//! - The probability is not limited to 1. The overflow check is at 2^64, while 1 is 2^56. Under
+//!   lasting overload it winds up, and every packet is dropped until it has come down.
+//! - ECN marks at 10 % exactly. A mark keeps the accumulated probability, unless the random draw
+//!   and not the bound of 8.5 chose the packet.
+//! - With the departure-rate estimator, delays are in whole units of 2^-8 byte per 64 ns.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
 
@@ -20,13 +20,13 @@ use super::{Arrival, Departure, Law, Verdict};
 use crate::Backlog;
 use crate::aqm::timer::{Clock, Timer};
 
-/// Certainty: 2^56 − 1, which leaves room to add in 64 bits.
+/// A probability of 1: 2^56 − 1, which leaves room for sums in 64 bits.
 pub const MAX_PROB: u64 = u64::MAX >> 8;
 
 /// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The delay to settle at.
+    /// The target delay.
     pub target: Duration,
     /// The time between updates, before the kernel rounds it.
     pub tupdate: Duration,
@@ -34,19 +34,19 @@ pub struct Settings {
     pub alpha: u64,
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
-    /// Packets with ECN are marked while the probability, of [`MAX_PROB`], is at most this.
+    /// The probability, of [`MAX_PROB`], up to which ECN packets are marked.
     pub mark_up_to: Option<u64>,
-    /// Whether smaller packets are dropped less.
+    /// Whether the drop probability scales with the packet size.
     pub bytemode: bool,
     /// Whether the delay is estimated from the departure rate, not taken from timestamps.
     pub dq_rate_estimator: bool,
-    /// A full frame, as this queue counts sizes: below two of them nothing is dropped early.
+    /// A full frame in this queue's units; a backlog below two of them has no early drops.
     pub mtu: Bytes,
-    /// The kernel's ticks, by which its timers are rounded.
+    /// The kernel's timer clock.
     pub clock: Clock,
 }
 
-/// The law.
+/// The PIE law of Linux since 5.5.
 #[derive(Clone, Copy, Debug)]
 pub struct Linux {
     params: Params,
@@ -90,8 +90,8 @@ const fn ticks(nanos: u64) -> u64 {
 }
 
 impl Linux {
-    /// The law of a queue made at the start of the run, whose timer first goes off half a second
-    /// later.
+    /// Returns the law of a queue made at the start of the run; its timer first expires half a
+    /// second later.
     pub fn new(settings: &Settings) -> Self {
         let per_tick = MAX_PROB / TICKS_PER_SECOND;
         let params = Params {
@@ -204,7 +204,7 @@ impl Vars {
         }
     }
 
-    /// The delay of the packet that leaves; returns the time since the last one left.
+    /// Measures the delay of a departing packet; returns the time since the last departure.
     #[inline]
     fn measure_delay(&mut self, now: u64, left: u64, enqueued: u64) -> u64 {
         self.qdelay = if left == 0 { 0 } else { now - enqueued };
@@ -213,7 +213,7 @@ impl Vars {
         u64::from(since as u32)
     }
 
-    /// One departure for the estimator; returns the length of the measurement that it ends.
+    /// Counts a departure for the estimator; returns the length of the measurement that it ends.
     fn measure_rate(&mut self, now: u64, left: u64, size: u64) -> u64 {
         if left >= QUEUE_THRESHOLD && self.dq_count.is_none() {
             self.dq_tstamp = Some(now);
@@ -247,7 +247,7 @@ impl Vars {
     fn update(&mut self, params: &Params, waiting: u64) {
         let (qdelay, qdelay_old) = self.delays(params, waiting);
         let wound_up = self.steer(params, qdelay, qdelay_old);
-        // A delay of zero with packets waiting is a delay too short to be seen.
+        // A delay of zero with packets waiting is a delay below the clock's resolution.
         if qdelay == 0 && qdelay_old == 0 && waiting == 0 && !wound_up {
             self.prob -= self.prob / 64;
         }
@@ -267,7 +267,7 @@ impl Vars {
         }
     }
 
-    /// The delay now and at the last update.
+    /// Returns the delay now and at the last update.
     fn delays(&mut self, params: &Params, waiting: u64) -> (u64, u64) {
         if !params.dq_rate_estimator {
             return (self.qdelay, self.qdelay_old);
@@ -278,7 +278,7 @@ impl Vars {
         (u64::from(qdelay), self.qdelay_old)
     }
 
-    /// Moves the probability; returns whether it overflowed 64 bits and was set to certainty.
+    /// Updates the probability; returns whether it overflowed 64 bits and was set to [`MAX_PROB`].
     #[expect(clippy::cast_possible_wrap, reason = "the wrapping is the kernel\'s")]
     fn steer(&mut self, params: &Params, qdelay: u64, qdelay_old: u64) -> bool {
         let shift = autotune(self.prob);
@@ -304,7 +304,7 @@ impl Vars {
     }
 }
 
-/// RFC 8033 §4.2: by how many binary places the gains are cut at this probability.
+/// RFC 8033 §4.2: returns the right shift of the gains at this probability.
 const fn autotune(prob: u64) -> u32 {
     if prob >= MAX_PROB / 10 {
         return 0;

@@ -1,17 +1,17 @@
-//! PIE as Linux had it from 3.14 to 5.0.
+//! PIE as in Linux 3.14 to 5.0.
 //!
-//! Source: `net/sched/sch_pie.c` of those kernels, whose integers are followed to the bit. What it
-//! does that later kernels do not, each pinned by a test:
+//! Source: `net/sched/sch_pie.c` of those kernels, with its integer arithmetic to the bit.
+//! Behaviour that later kernels changed, each point pinned by a test:
 //!
-//! - the delay comes from the departure rate alone, measured over 10 000 bytes, so that until
-//!   that many have left a standing queue there is no delay and no drop;
-//! - three gains instead of the RFC's seven: ÷8 below 1 %, ÷2 below 10 %, else whole;
-//! - chance is not tempered: each packet is a throw of its own;
-//! - the change of the probability is kept in 32 bits: a delay that jumps by more than
-//!   0.37 s wraps it around, and the probability falls where it should rise;
-//! - the decay, `prob * 98 / 100`, is computed in 32 bits too, so that a probability above 1 %
-//!   does not decay by 2 % in an idle queue but falls below 1 % at once;
-//! - a tail drop leaves no trace.
+//! - The delay comes from the departure rate alone, measured over 10 000 bytes. Until that many
+//!   have left a standing queue, there is no delay and no drop.
+//! - There are three gains instead of the RFC's seven: ÷8 below 1 %, ÷2 below 10 %, else full.
+//! - Drops are not derandomised: each packet has an independent random draw.
+//! - The change of the probability is kept in 32 bits. A jump of the delay by more than 0.37 s
+//!   wraps it, and the probability falls instead of rising.
+//! - The decay, `prob * 98 / 100`, is computed in 32 bits too. In an idle queue, a probability
+//!   above 1 % falls below 1 % at once instead of by 2 %.
+//! - A tail drop leaves the state unchanged.
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
 
@@ -22,7 +22,7 @@ use crate::aqm::timer::{Clock, Timer};
 /// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The delay to settle at.
+    /// The target delay.
     pub target: Duration,
     /// The time between updates, before the kernel rounds it.
     pub tupdate: Duration,
@@ -30,17 +30,17 @@ pub struct Settings {
     pub alpha: u64,
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
-    /// Whether packets with ECN are marked while the probability is at most 10 %.
+    /// Whether ECN packets are marked at a probability of at most 10 %.
     pub ecn: bool,
-    /// Whether smaller packets are dropped less.
+    /// Whether the drop probability scales with the packet size.
     pub bytemode: bool,
-    /// A full frame, as this queue counts sizes: below two of them nothing is dropped early.
+    /// A full frame in this queue's units; a backlog below two of them has no early drops.
     pub mtu: Bytes,
-    /// The kernel's ticks, by which its timers are rounded.
+    /// The kernel's timer clock.
     pub clock: Clock,
 }
 
-/// The law.
+/// The PIE law of Linux 3.14 to 5.0.
 #[derive(Clone, Copy, Debug)]
 pub struct Linux314 {
     params: Params,
@@ -70,7 +70,7 @@ struct Vars {
     avg_dq_rate: u32,
 }
 
-/// The share of certainty of one unit of 64 ns, `MAX_PROB / PSCHED_TICKS_PER_SEC`, before the gains.
+/// The probability per unit of 64 ns, `MAX_PROB / PSCHED_TICKS_PER_SEC`, before the gains.
 const PROB_PER_TICK: u64 = 0xffff_ffff / (1_000_000_000 >> 6);
 const BURST: u64 = 100_000_000 >> 6;
 const LONG_DELAY: u64 = 250_000_000 >> 6;
@@ -82,8 +82,8 @@ const fn ticks(nanos: u64) -> u64 {
 }
 
 impl Linux314 {
-    /// The law of a queue made at the start of the run, whose timer first goes off half a second
-    /// later.
+    /// Returns the law of a queue made at the start of the run; its timer first expires half a
+    /// second later.
     pub fn new(settings: &Settings) -> Self {
         let params = Params {
             target: ticks(settings.target.as_nanos()),
@@ -210,7 +210,7 @@ impl Vars {
         }
     }
 
-    /// Moves the probability; returns whether it overflowed and was set to certainty.
+    /// Updates the probability; returns whether it overflowed and was set to its maximum.
     #[expect(clippy::cast_possible_wrap, reason = "the wrapping is the kernel\'s")]
     fn steer(&mut self, params: &Params) -> bool {
         let shift = match self.prob {

@@ -1,25 +1,25 @@
-//! PIE as RFC 8033 writes it down.
+//! PIE as written in RFC 8033.
 //!
-//! Source: RFC 8033 §4, §5 and Appendices A (the basic design) and B (with all the extras). The
-//! appendices are two algorithms; [`Settings::appendix_a`] and [`Settings::appendix_b`] give one
-//! each, and every point on which they differ is a setting of its own:
+//! Source: RFC 8033 §4, §5 and Appendices A (the basic design) and B (with all optional parts). The
+//! appendices are two algorithms, [`Settings::appendix_a`] and [`Settings::appendix_b`]. Each
+//! difference between them is a separate setting:
 //!
-//! | Point                     | Appendix A                       | Appendix B                    |
-//! |---------------------------|----------------------------------|-------------------------------|
-//! | decay by 2 %              | both delays zero                 | both below half the target    |
-//! | burst allowance given     | at an arrival, if all is quiet   | when PIE is switched on       |
-//! | during that allowance     | nothing is thrown                | the throw is made and ignored |
-//! | switched on and off       | never                            | from a third of the limit on  |
-//! | 2 % cap, derandomisation, ECN | no                           | yes (ECN if asked for)        |
+//! | Point                     | Appendix A                      | Appendix B                     |
+//! |---------------------------|---------------------------------|--------------------------------|
+//! | decay by 2 %              | both delays zero                | both below half the target     |
+//! | burst allowance granted   | at an arrival in a quiet queue  | when PIE is switched on        |
+//! | during that allowance     | no random draw                  | the draw is made and ignored   |
+//! | switched on and off       | never                           | from a third of the limit on   |
+//! | 2 % cap, derandomisation, ECN | no                          | yes (ECN if enabled)           |
 //!
 //! Differences from the pseudo-code, each pinned by a test:
 //!
-//! - a marked packet also joins the queue, which Appendix B forgets to say;
-//! - PIE is not switched off before a delay has been measured since it was switched on: as
-//!   printed, Appendix B switches it off in the very call that switches it on, so that with the
-//!   departure-rate estimator it never works;
-//! - with timestamps, an update that finds nothing waiting sees a delay of zero, and not for ever
-//!   that of the last packet;
+//! - A marked packet also joins the queue, which Appendix B omits.
+//! - PIE is switched off only after it has measured a delay since it was switched on. As printed,
+//!   Appendix B switches PIE off in the call that switches it on, so with the departure-rate
+//!   estimator PIE never acts.
+//! - With timestamps, an update of an empty queue uses a delay of zero, not the delay of the last
+//!   packet.
 //! - `MAX_BURST` is rounded up to whole updates (§4.4).
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
@@ -31,62 +31,62 @@ use crate::aqm::timer::{Clock, Timer};
 /// The parameters of the law.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The delay to settle at (`QDELAY_REF`).
+    /// The target delay (`QDELAY_REF`).
     pub target: Duration,
     /// The time between updates (`T_UPDATE`).
     pub tupdate: Duration,
-    /// How long after a quiet time nothing is dropped (`MAX_BURST`).
+    /// The time after a quiet period during which nothing is dropped (`MAX_BURST`).
     pub max_burst: Duration,
     /// The weight of the delay's distance from the target, in 1/s.
     pub alpha: f64,
     /// The weight of the delay's change, in 1/s.
     pub beta: f64,
-    /// The queue's size (`TAIL_DROP`).
+    /// The queue limit (`TAIL_DROP`).
     pub limit: Bytes,
-    /// Packets with ECN are marked while the probability is below this (`MAX_ECNTH`).
+    /// The probability below which ECN packets are marked (`MAX_ECNTH`).
     pub ecn_below: Option<f64>,
-    /// Where the delay comes from.
+    /// The source of the delay.
     pub delay_from: DelayFrom,
-    /// When an update takes 2 % off the probability.
+    /// The condition on which an update takes 2 % off the probability.
     pub decay: Decay,
-    /// When PIE works and when its burst allowance is given.
+    /// When PIE is active and when its burst allowance is granted.
     pub switch: Switch,
     /// Whether an update adds at most 2 % to a probability of 10 % or more (§5.5).
     pub cap: bool,
-    /// Whether drops are kept from bunching (§5.4).
+    /// Whether drops are spaced apart (§5.4).
     pub derandomise: bool,
 }
 
-/// Where the delay comes from (§4.3, §5.2).
+/// The source of the delay (§4.3, §5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayFrom {
-    /// The sojourn of the packet last sent.
+    /// The sojourn of the last packet sent.
     Timestamps,
     /// The departure rate and the bytes waiting.
     Departures,
 }
 
-/// When an update takes 2 % off the probability.
+/// The condition on which an update takes 2 % off the probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decay {
-    /// When the delay is zero and was at the last update (Appendix A).
+    /// The delay is zero and was zero at the last update (Appendix A).
     AtZero,
-    /// When it is below half the target and was (Appendix B).
+    /// The delay is below half the target and was so at the last update (Appendix B).
     BelowHalf,
 }
 
-/// When PIE works and when its burst allowance is given.
+/// When PIE is active and when its burst allowance is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// It always works; an arrival that finds all quiet is given the allowance (Appendix A).
+    /// Always active; an arrival in a quiet queue grants the allowance (Appendix A).
     AlwaysOn,
-    /// It works from the time a third of the limit waits, when the allowance is given, until all
+    /// Active from a backlog of a third of the limit, which grants the allowance, until the queue
     /// is quiet (Appendix B).
     OnOff,
 }
 
 impl Settings {
-    /// The constants of §4 and §5 with the design of Appendix A.
+    /// Returns the constants of §4 and §5 with the design of Appendix A.
     pub fn appendix_a(limit: Bytes) -> Self {
         Self {
             decay: Decay::AtZero,
@@ -97,7 +97,7 @@ impl Settings {
         }
     }
 
-    /// The constants of §4 and §5 with the design of Appendix B, and timestamps.
+    /// Returns the constants of §4 and §5 with the design of Appendix B, and timestamps.
     pub fn appendix_b(limit: Bytes) -> Self {
         Self {
             target: Duration::from_millis(15),
@@ -116,7 +116,7 @@ impl Settings {
     }
 }
 
-/// The law.
+/// The PIE law of RFC 8033.
 #[derive(Clone, Copy, Debug)]
 pub struct Rfc8033 {
     settings: Settings,
@@ -152,7 +152,7 @@ const PROB_LOW: f64 = 0.85;
 const PROB_HIGH: f64 = 8.5;
 
 impl Rfc8033 {
-    /// The law of an empty queue, with an update every `tupdate` from the start of the run.
+    /// Returns the law of an empty queue, with an update every `tupdate` from the start of the run.
     pub fn new(mut settings: Settings) -> Self {
         settings.tupdate = settings.tupdate.max(Duration::from_micros(1));
         let updates = settings.max_burst.as_nanos().div_ceil(settings.tupdate.as_nanos());
@@ -217,8 +217,9 @@ impl Rfc8033 {
         }
     }
 
-    /// Whether this arrival is to be signalled. The appendices ask in different order, which
-    /// shows: what is accumulated during a burst allowance is paid after it.
+    /// Returns whether to signal this arrival. The order of the checks differs between the
+    /// appendices, with a visible effect: probability accumulated during a burst allowance counts
+    /// after it.
     fn chosen(&mut self, waiting: u64, rng: &mut Rng) -> bool {
         let allowed = self.vars.burst_allowance > Duration::ZERO;
         match self.settings.switch {
@@ -368,7 +369,7 @@ impl Vars {
     }
 }
 
-/// §4.2: how much gentler the controller is while the probability is small.
+/// §4.2: returns the reduction of the gains while the probability is small.
 fn autotune(drop_prob: f64) -> f64 {
     match drop_prob {
         ..0.000_001 => 2048.0,

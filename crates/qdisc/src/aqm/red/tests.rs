@@ -12,7 +12,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A law whose average stands at `average` bytes as long as so many are found waiting.
+/// Returns a law with an average of `average` bytes while the backlog is the same.
 fn at(settings: &Settings, average: u64) -> Red {
     let mut law = Red::new(settings);
     law.qavg = average << law.thresholds.wlog;
@@ -33,7 +33,8 @@ fn the_constants_are_those_that_tc_computes() {
         (30_000, 90_000, 55, (30_000, 90_000, 5)),
         (20_000, 0, 0, (20_000, 60_000, 4)),
         (0, 30_000, 0, (10_000, 30_000, 3)),
-        // Of a burst of 200, an average that moves by 2^-12 sees 195 and one by 2^-13 197.
+        // Of a burst of 200 packets, an average with weight 2^-12 counts 195 and one with 2^-13
+        // counts 197.
         (5_000, 15_000, 200, (5_000, 15_000, 13)),
     ] {
         let settings = Settings { min: Bytes(min), max: Bytes(max), burst, ..settings() };
@@ -69,7 +70,7 @@ fn c54_gaps_between_signals_are_uniform() {
     let settings =
         Settings { min: Bytes(30_000), max: Bytes(90_000), probability: 0.1, ..settings() };
     let mut law = at(&settings, 30_000 + 12_000);
-    // A fifth of the way at 10 % is 2 %: one to fifty packets.
+    // A fifth of the way at 10 % is 2 %: gaps of one to fifty packets.
     let mut counts = [0_u32; 51];
     let (mut gap, mut beyond) = (0, 0);
     for action in arrivals(&mut law, 2_600_000, 54).into_iter().skip(1) {

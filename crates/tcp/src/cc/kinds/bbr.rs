@@ -4,11 +4,10 @@
 //! and others, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
 //! Differences, each pinned by a test:
 //!
-//! - the random phase at which a connection enters the gain cycle comes from a stream named by the
-//!   parameter `seed`, the time at which the connection was established and the handshake's
-//!   round-trip time: connections differ, a repeated run does not. Two connections that are
-//!   established within the same nanosecond with the same round trip share their phases unless
-//!   their seeds differ;
+//! - the random phase at which a connection enters the gain cycle comes from a named stream. Its
+//!   name consists of the parameter `seed`, the time at which the connection was established and
+//!   the handshake's round-trip time. Connections differ, but a repeated run does not. Two
+//!   connections with the same seed, round trip and nanosecond of establishment share their phases;
 //! - the `delivered` count at transmission, instead of a mark on the connection, identifies samples
 //!   that [`Mode::ProbeRtt`] limited.
 //!
@@ -31,14 +30,14 @@ use policer::Policer;
 /// Registers `bbr`.
 pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     name: "bbr",
-    summary: "BBR version 1: paces at the bandwidth it measures and heeds loss little",
+    summary: "BBR version 1: paces at the measured bandwidth and reacts little to loss",
     source: "Linux 6.1 net/ipv4/tcp_bbr.c",
     params: &[
         Param {
             name: "seed",
             default: Value::Count(1),
             bounds: Bounds::Whole(0, u32::MAX as u64),
-            doc: "Distinguishes the phases at which connections enter the gain cycle.",
+            doc: "Seed of the random phase at which a connection enters the gain cycle.",
         },
         LINUX_HZ,
     ],
@@ -53,7 +52,7 @@ const SCALE: u32 = 8;
 const UNIT: u64 = 1 << SCALE;
 /// 2/ln 2: doubles the rate every round trip.
 const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
-/// Its inverse empties the queue of start-up in one round trip.
+/// The inverse of [`HIGH_GAIN`] empties the queue of start-up in one round trip.
 const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
 const CWND_GAIN: u64 = UNIT * 2;
 /// The cycle of [`Mode::ProbeBw`]: up, down by as much, and then even.
@@ -251,7 +250,7 @@ impl CongestionControl for Bbr {
 
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         match event {
-            // After a timeout nothing is in flight either, but the connection was not idle.
+            // After a timeout nothing is in flight, but the connection was not idle.
             CcEvent::TransmitStart(_) if !self.in_loss => self.restart_from_idle(window, now),
             CcEvent::RtoEntered => self.enter_loss(),
             CcEvent::RecoveryEntered | CcEvent::RecoveryLeft => self.in_loss = false,

@@ -2,13 +2,13 @@
 //!
 //! Source: draft-sridharan-tcpm-ctcp-02 §3; Tan, Song, Zhang and Sridharan, "A Compound TCP
 //! Approach for High-speed and Long Distance Networks", 2006 (gamma autotuning).
-//! Also read: the implementation of Andrew, Castellani and Hemminger for Linux 2.6. The minimum of a
-//! round's samples, from three samples on, stands for the round, so that delayed acknowledgements
-//! do not look like a queue.
-//! Choices that the sources leave open, each pinned by a test: k = 3/4, ζ = 1; the average of gamma
-//! moves halfway; no floor turns the delay window off, which stops growing at 16 segments.
+//! Also read: the implementation of Andrew, Castellani and Hemminger for Linux 2.6. The delay of a
+//! round is the minimum of its samples, if there are three or more, so that delayed
+//! acknowledgements do not look like a queue. Choices that the sources leave open, each pinned by a
+//! test: k = 3/4, ζ = 1; the average of gamma moves halfway; the delay window stops growing at 16
+//! segments, and no floor turns it off.
 //!
-//! The connection sees the sum of the two windows. The controller keeps the delay window apart.
+//! The connection's window is the sum of both. The controller stores the delay window separately.
 
 use aqmlab_core::{Bounds, Duration, Instant, Kind, Param, Value, math};
 
@@ -23,7 +23,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
         name: "gamma_tuning",
         default: Value::Flag(true),
         bounds: Bounds::Any,
-        doc: "Whether gamma adapts to the backlog that Reno alone would have, or stays at 30.",
+        doc: "Whether gamma adapts to the backlog of Reno alone, or stays at 30.",
     }],
     build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),
 }];

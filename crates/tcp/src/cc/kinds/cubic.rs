@@ -18,14 +18,14 @@ const HYSTART: Param = Param {
     name: "hystart",
     default: Value::Word("on", &["on", "plusplus", "off"]),
     bounds: Bounds::Any,
-    doc: "How slow start ends before loss: HyStart, HyStart++ (RFC 9406), or not at all.",
+    doc: "Exit from slow start before a loss: HyStart, HyStart++ (RFC 9406), or none.",
 };
 
 const FAST_CONVERGENCE: Param = Param {
     name: "fast_convergence",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether a second loss below the former maximum gives up more, for newcomers.",
+    doc: "Whether a second loss below the former maximum reduces it further, for new flows.",
 };
 
 /// Registers `cubic`, `cubic_rfc` and `cubic_freebsd`.
@@ -41,7 +41,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
                 name: "tcp_friendliness",
                 default: Value::Flag(true),
                 bounds: Bounds::Any,
-                doc: "Whether to grow at least as fast as Reno would.",
+                doc: "Whether the window grows at least as fast as Reno's.",
             },
             LINUX_HZ,
         ],
@@ -49,14 +49,14 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
     },
     Kind {
         name: "cubic_rfc",
-        summary: "CUBIC as the RFC writes it, in real numbers",
+        summary: "CUBIC as specified in RFC 9438, in real numbers",
         source: "RFC 9438; RFC 9406",
         params: &[
             Param {
                 name: "hystart",
                 default: Value::Word("plusplus", &["plusplus", "off"]),
                 bounds: Bounds::Any,
-                doc: "How slow start ends before loss: HyStart++ (RFC 9406), or not at all.",
+                doc: "Exit from slow start before a loss: HyStart++ (RFC 9406), or none.",
             },
             FAST_CONVERGENCE,
         ],
@@ -64,7 +64,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
     },
     Kind {
         name: "cubic_freebsd",
-        summary: "CUBIC of FreeBSD 10, counting bytes",
+        summary: "CUBIC as in FreeBSD 10, counting bytes",
         source: "FreeBSD 10.4 sys/netinet/cc/cc_cubic.c; draft-rhee-tcpm-cubic-02",
         params: &[Param {
             name: "hz",

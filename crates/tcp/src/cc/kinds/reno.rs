@@ -26,7 +26,7 @@ impl Reno {
     /// Segments by which a window of `cwnd` grows for `acked` (`tcp_cong_avoid_ai`).
     fn additive_increase(&mut self, cwnd: u64, acked: u64) -> u64 {
         let mut grown = 0;
-        // A window of credit from when the window was larger: a segment is due.
+        // A window of credit from a time with a larger window: a segment is due.
         if self.counted >= cwnd {
             self.counted = 0;
             grown = 1;

@@ -19,7 +19,7 @@ impl Scoreboard {
         }
     }
 
-    /// Without SACK: sets the number of segments that duplicate acknowledgements stand for.
+    /// Without SACK: sets the number of segments tagged S by duplicate acknowledgements.
     pub(crate) fn set_emulated_sacks(&mut self, count: u32) {
         self.sacked_out = count;
     }
@@ -103,7 +103,7 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// The segment from which to look for the next retransmission.
+    /// The segment at which the search for the next retransmission starts.
     pub(crate) const fn hint(&self) -> Option<u32> {
         self.hint
     }

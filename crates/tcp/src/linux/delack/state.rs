@@ -201,7 +201,7 @@ impl DelayedAck {
         let last = std::mem::take(&mut self.last_size);
         if header.payload >= self.rcv_mss {
             self.rcv_mss = header.payload.min(options.advmss).max(1);
-            // Probably the end of a write, whose acknowledgement the sender may wait for.
+            // Probably the end of a write; the sender may wait for its acknowledgement.
             self.pushed |= self.heeds_push && header.flags.has(TcpFlags::PSH);
             return;
         }

@@ -174,7 +174,7 @@ fn c44_the_first_sample_of_the_rate_brings_a_second_that_is_longer() {
             averages.push(law.vars.avg_dq_time);
         }
     }
-    // 17 packets make 16384 bytes. The 18th comes as a sample of 18 ms; then a new measurement
+    // 17 packets make 16384 bytes. The 18th yields a sample of 18 ms. Then a new measurement
     // begins, and its 17 packets take 17 ms.
     let second = (18_000 * 64 + 17_000 * 192) >> 8;
     let third = (17_000 * 64 + second * 192) >> 8;

@@ -93,7 +93,7 @@ fn the_probability_winds_up_beyond_1_and_takes_long_to_come_down() {
         law.vars.update(&law.params, 0);
         updates += 1;
     }
-    // The fall of the delay takes 94 % off at once; the rest goes by a 64th an update.
+    // The fall of the delay removes 94 % at once; the rest decays by a 64th per update.
     assert_eq!(updates, 85);
 }
 
@@ -206,8 +206,8 @@ fn c44_the_estimator_finds_the_rate() {
         depart(&mut law, ms * MS, 0, 100);
         law.catch_up(Instant::from_millis(ms), waiting(100));
     }
-    // The measurement begins with its first packet counted but its time not, so that 11 packets
-    // are seen to take 10 ms; every later one takes 11. The average is slow to forget.
+    // The measurement counts its first packet but not that packet's time, so 11 packets appear to
+    // take 10 ms. Every later measurement takes 11 ms. The average adapts slowly.
     let (first, later) = (11 * 1_514 * 256 / 156_250, 11 * 1_514 * 256 / 171_875);
     assert!((later..=first).contains(&law.vars.avg_dq_rate), "{}", law.vars.avg_dq_rate);
     let estimate = f64::from((100 * 1_514) << 8) / f64::from(law.vars.avg_dq_rate) * 64e-9;

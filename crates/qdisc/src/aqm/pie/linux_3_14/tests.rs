@@ -18,8 +18,8 @@ fn settings() -> Settings {
     }
 }
 
-/// A law with this probability, this last delay and no burst allowance, whose estimated rate makes
-/// one byte waiting take one unit of 64 ns.
+/// Returns a law with this probability, this last delay and no burst allowance. At its estimated
+/// rate, one byte of backlog takes one unit of 64 ns.
 fn at(prob: u32, qdelay_old: u64) -> Linux314 {
     let mut law = Linux314::new(&settings());
     law.vars.burst_time = 0;

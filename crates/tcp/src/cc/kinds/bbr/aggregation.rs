@@ -1,8 +1,8 @@
 //! The aggregation of acknowledgements: their excess over the bandwidth.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_ack_aggregation`). Wireless links and
-//! offloads hold acknowledgements back and release many at once. To keep sending meanwhile, as much
-//! more data must be in flight.
+//! offloads hold acknowledgements back and release many at once. The excess is the additional data
+//! in flight that keeps the sender busy in between.
 
 use aqmlab_core::Instant;
 

@@ -1,8 +1,9 @@
 //! The maximum of a window of rounds, in three samples.
 //!
-//! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`: the best sample, the
-//! best since that one, and the best since that. The second is renewed after a quarter of the window
-//! and the third after half of it, so that the maximum expires at most a quarter too late.
+//! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`. It keeps the best
+//! sample, the best since that one, and the best since the second. The second is renewed after a
+//! quarter of the window and the third after half of it. The maximum therefore expires at most a
+//! quarter of the window late.
 
 /// A sample and the round in which it was taken.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,6 @@
 //! The model of the path, and the mode that follows from it.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and what it calls), in its order.
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and its callees), in its order.
 
 use aqmlab_core::Instant;
 
@@ -234,8 +234,8 @@ impl Bbr {
     }
 }
 
-/// Whether the sample may include the delay of an acknowledgement: that of a lone small segment, with
-/// nothing else delivered since it was sent (`FLAG_ACK_MAYBE_DELAYED`).
+/// Whether the sample may include the delay of an acknowledgement. It may if a single small segment
+/// was acknowledged, with nothing else delivered since it was sent (`FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(window: &Window, ack: &Ack) -> bool {
     ack.bytes < u64::from(window.mss)
         && ack.rate.acked_sacked <= window.segment

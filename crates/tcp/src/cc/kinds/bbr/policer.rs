@@ -41,7 +41,7 @@ pub(super) enum Outcome {
     AsBefore,
     /// A policer was detected: [`Policer::rate`] is the pacing rate.
     Policed,
-    /// Its rate was used long enough: BBR probes again.
+    /// The policer's rate has been used long enough: BBR probes again.
     LookAgain,
 }
 

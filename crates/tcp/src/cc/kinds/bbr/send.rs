@@ -1,7 +1,7 @@
 //! The rate and the window that follow from the model.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_set_pacing_rate`, `bbr_set_cwnd` and what they
-//! call).
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_set_pacing_rate`, `bbr_set_cwnd` and their
+//! callees).
 
 use aqmlab_core::Duration;
 
@@ -38,8 +38,8 @@ impl Bbr {
         rate_of(self.units, bw, gain)
     }
 
-    /// Sets the first rate: the initial window per round trip, times the start-up gain. A millisecond
-    /// stands for an unknown round trip.
+    /// Sets the first rate: the initial window per round trip, times the start-up gain. An unknown
+    /// round trip counts as a millisecond.
     pub(super) fn init_pacing_rate(&mut self, cwnd: u64, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let micros = srtt.map_or(1_000, |srtt| srtt.as_micros().max(1));
@@ -74,8 +74,9 @@ impl Bbr {
         if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
     }
 
-    /// `amount` and three bursts, for the data that sender and receiver hold, rounded up to an even
-    /// number of segments for acknowledgements of every other one (`bbr_quantization_budget`).
+    /// Returns `amount` and three bursts, for the data that sender and receiver hold. The sum is
+    /// rounded up to an even number of segments, for acknowledgements of every other segment
+    /// (`bbr_quantization_budget`).
     pub(super) fn with_quantum(&self, amount: u64) -> u64 {
         let even = 2 * self.units.segment;
         let rounded = (amount + 3 * self.burst()).div_ceil(even) * even;

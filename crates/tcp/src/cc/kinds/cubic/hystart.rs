@@ -77,7 +77,7 @@ impl SlowStart {
     }
 }
 
-/// The window, in segments, from which HyStart looks for its exit.
+/// The window, in segments, from which HyStart tests for the end of slow start.
 const LOW_WINDOW: u64 = 16;
 /// Acknowledgements at most this many microseconds apart form a train.
 const ACK_DELTA: u64 = 2_000;

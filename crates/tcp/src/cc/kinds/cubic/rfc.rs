@@ -3,10 +3,10 @@
 //! Source: RFC 9438 §4; slow start RFC 9406 or RFC 5681.
 //! Differences, each pinned by a test:
 //!
-//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`, so an acknowledgement never
-//!   shrinks it, which §4.3 by the letter allows;
+//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`. An acknowledgement
+//!   therefore never shrinks it, as the text of §4.3 would permit;
 //! - the epoch moves by the time in which the window does not limit the sender, from one
-//!   acknowledgement to the next, so `t` leaves that time out (§5.8).
+//!   acknowledgement to the next. `t` excludes that time (§5.8).
 
 use aqmlab_core::{Args, Duration, Instant, math};
 
