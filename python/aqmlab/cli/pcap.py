@@ -40,7 +40,7 @@ def command(
 ) -> int:
     """Run one trial again and write NAME-home.pcap and NAME-wan.pcap.
 
-    The files equal captures by `tcpdump` at the home's and at the internet's end.
+    The files hold the packets that `tcpdump` would capture at the home's and the internet's end.
     """
     from aqmlab.api import Request
     from aqmlab.base.failures import RequestError

@@ -85,7 +85,7 @@ class Bar:
         self.stop()
 
     def stop(self) -> None:
-        """Ends the bar in any case."""
+        """Ends the bar, also after an error."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None

@@ -78,7 +78,7 @@ def command(
     ] = False,
     sample: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, metavar="N", help="With --regenerate: a trial of N random cells."),
+        typer.Option(min=1, metavar="N", help="With --regenerate: N random cells, one trial each."),
     ] = None,
     draw: Annotated[
         Optional[int],  # noqa: UP045

@@ -36,7 +36,7 @@ class Case:
     error: float
     """As a share of the kernel's median; infinite if only one side has a value."""
     spread: float | None
-    """The bound of chance, as the same share; `None` with one seed only."""
+    """The bound on differences by chance, as the same share; `None` with one seed only."""
 
     def within(self, tolerance: float) -> bool:
         """Whether the error is within `tolerance` or the kernel's own spread."""
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def excess(self) -> float:
-        """The error in units of the bound of chance; cases are sorted by this, largest first."""
+        """The error in units of the bound on chance; cases are sorted by this, largest first."""
         return self.error / max(self.spread or 0.0, 0.02)
 
     def to_json(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from aqmlab.validation.reference import Reference, machine_of
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The requirement on a metric: an error limit or the spread, in a share of cells."""
+    """The requirement on a metric: the share of cells within an error limit or the spread."""
 
     within: float
     share: float

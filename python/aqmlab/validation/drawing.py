@@ -33,7 +33,7 @@ _LEAST, _MOST = 1e-4, 10.0
 
 
 def errors(comparison: Comparison) -> Drawing:
-    """The cumulative distribution of errors over cases, beside the bound of chance."""
+    """The cumulative distribution of errors over cases, beside the bounds on chance."""
     with styled():
         made, panels = stacked(len(RULES), 1.7)
         for axes, (name, rule) in zip(panels, RULES.items(), strict=True):

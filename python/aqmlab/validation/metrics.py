@@ -235,8 +235,8 @@ def _flow(
 def _other(row: Row, tables: Tables) -> float | None:
     """The rate of a flow's direction that carries no data.
 
-    Transfers that end are not compared: earlier agents do not record the bytes that arrived until
-    the end (`earlier`).
+    Transfers that end are not compared: earlier agents do not record the bytes that arrived before
+    the transfer's end (`earlier`).
     """
     if any(
         one["flow"] == row["flow"] and one["metric"] == "completion_time_s"

@@ -77,7 +77,7 @@ def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
 
 
 def matrices(results: Results) -> list[Matrix]:
-    """Verdicts as a table of applications and queues per place, or one table for many places."""
+    """Verdicts in a table of applications and queues per place, or in one for many places."""
     found = _grouped(results)
     places = list(dict.fromkeys(place for place, _, _ in found))
     queues = list(dict.fromkeys(queue for _, queue, _ in found))

@@ -82,7 +82,7 @@ class Check:
         sign = {"<=": "≤", ">=": "≥"}.get(sign, sign)
         said, bound = quantity(value, self.unit), quantity(limit, self.unit)
         if said == bound and value != limit:
-            # A difference too small for the usual digits decides.
+            # The usual digits would show equal numbers, but their difference decides.
             said = f"{_apart(value, limit)} {self.unit}".strip()
         return f"{said} {sign} {bound}"
 

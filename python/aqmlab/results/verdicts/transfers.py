@@ -32,7 +32,7 @@ MOST_TIMED_BYTES = 10_000_000
 """The largest transfer for which ITU-T G.1010 (Table I.2) states a time."""
 
 ACCEPTED_TIME_MS = 60_000.0
-"""The longest acceptable time in that table; an unfinished transfer that had this long is bad."""
+"""The longest acceptable time in that table; an unfinished transfer of this age is bad."""
 
 _DIRECTIONS = ("up", "down")
 _WHOLE_PACKET = 1500
@@ -144,8 +144,9 @@ def measured(
 
     `flows` are the flows of one trial in the form of `trials_as_json`; `spec` is its specification.
     A transfer of at most `MOST_TIMED_BYTES` has a time: its completion, or the time that was not
-    enough. If it did not end and had less than `ACCEPTED_TIME_MS`, it has a share like all others.
-    A transfer of any size also has its `size_bytes`, and `took_ms` or `projected_ms`.
+    enough. An unfinished one that could run for less than `ACCEPTED_TIME_MS` has a share, like all
+    larger transfers. A transfer of any size also has its `size_bytes`, and `took_ms` or
+    `projected_ms`.
     """
     sized = {name: one for name, one in _sized(spec, flows) if name in set(wanted)}
     judged = {name: ms for name, one in sized.items() if (ms := one.judged_ms()) is not None}
