@@ -214,7 +214,7 @@ def test_results_whose_folder_holds_another_campaign_now_say_so(tmp_path, small_
     early = load(folder)
     shutil.rmtree(folder)
     campaigns.run(slower(), folder, jobs=1)
-    with pytest.raises(RequestError, match="another campaign was run here since"):
+    with pytest.raises(RequestError, match="another campaign has run here since"):
         _ = early.flows
 
 

@@ -191,7 +191,7 @@ PLACES = [
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("", "a name is expected; `.` is the current folder"), ("x" * 300, "…: file name too long")],
+    [("", "empty; give a name (`.` is the current folder)"), ("x" * 300, "…: file name too long")],
     ids=["empty", "long"],
 )
 @pytest.mark.parametrize("arguments", PLACES, ids=" ".join)
@@ -353,7 +353,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors
-    assert errors.rstrip().endswith("hint: the same command goes on from here")
+    assert errors.rstrip().endswith("hint: the same command continues from here")
     assert "Traceback" not in errors
     finished = len(list(home.glob("out/trials/*.zip")))
     assert 3 <= finished < 80

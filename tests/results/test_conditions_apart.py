@@ -181,7 +181,7 @@ def test_trials_that_are_no_seeds_of_one_condition_are_never_grouped(other, name
 
 def test_results_whose_labels_would_merge_conditions_are_refused(home_results, monkeypatch):
     monkeypatch.setattr(grouping, "label_trials", lambda all: [Label("pie", "", "")] * len(all))
-    with pytest.raises(LabError, match="no repetitions of each other"):
+    with pytest.raises(LabError, match="not repetitions of one condition"):
         load(home_results.path).verdicts  # noqa: B018
 
 

@@ -110,12 +110,12 @@ def test_units_are_those_of_the_document():
         ("SELEC 1", "syntax error", ""),
         ("SELECT 1; SELECT 2", "2 statements", "one SELECT"),
         ("", "0 statements", "one SELECT"),
-        ("DROP VIEW flows", "DROP: only questions", ""),
-        ("SET memory_limit = '9GB'", "SET: only questions", ""),
-        ("EXPLAIN ANALYZE COPY (SELECT 1) TO 'x'", "EXPLAIN: only questions", ""),
+        ("DROP VIEW flows", "DROP: not a query", ""),
+        ("SET memory_limit = '9GB'", "SET: not a query", ""),
+        ("EXPLAIN ANALYZE COPY (SELECT 1) TO 'x'", "EXPLAIN: not a query", ""),
         ("SELECT 1 AS a INTO b", "", ""),
-        ("WITH x AS (COPY flows TO 'x') FROM x", "COPY within WITH: only questions", "--out"),
-        ("FROM (WITH x AS (COPY flows TO 'x') FROM x)", "COPY within WITH: only questions", ""),
+        ("WITH x AS (COPY flows TO 'x') FROM x", "COPY within WITH: not a query", "--out"),
+        ("FROM (WITH x AS (COPY flows TO 'x') FROM x)", "COPY within WITH: not a query", ""),
         ("WITH x AS (DELETE FROM flows RETURNING 1) FROM x", "DELETE within WITH", ""),
         ("WITH x AS (INSERT INTO flows VALUES (1)) SELECT 1", "INSERT within WITH", ""),
         ("WITH x AS (UPDATE flows SET rate = 'a') SELECT 1", "UPDATE within WITH", ""),
@@ -239,7 +239,7 @@ def test_limits_that_are_none_are_refused(ask, option, values):
 def test_a_process_that_dies_is_said_with_what_helps(ask, monkeypatch):
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     status, out, err = ask("SELECT 1")
-    assert (status, out) == (2, "") and "the process that answers ended with status 1" in err
+    assert (status, out) == (2, "") and "the query process ended with status 1" in err
 
 
 @pytest.mark.parametrize("form", ["a.csv", "a.json", "a.parquet"])
@@ -289,7 +289,10 @@ def test_campaigns_that_lie_deeper_are_named_in_a_warning(home_results, tmp_path
     assert status_of(["query", str(tmp_path), sql]) == 0
     shown = capsys.readouterr()
     assert shown.out.split() == ["campaign", "a", "b"]
-    assert shown.err.startswith("warning: not asked") and str(tmp_path / "a") not in shown.err
+    assert (
+        shown.err.startswith("warning: the query leaves out")
+        and str(tmp_path / "a") not in shown.err
+    )
     assert f"{tmp_path / 'other'}, {tmp_path / 'study'}\n" in shown.err
     assert status_of(["query", str(tmp_path / "study"), sql]) == 0
     shown = capsys.readouterr()
@@ -386,7 +389,10 @@ def test_a_campaign_may_be_asked_while_it_is_unfinished(tmp_path, monkeypatch, c
     campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
     assert status_of(["query", str(tmp_path / "out"), "SELECT count(*) AS n FROM trials"]) == 0
     shown = capsys.readouterr()
-    assert shown.out.split() == ["n", "3"] and "1 are not in the tables" in shown.err
+    assert (
+        shown.out.split() == ["n", "3"]
+        and "1 of 4 planned trials are not in the tables" in shown.err
+    )
 
 
 def test_a_folder_without_tables_is_refused(tmp_path):
@@ -395,7 +401,7 @@ def test_a_folder_without_tables_is_refused(tmp_path):
     campaigns.run(campaign_of(grid(queues=("pie",), seeds=(1,))), tmp_path / "out", jobs=1)
     shutil.rmtree(tmp_path / "out" / "tables")
     as_if_running(tmp_path / "out")
-    with pytest.raises(RequestError, match="no trial of the campaign is in its tables yet"):
+    with pytest.raises(RequestError, match="tables of the campaign hold no trial yet"):
         find(tmp_path / "out")
 
 

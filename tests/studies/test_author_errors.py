@@ -49,7 +49,7 @@ CLAIM_SLIPS = [
     ('{"qdisc": "FIFO"', '{"qdics": "FIFO"', "claim 9-2: there is no condition `qdics`", "`qdisc`"),
     ('{"qdisc": "FIFO"', '{"qdisc": "PIE"', "claim 9-2: there is no trial with qdisc = PIE",
      "`qdisc` is FIFO, FQ"),
-    ("return below(", "below(", "claim 9-2: its function returns `None`, and no checks", ""),
+    ("return below(", "below(", "claim 9-2: its function returns `None` instead of checks", ""),
     ('given="buffer"', 'given="bufer"', "claim 9-1: study.toml has no choice `bufer`", "`buffer`"),
     ("CLAIMS = Claims()", "OWN = CLAIMS = Claims()\nnope", "name 'nope' is not defined", ""),
 ]  # fmt: skip
@@ -75,10 +75,10 @@ def test_the_line_is_that_of_the_slip(asked, tiny):
 
 FIGURE_SLIPS = [
     ("boxes = Boxes(", "boxes = Boxs(", "name 'Boxs' is not defined", "`Boxes`"),
-    ('"12", "Delays', '"1a", "Delays', "figure 1a: there are two of this number", ""),
+    ('"12", "Delays', '"1a", "Delays', "figure 1a: two figures have this number", ""),
     ("FIGURES = (", "FIGURE = (", "it declares no `FIGURES`", ""),
-    ("FIGURES = (", "FIGURES = (3,", "`3` in `FIGURES` is no Figure", ""),
-    ('{"rtt": "20 ms"}', '{"rtt": "30 ms"}', "figure 1b: scenario home: `rtt` is never `30 ms`",
+    ("FIGURES = (", "FIGURES = (3,", "`3` in `FIGURES` is not a Figure", ""),
+    ('{"rtt": "20 ms"}', '{"rtt": "30 ms"}', "figure 1b: scenario home: `rtt` has no value `30 ms`",
      "20 ms, 60 ms"),
     ('Trials("home"), boxes', 'Trials("hom"), boxes',
      "figure 1a: study tiny: there is no scenario `hom`", "`home`"),
@@ -101,7 +101,7 @@ def test_one_figure_is_asked_for_with_a_comma(asked, tiny):
     one = 'FIGURES = (Figure("1", "Delays", "4/1 Mbit/s", Trials("home"), boxes))'
     status, told, _ = asked("reproduce", "figures.py", whole, one)
     assert status == 2 and "`FIGURES` is not a list of figures" in told
-    assert "mind the comma: FIGURES = (…,)" in told
+    assert "needs a comma: FIGURES = (…,)" in told
 
 
 def test_a_figure_that_fails_while_it_is_drawn_is_named(asked, tiny):
@@ -152,5 +152,5 @@ def test_a_broken_scenario_of_a_study_is_named_by_its_own_line(asked):
 def test_claims_without_numbers_of_their_own_are_found_out(tiny):
     path = tiny / "claims.py"
     path.write_text(path.read_text("utf-8").replace('"9-2"', '"9-1"'), "utf-8")
-    with pytest.raises(RequestError, match=r"claims\.py:\d+: there are two claims `9-1`"):
+    with pytest.raises(RequestError, match=r"claims\.py:\d+: two claims have the number `9-1`"):
         _ = studies.load(tiny).claims

@@ -180,7 +180,7 @@ def test_an_interval_holds_the_median_of_nineteen_samples_in_twenty(count: int) 
 def test_a_number_names_one_claim_only():
     claims = Claims()
     claims("1-1", "here", "so")(lambda n: None)
-    with pytest.raises(RequestError, match="two claims `1-1`"):
+    with pytest.raises(RequestError, match="two claims have the number `1-1`"):
         claims("1-1", "there", "so too")(lambda n: None)
 
 

@@ -30,7 +30,7 @@ def test_reproduce_counts_before_it_runs(tiny, tmp_path, capsys):
         "figure 1a: 8 trials, all to run: 16 s of them",
         "figure 1b: 4 trials, all to run: 8 s of them",
         "all: 8 trials, all to run: 16 s of them",
-        "time: not known, for this build has run no trial on this machine",
+        "time: not known, because this build has run no trial on this machine",
     ]
     assert not (tmp_path / "out").exists()
 

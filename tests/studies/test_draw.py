@@ -91,7 +91,7 @@ def test_what_has_no_rows_in_a_table_although_it_is_there_is_no_error(ran):
 
 def test_a_figure_of_nothing_that_was_measured_says_so(ran):
     late = draw.OverTime(OVER_TIME, "RTT (ms)", span_s=(7, 8))
-    with pytest.raises(RequestError, match=r"(?s)nothing was measured.*measure\.from"):
+    with pytest.raises(RequestError, match=r"(?s)there are no measurements.*measure\.from"):
         late.draw(ran.results(Trials("home")))
 
 

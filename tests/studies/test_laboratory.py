@@ -122,9 +122,9 @@ def test_progress_hears_of_all_campaigns_as_one(tiny, tmp_path):
 
 def test_what_no_trial_has_is_named(tiny, tmp_path):
     own = laboratory(tiny, tmp_path / "out")
-    with pytest.raises(RequestError, match=r"(?s)never `30 ms`.*there are 20 ms, 60 ms"):
+    with pytest.raises(RequestError, match=r"(?s)no value `30 ms`.*there are 20 ms, 60 ms"):
         own.count([Trials("home", {"rtt": "30 ms"})])
-    with pytest.raises(RequestError, match=r"(?s)nothing varies `qdics`.*did you mean `qdisc`"):
+    with pytest.raises(RequestError, match=r"(?s)`qdics` does not vary.*did you mean `qdisc`"):
         own.count([Trials("home", {"qdics": "FQ"})])
     with pytest.raises(RequestError, match=r"(?s)no scenario `hom`.*did you mean `home`"):
         own.count([Trials("hom")])
@@ -135,5 +135,5 @@ def test_an_engine_may_have_a_scenario_of_its_own(tiny):
     (tiny / "home.kernel.toml").write_text("", encoding="utf-8")
     assert study.scenario("home", "sim").name == "home.toml"
     assert study.scenario("home", "kernel").name == "home.kernel.toml"
-    with pytest.raises(RequestError, match="one engine at a time"):
+    with pytest.raises(RequestError, match="a study runs on one engine"):
         Laboratory(study, Asked(engine="sim,kernel"))

@@ -76,7 +76,7 @@ def test_figures_and_claims_may_be_packages(tiny):
 
 
 def test_a_folder_that_is_no_study_is_refused(tmp_path):
-    with pytest.raises(RequestError, match=r"holds no study\.toml"):
+    with pytest.raises(RequestError, match=r"has no study\.toml"):
         studies.load(tmp_path)
 
 

@@ -56,7 +56,7 @@ def test_a_limit_that_a_scenario_states_is_that_of_its_own_trials(selected):
 def test_a_condition_called_like_the_column_of_scenarios_is_refused(selected):
     loop = '[vary]\nScenario = [{ label = "A", path.rtt = "9 ms" }]'
     assert selected(one=f'duration = "1 s"\n{loop}').manifest["conditions"] == ["Scenario"]
-    with pytest.raises(RequestError, match="a condition is called `Scenario`"):
+    with pytest.raises(RequestError, match="condition `Scenario`: `scenario` is reserved"):
         selected(one=f'duration = "1 s"\n{loop}', two='duration = "1 s"')
 
 

@@ -25,7 +25,7 @@ def validation() -> compare.Validation:
     made = validated.validation()
     if made is None:
         pytest.skip(
-            "the reference set has no trial: `aqmlab validate --regenerate --missing` grows it"
+            "the reference set has no trial: `aqmlab validate --regenerate --missing` adds them"
         )
     return made
 

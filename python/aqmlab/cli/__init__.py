@@ -1,8 +1,8 @@
-"""The command line: one file a command, one word in the list.
+"""The command line: one file and one list entry per command.
 
-Data goes to standard output and talk to standard error. The status is 0 when all went well,
-1 when something could not be done or a trial failed, 2 when the request was wrong, 130 after
-Ctrl-C. Nothing heavy is imported before a command needs it.
+Data goes to standard output and messages to standard error. The exit status is 0 on success, 1 if
+an operation or a trial failed, 2 for a wrong request and 130 after Ctrl-C. A command imports heavy
+modules only when it needs them.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ COMMANDS = (
     "kernel",
     "validate",
 )
-"""Every command; each is a function `command`, or a `group` of them, in the module of its name."""
+"""Every command: a function `command` or a `group` of them, in the module of the same name."""
 
 _MODULES = {"list": "listing"}
-"""Where a command lives whose name is not to be a module's."""
+"""The modules of commands whose own names are unsuitable for a module."""
 
 _HELP = """A laboratory for the queue in a home gateway.
 
-It takes a home, its access line and a queue discipline, and tells what each application
-experiences. Begin with `aqmlab list scenarios` and `aqmlab run NAME`."""
+It simulates a home, its access line and a queue discipline, and shows the effect on each
+application. Begin with `aqmlab list scenarios` and `aqmlab run NAME`."""
 
 app = typer.Typer(
     help=_HELP,
@@ -78,12 +78,12 @@ def _options(
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Runs the command line and ends the process with its status."""
+    """Runs the command line and ends the process with its exit status."""
     sys.exit(status_of(arguments))
 
 
 def status_of(arguments: list[str] | None = None) -> int:
-    """Runs the command line; says what went wrong, and returns the status."""
+    """Runs the command line, prints any error and returns the exit status."""
     from aqmlab.cli import console, failing
 
     console.make_ready()
@@ -92,7 +92,7 @@ def status_of(arguments: list[str] | None = None) -> int:
     try:
         status = app(arguments, standalone_mode=False) or 0
         sys.stdout.flush()
-        # Typer makes a status of Ctrl-C, without a word.
+        # Typer turns Ctrl-C into an exit status without a message.
         return failing.explain(KeyboardInterrupt()) if status == failing.STOPPED else status
     except (Exception, KeyboardInterrupt) as error:
         return failing.explain(error)

@@ -1,4 +1,4 @@
-"""`aqmlab claims`: holds the claims of papers against fresh results."""
+"""`aqmlab claims`: judges the claims of papers by fresh results."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ StudyArg = Annotated[
 ]
 Ids = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--id", metavar="ID", help="Which claim, as 0-17; may be given again."),
+    typer.Option("--id", metavar="ID", help="A claim such as 0-17; may be repeated."),
 ]
 Folder = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
         parser=options.place,
         metavar="DIR",
-        help="Where trials go; with every study, a folder of each in here.",
+        help="Folder for trials; for several studies, one subfolder each.",
     ),
 ]
 
@@ -58,9 +58,9 @@ def command(
     ] = False,
     dry_run: DryRun = False,
 ) -> int:
-    """Hold the claims of papers against fresh results.
+    """Judge the claims of papers by fresh results.
 
-    A claim holds, fails, or cannot be judged; each comes with what was measured, over seeds.
+    A claim holds, fails or cannot be judged. Each verdict comes with the measurements over seeds.
     """
     from aqmlab.cli import console
     from aqmlab.studies.laboratory import Asked, Laboratory
@@ -73,7 +73,7 @@ def command(
         own_seeds = found.claim_seeds if seeds is None else seeds
         asked = Asked(own_seeds, name, build=not dry_run)
         folder = out if out is None or study is not None else out / found.name
-        # Of every study together, each has some of the claims.
+        # With several studies, each has only some of the claims.
         named = [one for one in ids or () if study is not None or one in found.claims]
         own = _judged(found, named, Laboratory(found, asked, folder), place, dry_run)
         verdicts += own
@@ -93,7 +93,7 @@ def command(
 
 
 def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
-    """The study that is named, or those that have the claims, or all."""
+    """The named study, or the studies with these claims, or all studies."""
     from aqmlab import studies
 
     if name is not None:
@@ -125,7 +125,7 @@ def _judged(
         print(f"{study.name}: {_claims(len(claims))}, {count(laboratory, needs)}")
         print_forecast(laboratory, needs, place.jobs)
         return []
-    if needs:  # a claim about arithmetic has none
+    if needs:  # Claims about arithmetic need no trials.
         complete(execute(laboratory, needs, place))
     return list(judge(claims, laboratory))
 
@@ -134,7 +134,7 @@ _STYLES = {"holds": "green", "fails": "bold red", "cannot be judged": "yellow"}
 
 
 def _print(study: Study, verdicts: list[Verdict]) -> None:
-    """A row per claim, and what all come to."""
+    """Prints a row per claim, and the tally."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -156,7 +156,7 @@ _PLURALS = {"holds": "hold", "fails": "fail", "cannot be judged": "cannot be jud
 
 
 def tally(verdicts: Sequence[Verdict]) -> str:
-    """How many claims there are, and what became of them."""
+    """The number of claims, and the number of each verdict."""
     words = Counter(one.word for one in verdicts)
     told = [
         f"{words[word]} {word if words[word] == 1 else _PLURALS[word]}"
@@ -169,7 +169,7 @@ def tally(verdicts: Sequence[Verdict]) -> str:
 
 
 def measured(verdict: Verdict) -> str:
-    """What decided, in words."""
+    """The deciding measurement, in words."""
     lines = []
     if verdict.finding is not None:
         checks = verdict.finding.checks
@@ -189,7 +189,7 @@ def measured(verdict: Verdict) -> str:
 
 
 def sentence(check: Check) -> str:
-    """A check as people read it."""
+    """A check as a sentence."""
     from aqmlab.base.numerals import number
 
     low, high = check.interval

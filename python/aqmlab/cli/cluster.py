@@ -1,4 +1,4 @@
-"""`aqmlab cluster`: says how to start a Dask cluster."""
+"""`aqmlab cluster`: shows how to start a Dask cluster."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ Where = Annotated[
 ]
 
 _HEAD = """\
-# The same build of aqmlab, with Dask, on each machine, this one too. A build is a wheel:
+# Install the same build of aqmlab, with Dask, on every machine including this one.
+# A build is a wheel:
 #   pip wheel --no-deps --wheel-dir dist .                       # once, in aqmlab's sources
 #   pip install 'aqmlab[dask] @ file:///PATH/TO/dist/WHEEL.whl'  # everywhere
-# A worker runs a trial per thread, and needs about 200 MB; it needs no disk in common with you.
-# Whoever reaches a scheduler can run programs there: keep it in a network that you trust.
+# A worker runs one trial per thread and needs about 200 MB, but no disk shared with this machine.
+# Anyone who reaches the scheduler can run programs there: keep it in a trusted network.
 """
 
 _PLACES = {
@@ -33,8 +34,8 @@ dask ssh --nworkers 8 --nthreads 1 --remote-python /opt/aqmlab/bin/python HOST1 
 aqmlab run SCENARIO --cluster tcp://HOST1:8786
 """,
     "slurm": """\
-# On Slurm: save what follows as aqmlab.sbatch in a folder that all nodes share, then
-# `sbatch aqmlab.sbatch`. What a job that ran out of time left, the same sbatch goes on with.
+# On Slurm: save these lines as aqmlab.sbatch in a folder that all nodes share, then run
+# `sbatch aqmlab.sbatch`. If a job runs out of time, the same command continues it.
 #!/bin/bash
 #SBATCH --job-name=aqmlab --time=02:00:00
 #SBATCH --ntasks=65 --cpus-per-task=1 --mem-per-cpu=1G
@@ -86,7 +87,7 @@ kubectl delete daskcluster aqmlab
 
 
 def command(where: Where = None) -> int:
-    """Say how to start a Dask cluster, for `--cluster`: on one machine, SSH, Slurm, Kubernetes."""
+    """Show how to start a Dask cluster for `--cluster`: one machine, SSH, Slurm or Kubernetes."""
     from aqmlab.base.errors import suggestion
     from aqmlab.base.failures import RequestError
 

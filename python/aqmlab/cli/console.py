@@ -1,4 +1,4 @@
-"""Where the command line prints."""
+"""Output of the command line."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PLAIN_WIDTH = 140
-"""Columns of tables that do not go to a terminal, unless the variable COLUMNS says how many."""
+"""Table width, in columns, if output is not a terminal and COLUMNS is not set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A text in a cell that is broken where its spaces allow it.
+    """A text in a table cell that breaks only where its spaces allow it.
 
-    Rich alone breaks at any space, those that are not to be broken among them.
+    Rich alone breaks at any space, including no-break spaces.
     """
 
     text: str
     least: int = 1
-    """The columns below which it would not be readable."""
+    """The least readable width, in columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """The text, in as many lines as it takes."""
+        """The text, broken into as many lines as it needs."""
         from rich.text import Text
 
         from aqmlab.base.errors import printable
@@ -49,10 +49,10 @@ class Whole:
         yield Text("\n".join(lines).replace("\u00a0", " "))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """From its longest part to all of it.
+        """The width of its longest part, and of the whole text.
 
-        A column's own `min_width` would not do: where rich has too little room for a table it
-        takes from such a column, and then gives it what no longer fits.
+        A column's `min_width` is no alternative. If a table is too wide, rich shrinks such a column
+        but keeps text in it that no longer fits.
         """
         from rich.cells import cell_len
         from rich.measure import Measurement
@@ -63,9 +63,10 @@ class Whole:
 
 
 def make_ready() -> None:
-    """Lets standard output take any text: what its encoding does not have becomes a `?`.
+    """Lets standard output take any text: it replaces unsupported characters with `?`.
 
-    A stream that was closed before this process began takes what is written and keeps nothing.
+    A standard stream may be closed before this process begins. Writes to it then go to the null
+    device.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -76,24 +77,24 @@ def make_ready() -> None:
 
 
 def stdout() -> Console:
-    """For data. Rich obeys NO_COLOR, and colours nothing that is not a terminal."""
+    """The console for data; rich obeys NO_COLOR and uses colour only on a terminal."""
     from rich.console import Console
 
     said = os.environ.get("COLUMNS", "")
     known = sys.stdout.isatty() or (re.fullmatch("[0-9]{1,4}", said) is not None and int(said) > 0)
-    width = None if known else PLAIN_WIDTH  # rich itself reads COLUMNS
+    width = None if known else PLAIN_WIDTH  # Rich itself reads COLUMNS.
     return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
 
 
 def stderr() -> Console:
-    """For talk."""
+    """The console for messages."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def talk(text: str) -> None:
-    """Says something on standard error; words of somebody's files may be in it."""
+    """Prints a message on standard error; the text may contain words from users' files."""
     from aqmlab.base.errors import brief, printable
 
     print(printable(brief(text), also="\n"), file=sys.stderr)

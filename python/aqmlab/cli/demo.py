@@ -1,4 +1,4 @@
-"""`aqmlab demo`: the heart of two papers in seconds, each with a report."""
+"""`aqmlab demo`: key experiments of two papers in seconds, each with a report."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import typer
 from aqmlab.cli import options
 
 DEMONSTRATIONS = ("kua2017-demo", "cumaranayagam2016")
-"""Built-in scenarios that say most in the least time."""
+"""Built-in scenarios with the most informative results for the least time."""
 
 
 def command(
     configs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SCENARIO]...", help="More to run, such as a TEACUP config."),
+        typer.Argument(metavar="[SCENARIO]...", help="More scenarios, such as a TEACUP config."),
     ] = None,
     out: Annotated[
         Path, typer.Option(parser=options.place, metavar="DIR", help="Where results go.")
     ] = Path("demo"),
     jobs: options.Jobs = None,
 ) -> int:
-    """Run the built-in demonstrations and name their reports."""
+    """Run the built-in demonstrations and print the paths of their reports."""
     from aqmlab.api import Request, complete
     from aqmlab.cli import console, run, summary
     from aqmlab.report.page import write
@@ -32,7 +32,7 @@ def command(
     for name in (*DEMONSTRATIONS, *(configs or ())):
         campaign, _ = run.prepare(Request(name))
         console.talk(f"\n{campaign.about['title']}\n")
-        # The key is part of the name, so that a newer build does not meet the older's results.
+        # The name includes the key, so a newer build does not find an older build's results.
         folder = out / f"{campaign.about['name']}-{campaign.key[:8]}"
         report, results = run.execute(campaign, folder, jobs)
         summary.show(results)

@@ -1,4 +1,4 @@
-"""`aqmlab export`: results as files of other programs."""
+"""`aqmlab export`: results in the file formats of other programs."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def command(
     ] = False,
     teacup: Annotated[
         bool,
-        typer.Option("--teacup", help="What TEACUP's analysis extracts, named as it names it."),
+        typer.Option("--teacup", help="Files with the contents and names of TEACUP's analysis."),
     ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="A CSV file for each table.")] = False,
     trial: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-        typer.Option(metavar="ID", help="Only this trial; may be given again."),
+        typer.Option(metavar="ID", help="Only this trial; may be repeated."),
     ] = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            parser=options.place, metavar="DIR", help="Where files go; DIR/export if absent."
+            parser=options.place, metavar="DIR", help="Folder for the files; DIR/export if absent."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> int:
     """Write the results in a campaign's folder as files for other programs.
 
-    Flent's files of calls, and all of TEACUP's, need packets: such a trial is run once more.
+    Flent's files of calls and all TEACUP files need packets, so their trials run again.
     """
     from aqmlab.base.failures import RequestError
     from aqmlab.cli import console
@@ -49,7 +49,7 @@ def command(
 
     formats = [one for one, wanted in ((_flent, flent), (_teacup, teacup), (_csv, csv)) if wanted]
     if not formats:
-        raise RequestError("export: which format?", "there are --csv, --flent and --teacup")
+        raise RequestError("export: no format given", "give --csv, --flent or --teacup")
     if csv and trial:
         raise RequestError("--trial: CSV files hold all trials", "leave out `--trial` or `--csv`")
     results = load(folder)
@@ -74,8 +74,8 @@ def _flent(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Pat
     from aqmlab.results.export import flent
 
     if "windows" not in results.tables or results.table("windows").is_empty():
-        hint = "run it without `measure.enabled = false` and `measure.series = false`"
-        raise RequestError(f"{results.path}: holds no series over time", hint)
+        hint = "run the scenario without `measure.enabled = false` and `measure.series = false`"
+        raise RequestError(f"{results.path}: has no time series", hint)
     for one in _each(results, flent.TABLES, ids):
         document = flent.document(results, one)
         name = target.free_name(flent.file_stem(document), flent.SUFFIX)
@@ -109,7 +109,7 @@ def _each(results: Results, tables: Sequence[str], ids: Sequence[str]) -> Iterat
     for one in counted(trials.read(results, tables, ids), wanted):
         yield one
         done += 1
-    hint = "the command that began the campaign finishes it"
+    hint = "to finish the campaign, run the command that started it"
     if not done:
         raise RequestError(f"{results.path}: no trial can be exported yet", hint)
     if done < wanted:

@@ -1,4 +1,4 @@
-"""How the command line says that something went wrong."""
+"""Error messages and exit statuses of the command line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import sys
 from typing import Any
 
 STOPPED = 130
-"""The status after Ctrl-C."""
+"""The exit status after Ctrl-C."""
 
 _OF_A_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
-"""What the system says of a file or a folder that was named wrongly."""
+"""System errors that mean a wrong name of a file or folder."""
 
 
 def explain(error: BaseException) -> int:
-    """Says what `error` means on standard error, without a traceback; returns the status."""
+    """Prints `error` on standard error, without a traceback; returns the exit status."""
     if isinstance(error, BrokenPipeError):
         return _quietly()
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
@@ -24,7 +24,7 @@ def explain(error: BaseException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(f"{error}\n")
         return 2
-    if hasattr(error, "format_message"):  # a slip in options, found by the option parser
+    if hasattr(error, "format_message"):  # The option parser found a wrong option.
         context = getattr(error, "ctx", None)
         usage = "" if context is None else context.get_usage()
         return say(error.format_message().rstrip("."), usage.replace("Usage: ", "", 1) or None)
@@ -49,7 +49,7 @@ def _explain_ours(error: Any) -> int:
 
 
 def say(problem: str, hint: str | None = None, status: int = 2) -> int:
-    """Prints an error as people read it; returns the status."""
+    """Prints an error message; returns the exit status."""
     from aqmlab.base.errors import printable
 
     text = f"error: {problem}\n" + (f"\nhint: {hint}\n" if hint else "")
@@ -60,7 +60,7 @@ def say(problem: str, hint: str | None = None, status: int = 2) -> int:
 
 
 def _quietly() -> int:
-    """Whoever read the output has had enough: no further word, also from Python at its end."""
+    """Silences standard output after its reader has closed it, also for Python's final flush."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1

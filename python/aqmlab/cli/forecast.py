@@ -1,4 +1,4 @@
-"""What a campaign would take, before it is started."""
+"""The expected cost of a campaign before it starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
-    """What would be run, where, and how long it takes in so many processes, if that is known."""
+    """The trials, the folder and, if known, the time with this number of processes."""
     from aqmlab.campaign.costs import simulated_s
     from aqmlab.campaign.runner import lots, missing
     from aqmlab.campaign.speed import expected
@@ -32,9 +32,9 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
 
 
 def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
-    """What would be run, as far as is known while some engines are not built.
+    """The trials that would run, as far as is known while some engines are not built.
 
-    What was recorded belongs to an engine in its very version, which only its build has.
+    Recorded trials belong to one build of an engine, and only the build identifies it.
     """
     seconds = sum(one.spec["duration_ns"] for one in plan.trials) / 1e9
     yield f"trials: {len(plan.trials)} ({_product(plan.trials)})"
@@ -43,20 +43,20 @@ def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
 
 
 def unasked(unbuilt: Sequence[str]) -> str:
-    """What is not known of engines that are not built, and what builds them."""
+    """The unknown facts about engines that are not built, and the command that builds them."""
     return (
-        f"engine: {', '.join(unbuilt)}: not built yet (`aqmlab kernel build` does it), so what"
-        " would be refused, and what is recorded, is not known"
+        f"engine: {', '.join(unbuilt)}: not built yet (`aqmlab kernel build` builds it), so"
+        " recorded and refused trials are not known"
     )
 
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
-    """What `trials` will take, and on what that rests."""
+    """The expected time of `trials`, and the recorded trials behind the estimate."""
     from aqmlab.base.failures import size_text
     from aqmlab.campaign.runner import cores
 
     if found is None:
-        yield "time: not known, for this build has run no trial on this machine"
+        yield "time: not known, because this build has run no trial on this machine"
         return
     alike = "this scenario" if found.alike else "other scenarios"
     count = f"{found.trials} trial{'s' * (found.trials != 1)}"
@@ -70,7 +70,7 @@ def forecast(found: Expected | None, trials: int, processes: int | None) -> Iter
 
 
 def span(seconds: float) -> str:
-    """A time that need not be exact.
+    """A rounded time.
 
     >>> span(0.4), span(59.6), span(250), span(9000)
     ('1 s', '1 min', '4 min', '2.5 h')
@@ -83,7 +83,7 @@ def span(seconds: float) -> str:
 
 
 def _product(trials: Sequence[Trial] | Sequence[Stored]) -> str:
-    """How many values each condition has, and how many seeds there are."""
+    """The number of values of each condition, and the number of seeds."""
     names = dict.fromkeys(name for one in trials for name in one.conditions)
     counts = [f"{len({str(one.conditions.get(name)) for one in trials})} {name}" for name in names]
     seeds = len({one.seed for one in trials})

@@ -1,4 +1,4 @@
-"""`aqmlab kernel`: what the kernel engine runs on, and our disciplines beside the kernel's."""
+"""`aqmlab kernel`: requirements of the kernel engine, and comparison of disciplines with Linux."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import typer
 from aqmlab.cli import traces
 
 group = typer.Typer(
-    help="Show, prepare and check what the kernel engine runs on.", invoke_without_command=True
+    help="Show, prepare and check what the kernel engine needs.", invoke_without_command=True
 )
 group.command("traces")(traces.command)
 
@@ -19,7 +19,7 @@ def _plain(context: typer.Context) -> int | None:
 
 @group.command()
 def status() -> int:
-    """Say what `--engine kernel` needs, and what of it is there."""
+    """Show the requirements of `--engine kernel` and which of them are present."""
     from aqmlab.engines.kernel import installed
 
     items = installed.status()
@@ -33,7 +33,7 @@ def status() -> int:
 
 @group.command()
 def build() -> int:
-    """Make ready what the virtual machine boots from."""
+    """Build the image that the virtual machine boots."""
     from aqmlab.cli import console
     from aqmlab.engines.registry import ENGINES
 

@@ -1,4 +1,4 @@
-"""`aqmlab list`: what a scenario may name, with parameters, defaults and sources."""
+"""`aqmlab list`: the names that a scenario can use, with parameters, defaults and sources."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ TOPICS = ("disciplines", "tcp", "apps", "profiles", "scenarios", "studies")
 def command(
     topic: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[" + "|".join(TOPICS) + "]", help="What to list; all if absent."),
+        typer.Argument(metavar="[" + "|".join(TOPICS) + "]", help="A topic; all if absent."),
     ] = None,
     name: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[NAME]", help="The one entry to show; of a study, or its folder."),
+        typer.Argument(metavar="[NAME]", help="An entry; a study may be given by its folder."),
     ] = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """List what scenarios may name, and studies."""
+    """List the names that scenarios can use, and studies."""
     from aqmlab.cli import console
 
     if topic is not None:
@@ -52,7 +52,7 @@ def _entries(topic: str, name: str | None) -> list[dict[str, Any]]:
     if topic == "studies":
         from aqmlab import studies
 
-        return _studies([name] if name else studies.names())  # a folder anywhere is one, too
+        return _studies([name] if name else studies.names())  # A study may be any folder.
     entries = _every(topic)
     if name is None:
         return entries
@@ -83,7 +83,7 @@ def _every(topic: str) -> list[dict[str, Any]]:
 
 
 def _span(names: list[str]) -> str:
-    """The first and the last of many names, and how many there are."""
+    """The first and the last of many names, and their number."""
     return f"{names[0]} to {names[-1]} ({len(names)})" if len(names) > 1 else ", ".join(names)
 
 
@@ -104,7 +104,7 @@ def _studies(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _text(entry: dict[str, Any]) -> list[str]:
-    """An entry as people read it: a line, its source, and a line per parameter."""
+    """An entry as text: a line, its source, and a line per parameter."""
     lines = [f"  {entry['name']:<18} {entry.get('summary') or entry.get('title', '')}"]
     if "source" in entry:
         lines.append(f"      source: {entry['source']}")

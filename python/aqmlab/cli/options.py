@@ -9,16 +9,16 @@ import typer
 
 
 def place(text: str) -> Path:
-    """A file or a folder that an option or an argument names, there or not."""
+    """The path of a file or a folder, existing or not."""
     from aqmlab.base.errors import shown
 
     if not text:
-        raise typer.BadParameter("a name is expected; `.` is the current folder")
+        raise typer.BadParameter("empty; give a name (`.` is the current folder)")
     path = Path(text)
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it may be made yet, or whoever wants it says what is missing
+        pass  # The path may be created later; commands that need it report it.
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise typer.BadParameter(f"{shown(text)}: {reason.lower()}") from None
@@ -36,40 +36,40 @@ FolderArg = Annotated[
 ]
 Sets = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a value; may be given again."),
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a value; may be repeated."),
 ]
 Vary = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--vary", metavar="PATH=A,B", help="Run with each value; may be given again."),
+    typer.Option("--vary", metavar="PATH=A,B", help="Run with each value; may be repeated."),
 ]
 Seeds = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(metavar="N", help="How many repetitions, or which seeds: 5, 3-7, 1,4, 7-7."),
+    typer.Option(metavar="N", help="Number of repetitions, or seeds: 5, 3-7, 1,4, 7-7."),
 ]
 Duration = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(metavar="T", help="How long each trial lasts, such as '60 s'."),
+    typer.Option(metavar="T", help="Length of each trial, such as '60 s'."),
 ]
 Jobs = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, metavar="N", help="How many trials run at once; all cores if absent."),
+    typer.Option(min=1, metavar="N", help="Number of parallel trials; all cores if absent."),
 ]
 Cluster = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         metavar="ADDRESS",
-        help="Run trials on a Dask cluster, as tcp://HOST:8786; see `aqmlab cluster`.",
+        help="Run trials on a Dask cluster, such as tcp://HOST:8786; see `aqmlab cluster`.",
     ),
 ]
 Out = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
-        parser=place, metavar="DIR", help="Where results go; results/NAME-HASH if absent."
+        parser=place, metavar="DIR", help="Folder for results; results/NAME-HASH if absent."
     ),
 ]
 Engine = Annotated[
     str,
-    typer.Option(metavar="ENGINE", help="What runs the trials: sim, kernel, or sim,kernel."),
+    typer.Option(metavar="ENGINE", help="Engines for the trials: sim, kernel, or sim,kernel."),
 ]
 Discipline = Annotated[
     str,
@@ -86,10 +86,8 @@ Place = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Brief = Annotated[
-    bool, typer.Option("--brief", help="Show only who gets what it needs, a line a condition.")
-]
+Brief = Annotated[bool, typer.Option("--brief", help="Show only verdicts, one line per condition.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only say what would be run, and what it would take.")
+    bool, typer.Option("--dry-run", help="Only show the trials that would run, and their cost.")
 ]

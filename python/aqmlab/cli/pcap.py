@@ -1,4 +1,4 @@
-"""`aqmlab pcap`: the packets of one trial, as captures that Wireshark opens."""
+"""`aqmlab pcap`: the packets of one trial, as captures for Wireshark."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def command(
     discipline: options.Discipline = "kernel",
     trial: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="ID", help="Which trial; the first if absent."),
+        typer.Option(metavar="ID", help="The trial; the first if absent."),
     ] = None,
     name: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
             parser=options.place,
             metavar="NAME",
-            help="How the files' names begin; may be in another folder.",
+            help="Prefix of the file names; may include a folder.",
         ),
     ] = None,
 ) -> int:
     """Run one trial again and write NAME-home.pcap and NAME-wan.pcap.
 
-    They are what `tcpdump` would have seen at the home's and at the internet's end.
+    The files hold the packets that `tcpdump` would capture at the home's and the internet's end.
     """
     from aqmlab.api import Request
     from aqmlab.base.failures import RequestError
@@ -51,7 +51,7 @@ def command(
     is_folder = options.place(source).is_dir()
     chosen, one = _from_folder(Path(source), trial) if is_folder else _planned(request, trial)
     if is_folder and (sets or seeds or duration or engine != "sim"):
-        raise RequestError("pcap: a finished trial cannot be changed", "name its scenario instead")
+        raise RequestError("pcap: a finished trial cannot be changed", "give its scenario")
     for path in captures.write(one.spec, str(name or _file_name(chosen)), one.engine, console.talk):
         print(path)
     return 0
@@ -90,5 +90,5 @@ def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
 
 
 def _file_name(trial: str) -> str:
-    """A trial's name as a file's name."""
+    """A trial's name in the form of a file name."""
     return "".join(char if char.isalnum() or char in "._=,-" else "-" for char in trial)

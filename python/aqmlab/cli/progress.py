@@ -1,4 +1,4 @@
-"""How far a campaign is, on standard error."""
+"""Progress of a campaign, on standard error."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _T = TypeVar("_T")
 
 
 class Bar:
-    """A bar with an estimate on a terminal, and otherwise a line now and then.
+    """A progress bar with an estimate on a terminal; otherwise an occasional line.
 
-    Trials differ in cost: a minute of 100 Mbit/s takes longer than one of 8. The bar moves by
-    what a trial is expected to cost, so its estimate holds from the start. Where an engine tells
-    how far a trial is, the bar moves with it and says the seconds that have passed.
+    Trials differ in cost: a minute of 100 Mbit/s takes longer than one of 8. The bar advances by
+    the expected cost of a trial, so its estimate is valid from the start. If an engine reports
+    progress within a trial, the bar follows it and shows the seconds that have passed.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Bar:
         self._told = self._started = 0.0
         self._cost = self._spent = 0.0
         self._running: dict[int, tuple[Trial, float]] = {}
-        self._lock = threading.Lock()  # trials move in their own threads
+        self._lock = threading.Lock()  # Trials report progress from their own threads.
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
         """Starts the bar."""
@@ -53,17 +53,17 @@ class Bar:
             self._progress.start()
 
     def damaged(self, problem: str) -> None:
-        """Warns of a file."""
+        """Warns of a damaged file."""
         console.talk(f"warning: {problem}")
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Moves the bar by a part of a trial."""
+        """Advances the bar by a part of a trial."""
         with self._lock:
             self._running[trial.index] = (trial, seconds)
             self._show()
 
     def done(self, trial: Trial, problem: str | None) -> None:
-        """Moves the bar."""
+        """Advances the bar at the end of a trial."""
         with self._lock:
             self._running.pop(trial.index, None)
             self._done += 1
@@ -81,24 +81,24 @@ class Bar:
             console.talk(self._count() + self._left(passed))
 
     def tables(self) -> None:
-        """Ends the bar."""
+        """Ends the bar before the tables are written."""
         self.stop()
 
     def stop(self) -> None:
-        """Ends the bar, whatever happened."""
+        """Ends the bar, also after an error."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
 
     def _count(self) -> str:
-        """How many trials are done, and how many seconds of those that run have passed."""
+        """The number of finished trials, and the simulated seconds of those that run."""
         running = ", ".join(
             f"{seconds:.0f} of {simulated_s(trial):.0f} s" for trial, seconds in self._parts()
         )
         return f"{self._done}/{self._trials} trials" + (f" ({running})" if running else "")
 
     def _left(self, passed: float) -> str:
-        """How long the rest will take, if it goes on as it went."""
+        """The remaining time at the present pace."""
         if passed >= self._cost:
             return ""
         took_s = time.monotonic() - self._started
@@ -115,7 +115,7 @@ class Bar:
 
 
 def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[_T]:
-    """`things` one after another, with a bar on a terminal and otherwise a line now and then."""
+    """Yields `things` with a bar on a terminal; otherwise with an occasional line."""
     target, told = console.stderr(), 0
     bar = _bar(target) if target.is_terminal else None
     with bar or contextlib.nullcontext():
@@ -130,7 +130,7 @@ def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[
 
 
 def drawn(names: Sequence[str]) -> Iterator[str]:
-    """The names of figures, one after another as they are drawn."""
+    """Yields the names of figures as they are drawn, with progress."""
     return counted(names, len(names), "figures drawn")
 
 

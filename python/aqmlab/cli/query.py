@@ -1,4 +1,4 @@
-"""`aqmlab query`: asks the tables of campaigns in SQL."""
+"""`aqmlab query`: queries the tables of campaigns in SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FolderArg = Annotated[
     typer.Argument(
         parser=options.place,
         metavar="DIR",
-        help="The folder of a campaign, of a study, or of several.",
+        help="The folder of a campaign or study, or of several.",
     ),
 ]
 Format = Annotated[
@@ -31,7 +31,7 @@ Out = Annotated[
     typer.Option(
         parser=options.place,
         metavar="FILE",
-        help="Where the answer goes; its suffix says the format.",
+        help="File for the answer; its suffix sets the format.",
     ),
 ]
 
@@ -41,12 +41,12 @@ def command(
     sql: Sql = None,
     form: Format = None,
     out: Out = None,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="What an answer may take.")] = "1GB",
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory limit of the query.")] = "1GB",
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How long an answer may take.")
+        float, typer.Option(metavar="SECONDS", help="Time limit of the query.")
     ] = 60.0,
 ) -> int:
-    """Ask the tables of a campaign, in SQL; without SQL, say which tables there are.
+    """Query the tables of a campaign in SQL; without SQL, list the tables.
 
     For example: "SELECT rate, qdisc, median(rtt_p50_ms) FROM flows GROUP BY ALL ORDER BY ALL".
     """

@@ -15,11 +15,11 @@ def command(
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            parser=options.place, metavar="FILE", help="Where it goes; DIR/report.html if absent."
+            parser=options.place, metavar="FILE", help="Report file; DIR/report.html if absent."
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all-figures", help="Show also figures that nobody asked for.")
+        bool, typer.Option("--all-figures", help="Add figures that the scenario leaves out.")
     ] = False,
 ) -> int:
     """Write the report of a campaign, and its figures as PNG and SVG files."""

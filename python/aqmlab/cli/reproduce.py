@@ -22,21 +22,21 @@ StudyArg = Annotated[
 ]
 Figures = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-    typer.Option("--figure", metavar="N", help="Which, as 3 or 3b; may be given again."),
+    typer.Option("--figure", metavar="N", help="A figure such as 3 or 3b; may be repeated."),
 ]
 OneEngine = Annotated[
-    str, typer.Option(metavar="ENGINE", help="What runs the trials: sim or kernel.")
+    str, typer.Option(metavar="ENGINE", help="Engine for the trials: sim or kernel.")
 ]
 Folder = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
         parser=options.place,
         metavar="DIR",
-        help="Where all goes; results/STUDY-ENGINE-HASH if absent.",
+        help="Folder for results; results/STUDY-ENGINE-HASH if absent.",
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only say how many trials would be run, and for what.")
+    bool, typer.Option("--dry-run", help="Only show the number of trials for each figure.")
 ]
 
 
@@ -53,7 +53,8 @@ def command(
 ) -> int:
     """Run the experiments of a paper and draw its figures.
 
-    A trial is run once, whatever asks for it; the same command goes on where it was interrupted.
+    Each trial runs once, even if several figures need it. After an interruption, the same command
+    continues.
     """
     from aqmlab import studies
     from aqmlab.api import complete
@@ -85,18 +86,18 @@ def command(
 
 
 def one_engine(engine: str, discipline: str) -> str:
-    """The engine that the two options name; raises `RequestError` if they name several."""
+    """The engine that the two options select; raises `RequestError` for several engines."""
     from aqmlab.base.failures import RequestError
     from aqmlab.engines import registry
 
     names = registry.named(engine, discipline)
     if len(names) != 1:
-        raise RequestError("--engine: a study runs on one engine at a time")
+        raise RequestError("--engine: a study runs on one engine; give `sim` or `kernel`")
     return names[0]
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
-    """How many trials, and how many of them are left."""
+    """The number of trials, and of those left to run."""
     found = laboratory.count(needs)
     if found.missing is None:
         return f"{found.trials} trials: {found.simulated_s:.0f} s"
@@ -105,7 +106,7 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
 
 
 def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> None:
-    """Says how long what is left will take."""
+    """Prints the expected time of the remaining trials."""
     from aqmlab.cli import forecast
 
     found = laboratory.count(needs)
@@ -116,14 +117,14 @@ def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | 
 
 
 class Place(NamedTuple):
-    """Where trials run: in how many processes here, or on which cluster."""
+    """The place for trials: a number of local processes, or a cluster."""
 
     jobs: int | None = None
     cluster: str | None = None
 
 
 def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Place) -> Report:
-    """Runs what is missing with a progress bar."""
+    """Runs the missing trials with a progress bar."""
     from aqmlab.base.failures import StoppedError
     from aqmlab.campaign import dask_executor
     from aqmlab.cli import console
@@ -137,8 +138,8 @@ def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Place) -> Re
             )
     except KeyboardInterrupt:
         raise StoppedError(
-            f"interrupted; what was finished is kept in {laboratory.folder}",
-            "the same command goes on from here",
+            f"interrupted; finished trials are kept in {laboratory.folder}",
+            "the same command continues from here",
         ) from None
     finally:
         bar.stop()
@@ -149,5 +150,5 @@ def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Place) -> Re
 
 
 def command_line() -> str:
-    """The command that was given."""
+    """The command line of this process."""
     return shlex.join(["aqmlab", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""`aqmlab run`: runs a scenario and says what each application experienced."""
+"""`aqmlab run`: runs a scenario and shows the results of each application."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def command(
     no_report: options.NoReport = False,
     dry_run: options.DryRun = False,
 ) -> int:
-    """Run a scenario and say what each application experienced.
+    """Run a scenario and show the results of each application.
 
-    The same command goes on where it was interrupted, and ends with the same bytes.
+    After an interruption, the same command continues and produces the same bytes.
     """
     from aqmlab.api import Request, complete, default_folder
     from aqmlab.cli import console, forecast, summary
@@ -62,7 +62,8 @@ def command(
         print("\n".join(forecast.lines(campaign, folder, jobs)))
         return 0
     report, results = execute(campaign, folder, jobs, cluster)
-    some = "trials" in results.tables  # else none has ended well, and there is nothing to show
+    # Without this table no trial has succeeded, and there is nothing to show.
+    some = "trials" in results.tables
     if as_json:
         console.print_json(results.to_json() if some else [])
     elif some:
@@ -76,7 +77,7 @@ def command(
 
 
 def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
-    """The campaign that is asked for, and what to warn of."""
+    """The requested campaign, and its warnings."""
     from aqmlab.api import campaign_for
     from aqmlab.cli import console
 
@@ -103,8 +104,8 @@ def execute(
             report = campaigns.run(campaign, path, jobs=jobs, executor=executor, progress=bar)
     except KeyboardInterrupt:
         raise StoppedError(
-            f"interrupted; what was finished is kept in {path}",
-            "the same command goes on from here",
+            f"interrupted; finished trials are kept in {path}",
+            "the same command continues from here",
         ) from None
     finally:
         bar.stop()

@@ -15,7 +15,7 @@ def command(
     everything: Annotated[bool, typer.Option("--all", help="Show every row.")] = False,
     brief: options.Brief = False,
 ) -> int:
-    """Show the results in a campaign's folder, also while it runs."""
+    """Show the results in a campaign's folder, finished or not."""
     from aqmlab.cli import console, summary
     from aqmlab.results.results import load
 

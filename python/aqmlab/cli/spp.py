@@ -1,4 +1,4 @@
-"""`aqmlab spp`: round-trip times from any two captures."""
+"""`aqmlab spp`: round-trip times between any two captures."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from aqmlab.cli import options
 def command(
     first: Annotated[
         Path,
-        typer.Argument(parser=options.place, metavar="A.pcap", help="Captured at one end."),
+        typer.Argument(parser=options.place, metavar="A.pcap", help="Capture at one end."),
     ],
     second: Annotated[
         Path,
-        typer.Argument(parser=options.place, metavar="B.pcap", help="Captured at the other end."),
+        typer.Argument(parser=options.place, metavar="B.pcap", help="Capture at the other end."),
     ],
     synchronised: Annotated[
-        bool, typer.Option("--synchronised", help="The clocks agree: measure one-way delays too.")
+        bool, typer.Option("--synchronised", help="The clocks agree: also measure one-way delays.")
     ] = False,
     translation: Annotated[
         str,
-        typer.Option(metavar="WHAT", help="What a NAT between rewrites: none, addresses, ports."),
+        typer.Option(metavar="WHAT", help="What a NAT rewrites: none, addresses or ports."),
     ] = "none",
     as_json: options.AsJson = False,
 ) -> int:
@@ -45,7 +45,7 @@ def command(
             if str(error).startswith(f"{path}: {_NO_CAPTURE}"):
                 raise RequestError(
                     f"{path}: is not a capture{_contents(path)}",
-                    "allowed are pcap and pcapng, as `aqmlab pcap` and tcpdump write them",
+                    "allowed are pcap and pcapng files, such as those of `aqmlab pcap` and tcpdump",
                 ) from None
         raise RequestError(str(error)) from None
     if as_json:
@@ -56,11 +56,11 @@ def command(
 
 
 _NO_CAPTURE = "byte 0: begins with"
-"""How the core says that a file is of another kind, of which it knows the bytes only."""
+"""The core's message for a file of another kind, which it identifies by its bytes only."""
 
 
 def _contents(path: Path) -> str:
-    """What a file holds instead, where its first bytes are text."""
+    """The first bytes of a file that is text, as a hint at its contents."""
     from aqmlab.base.errors import shown
 
     with path.open("rb") as file:
@@ -70,7 +70,7 @@ def _contents(path: Path) -> str:
 
 
 def plain(value: Any) -> Any:
-    """`value` without arrays, and without numbers that JSON cannot say."""
+    """`value` without arrays, and without numbers that JSON lacks."""
     from aqmlab.results.export import number
 
     if isinstance(value, dict):
@@ -96,17 +96,17 @@ _SHOWN = (
     ("owd_p50_ms", "one way p50"),
     ("owd_p95_ms", "p95 ms"),
 )
-"""The columns that most terminals have room for, and their heads; JSON has all."""
+"""The columns that fit most terminals, and their heads; JSON has all."""
 
 MOST_ROWS = 200
-"""Flows that are shown before a note says how to get the others."""
+"""The most flows in the table; a note refers to `--json` for the others."""
 
 _WORDS = ("protocol", "from", "to")
-"""Those that hold no numbers, which come first."""
+"""The leading columns, which hold no numbers."""
 
 
 def _end(text: str) -> str:
-    """One end of a flow, short: "172.16.10.2 port 80" as "172.16.10.2:80".
+    """One end of a flow in short form: "172.16.10.2 port 80" as "172.16.10.2:80".
 
     >>> _end("::1 port 80"), _end("172.16.10.2 port 80"), _end("TCP")
     ('[::1]:80', '172.16.10.2:80', 'TCP')
@@ -135,10 +135,11 @@ def _show(found: dict[str, Any]) -> None:
         column.justify = "right"
     shown = zip(*(flows[name][:MOST_ROWS] for name, _ in columns), strict=True)
     for row in shown:
-        words = (Text(_end(one)) for one in row[: len(_WORDS)])  # markup would see emoji
+        # Markup would replace `:name:` with emoji.
+        words = (Text(_end(one)) for one in row[: len(_WORDS)])
         table.add_row(*words, *map(number, row[len(_WORDS) :]))
     target = console.stdout()
-    # A terminal that is too narrow breaks lines, which loses nothing.
+    # A terminal that is too narrow breaks lines, and all text stays visible.
     table.width = target.measure(table, options=target.options.update(width=1_000)).maximum
     target.print(table, crop=False, soft_wrap=target.width < table.width)
     if number_of_flows > MOST_ROWS:

@@ -1,4 +1,4 @@
-"""A campaign's results in the terminal."""
+"""A campaign's results on the terminal."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ if TYPE_CHECKING:
     from aqmlab.results.verdicts.criteria import Verdict
 
 MOST_ROWS = 80
-"""Rows that are shown before a note says where the others are."""
+"""The most rows in a table; a note refers to `aqmlab show --all` for the others."""
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE = "verdict", "because"
 _EXPENDABLE = (_BECAUSE, "p5…p95", "loss %", "RTT p50", "Mbit/s")
-"""Columns that are left out, one after another, until the rest has room."""
+"""Columns that are left out, in this order, until the rest fits."""
 
 _NAME = 12
-"""Characters of an application's name that are not broken."""
+"""The part of an application's name that is never broken, in characters."""
 
 _JUDGED = (GOOD, TOLERABLE, BAD)
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", UNKNOWN: "dim", NO_LIMIT: "dim"}
 
 
 def show(results: Results, most: int | None = MOST_ROWS, *, brief: bool = False) -> None:
-    """Prints what each application experienced in each condition, and how many of them got what
-    they need; with `brief` the latter alone.
+    """Prints the numbers of each application and condition, and the tally of verdicts.
+
+    With `brief`, prints the tally only.
     """
     target = console.stdout()
     if not brief:
@@ -57,7 +58,7 @@ def show(results: Results, most: int | None = MOST_ROWS, *, brief: bool = False)
 
 
 def _show_flows(results: Results, target: Console, most: int | None) -> None:
-    """A row for each application and direction."""
+    """Prints a row for each application and direction."""
     from rich.measure import Measurement
 
     from aqmlab.results.summary import lines, sparse
@@ -65,7 +66,8 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
     rows = list(lines(results))
     shown: list[Line] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
-    unlimited = target.options.update(width=1_000_000)  # else no table needs more than there is
+    # Otherwise a table never reports more width than there is.
+    unlimited = target.options.update(width=1_000_000)
     names = [*_COLUMNS, _VERDICT, _BECAUSE]
     table = _table(shown, verdicts, names, target.width)
     for name in _EXPENDABLE:
@@ -83,9 +85,9 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
 
 
 def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
-    """How many applications get what they need in each condition, and who does not.
+    """The number of applications that get what they need in each condition, and the others' names.
 
-    What cannot be judged is counted too, lest a few that are good pass for all.
+    The tally includes applications that cannot be judged, so a few good ones do not pass for all.
     """
     from rich.markup import escape
 
@@ -109,7 +111,7 @@ def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
 
 
 def close(results: Results, report: Report | None = None) -> None:
-    """Prints where the results are and what stands for them."""
+    """Prints the folder and the digest of the results."""
     trials = results.manifest["trials"]
     seeds = len({trial["seed"] for trial in trials})
     console.talk(f"folder: {results.path}")
@@ -120,9 +122,9 @@ def close(results: Results, report: Report | None = None) -> None:
         console.talk(f"time: {report.seconds:.1f} s for {report.run} trials")
     console.talk(f"digest: {results.digest or 'none yet: trials are missing'}")
     if seeds > 1:
-        console.talk("numbers: median over seeds, and below it the least and the most")
+        console.talk("numbers: median over seeds, and below it the least and the greatest")
     if seeds == 1:
-        console.talk("note: one seed is not a result; --seeds 5 says how much it varies")
+        console.talk("note: one seed is not a result; --seeds 5 shows how much it varies")
 
 
 def _plain() -> Table:
@@ -138,7 +140,7 @@ def _table(
     names: Sequence[str],
     width: int,
 ) -> Table:
-    """The columns `names` of the rows."""
+    """A table of the rows with the columns `names`."""
     table = _plain()
     short = width >= 4 * _NAME and all(len(line.app) <= _NAME for line in rows)
     for name in names:
@@ -160,7 +162,7 @@ def _table(
 
 
 def _cells(line: Line, verdict: Verdict | None) -> dict[str, RenderableType]:
-    """What stands in each column."""
+    """The content of each column."""
     word, because = (verdict.word, verdict.because) if verdict else ("", "")
     return {
         "condition": console.Whole(unbroken(line.label.brief)),
@@ -177,7 +179,7 @@ def _cells(line: Line, verdict: Verdict | None) -> dict[str, RenderableType]:
 
 
 def _with_range(line: Line, name: str) -> str:
-    """The median, and below it the range over seeds if there are several."""
+    """The median and, for several seeds, the range below it."""
     median = number(getattr(line, name))
     if name not in line.ranges:
         return median
@@ -186,6 +188,6 @@ def _with_range(line: Line, name: str) -> str:
 
 
 def _styled(word: str, text: str) -> str:
-    """`text` as verdicts of that word are shown."""
+    """`text` in the style of verdicts with this word."""
     style = _STYLES.get(word)
     return f"[{style}]{text}[/]" if style else text

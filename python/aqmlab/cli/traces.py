@@ -1,4 +1,4 @@
-"""`aqmlab kernel traces`: our disciplines against the kernel's, packet by packet."""
+"""`aqmlab kernel traces`: compares disciplines with the kernel's, packet by packet."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 def command(
     discipline: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-        typer.Option(metavar="NAME", help="May be given again; all that can be traced if absent."),
+        typer.Option(metavar="NAME", help="A discipline; may be repeated; all if absent."),
     ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Traces of each discipline.")] = 20,
-    packets: Annotated[int, typer.Option(min=1, help="Packets in each trace.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=1, help="What the packets are drawn from.")] = 1,
+    count: Annotated[int, typer.Option(min=1, help="Number of traces of each discipline.")] = 20,
+    packets: Annotated[int, typer.Option(min=1, help="Number of packets in each trace.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=1, help="Seed of the random packets.")] = 1,
     jobs: options.Jobs = None,
     as_json: options.AsJson = False,
 ) -> int:
@@ -45,7 +45,7 @@ def command(
 
 
 def _line(outcome: Outcome) -> str:
-    """One trace in a line.
+    """One trace as a line.
 
     >>> from aqmlab.engines.kernel.traces import Outcome
     >>> same = {"operations": 6, "offered": 3, "dropped": 1, "marked": 0, "difference": None}

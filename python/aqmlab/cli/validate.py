@@ -1,4 +1,4 @@
-"""`aqmlab validate`: how far the simulator is from the Linux kernel, and how it is known."""
+"""`aqmlab validate`: the differences between the simulator and the Linux kernel."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 Names = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
-    typer.Argument(metavar="[CELL]...", help="Which cells, by name or pattern; all if absent."),
+    typer.Argument(metavar="[CELL]...", help="Cells by name or pattern; all if absent."),
 ]
 Globs = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--cells", metavar="GLOB", help="Which cells too; may be given again."),
+    typer.Option("--cells", metavar="GLOB", help="More cells; may be repeated."),
 ]
 Metrics = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--metric", metavar="NAME", help="Which metric; may be given again."),
+    typer.Option("--metric", metavar="NAME", help="A metric; may be repeated."),
 ]
 SeedCount = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, metavar="N", help="At most so many seeds of each cell."),
+    typer.Option(min=1, metavar="N", help="At most N seeds of each cell."),
 ]
 Page = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
-        parser=options.place, metavar="FILE", help="Write a report with the worst cells drawn."
+        parser=options.place, metavar="FILE", help="Write a report with figures of the worst cells."
     ),
 ]
 Set = Annotated[
@@ -46,12 +46,12 @@ Set = Annotated[
     typer.Option(
         parser=options.place,
         metavar="DIR",
-        help="The reference set; that of the package if absent.",
+        help="The reference set; the packaged one if absent.",
     ),
 ]
 Peer = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(metavar="NAME", help="Another simulator to hold against the kernel too."),
+    typer.Option(metavar="NAME", help="Another simulator to compare with the kernel."),
 ]
 
 
@@ -67,28 +67,29 @@ def command(
     peer: Peer = None,
     listing: Annotated[bool, typer.Option("--list", help="Only list the cells.")] = False,
     regenerate: Annotated[
-        bool, typer.Option(help="Run the cells on the kernel: compare, and keep what is new.")
+        bool, typer.Option(help="Run the cells on the kernel; compare them, and keep new trials.")
     ] = False,
     missing: Annotated[
-        bool, typer.Option(help="With --regenerate: only what the set does not have.")
+        bool, typer.Option(help="With --regenerate: only trials that the set lacks.")
     ] = False,
     renew: Annotated[
         bool,
-        typer.Option(help="With --regenerate: replace what this package's agent did not make."),
+        typer.Option(help="With --regenerate: replace trials that another agent made."),
     ] = False,
     sample: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, metavar="N", help="With --regenerate: a trial of N cells, drawn."),
+        typer.Option(min=1, metavar="N", help="With --regenerate: N random cells, one trial each."),
     ] = None,
     draw: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(metavar="SEED", help="With --sample: draw as that number has it."),
+        typer.Option(metavar="SEED", help="With --sample: seed of the random choice."),
     ] = None,
 ) -> int:
-    """Hold the simulator against what the Linux kernel gave for the same trials.
+    """Compare the simulator with the Linux kernel's results for the same trials.
 
-    Ends with status 1 if the rule of acceptance is not met. With --regenerate the kernel is run
-    again, with the program that made the set: status 1 if a trial is not the same to the byte.
+    The exit status is 1 if the acceptance rule is not met. With --regenerate the kernel runs the
+    trials again, with the agent that made the set. The exit status is then 1 unless every trial is
+    the same to the byte.
     """
     from aqmlab.validation import grid as grids
     from aqmlab.validation.reference import PACKAGED, Reference
@@ -113,7 +114,7 @@ def _list(cells: Sequence[Cell], reference: Reference) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Which trials are to be run on the kernel."""
+    """The options that select trials for the kernel."""
 
     seeds: int | None
     missing: bool
@@ -122,19 +123,19 @@ class _Asked:
     draw: int | None
 
     def check(self, *, regenerate: bool) -> None:
-        """Raises `RequestError` for what does not go together."""
+        """Raises `RequestError` for options that exclude each other."""
         from aqmlab.base.failures import RequestError
 
         alone = [self.missing, self.renew, self.sample is not None]
         if not regenerate and any(alone):
-            raise RequestError("--missing, --renew and --sample go with --regenerate")
+            raise RequestError("--missing, --renew and --sample need --regenerate")
         if sum(alone) > 1:
-            raise RequestError("of --missing, --renew and --sample only one can be given")
+            raise RequestError("--missing, --renew and --sample exclude each other")
         if self.draw is not None and self.sample is None:
-            raise RequestError("--draw goes with --sample")
+            raise RequestError("--draw needs --sample")
 
     def tasks(self, cells: Sequence[Cell], reference: Reference) -> list[Task]:
-        """What is to be run, and by what."""
+        """The trials to run, each with its agent."""
         from aqmlab.base.failures import RequestError
         from aqmlab.cli import console
         from aqmlab.validation import regenerate as growing
@@ -147,7 +148,7 @@ class _Asked:
             draw = random.randrange(10_000) if self.draw is None else self.draw
             jobs = growing.sample(cells, reference, self.sample, draw, self.seeds)
             if not jobs:
-                raise RequestError("the reference set has no trial of these cells to draw from")
+                raise RequestError("the reference set has no trial of these cells to sample")
             console.talk(f"{len(jobs)} trials drawn; `--draw {draw}` draws them again")
         return growing.tasks_of(jobs, reference, console.talk)
 
@@ -172,9 +173,10 @@ def _regenerate(
     try:
         growth = growing.grow(tasks, reference, parallel=parallel, progress=_tell)
     except KeyboardInterrupt:
-        console.talk("interrupted; what was finished is kept, and the same command goes on")
+        console.talk("interrupted; finished trials are kept, and the same command continues")
         sys.stderr.flush()
-        os._exit(130)  # machines end with the threads that started them, and nobody waits
+        # Machines end with the threads that started them, so there is no need to wait.
+        os._exit(130)
     kinds = ", ".join(f"{len(trials)} {became}" for became, trials in growth.trials.items())
     console.talk(f"{kinds or 'nothing to run'} in {growth.seconds:.0f} s")
     there, wanted = reference.complete(cells)

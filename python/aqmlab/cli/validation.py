@@ -1,4 +1,4 @@
-"""A validation in the terminal."""
+"""The result of a validation on the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_WORST = 20
 
 
 def show(made: Validation, comparison: Comparison) -> None:
-    """Prints how far an engine is from the kernel, metric by metric, and its worst cells."""
+    """Prints the differences of an engine from the kernel by metric, and its worst cells."""
     target = console.stdout()
     target.print(_lines(comparison))
     worst = comparison.worst
@@ -49,7 +49,8 @@ def _lines(comparison: Comparison) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(f"{comparison.engine} −\nkernel", no_wrap=True)  # or rich takes its room
+    # Otherwise rich shrinks this column.
+    table.add_column(f"{comparison.engine} −\nkernel", no_wrap=True)
     for name in (
         "cells", "error\np50", "\np90", "spread\np50", "\np90", "in\nspread", "≤ 5 %", "≤ 10 %"
     ):  # fmt: skip

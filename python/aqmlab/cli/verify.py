@@ -1,4 +1,4 @@
-"""`aqmlab verify`: whether a campaign's files are as they were written."""
+"""`aqmlab verify`: checks that a campaign's files are unchanged."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from aqmlab.cli import options
 
 
 def command(folder: options.FolderArg) -> int:
-    """Check that every file of a campaign is as it was written.
+    """Check that every file of a campaign is unchanged since it was written.
 
-    Each command verifies the files that it reads; this one verifies all of them, for programs that
-    read the tables by themselves.
+    Each command verifies the files that it reads. This one verifies all of them, for programs that
+    read the tables directly.
     """
     from aqmlab.base.failures import size_text
     from aqmlab.cli import console
@@ -19,7 +19,7 @@ def command(folder: options.FolderArg) -> int:
     results.verify()
     paths = [path for name in results.tables for path in results.files(name)]
     size = size_text(sum(path.stat().st_size for path in paths))
-    print(f"{len(paths)} files of tables, {size}: all are as they were written")
+    print(f"{len(paths)} files of tables, {size}: all are unchanged")
     if results.complete:
         print(f"digest {results.digest}")
     else:

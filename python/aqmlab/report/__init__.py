@@ -1,4 +1,4 @@
-"""The report: figures and the HTML page that holds them.
+"""The report: figures, and the HTML page that contains them.
 
-Knows results. Door: `page.write` and `figures.draw`.
+This package imports `results`. Door: `page.write` and `figures.draw`.
 """

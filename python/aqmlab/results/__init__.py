@@ -1,4 +1,4 @@
-"""Results: tables of a campaign's folder, labels of conditions, summaries, verdicts, exports, SQL.
+"""Results: a campaign's tables, labels of conditions, summaries, verdicts, exports and SQL.
 
-Knows campaigns' folders, and nothing of figures. Door: `results.load`.
+This package reads campaigns' folders and does not import figures. Door: `results.load`.
 """

@@ -1,7 +1,7 @@
-"""The packets of a trial, which is run again for them.
+"""Captures of a trial's packets, from a second run of the trial.
 
-A trial on the simulator, or in virtual time, is the same whenever it is run, so the packets are
-those that its results were made of.
+A trial on the simulator, or in virtual time, gives the same packets in every run. The captures
+therefore hold the packets behind the stored results.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ def write(
 ) -> tuple[Path, Path]:
     """Runs `spec` on an engine and writes NAME-home.pcap and NAME-wan.pcap.
 
-    Raises `RequestError` for a trial that cannot be run or an engine that keeps no packets, and
-    `DiskError`.
+    Raises `RequestError` for a trial that cannot run or an engine that keeps no packets. Raises
+    `DiskError` if a file cannot be written.
     """
     spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
     if engine not in registry.ENGINES:
-        problem = f"the trial was run by `{shown(engine)}`, which this version of aqmlab has not"
+        problem = f"the trial ran on `{shown(engine)}`, which this version of aqmlab lacks"
         raise RequestError(problem, suggestion(engine, registry.ENGINES))
     one = registry.ENGINES[engine]
     if not one.captures:
-        problem = "pcap: a trial in real time, on this host, does not keep its packets"
+        problem = "pcap: a trial in real time on this host keeps no packets"
         raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
     for path in paths:
         own_files.refuse(path)
@@ -46,9 +46,9 @@ def write(
     files = (str(begun[0]), str(begun[1]))
     try:
         for made in begun:
-            made.touch()  # before a run that may take long
+            made.touch()  # Fails before a long run if the path cannot be written.
         run = partial(registry.load(one.runner), json.dumps(spec), captures=files)
-        if one.tells:  # it runs other programs, and ends them when it is interrupted
+        if one.tells:  # The engine starts other programs and ends them on Ctrl-C.
             run(**prepared.options)
         else:
             _interruptibly(run)
@@ -58,7 +58,7 @@ def write(
         raise
     except ValueError as error:
         raise RequestError(str(error)) from None
-    except OSError as error:  # the core's own has a text and nothing else
+    except OSError as error:  # The core's own error has a text and no `strerror`.
         reason = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
         place = paths[1] if begun[1].name in str(error) else paths[0]
         raise DiskError(f"{place}: cannot be written: {reason}") from None
@@ -70,11 +70,11 @@ def write(
 
 
 def _interruptibly(run: Callable[[], object]) -> None:
-    """Runs what does not look for Ctrl-C, in a thread that does not keep the process from ending.
+    """Runs a function that does not handle Ctrl-C, in a daemon thread.
 
-    Raises what `run` raises.
+    The thread does not keep the process from ending. Raises the function's exception.
     """
-    import numpy  # noqa: F401 (the core asks for it at the end, and an interrupted import is fatal)
+    import numpy  # noqa: F401 (the core imports it at the end, and an interrupted import is fatal)
 
     raised: list[BaseException] = []
 

@@ -1,7 +1,7 @@
-"""Which trials count as seeds of one condition.
+"""The grouping of trials into seeds of one condition.
 
-Every number over seeds is of trials with one label. So this is the place that refuses to give
-two conditions one label, whatever made the labels.
+Every number over seeds combines trials with one label. This module refuses equal labels of
+different conditions, whatever created the labels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aqmlab.results.labels import Label, label_trials
 def labels_of(trials: Sequence[Mapping[str, Any]]) -> dict[str, Label]:
     """The label of each trial of a manifest, by the trial's name.
 
-    Raises `LabError` if trials with one label are no seeds of one condition.
+    Raises `LabError` if trials with one label are not seeds of one condition.
     """
     labels = label_trials(trials)
     refuse_merged(trials, labels)
@@ -38,7 +38,7 @@ def refuse_merged(trials: Sequence[Mapping[str, Any]], labels: Sequence[Label]) 
 
 
 def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
-    """A part of two trials that all seeds of a condition share and these do not."""
+    """A part that differs between two trials although all seeds of a condition share it."""
     if one is other:
         return None
     if _texts(one) != _texts(other):
@@ -56,6 +56,6 @@ def _texts(trial: Mapping[str, Any]) -> dict[str, str]:
 def _merged(one: Mapping[str, Any], other: Mapping[str, Any], label: Label, why: str) -> LabError:
     return LabError(
         f"`{label}` is the label of `{one['id']}` and of `{other['id']}`, but {why}:"
-        " they are no repetitions of each other",
-        "give the steps of loops labels that differ, and run the campaign again",
+        " they are not repetitions of one condition",
+        "give each step of a loop its own label and run the campaign again",
     )

@@ -1,8 +1,8 @@
-"""What each trial of a campaign is called in tables and figures.
+"""Labels of a campaign's trials for tables and figures.
 
-People compare *queues* at some *rate* and *round-trip time*. These three are read from the
-resolved trial, whatever the scenario calls the parameters it varies; what else is varied is
-added to the queue's name, so that no two different conditions share a label.
+Readers compare *queues* at some *rate* and *round-trip time*. The resolved trial gives these three,
+independent of the names of the varied parameters. All other varied values are added to the queue's
+name, so different conditions never share a label.
 """
 
 from __future__ import annotations
@@ -19,39 +19,41 @@ from aqmlab.base.errors import BadValueError
 from aqmlab.scenario import quantities
 
 _Texts = Mapping[str, str]
-"""The conditions of a trial as people write them."""
+"""The conditions of a trial, with their values as text."""
 
 _Condition = tuple[tuple[str, str], ...]
 
 _OF_QUEUES = ("qdisc", "queue", "aqm")
-"""Conditions, by the last part of their names, whose values are a discipline and its parameters."""
+"""Last parts of condition names whose values are a discipline and its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A condition in words; the fields say more than their sum, so each may stand alone."""
+    """A condition in words; the fields overlap, so each can stand alone."""
 
     queue: str
-    """The disciplines, and whatever else is varied at equal rate and round-trip time."""
+    """The disciplines, and all other varied values at equal rate and round-trip time."""
     rate: str
-    """Down and up, in Mbit/s, such as "12/1"."""
+    """Down and up rates in Mbit/s, such as "12/1"."""
     rtt: str
-    """The varied round-trip time, such as "40 ms"; empty if it does not vary. Where it follows from
-    another number, that is named, too: "50 ms (delay=25)"."""
+    """The varied round-trip time, such as "40 ms"; empty if it does not vary.
+
+    If it follows from another number, the text includes that number: "50 ms (delay=25)".
+    """
 
     @property
     def place(self) -> str:
-        """Everything but the queue: where the queues are compared."""
+        """The condition without its queue; queues are compared at one place."""
         return ", ".join(self.place_parts())
 
     def place_parts(self) -> list[str]:
-        """Rate and round-trip time, as captions say them."""
+        """Rate and round-trip time in the form of captions."""
         parts = [f"{self.rate} Mbit/s"] if self.rate else []
         return [*parts, f"RTT {self.rtt}"] if self.rtt else parts
 
     @property
     def brief(self) -> str:
-        """As short as it goes, for narrow tables."""
+        """The shortest form, for narrow tables."""
         return " ".join(part for part in (self.queue, self.rate, self.rtt) if part)
 
     def __str__(self) -> str:
@@ -59,7 +61,7 @@ class Label:
 
 
 def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
-    """The label of each trial: equal for equal conditions, and different for different ones.
+    """The label of each trial: equal for equal conditions, different for different ones.
 
     A trial is a mapping with `conditions`, `links` (as `links_of` gives them) and `rtt_base_ms`.
     """
@@ -111,10 +113,10 @@ def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
 
 
 def _behind_rtts(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
-    """The conditions that are numbers of which each stands for one round-trip time.
+    """The conditions whose values are numbers that each stand for one round-trip time.
 
-    An RTT of 50 ms may be a delay of 25 in each direction: who varies 25 and 50 would take the one
-    for the other.
+    An RTT of 50 ms can be a delay of 25 in each direction. A reader who varies 25 and 50 could
+    confuse the delay with the RTT.
     """
     return [name for name in _names(texts) if _is_behind(texts, labels, name)]
 
@@ -131,7 +133,7 @@ def _is_behind(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> b
 
 
 def _is_another_number(text: str, rtt: str) -> bool:
-    """Whether `text` is a plain number or a time, and not the one that `rtt` says."""
+    """Whether `text` is a plain number or a time other than the one in `rtt`."""
     try:
         return quantities.duration(text) != quantities.duration(rtt)
     except BadValueError:
@@ -139,7 +141,7 @@ def _is_another_number(text: str, rtt: str) -> bool:
 
 
 def _rtt_and(rtt: str, conditions: _Texts, names: Mapping[str, str]) -> str:
-    """The round-trip time and the numbers behind it."""
+    """The round-trip time and the numbers from which it follows."""
     words = [f"{shown}={conditions[name]}" for name, shown in names.items()]
     return f"{rtt} ({', '.join(words)})" if words else rtt
 
@@ -170,7 +172,7 @@ def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -
 def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
     """The conditions that vary between trials of one label, without those that follow others.
 
-    A condition that a trial does not have is a value of its own: the scenario's.
+    If a trial lacks a condition, the scenario's value counts as a value of its own.
     """
     parts: list[Hashable] = list(labels)
     chosen: list[str] = []
@@ -184,7 +186,7 @@ def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]
 
 
 def _short_names(texts: Sequence[_Texts]) -> dict[str, str]:
-    """The last part of each condition's name, or all of it where another has that name."""
+    """The last part of each condition's name; the whole name if another condition shares it."""
     names = _names(texts)
     short = {name: name.rsplit(".", 1)[-1] for name in names}
     known = Counter(name.casefold() for name in {*names, *short.values()})
@@ -198,7 +200,7 @@ def _short_names(texts: Sequence[_Texts]) -> dict[str, str]:
 
 
 def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
-    """The queue's name and what else is varied; parameters of the discipline are said once."""
+    """The queue's name and the other varied values; a discipline's parameter appears once."""
     own, words = queue, []
     for name, shown in names.items():
         if name in conditions:
@@ -212,7 +214,7 @@ def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
 
 
 def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
-    """`labels` with other words where two conditions read alike, as "a=1 b=2" may be two or one."""
+    """`labels`, reworded if two conditions read alike: "a=1 b=2" may be two conditions or one."""
     conditions = [tuple(sorted(own.items())) for own in texts]
     confused = _confused(labels, conditions)
     spelled = list(labels)
@@ -230,7 +232,7 @@ def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
 
 
 def _confused(labels: Sequence[Label], conditions: Sequence[_Condition]) -> list[int]:
-    """The trials whose label, in one of its forms, is that of another condition, too."""
+    """The trials whose label, in one of its forms, equals that of another condition."""
     meant: dict[str, set[_Condition]] = defaultdict(set)
     forms = [(f"brief {label.brief}", f"long {label}") for label in labels]
     for own, condition in zip(forms, conditions, strict=True):
@@ -240,7 +242,7 @@ def _confused(labels: Sequence[Label], conditions: Sequence[_Condition]) -> list
 
 
 def _names(texts: Sequence[_Texts]) -> list[str]:
-    """The conditions of all trials, in their order."""
+    """The names of all trials' conditions, in order."""
     return list(dict.fromkeys(name for own in texts for name in own))
 
 

@@ -1,4 +1,4 @@
-"""Some trials of a campaign: which they are, and what its manifest says of them alone."""
+"""A subset of a campaign's trials, and the manifest for that subset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_ALL = ("events", "packets")
 def trials_named(trials: Sequence[dict[str, Any]], names: Collection[str]) -> list[dict[str, Any]]:
     """The trials of these names, in the campaign's order; raises `RequestError` for others."""
     if isinstance(names, str):
-        problem = f"`{shown(names)}` is a text, not a list of names of trials"
+        problem = f"`{shown(names)}` is a text, not a list of trial names"
         raise RequestError(problem, f'write ["{shown(names)}"] for one trial')
     known = {trial["id"]: trial for trial in trials}
     for name in names:
@@ -28,7 +28,7 @@ def trials_named(trials: Sequence[dict[str, Any]], names: Collection[str]) -> li
 
 
 def of_trials(manifest: dict[str, Any], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The manifest of a campaign as if it had these trials only."""
+    """The manifest of a campaign with only these trials."""
     names = [trial["id"] for trial in own]
     told = {name: value for name, value in manifest.items() if name not in _OF_ALL}
     failed = manifest.get("failed", {})
@@ -46,7 +46,7 @@ def of_trials(manifest: dict[str, Any], own: Sequence[dict[str, Any]]) -> dict[s
 
 
 def digest_of_entries(trials: Sequence[dict[str, Any]], digests: Sequence[str | None]) -> str:
-    """The digest of some trials of manifests."""
+    """The digest of the given trials, which may come from several manifests."""
     known = [
         Trial(index, one["id"], one["seed"], one["conditions"], "", recorded=one["spec"])
         for index, one in enumerate(trials)

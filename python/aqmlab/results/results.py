@@ -1,7 +1,7 @@
-"""What a campaign found, as tables.
+"""The results of a campaign, as tables.
 
-Tables are polars frames, read when they are first asked for. Every row of every table carries
-its trial, the varied conditions and the seed. Units are in the columns' names.
+Tables are polars frames, read on first use. Every row of every table carries its trial, the varied
+conditions and the seed. Units are in the column names.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ _T = TypeVar("_T")
 class Results:
     """The results of a campaign, finished or not.
 
-    Of a campaign that runs, they are those of the trials that had ended when they were loaded.
+    The results of a running campaign cover the trials that had ended at the time of loading.
 
     `flows`, `windows`, `rtt`, `apps`, `app_series`, `queues`, `queue_series`, `conns`,
-    `tcp_series`, `summary` and `trials` are polars frames; `table(name)` gives any of them, and
-    `table("verdicts")` what is made of them.
+    `tcp_series`, `summary` and `trials` are polars frames. `table(name)` returns any of them, and
+    `table("verdicts")` the verdicts computed from them.
     """
 
     _only: frozenset[str] | None = None
     _chunk: str | None = None
     _of_files_only: bool = False
     _had: frozenset[str] | None = None
-    """The trials that had ended, if more of them have by now."""
+    """The trials that had ended at the time of loading, if more have ended since."""
 
     def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self._folder = Folder(path)
-        self._owned = owned  # keeps a temporary folder until nobody needs the results
+        self._owned = owned  # A temporary folder exists as long as its results.
         self._frames: dict[str, pl.DataFrame] = {}
         self.memo: dict[str, Any] = {}
-        """What was derived from the tables and will be wanted again."""
+        """Cached values derived from the tables."""
         self._snapshot: Snapshot = snapshot.take(self._folder)
         self.manifest: dict[str, Any] = dict(self._snapshot.manifest)
 
@@ -73,7 +73,7 @@ class Results:
 
     @property
     def engine(self) -> str:
-        """What ran the trials; several engines are separated by commas."""
+        """The engine of the trials; several engines are separated by commas."""
         return str(self.manifest.get("engine", "sim"))
 
     @property
@@ -83,7 +83,7 @@ class Results:
 
     @property
     def digest(self) -> str | None:
-        """Stands for every packet of every trial; `None` while trials are missing."""
+        """The digest of every packet of every trial; `None` while trials are missing."""
         return self.manifest.get("digest")
 
     @property
@@ -93,18 +93,18 @@ class Results:
 
     @property
     def failed(self) -> dict[str, str]:
-        """The problem of each trial that failed."""
+        """The error of each trial that failed."""
         return dict(self.manifest.get("failed", {}))
 
     @property
     def warnings(self) -> list[str]:
-        """What somebody should know before trusting the results."""
+        """Reasons to doubt the results."""
         damage = [one.problem for one in self._damage()]
         return [*self.manifest.get("warnings", ()), *damage]
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """The names of the tables there are."""
+        """The names of the available tables."""
         if self._is_in_files:
             return tuple(self._snapshot.files.names)
         unsealed = [made for made in self._snapshot.unsealed if made is not None]
@@ -118,7 +118,7 @@ class Results:
         return self._frames[name]
 
     def height(self, name: str) -> int:
-        """How many rows a table has, without reading them."""
+        """The number of rows of a table; does not read the rows."""
         import polars as pl
 
         def count() -> int:
@@ -127,7 +127,7 @@ class Results:
         return self._read(count)
 
     def narrowed(self, trials: Collection[str]) -> Results:
-        """The same results of some trials only: nothing of the others is read.
+        """The results of the named trials only; no rows of other trials are read.
 
         Raises `RequestError` for a name that no trial has.
         """
@@ -137,7 +137,7 @@ class Results:
         return some
 
     def _with(self, own: Sequence[dict[str, Any]]) -> Results:
-        """The same results, whose manifest has some of the trials; they keep their labels."""
+        """The results with a manifest of the given trials, which keep their labels."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
         some.manifest = of_trials(self.manifest, own)
@@ -145,14 +145,14 @@ class Results:
         return some
 
     def in_files(self) -> Results:
-        """The same results, as far as they stand in the tables' files."""
+        """The results that are already in the tables' files."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
         some._of_files_only, some.tables = True, tuple(self._snapshot.files.names)
         return some
 
     def by_chunk(self) -> Iterator[Results]:
-        """The same results, a chunk of the trials at a time, for more than memory holds."""
+        """The results in parts of one chunk of trials, for results larger than memory."""
         files = self._snapshot.files
         chunks = files.chunks() if self._is_in_files else []
         if len(chunks) < 2:
@@ -169,7 +169,7 @@ class Results:
             yield part
 
     def verify(self) -> None:
-        """Raises `RequestError` for the first file that is not as it was written."""
+        """Raises `RequestError` for the first file that has changed since it was written."""
         self._read(self._verify)
 
     def _verify(self) -> None:
@@ -179,18 +179,18 @@ class Results:
             raise damage
 
     def _damage(self) -> list[RequestError]:
-        """The error for each file of a running campaign that does not count."""
+        """The error for each unusable file of a running campaign."""
         return self._snapshot.damage
 
     def files(self, name: str) -> list[Path]:
         """The Parquet files of a table, in the order of trials, for other readers.
 
-        Each is verified first. Raises `RequestError` for one that is not as it was written, if
-        there is no table of the name, and for narrowed results, for files hold other trials, too.
+        Each file is verified first. Raises `RequestError` for a file that has changed and for an
+        unknown table. Narrowed results raise it too because files hold other trials.
         """
         self._refuse_unknown(name)
         if self._only is not None:
-            problem = f"the files of `{name}` hold other trials than the results were narrowed to"
+            problem = f"the files of `{name}` also hold trials outside the narrowed results"
             raise RequestError(problem, f'`scan("{name}")` reads the rows of these trials')
 
         def paths() -> list[Path]:
@@ -201,7 +201,7 @@ class Results:
         return self._read(paths)
 
     def _read(self, read: Callable[[], _T]) -> _T:
-        """What `read` returns, read anew where the campaign has moved something since."""
+        """The return value of `read`; reads again if the campaign has moved a file meanwhile."""
         for _ in range(snapshot.TRIES):
             try:
                 return read()
@@ -211,13 +211,13 @@ class Results:
         return read()
 
     def _renewed(self) -> bool:
-        """Looks at the folder again; returns whether it is another one than it was."""
+        """Reloads the folder; returns whether it has changed."""
         if not self._snapshot.has_moved():
             return False
         had = self._names() if self._had is None else self._had
         self._snapshot = snapshot.take(self._folder, whole=not self._of_files_only)
         if self._snapshot.manifest["campaign"] != self.manifest["campaign"]:
-            problem = f"{self.path}: another campaign was run here since these results were loaded"
+            problem = f"{self.path}: another campaign has run here since these results were loaded"
             raise RequestError(problem, "load them again")
         if lost := sorted(had - self._names()):
             raise RequestError(
@@ -228,11 +228,11 @@ class Results:
         return True
 
     def _opened_files(self) -> Sequence[TableFiles]:
-        """The files of the tables, of each campaign."""
+        """The table files of each campaign."""
         return [self._snapshot.files]
 
     def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
-        """The rows that are asked for; raises `RequestError` with the file that has them not."""
+        """The collected rows; raises `RequestError` with the name of a file that lacks them."""
         import polars as pl
 
         _refuse_fork()
@@ -246,7 +246,7 @@ class Results:
         return found
 
     def _rows(self, name: str) -> pl.LazyFrame:
-        """The rows of a table that are of the wanted trials, as verdicts are by themselves."""
+        """The rows of a table that belong to the wanted trials; verdicts already do."""
         import polars as pl
 
         rows = self.scan(name)
@@ -256,9 +256,9 @@ class Results:
         return rows
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """A table as a query over its files, for more rows than memory holds.
+        """A table as a lazy query over its files, if its rows do not fit into memory.
 
-        Raises `RequestError` if there is none of the name.
+        Raises `RequestError` for an unknown name.
         """
         import polars as pl
 
@@ -274,7 +274,7 @@ class Results:
             raise RequestError(f"there is no table `{name}`", f"there are {known}")
 
     def _stored(self, name: str) -> pl.LazyFrame:
-        """A table that there is."""
+        """A table that exists."""
         import polars as pl
 
         if self._is_in_files:
@@ -283,11 +283,11 @@ class Results:
 
     @property
     def _is_in_files(self) -> bool:
-        """Whether all that there is stands in the tables' files."""
+        """Whether the tables' files hold all trials that have ended."""
         return self._of_files_only or not self._snapshot.is_running
 
     def _names(self) -> frozenset[str]:
-        """The trials that have ended."""
+        """The names of the trials that have ended."""
         return self._snapshot.in_tables if self._of_files_only else self._snapshot.names
 
     def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
@@ -310,18 +310,18 @@ class Results:
         return self.table(name)
 
     def __dir__(self) -> list[str]:
-        """Attributes, tables among them."""
+        """The attributes, including the tables."""
         return [*super().__dir__(), *self.tables]
 
     def __repr__(self) -> str:
-        """Says what it is, in one line."""
+        """A summary in one line."""
         trials = len(self.manifest["trials"])
         state = f"digest {self.digest}" if self.complete else "incomplete"
         return f"Results({self.name}: {trials} trials, {state}, {str(self.path)!r})"
 
     @cached_property
     def labels(self) -> dict[str, Label]:
-        """What each trial is called, by its name; trials with one label are its seeds."""
+        """The label of each trial, by its name; seeds of one condition share a label."""
         return labels_of(self.manifest["trials"])
 
     def labelled(self, name: str) -> pl.DataFrame:
@@ -342,7 +342,7 @@ class Results:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """Whether each application got what it needs, in each condition."""
+        """The verdicts: whether each application gets what it needs, in each condition."""
         from aqmlab.results.verdicts.judge import judge
 
         if VERDICTS not in self.memo:
@@ -351,29 +351,29 @@ class Results:
         return found
 
     def to_json(self) -> list[dict[str, Any]]:
-        """One object per trial: conditions, seed, digest, and what each flow experienced."""
+        """One object per trial: conditions, seed, digest, and the numbers of each flow."""
         from aqmlab.results.export import trials_as_json
 
         return trials_as_json(self)
 
     def spec(self, trial: str) -> dict[str, Any]:
-        """What the simulator was given for `trial`."""
+        """The specification that the engine received for `trial`."""
         frame = self.table("trials")
         rows = frame.filter(frame["trial"] == trial)
         if rows.is_empty():
-            raise RequestError(f"{self.path}: holds no finished trial `{trial}`")
+            raise RequestError(f"{self.path}: there is no finished trial `{trial}`")
         spec: dict[str, Any] = json.loads(rows["spec"][0])
         return spec
 
 
 _READ_BY: set[int] = set()
-"""The process that has read a table, after which its forks cannot."""
+"""The process that has read a table; its forks cannot read tables."""
 
 
 def _refuse_fork() -> None:
-    """Raises `LabError` in a fork of a process that has read tables: polars would wait for good.
+    """Raises `LabError` in a fork of a process that has read tables.
 
-    The threads of polars stay behind when a process forks.
+    A fork does not have the threads of polars, so polars would wait forever.
     """
     _READ_BY.add(os.getpid())
     if len(_READ_BY) > 1:
@@ -384,14 +384,14 @@ def _refuse_fork() -> None:
 
 
 def load(path: Path | str) -> Results:
-    """The results in a campaign's folder, also while it is unfinished."""
+    """The results in a campaign's folder, finished or not."""
     return Results(Path(path))
 
 
 def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:
-    """A table from its verified files, each of which may lack columns that others have.
+    """A table from its verified files; a file may lack columns that others have.
 
-    Raises `RequestError` if one is not as it was written.
+    Raises `RequestError` if a file has changed since it was written.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""How long the trials of a manifest are, and which part of each its statistics are about."""
+"""The length of a manifest's trials, and the interval that their statistics cover."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST_SAID = 3
 
 
 class Span(NamedTuple):
-    """The length of a trial, and from when to when it is measured."""
+    """The length of a trial, and the start and end of its measurement."""
 
     duration_s: float
     from_s: float
@@ -17,7 +17,7 @@ class Span(NamedTuple):
 
 
 def of_spec(spec: Mapping[str, Any]) -> dict[str, float]:
-    """The members of a manifest that say the span of a resolved trial."""
+    """The members of a manifest that state the span of a resolved trial."""
     measure, duration_s = spec["measure"], spec["duration_ns"] / 1e9
     to_ns = measure.get("to_ns")
     return {
@@ -28,7 +28,7 @@ def of_spec(spec: Mapping[str, Any]) -> dict[str, float]:
 
 
 def of_trials(manifest: Mapping[str, Any]) -> dict[str, Span]:
-    """The span of each trial; what a trial does not say itself, its campaign says."""
+    """The span of each trial; a trial without its own span has the campaign's."""
     return {one["id"]: _span({**manifest, **one}) for one in manifest["trials"]}
 
 
@@ -38,7 +38,7 @@ def _span(told: Mapping[str, Any]) -> Span:
 
 
 def measured_text(manifest: Mapping[str, Any]) -> str:
-    """Which part of the trials statistics are about, also where it differs by trial."""
+    """The interval that statistics cover, in words, also if it differs by trial."""
     found = list(dict.fromkeys((one.from_s, one.to_s) for one in of_trials(manifest).values()))
     if len(found) == 1:
         return _text(*found[0])
@@ -49,7 +49,7 @@ def measured_text(manifest: Mapping[str, Any]) -> str:
 
 
 def length_text(manifest: Mapping[str, Any]) -> str:
-    """How long the trials are."""
+    """The length of the trials, in words."""
     lengths = {one.duration_s for one in of_trials(manifest).values()}
     if len(lengths) == 1:
         return f"{min(lengths):g} s"

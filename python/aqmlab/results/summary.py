@@ -1,7 +1,7 @@
-"""One line per condition, application and direction: the median over seeds of each number.
+"""One line per condition, application and direction: the median of each number over seeds.
 
-Beside the median stands the range: the least and the most that any seed has given. With a
-handful of seeds it says more than a quartile would.
+The range, from the least to the greatest value of any seed, is beside the median. For a handful of
+seeds it is more informative than quartiles.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _NUMBERS = {
 
 
 _FEW = 10
-"""Packets of which percentiles and rates by window say next to nothing; our choice."""
+"""With fewer packets, percentiles and windowed rates are unreliable; our choice."""
 
 _MOST_NAMED = 12
 
 
 Range = tuple[float, float]
-"""The least and the most that any seed has given."""
+"""The least and the greatest value over the seeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one flow that carries data experienced in one condition."""
+    """The numbers of one flow that carries data, in one condition."""
 
     label: Label
     app: str
@@ -51,7 +51,7 @@ class Line:
     rtt_p95_ms: float | None
     loss_percent: float | None
     ranges: dict[str, Range] = field(default_factory=dict)
-    """The range of each number over the seeds, where there is more than one."""
+    """The range of each number over the seeds, if there is more than one seed."""
 
 
 def lines(results: Results) -> Iterator[Line]:
@@ -80,7 +80,7 @@ def lines(results: Results) -> Iterator[Line]:
 
 
 def sparse(results: Results) -> str:
-    """Which flows send so few packets in a trial that their numbers say little; empty if none."""
+    """The flows with too few packets per trial for reliable numbers; empty if none."""
     import polars as pl
 
     if "flows" not in results.tables:

@@ -1,8 +1,8 @@
-"""Studies: the experiments of a paper, its figures drawn from fresh data, and its claims checked.
+"""Studies: the experiments of a paper, its figures from fresh data, and its claims.
 
-A study is a folder: `study.toml` says what it is, scenarios say the conditions, `figures.py`
-declares the figures and `claims.py` the claims. The folders in `papers` are found by themselves;
-any other folder may be named by its path.
+A study is a folder. `study.toml` describes it, scenarios hold the conditions, `figures.py` declares
+the figures and `claims.py` the claims. The folders in `papers` are found automatically; any other
+folder is given by its path.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from aqmlab.studies.study import ABOUT, Study
 
 
 def names() -> list[str]:
-    """The studies of this package, sorted."""
+    """The names of this package's studies, sorted."""
     return sorted(entry.name for entry in _here().iterdir() if (entry / ABOUT).is_file())
 
 
 def load(name: str | Path) -> Study:
-    """The study of a name, or in a folder; raises `RequestError` if there is none."""
+    """The study of a name or in a folder; raises `RequestError` if there is none."""
     if str(name) in names():
         return Study(_here() / str(name), f"{papers.__name__}.{name}")
     folder = Path(name)
@@ -30,7 +30,7 @@ def load(name: str | Path) -> Study:
         return Study(folder.resolve())
     problem = f"there is no study `{name}`"
     if folder.is_dir():
-        problem = f"{folder}: not the folder of a study: it holds no {ABOUT}"
+        problem = f"{folder}: not the folder of a study: it has no {ABOUT}"
     raise RequestError(problem, suggestion(str(name), names()))
 
 

@@ -1,7 +1,7 @@
-"""Slips in the files of a study, told to whoever wrote them: file, line, and claim or figure.
+"""Errors in the files of a study, reported with file, line, and claim or figure.
 
-The files of a study are a user's own. What is wrong in them is a wrong request, and no mistake of
-the laboratory's.
+Users write the files of a study. An error in them is a wrong request and not a fault of the
+laboratory.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from aqmlab.base.failures import DamagedError, LabError, RequestError, describe
 _OF_THE_MACHINE = (OSError, MemoryError)
 
 _SENTENCES = (NameError, ImportError, AttributeError, TypeError)
-"""Errors whose text says by itself what is wrong."""
+"""Errors whose text alone explains the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where somebody may have made a slip: in which study, from where on, and in what."""
+    """The place of a possible error: the study, the start line, and the claim or figure."""
 
     folder: Path
-    """The study's."""
+    """The study's folder."""
     file: Path
     line: int | None = None
     name: str = ""
-    """Such as "claim 1-1"; nothing if it is the whole file."""
+    """Such as "claim 1-1"; empty for the whole file."""
 
     def slip(self, error: Exception) -> RequestError:
-        """What to say of an error in it; raises those that are no slips of its author."""
+        """The message for an error at this place; raises errors that the author did not cause."""
         if isinstance(error, (*_OF_THE_MACHINE, ScenarioError, DamagedError)):
             raise error
         if isinstance(error, LabError) and not isinstance(error, RequestError):
@@ -52,14 +52,14 @@ class Place:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Raises `RequestError` for an error of what is done within, with the place of it."""
+        """Turns an error within the context into a `RequestError` with its place."""
         try:
             yield
         except Exception as error:
             raise self.slip(error) from error
 
     def _place(self, error: Exception) -> tuple[Path, int | None, FrameType | None]:
-        """The last line of the study's files that had part in an error, or where this begins."""
+        """The last line of the study's files in the traceback, or the start of this place."""
         if isinstance(error, SyntaxError) and error.filename and self._owns(error.filename):
             return Path(error.filename), error.lineno, None
         for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
@@ -72,19 +72,19 @@ class Place:
 
 
 def function_at(function: Callable[..., Any], otherwise: Path) -> tuple[Path, int | None]:
-    """Where a function begins; what is called like one may stand in no file."""
+    """The file and line of a function; other callables may have no source."""
     code = getattr(function, "__code__", None)
     return (otherwise, None) if code is None else (Path(code.co_filename), code.co_firstlineno)
 
 
 def _relative(path: Path) -> str:
-    """A path as somebody in the current folder would write it."""
+    """A path relative to the current folder."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
-    """The problem in a line, and what was probably meant."""
+    """The problem in a line, and a suggestion."""
     if isinstance(error, RequestError):
         return error.problem, error.hint
     if isinstance(error, SyntaxError):
@@ -93,12 +93,12 @@ def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
     text = str(error).strip()
     problem = text if isinstance(error, _SENTENCES) and text else describe(error)
     meant = _meant(error, frame)
-    hint = "AQMLAB_TRACEBACK=1 shows how it came to it"
+    hint = "AQMLAB_TRACEBACK=1 shows the traceback"
     return problem, hint if meant is None else f"did you mean `{meant}`?"
 
 
 def _meant(error: Exception, frame: FrameType | None) -> str | None:
-    """The name there is that is most like the one there is not."""
+    """The existing name that is closest to the missing one."""
     if isinstance(error, NameError) and error.name and frame is not None:
         return nearest(error.name, [*frame.f_locals, *frame.f_globals, *dir(builtins)])
     if isinstance(error, AttributeError) and error.name:

@@ -1,21 +1,19 @@
-"""What claims come down to: numbers against bounds, and how many of them must hold.
+"""Checks of claims: comparisons of numbers with bounds, and the share that must hold.
 
-A number is held against its bound in the median over seeds. An ordering is a check of a ratio,
-number by number of the same seed, and needs at least three seeds: it holds if it does so in at
-least four of five seeds, it fails if it does so in at most one of five, and between the two it is
-undecided, for whoever runs it once may see either.
+The median over seeds is compared with the bound. An ordering is a check of a ratio, computed seed
+by seed, and needs at least three seeds. It holds if at least four of five seeds agree, and fails if
+at most one of five does. In between it is undecided: a single run can show either result.
 
-Checks of one kind count together: those of the same part of the claim's sentence that hold numbers
-in the same way against the same bound. A sentence about conditions in general holds if nine of ten
-of a kind do, which of fewer than ten is all, and none is contradicted: the opposite would have to
-be what a reader of the paper's figure sees, whichever repetition it was drawn from. So in four of
-five seeds the number lies on the wrong side, and by a twentieth at least, which is as little as a
-figure shows. What lies between, such as "not by twice, but by half", or a tie, does not hold and is
-no contradiction.
+Checks of one kind count together. They belong to the same part of the claim's sentence and compare
+numbers with the same bound in the same way. A sentence about conditions in general holds if at
+least 90 % of the checks of each kind hold and none is contradicted. With fewer than ten checks, all
+must hold. A check is contradicted if a reader of the paper's figure would see the opposite in any
+repetition. That requires the number to be on the wrong side of the bound in four of five seeds, by
+at least a twentieth. A twentieth is the smallest visible difference in a figure. A result in
+between, such as "not by twice, but by half" or a tie, neither holds nor contradicts.
 
-Only the paper's own words ask for another share: all of a kind where it says "in all cases"
-(`always`), and four of five where it says "mostly" (`mostly`). A claim that takes another share
-says so in its rule.
+Only the paper's own words can require another share. "In all cases" requires all checks of a kind
+(`always`), and "mostly" four of five (`mostly`). A claim with another share states it in its rule.
 """
 
 from __future__ import annotations
@@ -29,32 +27,32 @@ from typing import Any, Literal
 from aqmlab.studies.numbers import BySeed
 
 MOST_SEEDS = 0.8
-"""The share of seeds in which an ordering is to hold, or not to."""
+"""The share of seeds in which an ordering must hold, or must not, to be decided."""
 
 VISIBLE = 0.05
-"""How far on the wrong side a number must lie to say the opposite, as a share."""
+"""The smallest relative deviation to the wrong side that contradicts a check."""
 
 FEWEST_SEEDS = 3
-"""Seeds without which no ordering is judged."""
+"""The least number of seeds for judging an ordering."""
 
 IN_GENERAL, ALWAYS, MOSTLY = 0.9, 1.0, 0.8
-"""The shares of checks of a kind that are to hold, by what a sentence says."""
+"""The shares of checks of a kind that must hold, by the wording of the sentence."""
 
 ABOUT = 0.25
-"""How far a number may be off that a paper prints, unless it says more exactly what it is."""
+"""The tolerance for a number in a paper, unless the paper states its precision."""
 
 THRESHOLD = 0.1
-"""How far a threshold may be missed that a paper prints, as in "less than 2 Mbit/s"."""
+"""The tolerance for a threshold in a paper, as in "less than 2 Mbit/s"."""
 
 COMPUTED = -1
-"""In place of a seed, where a number comes of no trial."""
+"""Replaces the seed if a number comes from no trial."""
 
 Relation = Literal["<", ">", "≈"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A number for each seed against a bound."""
+    """The comparison of a number for each seed with a bound."""
 
     what: str
     """The quantity and its condition, in words."""
@@ -62,34 +60,34 @@ class Check:
     relation: Relation
     bound: float
     slack: float = 0.0
-    """As a share of the bound: what still counts as meeting it."""
+    """The deviation that still meets the bound, as a share of the bound."""
     unit: str = ""
     ordering: bool = False
     part: str = ""
-    """Which part of a claim's sentence it belongs to, if that has parts."""
+    """The part of the claim's sentence that it belongs to, if the sentence has parts."""
     needed: float = IN_GENERAL
     """The share of checks of its kind that must hold."""
     words: str = ""
-    """The paper's own words for that share, where it is not one of a sentence in general."""
+    """The paper's words for that share, if they differ from a general statement."""
 
     @property
     def kind(self) -> tuple[str | float | bool, ...]:
-        """What checks that count together have in common."""
+        """The properties that checks of one kind share."""
         held = (self.relation, self.bound, self.slack, self.unit, self.ordering)
         return (self.part, self.needed, *held)
 
     @property
     def seeds(self) -> int:
-        """How many seeds it is judged over; none if it is arithmetic."""
+        """The number of seeds; zero for arithmetic."""
         return len(self.values.keys() - {COMPUTED})
 
     @property
     def known(self) -> list[float]:
-        """The numbers there are."""
+        """The numbers that are not NaN."""
         return [value for value in self.values.values() if not math.isnan(value)]
 
     def margin(self, value: float) -> float:
-        """By which share of the bound `value` meets it; below zero, by which it misses it."""
+        """The share of the bound by which `value` meets it; negative if it misses."""
         scale = abs(self.bound) or 1.0
         if math.isinf(value):
             return math.inf if (value > 0) == (self.relation == ">") else -math.inf
@@ -100,31 +98,31 @@ class Check:
 
     @property
     def share(self) -> float:
-        """The share of seeds in which it holds; a seed without a number is one in which not."""
+        """The share of seeds in which it holds; a seed without a number counts as a failure."""
         strict = self.ordering and not self.slack
         met = [self.margin(value) for value in self.known]
         return sum(one > 0 if strict else one >= -1e-9 for one in met) / len(self.values)
 
     @property
     def holds(self) -> bool:
-        """Whether the median over seeds does, or an ordering does in most seeds."""
+        """Whether the median holds, or for an ordering, most seeds."""
         if self.ordering:
             return self.share >= MOST_SEEDS - 1e-9
         return self.middle_margin >= -1e-9
 
     @property
     def is_undecided(self) -> bool:
-        """Whether most seeds neither say so nor the contrary."""
+        """Whether an ordering neither holds nor fails in most seeds."""
         return self.ordering and 1 - MOST_SEEDS + 1e-9 < self.share < MOST_SEEDS - 1e-9
 
     @property
     def contradicted(self) -> bool:
-        """Whether most seeds say the opposite, and visibly so."""
+        """Whether most seeds visibly show the opposite."""
         opposite = sum(self._opposed(value) >= VISIBLE - 1e-9 for value in self.known)
         return opposite / len(self.values) >= MOST_SEEDS - 1e-9
 
     def _opposed(self, value: float) -> float:
-        """By which share a number says the opposite: of "twice as much" that is "less"."""
+        """The share by which a number shows the opposite: for "twice as much", "less"."""
         if self.ordering and self.relation == ">" and not self.slack:
             even = min(self.bound, 1.0)
             return (even - value) / even
@@ -142,11 +140,11 @@ class Check:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """What holds the median with at least 95 % confidence."""
+        """The interval that contains the median with at least 95 % confidence."""
         return interval(self.known)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """The check as plain data."""
         low, high = self.interval
         return {
             "what": self.what,
@@ -168,65 +166,65 @@ class Check:
         }
 
 
-# --- What checks are made with -----------------------------------------------------------------
+# --- Functions that make checks -----------------------------------------------------------------
 
 
 Known = BySeed | float
-"""A number for each seed, or one that comes of no trial."""
+"""A number for each seed, or one that comes from no trial."""
 
 
 def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """The numbers are at most `bound`."""
+    """A check that the numbers are at most `bound`."""
     return Check(what, _by_seed(values), "<", bound, slack, unit)
 
 
 def above(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """The numbers are at least `bound`."""
+    """A check that the numbers are at least `bound`."""
     return Check(what, _by_seed(values), ">", bound, slack, unit)
 
 
 def about(
     what: str, values: Known, expected: float, unit: str = "", *, within: float = ABOUT
 ) -> Check:
-    """The numbers are `expected`, give or take a share of it."""
+    """A check that the numbers equal `expected` within a share of it."""
     return Check(what, _by_seed(values), "≈", expected, within, unit)
 
 
 def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Check:
-    """In each seed this is more than `times` that."""
+    """A check that `these` exceed `times` `those` in each seed."""
     return Check(what, _ratio(these, those), ">", times, 0.0, "×", ordering=True)
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """In each seed this is at least that, less a share that is no difference."""
+    """A check that `these` are at least `those` in each seed, less an insignificant share."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 
 def alike(what: str, these: BySeed, those: BySeed, *, within: float) -> Check:
-    """In each seed this is that, give or take a share."""
+    """A check that `these` equal `those` in each seed, within a share."""
     return Check(what, _ratio(these, those), "≈", 1.0, within, "×", ordering=True)
 
 
 def part(name: str, checks: Iterable[Check]) -> list[Check]:
-    """What one part of a claim's sentence comes down to, where others make the same checks."""
+    """The checks of one part of a sentence whose other parts make the same checks."""
     return [replace(check, part=name) for check in checks]
 
 
 def always(words: str, checks: Iterable[Check]) -> list[Check]:
-    """All of these must hold, for the paper says so in these words, such as "in all cases"."""
+    """Checks that must all hold, as the paper's words such as "in all cases" require."""
     return [replace(check, needed=ALWAYS, words=words) for check in checks]
 
 
 def mostly(words: str, checks: Iterable[Check], share: float = MOSTLY) -> list[Check]:
-    """A share of these is enough, for the paper says so in these words, such as "in most cases".
+    """Checks of which a share suffices because the paper says so, such as "in most cases".
 
-    No words if it is the claim's own rule.
+    `words` is empty if the share is the claim's own rule.
     """
     return [replace(check, needed=share, words=words) for check in checks]
 
 
 def spread(low: BySeed, high: BySeed) -> BySeed:
-    """From one quantile to another."""
+    """The difference between two quantiles."""
     return {seed: high[seed] - low[seed] for seed in low}
 
 
@@ -253,9 +251,10 @@ def _ratio(these: BySeed, those: BySeed) -> BySeed:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """What holds the median with at least 95 % confidence, whatever the distribution.
+    """The interval that contains the median with at least 95 % confidence.
 
-    Of order statistics; of fewer than six values it is the least and the greatest, which say less.
+    It consists of order statistics and assumes no distribution. With fewer than six values it is
+    the least and the greatest, whose confidence is lower.
 
     >>> interval([5, 1, 4, 2, 3]), interval(range(1, 11))
     ((1, 5), (2, 9))

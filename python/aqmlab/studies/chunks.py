@@ -1,6 +1,6 @@
-"""The chunks of video streams, a row each.
+"""The chunks of video streams, one row each.
 
-What players note of a chunk has rows of its own in `app_series`; here they stand side by side:
+In `app_series`, each of a player's measurements of a chunk has its own row. Here they are columns:
 
 | Column        | Unit   | Meaning                                                                 |
 |---------------|--------|-------------------------------------------------------------------------|
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def of(results: Results) -> pl.DataFrame:
-    """A row per chunk of each stream that arrived in the measured time."""
+    """A row per chunk of each stream that arrived in the measured interval."""
     if "chunks" not in results.memo:
         results.memo["chunks"] = _chunks(results)
     frame: pl.DataFrame = results.memo["chunks"]
@@ -45,7 +45,7 @@ def _chunks(results: Results) -> pl.DataFrame:
 def measured(
     results: Results, rows: pl.DataFrame, start_s: pl.Expr, end_s: pl.Expr
 ) -> pl.DataFrame:
-    """The rows of which all, from start to end, is within the measured time of their own trial."""
+    """The rows that lie wholly within the measured interval of their own trial."""
     import polars as pl
 
     spans = results.table("trials").select("trial", _second("from").fill_null(0.0), _second("to"))
@@ -55,7 +55,7 @@ def measured(
 
 
 def _second(name: str) -> pl.Expr:
-    """A time of `measure` in a resolved trial."""
+    """A time of `measure` in a resolved trial, in seconds."""
     import polars as pl
 
     path = f"$.measure.{name}_ns"

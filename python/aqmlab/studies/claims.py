@@ -1,8 +1,8 @@
-"""Claims of papers, and what makes one hold.
+"""Claims of papers, and the rule by which they hold.
 
-A claim comes down to checks (`checks`): under one condition, a number for each seed is held against
-a bound. It holds if enough checks of each kind do, which is a rule and not up to the claim. A claim
-about arithmetic needs no trials; its checks are of numbers that no seed changes.
+A claim consists of checks (`checks`). A check compares a number for each seed, under one condition,
+with a bound. The claim holds if enough checks of each kind hold; this rule is the same for all
+claims. A claim about arithmetic needs no trials, and its numbers do not depend on seeds.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be judged"
 _WORST_FIRST = (FAILS, UNKNOWN, HOLDS)
 
 
-SEEDS_DIFFER = "seeds differ: one run may show this, and another the contrary"
+SEEDS_DIFFER = "seeds differ: one run may show this, and another the opposite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +79,20 @@ class Kind:
 
     @property
     def spare(self) -> int:
-        """How many of them need not hold."""
+        """The number of checks that may fail."""
         count = len(self.checks)
         return count - math.ceil(self.checks[0].needed * count - 1e-9)
 
     @property
     def opposite(self) -> Check | None:
-        """What contradicts a sentence about conditions in general."""
+        """The check that contradicts a sentence about conditions in general, if any."""
         if self.checks[0].needed != IN_GENERAL:
             return None
         return next((check for check in self._ordered if check.contradicted), None)
 
     @property
     def verdict(self) -> str:
-        """Holds if enough of them do; fails if too many do not, whatever the undecided ones are."""
+        """Holds if enough checks do; fails if too many fail, whatever the undecided ones are."""
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
         if self.opposite is not None or missed - undecided > self.spare:
@@ -101,7 +101,7 @@ class Kind:
 
     @property
     def deciding(self) -> Check:
-        """What contradicts, or the check with the least margin among those that count."""
+        """The contradicting check, or the one with the least margin among those that count."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -110,13 +110,13 @@ class Kind:
 
 
 def _strength(check: Check) -> tuple[bool, bool, float, float]:
-    """By which checks are ordered, the weakest first."""
+    """The sort key of checks, weakest first."""
     return check.holds, check.is_undecided, check.share, check.middle_margin
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a claim comes down to."""
+    """The checks of a claim."""
 
     checks: Sequence[Check]
     note: str = ""
@@ -131,17 +131,17 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """Holds if all kinds do, fails if one does, and else cannot be judged."""
+        """Holds if all kinds hold, fails if one kind fails, and otherwise is not judged."""
         return min((kind.verdict for kind in self.kinds), key=_WORST_FIRST.index)
 
     @property
     def held(self) -> int:
-        """How many checks hold."""
+        """The number of checks that hold."""
         return sum(check.holds for check in self.checks)
 
     @property
     def deciding(self) -> Check:
-        """The check on which it hangs: that with the least margin among those that count."""
+        """The check that decides: the one with the least margin among those that count."""
 
         def strength(kind: Kind) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)
@@ -150,12 +150,12 @@ class Finding:
 
 
 Judge = Callable[..., Finding | Check | Sequence[Check]]
-"""From the numbers of each scenario of a claim to what it comes down to."""
+"""A function from the numbers of a claim's scenarios to its checks."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, and how it is judged."""
+    """A statement of a paper, and its judge."""
 
     number: str
     source: str
@@ -164,13 +164,13 @@ class Claim:
     needs: tuple[Trials, ...]
     judge: Judge
     given: tuple[str, ...] = ()
-    """The choices of `study.toml` without which it might not hold."""
+    """The choices of `study.toml` that the claim may depend on."""
     rule: str = ""
-    """How the words are taken, where they leave it open: what counts as "slightly", say."""
+    """Our reading of ambiguous words, such as "slightly"."""
 
 
 class Claims(list[Claim]):
-    """The claims of a study, in order; a function is made one by calling this."""
+    """The claims of a study, in order; a call decorates a function as a claim's judge."""
 
     def __call__(
         self,
@@ -200,12 +200,12 @@ class Claims(list[Claim]):
 
     def _add(self, claim: Claim) -> None:
         if any(one.number == claim.number for one in self):
-            raise RequestError(f"there are two claims `{claim.number}`")
+            raise RequestError(f"two claims have the number `{claim.number}`")
         self.append(claim)
 
 
 def _place(claim: Claim) -> list[tuple[int, str]]:
-    """Where a claim stands among others: 2-9, 2-10, 2-10b.
+    """The sort key of a claim: 2-9, 2-10, 2-10b.
 
     >>> number = lambda name: _place(Claim(name, "", "", (), print))
     >>> number("2-9") < number("2-10") < number("2-10b")
@@ -217,20 +217,20 @@ def _place(claim: Claim) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     claim: Claim
     word: str
     because: str = ""
-    """Why it cannot be judged, or a remark."""
+    """The reason why it cannot be judged, or a remark."""
     finding: Finding | None = None
     choices: dict[str, str] = field(default_factory=dict)
 
     slip: RequestError | None = None
-    """What is wrong with the claim as it is written, which is why it cannot be judged."""
+    """The author's error in the claim, because of which it cannot be judged."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """The verdict as plain data."""
         found = self.finding
         return {
             "id": self.claim.number,
@@ -247,7 +247,7 @@ class Verdict:
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory) -> Iterator[Verdict]:
-    """The verdict of each claim; what it needs has been run."""
+    """The verdict of each claim; the trials of the claims have already run."""
     needs = [need for claim in claims for need in claim.needs]
     numbers = {
         scenario: Numbers(laboratory.results(*(one for one in needs if one.scenario == scenario)))
@@ -276,18 +276,18 @@ def _judged(claim: Claim, numbers: Sequence[Numbers], given: dict[str, str]) -> 
 
 
 def finding(found: Finding | Check | Sequence[Check]) -> Finding:
-    """What a claim's function returned; raises `RequestError` if it is no such thing."""
+    """The finding that a claim's function returned; raises `RequestError` for other types."""
     if isinstance(found, Finding):
         return found
     checks = [found] if isinstance(found, Check) else list(found or ())
     if found is None or not all(isinstance(one, Check) for one in checks):
-        problem = f"its function returns `{shown(found)}`, and no checks"
-        raise RequestError(problem, "return what `below`, `more` or the like makes, or a list")
+        problem = f"its function returns `{shown(found)}` instead of checks"
+        raise RequestError(problem, "return checks such as those of `below`, or a list of them")
     return Finding(checks)
 
 
 def _problem(found: Finding) -> str:
-    """Why a finding says nothing, if it does not."""
+    """The reason why a finding cannot be judged, or an empty text."""
     for check in found.checks:
         if len(check.known) < MOST_SEEDS * len(check.values):
             return f"{check.what}: {len(check.values) - len(check.known)} seeds have no value"

@@ -1,8 +1,8 @@
-"""Runs what figures and claims need, and no trial twice.
+"""Runs the trials that figures and claims need, each only once.
 
-Every repetition of a scenario is a campaign of its own, in a folder of its own: STUDY/home/seed-1.
-It is planned whole, and of it only those trials are run that somebody needs; another figure, or
-more seeds, add to what is there.
+Every repetition of a scenario is a separate campaign in its own folder: STUDY/home/seed-1. The
+whole campaign is planned, but only the needed trials run. Another figure or more seeds add trials
+to the folder.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from aqmlab.studies.trials import Trials
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How the trials of a study are to be run."""
+    """The options with which the trials of a study run."""
 
     seeds: str | int = 1
     engine: str = "sim"
     sets: tuple[str, ...] = ()
-    """Changes of the scenarios, for trying a study out; what the paper states is not to be bent."""
+    """Changes of the scenarios, for trying a study out; they can break the paper's conditions."""
     duration: str | None = None
     build: bool = True
-    """Whether what the engine is asked by may be built first, which takes minutes."""
+    """Whether a missing engine may be built first, which takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One repetition of a scenario: its campaign, where it goes, and what is needed of it."""
+    """One repetition of a scenario: its campaign, its folder and its needed trials."""
 
     scenario: str
     seed: int
@@ -60,7 +60,7 @@ class Part:
     wanted: frozenset[str]
 
     def unrecorded(self) -> list[Trial]:
-        """The needed trials that the folder's manifest does not have."""
+        """The needed trials that are not in the folder's manifest."""
         known: dict[str, str | None] = {}
         folder = Folder(self.folder)
         if folder.exists():
@@ -75,7 +75,7 @@ class Part:
         ]
 
     def missing(self) -> list[Trial]:
-        """The needed trials that are still to be run."""
+        """The needed trials that have not run yet."""
         unrecorded = self.unrecorded()
         if not unrecorded:
             return []
@@ -89,23 +89,23 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What would be run."""
+    """The number of trials, and the expected time."""
 
     trials: int
     missing: int | None
-    """`None` if it is not known, for the engine is not built."""
+    """`None` if it is not known because the engine is not built."""
     simulated_s: float
-    """Seconds of the trials that are missing."""
+    """The simulated seconds of the missing trials."""
     expected: Expected | None = None
-    """What they will take, where that is known."""
+    """The expected time, if known."""
 
 
 class Laboratory:
-    """The trials of a study in a folder, run as they are needed."""
+    """The trials of a study in a folder, which run on demand."""
 
     def __init__(self, study: Study, asked: Asked, folder: Path | None = None) -> None:
         if len(registry.named(asked.engine)) != 1:
-            raise RequestError("--engine: a study runs on one engine at a time")
+            raise RequestError("--engine: a study runs on one engine; give `sim` or `kernel`")
         self.study, self.asked = study, asked
         self.folder = folder or default_folder(study, asked.engine)
         _refuse_other_use(self.folder)
@@ -119,7 +119,7 @@ class Laboratory:
         return self._plans[scenario]
 
     def planned(self, needs: Sequence[Trials]) -> dict[str, list[Planned]]:
-        """The trials that `needs` are, each once, by their scenarios."""
+        """The trials in `needs`, each once, by scenario."""
         found: dict[str, dict[str, Planned]] = {}
         for need in needs:
             own = need.of(self.plan(need.scenario))
@@ -127,7 +127,7 @@ class Laboratory:
         return {scenario: list(own.values()) for scenario, own in found.items()}
 
     def count(self, needs: Sequence[Trials]) -> Count:
-        """How many trials `needs` are, and how many of them are still to be run."""
+        """The number of trials in `needs`, and of those that have not run yet."""
         if not self.asked.build and registry.unbuilt([self.asked.engine]):
             return self._count_unbuilt(needs)
         parts = self._parts(needs)
@@ -142,7 +142,7 @@ class Laboratory:
         )
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
-        """The same without the engine's build, by which campaigns are known."""
+        """The same without the engine's build, which identifies campaigns."""
         found = [one for own in self.planned(needs).values() for one in own]
         length_ns = sum(one.spec["duration_ns"] for one in found)
         return Count(len(found), None, length_ns / 1e9)
@@ -156,14 +156,14 @@ class Laboratory:
         progress: Progress | None = None,
         say: Say | None = None,
     ) -> Report:
-        """Runs what is missing of `needs`, in processes or wherever `executor` runs trials."""
+        """Runs the missing trials of `needs`, in local processes or on `executor`."""
         parts = self._parts(needs, say)
         together = _Together(progress or Silence())
         open_parts = [part for part in parts if part.unrecorded()]
         together.start(parts, open_parts)
         report = Report()
         started = time.monotonic()
-        # The same processes for all parts, for starting them takes longer than many a trial.
+        # All parts share the processes because their start takes longer than many trials.
         with nullcontext(executor) if executor else Processes(jobs or cores()) as place:
             for part in open_parts:
                 own = campaigns.run(
@@ -179,7 +179,7 @@ class Laboratory:
         return report
 
     def results(self, *needs: Trials) -> Selection:
-        """What was found in the trials of `needs`."""
+        """The results of the trials in `needs`."""
         parts = self._parts(needs)
         return Selection([Source(part.folder, part.wanted, part.scenario) for part in parts])
 
@@ -201,14 +201,14 @@ class Laboratory:
         return Part(scenario, seed, campaign, self._place(scenario, seed), own)
 
     def _campaign(self, scenario: str, seed: int, say: Say | None) -> Campaign:
-        """The campaign of one repetition, whole."""
+        """The complete campaign of one repetition."""
         key = scenario, seed
         if key not in self._campaigns:
             plan = self.plan(scenario)
             own = tuple(one for one in plan.trials if one.seed == seed)
             request = self._request(scenario, f"{seed}-{seed}")
             campaign = campaign_for(request, replace(plan, trials=own), say)
-            # What is there is known by trials' names, which an edit of the scenario leaves.
+            # Trials are identified by name, which does not change with the scenario's content.
             refuse_other(campaign, Folder(self._place(scenario, seed)), self.folder / scenario)
             self._campaigns[key] = campaign
         return self._campaigns[key]
@@ -219,7 +219,7 @@ class Laboratory:
 
 @dataclass(slots=True)
 class _Together:
-    """Tells of several campaigns as if they were one."""
+    """Reports the progress of several campaigns as if they were one."""
 
     told: Progress
 
@@ -229,30 +229,30 @@ class _Together:
         self.told.begin(trials, [one for part in open_parts for one in part.missing()])
 
     def finish(self) -> None:
-        """All campaigns have ended."""
+        """Ends when all campaigns have ended."""
         self.told.tables()
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """One of the campaigns begins, which is no news."""
+        """Ignores the start of a single campaign."""
 
     def damaged(self, problem: str) -> None:
-        """Hands on."""
+        """Passes the message on."""
         self.told.damaged(problem)
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Hands on."""
+        """Passes the progress on."""
         self.told.moved(trial, seconds)
 
     def done(self, trial: Trial, problem: str | None) -> None:
-        """Hands on."""
+        """Passes the result on."""
         self.told.done(trial, problem)
 
     def tables(self) -> None:
-        """One of the campaigns has ended, which is no news."""
+        """Ignores the end of a single campaign."""
 
 
 def _refuse_other_use(folder: Path) -> None:
-    """Raises `RequestError` if a folder is none, or that of a campaign."""
+    """Raises `RequestError` for a file, and for the folder of a campaign."""
     own = "give another with `--out DIR`"
     if folder.exists() and not folder.is_dir():
         raise RequestError(f"{folder}: is a file, not a folder", own)
@@ -261,7 +261,7 @@ def _refuse_other_use(folder: Path) -> None:
 
 
 def default_folder(study: Study, engine: str) -> Path:
-    """Where a study's trials go unless somebody says otherwise; another build has another."""
+    """The default folder of a study's trials; each build has its own."""
     made_by = registry.identity(engine, versions())
     return (
         Path("results")
@@ -270,7 +270,7 @@ def default_folder(study: Study, engine: str) -> Path:
 
 
 def seeds_text(seeds: str | int) -> str:
-    """The seeds as a caption says them.
+    """The seeds in the words of a caption.
 
     >>> seeds_text(1), seeds_text(3), seeds_text("4-6"), seeds_text("7-7")
     ('seed 1', 'seeds 1 to 3', 'seeds 4-6', 'seed 7')

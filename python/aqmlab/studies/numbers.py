@@ -1,4 +1,4 @@
-"""What a claim asks of results: one number for each seed."""
+"""The numbers that claims use: one for each seed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 BySeed = dict[int, float]
-"""A number for each seed; NaN where there is none."""
+"""A number for each seed; NaN if there is none."""
 
 Points = dict[int, list[tuple[float, float]]]
-"""For each seed times in seconds and values, in order."""
+"""For each seed, times in seconds and values, in order."""
 
 
 class Unjudged(Exception):  # noqa: N818 (it is no error: a verdict)
-    """A claim cannot be judged; says why."""
+    """A claim cannot be judged; the message states the reason."""
 
 
 At = Mapping[str, str]
@@ -36,12 +36,12 @@ NOWHERE: At = {}
 DIRECTIONS, SIDES = ("down", "up"), ("home", "wan")
 
 OVER_TIME = ("windows", "rtt", "tcp_series", "app_series", "queue_series")
-"""Tables with so many rows a trial that only those of the flow or link in question are read."""
+"""Tables with so many rows per trial that only the rows of one flow or link are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What is read of a table: all of it, or the rows that have a value in a column."""
+    """The loaded part of a table: all of it, or the rows that have a value in a column."""
 
     table: str
     column: str = ""
@@ -49,10 +49,11 @@ class _Read:
 
 
 class Numbers:
-    """The numbers of a selection of trials, by condition; a condition names one trial a seed.
+    """The numbers of a selection of trials, by condition; a condition selects one trial per seed.
 
-    `take` says what becomes of many values: "mean", "min", "max", "deviation" (the standard one),
-    or a share, such as 0.95 for the 95th percentile. A `span` is from when to when, in seconds.
+    `take` is the statistic over many values: "mean", "min", "max", "deviation" (the standard
+    deviation), or a share, such as 0.95 for the 95th percentile. A `span` is a start and an end, in
+    seconds.
     """
 
     def __init__(self, results: Selection) -> None:
@@ -71,7 +72,7 @@ class Numbers:
     def flow(
         self, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> BySeed:
-        """A column of the table `flows`, of the direction that carries the flow's data."""
+        """A column of the table `flows`, for the direction that carries the flow's data."""
         rows = self._of("flows", {"flow": flow}, at)
         rows = rows.filter(rows["primary"])
         if direction is not None:
@@ -83,7 +84,7 @@ class Numbers:
         return self._by_seed(rows, column, f"flow {flow}")
 
     def app(self, flow: str, metric: str, at: At = NOWHERE) -> BySeed:
-        """What an application measured itself, from `apps`, such as "completion_time_s"."""
+        """An application's own measurement, from `apps`, such as "completion_time_s"."""
         rows = self._of("apps", {"flow": flow, "metric": metric}, at)
         return self._by_seed(rows, "value", f"{flow} {metric}", empty=True)
 
@@ -101,10 +102,10 @@ class Numbers:
         return self._taken(rows, column, lambda own: float(own[column].sum()))
 
     def drops(self, link: str, flow: str, at: At = NOWHERE) -> BySeed:
-        """The packets of a flow that a queue dropped; zero if none."""
+        """The packets of a flow that a queue dropped; zero if there are none."""
         rows = self._of("queue_drops", {"link": link, "flow": flow}, at)
         if rows["seed"].n_unique() < rows.height:
-            raise RequestError(f"{link}: the conditions name more than one trial")
+            raise RequestError(f"{link}: the conditions match more than one trial")
         found = dict.fromkeys(self.seeds, 0.0)
         return found | {row["seed"]: float(row["drops"]) for row in rows.iter_rows(named=True)}
 
@@ -134,11 +135,11 @@ class Numbers:
         direction: str | None = None,
         take: Take = "mean",
     ) -> BySeed:
-        """The round-trip time (ms) of a flow in the steps that `span` holds.
+        """The round-trip time (ms) of a flow in the steps within `span`.
 
-        Mean, least and greatest are of all pairs; the other statistics are of the steps' medians,
-        each as often as it has pairs. Where more is needed, vary `measure.from` and `measure.to`,
-        and ask `flow`.
+        Mean, least and greatest cover all pairs. The other statistics use the steps' medians,
+        weighted by their number of pairs. For exact values, vary `measure.from` and `measure.to`
+        and use `flow`.
         """
         rows = statistic.within(self._series("rtt", flow, at, direction), span)
         return self._taken(rows, "rtt_mean_ms", lambda own: statistic.of_rtt(own, take))
@@ -161,12 +162,12 @@ class Numbers:
     def points(
         self, table: str, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> Points:
-        """A column over time, of "windows", "rtt" or "tcp_series"; "home" is a direction there."""
+        """A column over time, of "windows", "rtt" or "tcp_series", where "home" is a direction."""
         rows = self._series(table, flow, at, direction)
         return self._points(rows, column)
 
     def noted(self, flow: str, metric: str, at: At = NOWHERE) -> Points:
-        """What an application noted over time, from `app_series`."""
+        """An application's own measurements over time, from `app_series`."""
         return self._points(self._of("app_series", {"flow": flow, "metric": metric}, at), "value")
 
     def queued(self, link: str, column: str, at: At = NOWHERE) -> Points:
@@ -176,7 +177,7 @@ class Numbers:
     def gauge(
         self, link: str, gauge: str, at: At = NOWHERE, span: Span | None = None, take: Take = "mean"
     ) -> BySeed:
-        """What a link showed of itself over time, from `queue_gauges`: "drop_probability"."""
+        """A state of a link's queue over time, from `queue_gauges`: "drop_probability"."""
         rows = statistic.within(self._of("queue_gauges", {"link": link, "gauge": gauge}, at), span)
         return self._taken(rows, "value", lambda own: statistic.of(own["value"], take))
 
@@ -188,11 +189,11 @@ class Numbers:
         quantile: Take = 0.5,
         span: Span | None = None,
     ) -> BySeed:
-        """A quantile over a stream's chunks of `ar_mbit` or `rr_mbit`, in the measured time."""
+        """A quantile over a stream's chunks of `ar_mbit` or `rr_mbit`, in the measured interval."""
         rows = statistic.within(self._of("chunks", {"flow": flow}, at), span)
         return self._taken(rows, column, lambda own: statistic.of(own[column], quantile))
 
-    # --- How they are found --------------------------------------------------------------------
+    # --- Selection of rows ---------------------------------------------------------------------
 
     def _series(self, table: str, flow: str, at: At, direction: str | None) -> pl.DataFrame:
         """The rows over time of the direction that carries the flow's data."""
@@ -207,7 +208,7 @@ class Numbers:
             rows = rows.filter(pl.col(column) == direction)
         if rows[column].n_unique() > 1:
             both = ", ".join(rows[column].unique().sort())
-            raise RequestError(f"flow {flow}: say of which {column}: {both}")
+            raise RequestError(f"flow {flow}: state the {column}: {both}")
         return rows
 
     def _carrying(self, flow: str) -> set[str]:
@@ -234,7 +235,7 @@ class Numbers:
         return found
 
     def _refuse_unknown(self, keys: Mapping[str, str], where: At) -> None:
-        """A slip of whoever wrote the claim is no reason to call it unjudged."""
+        """Raises `RequestError` for an unknown name, which is an error in the claim."""
         if "flow" in keys:
             refuse_unknown("flow", [keys["flow"]], self.results.manifest["apps"])
         if "link" in keys:
@@ -274,17 +275,17 @@ class Numbers:
         _check(rows, column)
         found: BySeed = dict.fromkeys(self.seeds, math.nan)
         if rows["seed"].n_unique() < rows.height:
-            raise RequestError(f"{what}: the conditions name more than one trial")
+            raise RequestError(f"{what}: the conditions match more than one trial")
         for seed, value in rows.select("seed", column).iter_rows():
             found[seed] = math.nan if value is None else float(value)
         if rows.is_empty() and not empty:
-            raise Unjudged(f"{what}: there is no trial under these conditions")
+            raise Unjudged(f"{what}: no trial matches these conditions")
         return found
 
     def _taken(
         self, rows: pl.DataFrame, column: str, take: Callable[[pl.DataFrame], float]
     ) -> BySeed:
-        """What `take` makes of the rows of each seed; NaN where there are none."""
+        """The statistic `take` over the rows of each seed; NaN if there are none."""
         return {
             seed: take(own) if own.height else math.nan for seed, own in self._each(rows, column)
         }
@@ -299,36 +300,36 @@ class Numbers:
         """The rows of each seed; raises `RequestError` if they are of several trials."""
         _check(rows, column)
         if rows["trial"].n_unique() > rows["seed"].n_unique():
-            raise RequestError(f"{column}: the conditions name more than one trial")
+            raise RequestError(f"{column}: the conditions match more than one trial")
         return [(seed, rows.filter(rows["seed"] == seed)) for seed in self.seeds]
 
 
 def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raises `RequestError` for a name that is not known."""
+    """Raises `RequestError` for an unknown name."""
     for name in names:
         if name not in known:
             raise RequestError(f"there is no {what} `{name}`", suggestion(str(name), known))
 
 
 def refuse_unknown_condition(where: At, trials: Sequence[At]) -> None:
-    """Raises `RequestError` if none of the trials, by their conditions, is what is asked for."""
+    """Raises `RequestError` if no trial has the given conditions."""
     if not any(all(own.get(name) == where[name] for name in where) for own in trials):
         asked = ", ".join(f"{name} = {value}" for name, value in where.items())
         raise RequestError(f"there is no trial with {asked}", _there_are(where, trials))
 
 
 def ways(table: str) -> tuple[str, tuple[str, str]]:
-    """What tells a flow's two ways apart in a table, and what they are called."""
+    """The column of a table that holds a flow's direction, and its two values."""
     return ("side", SIDES) if table == "tcp_series" else ("direction", DIRECTIONS)
 
 
 def _there_are(where: At, trials: Sequence[At]) -> str:
-    """Which values there are, of the first condition that has not the one that is asked for."""
+    """The available values of the first condition that no trial matches."""
     for name, value in where.items():
         known = dict.fromkeys(own[name] for own in trials if name in own)
         if known and value not in known:
             return f"`{name}` is {', '.join(known)} in the trials that the claim names"
-    return "does the claim name its trials?"
+    return "check the trials that the claim declares"
 
 
 def _check(rows: pl.DataFrame, column: str) -> None:

@@ -1,4 +1,4 @@
-"""The page of a study: its figures, each beside what it was made from."""
+"""The page of a study: its figures, each with its provenance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Shown:
 
 
 def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
-    """Draws figures whose trials have been run, and saves them as PNG and SVG."""
+    """Draws figures after their trials have run, and saves them as PNG and SVG."""
     from aqmlab.report.figures import save
 
     for figure in figures:
@@ -55,7 +55,7 @@ def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
 
 
 def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
-    """What the figure's form draws; raises `RequestError` where it asks for a column not there."""
+    """The drawings of a figure's form; raises `RequestError` for an unknown column."""
     import polars as pl
 
     try:
@@ -67,7 +67,7 @@ def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
 
 
 def _entitle(canvas: Canvas, figure: Figure) -> None:
-    """Says in the image what it is, so that it may stand alone."""
+    """Writes the title into the image, so that it can stand alone."""
     where = figure.condition.partition(";")[0]
     title = plain_text(f"Fig. {figure.number}: {figure.title}, {where}")
     shown = [axes for axes in canvas.axes if axes.get_visible()]
@@ -124,7 +124,7 @@ def _entry(shown: Shown) -> dict[str, Any]:
 
 
 def _scenarios(laboratory: Laboratory, shown: Sequence[Shown]) -> Iterator[tuple[str, str]]:
-    """The name and text of each scenario that the figures are made from."""
+    """The name and text of each scenario behind the figures."""
     for name in dict.fromkeys(need.scenario for one in shown for need in one.figure.trials):
         path = laboratory.study.scenario(name, laboratory.asked.engine)
         yield path.name, path.read_text(encoding="utf-8")

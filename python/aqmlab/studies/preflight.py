@@ -1,7 +1,7 @@
-"""Claims and figures gone through before the trials that they need are run, which may take hours.
+"""A check of claims and figures before their trials run, which may take hours.
 
-Which flows and conditions there will be is known from the plan. A claim's function is given numbers
-that are none, and what it asks for is held against the plan.
+The plan lists the flows and conditions of the trials. A claim's function runs with placeholder
+numbers, and its requests are compared with the plan.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 class _Enough(Exception):  # noqa: N818 (it is no error: an end)
-    """What follows depends on what trials will give."""
+    """The next step depends on results of trials."""
 
 
 def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
-    """Raises `RequestError` for a slip in a claim: with its place, and which claim it is."""
+    """Raises `RequestError` for an error in a claim, with its place and number."""
     for claim in claims:
         with laboratory.study.place_of_claim(claim).named():
             planned = laboratory.planned(claim.needs)
@@ -42,7 +42,7 @@ def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
 
 
 def of_figures(figures: Sequence[Figure], laboratory: Laboratory) -> None:
-    """The same for a figure that needs trials which there are not."""
+    """Raises `RequestError` for a figure that needs trials that do not exist."""
     for figure in figures:
         with laboratory.study.place_of_figure(figure).named():
             laboratory.planned(figure.trials)
@@ -59,15 +59,15 @@ def _rehearse(claim: Claim, numbers: Sequence[_Numbers]) -> None:
 
 
 def _is_slip(error: Exception) -> bool:
-    """Whether an error is one whatever the numbers will be, and not of having none yet."""
+    """Whether an error is independent of the missing numbers."""
     if isinstance(error, (NameError, AttributeError, TypeError)):
-        # With nothing to choose from, a variable may be left without a value, or be `None`.
+        # Without values to choose from, a variable may be unset or `None`.
         return not isinstance(error, UnboundLocalError) and "NoneType" not in str(error)
     return isinstance(error, (RequestError, ImportError))
 
 
 class _Numbers:
-    """Stands for `Numbers`: answers with no number in each seed."""
+    """Replaces `Numbers`; returns NaN for each seed."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         self.seeds = sorted({trial.seed for trial in trials})
@@ -95,7 +95,7 @@ class _Numbers:
         return ask
 
     def _refuse(self, given: Mapping[str, Any]) -> None:
-        """Raises `RequestError` where a method is asked for what there will not be."""
+        """Raises `RequestError` if a method's arguments match nothing in the plan."""
         if "flow" in given:
             refuse_unknown("flow", [given["flow"]], self._flows)
         if "link" in given:

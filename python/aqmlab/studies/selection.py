@@ -1,4 +1,4 @@
-"""Some trials of several campaigns, as if they were one campaign's results."""
+"""Some trials of several campaigns, as the results of one campaign."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _OF_CAMPAIGNS = ("duration_s", "measure_from_s", "measure_to_s")
 _LIMITS = ("stated_tolerances_ms", "stated_rates_mbit")
-"""What a manifest says of all trials that do not say otherwise."""
+"""Members of a manifest that apply to all trials without their own value."""
 
 SCENARIO = "scenario"
-"""The condition that tells trials of several scenarios apart."""
+"""The condition that distinguishes trials of several scenarios."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A campaign's folder, the trials that are wanted of it, and the scenario they are of."""
+    """A campaign's folder, its wanted trials, and their scenario."""
 
     folder: Path
     wanted: frozenset[str]
@@ -37,10 +37,10 @@ class Source:
 
 
 class Selection(Results):
-    """The wanted trials of several campaigns, one for each seed and scenario.
+    """The wanted trials of several campaigns, one per seed and scenario.
 
-    Only the rows of these trials are read, and only of the tables that are asked for. Trials of
-    several scenarios have the condition `scenario`, and their names begin with it.
+    Only the rows of these trials are read, and only from the requested tables. Trials of several
+    scenarios have the condition `scenario`, and their names begin with it.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -70,15 +70,15 @@ class Selection(Results):
         return self._opened
 
     def _damage(self) -> list[RequestError]:
-        """None: only trials that are in tables are wanted."""
+        """An empty list: all wanted trials are in tables."""
         return []
 
     def _renewed(self) -> bool:
-        """Never: its trials were run before it was made."""
+        """False: the trials ran before this object was created."""
         return False
 
     def only(self, wanted: Collection[str]) -> Selection:
-        """Fewer of the trials; raises `RequestError` for a name that none of them has."""
+        """A selection of fewer trials; raises `RequestError` for an unknown name."""
         names = {one["id"] for one in trials_named(self.manifest["trials"], wanted)}
         return Selection(
             [
@@ -88,7 +88,7 @@ class Selection(Results):
         )
 
     def by_chunk(self) -> Iterator[Results]:
-        """All at once, as few trials of many campaigns are wanted."""
+        """The whole selection at once because it needs few trials of each campaign."""
         yield self
 
     def _scan(self, source: Source, files: TableFiles, name: str) -> pl.LazyFrame:
@@ -104,12 +104,12 @@ class Selection(Results):
         return f"{source.scenario}/{trial}" if self._several else trial
 
     def _merged(self, manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """A manifest for the selected trials of all."""
+        """A manifest for the selected trials of all campaigns."""
         entries: list[dict[str, Any]] = []
         digests: list[str | None] = []
         failed: dict[str, str] = {}
         for source, manifest in zip(self._sources, manifests, strict=True):
-            # Without digests it was stopped before any trial was recorded.
+            # A campaign that stopped before its first trial has no digests.
             known = manifest.get("digests") or [None] * len(manifest["trials"])
             for entry, digest in zip(manifest["trials"], known, strict=True):
                 if entry["id"] in source.wanted:
@@ -138,7 +138,7 @@ class Selection(Results):
     def _entry(
         self, source: Source, manifest: dict[str, Any], entry: dict[str, Any]
     ) -> dict[str, Any]:
-        """A trial with what its own campaign says of all of its trials."""
+        """A trial with the members that its own campaign states for all trials."""
         own = {name: manifest[name] for name in _OF_CAMPAIGNS if name in manifest}
         own |= {name: manifest.get(name, {}) for name in _LIMITS}
         told = {**own, **entry, "apps": kinds_in(manifest, entry)}
@@ -148,11 +148,11 @@ class Selection(Results):
         return {**told, "id": self._name(source, entry["id"]), "conditions": conditions}
 
     def _refuse_taken(self, conditions: Iterable[str]) -> None:
-        """Raises `RequestError` if a condition is called as the one that tells scenarios apart."""
+        """Raises `RequestError` if a condition has the name of the column for scenarios."""
         for name in conditions if self._several else ():
             if name.casefold() == SCENARIO:
-                problem = f"a condition is called `{shown(name)}`, and `{SCENARIO}` tells scenarios"
-                raise RequestError(f"{problem} apart", "rename the loop; tables ignore case")
+                problem = f"condition `{shown(name)}`: `{SCENARIO}` is reserved for scenarios"
+                raise RequestError(problem, "rename the loop; table columns ignore case")
 
 
 def _union(manifests: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
@@ -160,5 +160,5 @@ def _union(manifests: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
 
 
 def _common(tables: Sequence[Sequence[str]]) -> list[str]:
-    """The tables that all have."""
+    """The tables that all campaigns have."""
     return [name for name in tables[0] if all(name in own for own in tables)]

@@ -1,4 +1,4 @@
-"""What becomes of many values: their mean, a quantile, or how far they reach."""
+"""Statistics over many values: their mean, a quantile, or their range."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 Take = Literal["mean", "min", "max", "deviation"] | float
-"""Which statistic: a name, or a quantile as a share of one."""
+"""A statistic: a name, or a quantile as a share of one."""
 
 Span = tuple[float, float]
-"""From when to when, in seconds."""
+"""A start and an end, in seconds."""
 
 _HALF_STEP = 1e-6
-"""Times are sums of steps in nanoseconds, and so not exact as fractions."""
+"""Times are sums of steps in nanoseconds, so fractions are not exact."""
 
 
 def of(values: pl.Series, take: Take) -> float:
-    """A statistic of values; NaN of none. Quantiles are R's type 7.
+    """A statistic of values; NaN if there are none. Quantiles are R's type 7.
 
     >>> import polars as pl
     >>> values = pl.Series([1.0, 2.0, 3.0, 6.0])
@@ -41,10 +41,10 @@ def of(values: pl.Series, take: Take) -> float:
 
 
 def of_rtt(steps: pl.DataFrame, take: Take) -> float:
-    """A statistic of round-trip times that are known in steps.
+    """A statistic of round-trip times that are known by steps.
 
-    Mean, least and greatest are exact. Any other is of the steps' medians, each of which counts as
-    often as its step has pairs.
+    Mean, least and greatest are exact. Other statistics use the steps' medians, weighted by the
+    number of pairs in each step.
     """
     if take == "mean":
         weighted = steps["rtt_mean_ms"] * steps["n"]
@@ -66,7 +66,7 @@ def within(rows: pl.DataFrame, span: Span | None) -> pl.DataFrame:
 def windows_within(rows: pl.DataFrame, span: Span | None) -> pl.DataFrame:
     """The windows of throughput, which overlap, that lie wholly in `span`.
 
-    The first window begins at zero, so half its width is the time of its middle.
+    The first window begins at zero, so its midpoint is half its width.
     """
     if span is None or rows.is_empty():
         return rows

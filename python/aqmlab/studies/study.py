@@ -1,4 +1,4 @@
-"""The folder of a study, read."""
+"""The contents of a study's folder."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 ABOUT = "study.toml"
-"""The file that makes a folder a study."""
+"""The file that identifies the folder of a study."""
 
 _KEYS = {"title": str, "paper": str, "seeds": int, "claim_seeds": int, "choices": dict}
 
 
 class Study:
-    """A paper's experiments: where its scenarios are, its figures and its claims.
+    """A paper's experiments: its scenarios, figures and claims.
 
-    `module` is the study's package, if it has one; a folder elsewhere has none.
+    `module` is the study's package; a folder outside `papers` has none.
     """
 
     def __init__(self, folder: Path, module: str | None = None) -> None:
@@ -42,34 +42,34 @@ class Study:
 
     @property
     def title(self) -> str:
-        """What it is about, in a line."""
+        """The subject of the study, in one line."""
         return str(self._about["title"])
 
     @property
     def paper(self) -> str:
-        """The paper: authors, title, where and when."""
+        """The paper: authors, title, venue and year."""
         return str(self._about["paper"])
 
     @property
     def seeds(self) -> int:
-        """How many repetitions figures are drawn from."""
+        """The number of repetitions behind figures."""
         return int(self._about.get("seeds", 1))
 
     @property
     def claim_seeds(self) -> int:
-        """How many repetitions claims are judged over."""
+        """The number of repetitions behind verdicts on claims."""
         return int(self._about.get("claim_seeds", 10))
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """What the paper leaves open, by a short name: what was chosen, and why."""
+        """Choices that the paper leaves open, by a short name, each with its reason."""
         return dict(self._about.get("choices", {}))
 
     def scenario(self, name: str, engine: str) -> Path:
         """The file of a scenario.
 
-        An engine that needs another has `NAME.ENGINE.toml`; where the engine is `kernel-ours`,
-        `NAME.kernel.toml` comes before `NAME.toml` too.
+        An engine that needs a different file has `NAME.ENGINE.toml`. For the engine `kernel-ours`,
+        `NAME.kernel.toml` also precedes `NAME.toml`.
         """
         parts = engine.split("-")
         owns = ["-".join(parts[:count]) for count in range(len(parts), 0, -1)]
@@ -90,7 +90,7 @@ class Study:
         for figure in self._declared("figures", Figure):
             if figure.number in found:
                 with self.place_of_figure(figure).named():
-                    raise RequestError("there are two of this number")
+                    raise RequestError("two figures have this number")
             found[figure.number] = figure
         return found
 
@@ -109,7 +109,7 @@ class Study:
         return found
 
     def asked_figures(self, numbers: Sequence[str]) -> list[Figure]:
-        """The figures of `numbers`; "3" stands for 3a, 3b and 3c too. All, if there are none."""
+        """The figures of `numbers`, or all; "3" also selects 3a, 3b and 3c."""
         if not numbers:
             return list(self.figures.values())
         found: dict[str, Figure] = {}
@@ -122,7 +122,7 @@ class Study:
         return list(found.values())
 
     def asked_claims(self, numbers: Sequence[str]) -> list[Claim]:
-        """The claims of `numbers`; all, if there are none."""
+        """The claims of `numbers`, or all."""
         for number in numbers:
             if number not in self.claims:
                 hint = suggestion(number, self.claims)
@@ -130,27 +130,27 @@ class Study:
         return [one for key, one in self.claims.items() if not numbers or key in numbers]
 
     def place_of_claim(self, claim: Claim) -> Place:
-        """Where a slip in a claim is to be looked for."""
+        """The place of errors in a claim."""
         file, line = function_at(claim.judge, self._file("claims"))
         return Place(self.folder, file, line, f"claim {claim.number}")
 
     def place_of_figure(self, figure: Figure) -> Place:
-        """Where a slip in a figure is to be looked for."""
+        """The place of errors in a figure."""
         return Place(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
-        """What a module of the study declares under its own name, in capitals."""
+        """The declarations of a study's module, from the variable of its name in capitals."""
         file, variable = self._file(name), name.upper()
         with Place(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)
             if declared is None:
                 raise RequestError(f"it declares no `{variable}`")
             if not isinstance(declared, (list, tuple)):
-                hint = f"of a single one, mind the comma: {variable} = (…,)"
+                hint = f"a tuple with one entry needs a comma: {variable} = (…,)"
                 raise RequestError(f"`{variable}` is not a list of {name}", hint)
             for one in declared:
                 if not isinstance(one, kind):
-                    raise RequestError(f"`{shown(one)}` in `{variable}` is no {kind.__name__}")
+                    raise RequestError(f"`{shown(one)}` in `{variable}` is not a {kind.__name__}")
         return declared
 
     def _loaded(self, name: str, file: Path) -> ModuleType:
@@ -159,7 +159,7 @@ class Study:
         return _loaded(f"aqmlab_study_{self.name}_{name}", file)
 
     def _file(self, name: str) -> Path:
-        """The file of a module of the study, or of a package."""
+        """The file of one of the study's modules or packages."""
         found = [self.folder / f"{name}.py", self.folder / name / "__init__.py"]
         path = next((one for one in found if one.is_file()), None)
         if path is None:
@@ -168,20 +168,20 @@ class Study:
 
 
 def _loaded(name: str, path: Path) -> ModuleType:
-    """The module or the package at a path, which `import` would not find."""
+    """The module or package at a path outside Python's search path."""
     inside = [str(path.parent)] if path.name == "__init__.py" else None
     spec = util.spec_from_file_location(name, path, submodule_search_locations=inside)
-    assert spec is not None and spec.loader is not None  # it is a Python file
+    assert spec is not None and spec.loader is not None  # The path is a Python file.
     module = util.module_from_spec(spec)
     for stale in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
         del sys.modules[stale]
-    sys.modules[name] = module  # so that its own modules find it
+    sys.modules[name] = module  # Its own modules import it by name.
     spec.loader.exec_module(module)
     return module
 
 
 def _belongs(number: str, asked: str) -> bool:
-    """Whether a figure is what was asked for, or a part of it: "3b" is one of "3"."""
+    """Whether a figure matches a requested number or is a part of it: "3b" is one of "3"."""
     rest = number.removeprefix(asked)
     return number == asked or (rest != number and not rest[:1].isdigit())
 

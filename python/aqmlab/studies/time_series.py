@@ -1,4 +1,4 @@
-"""What claims ask of things over time: how evenly flows share, how often something swings."""
+"""Measures over time: evenness of shares, and number of swings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Course = Sequence[tuple[float, float]]
 
 
 def uneven(flows: Sequence[Course], span: Span) -> list[float]:
-    """At each time within a span the most that a flow has over the least that one has.
+    """The ratio of the greatest to the least flow, at each time within a span.
 
-    A time that not all of them have does not count. Where one has nothing it is infinite.
+    Times that some flow lacks are left out. The ratio is infinite if a flow has zero.
 
     >>> uneven([[(1.0, 2.0), (2.0, 3.0), (9.0, 1.0)], [(1.0, 4.0), (2.0, 0.0)]], (0.0, 5.0))
     [2.0, inf]
@@ -29,7 +29,7 @@ def uneven(flows: Sequence[Course], span: Span) -> list[float]:
 
 
 def apart(one: Course, other: Course, span: Span) -> float:
-    """By which share of the other one differs, in the mean over the times that both have.
+    """The mean relative difference of `one` from `other`, over their common times.
 
     >>> apart([(1.0, 11.0), (2.0, 10.0), (3.0, 5.0)], [(1.0, 10.0), (2.0, 10.0)], (0.0, 5.0))
     0.05
@@ -44,7 +44,7 @@ def apart(one: Course, other: Course, span: Span) -> float:
 
 
 def swings(course: Course, low: float, high: float) -> int:
-    """How often the values go from the upper third between `low` and `high` down to the lower.
+    """The number of falls from the upper third of `low` to `high` to the lower third.
 
     >>> swings([(0.0, 1.0), (1.0, 3.0), (2.0, 2.0), (3.0, 1.0), (4.0, 3.0), (5.0, 1.0)], 1.0, 3.0)
     2

@@ -1,4 +1,4 @@
-"""Which trials of a study a figure or a claim needs."""
+"""The trials that a figure or a claim needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Wanted = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Trials:
-    """The trials of a scenario under some conditions, all that are not named included.
+    """The trials of a scenario under some conditions; conditions not named take all values.
 
     >>> Trials("home", {"rate": "12/1 Mbit/s", "rtt": ("40 ms", "240 ms")}).scenario
     'home'
@@ -28,7 +28,7 @@ class Trials:
     where: Mapping[str, Wanted] = field(default_factory=dict)
 
     def of(self, plan: Plan) -> list[Trial]:
-        """Those of a plan; raises `RequestError` where it has no such condition or value."""
+        """The matching trials of a plan; raises `RequestError` for unknown conditions or values."""
         wanted = {name: _several(value) for name, value in self.where.items()}
         for name, values in wanted.items():
             _check(plan, self.scenario, name, values)
@@ -45,10 +45,10 @@ def _several(value: Wanted) -> tuple[str, ...]:
 
 def _check(plan: Plan, scenario: str, name: str, values: Sequence[str]) -> None:
     if name not in plan.conditions:
-        problem = f"scenario {scenario}: nothing varies `{name}`"
+        problem = f"scenario {scenario}: `{name}` does not vary"
         raise RequestError(problem, suggestion(name, plan.conditions))
     known = dict.fromkeys(trial.texts[name] for trial in plan.trials)
     for value in values:
         if value not in known:
             hint = f"there are {', '.join(known)}"
-            raise RequestError(f"scenario {scenario}: `{name}` is never `{value}`", hint)
+            raise RequestError(f"scenario {scenario}: `{name}` has no value `{value}`", hint)

@@ -1,4 +1,4 @@
-"""`aqmlab validate`: how far the simulator is from the kernel, and the kernel from itself."""
+"""Validation: the differences of the simulator from the kernel, and among the kernel's seeds."""
 
 from __future__ import annotations
 

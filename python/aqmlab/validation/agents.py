@@ -1,8 +1,8 @@
 """The agents that made a reference set, beside its cells: `agent-<digest>.xz`.
 
-What a run does depends on every byte of the agent, because its instructions take virtual time:
-on every change of what it is made of, and on the compiler. So a set carries the very program that
-made it; one made elsewhere could not be expected to agree.
+An agent's instructions take virtual time, so a result depends on every byte of the agent. Any
+change of its sources or its compiler changes those bytes. The set therefore contains the exact
+program that made it. Another build of the same sources can give other results.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 
 _PATTERN = "agent-*.xz"
-_RENEW = "`aqmlab validate --regenerate --renew` makes its trials anew with another"
+_RENEW = "`aqmlab validate --regenerate --renew` remakes its trials with another agent"
 
 
 def digest_of(data: bytes) -> str:
-    """Sixteen hexadecimal digits that stand for a program, as in the recipes of trials."""
+    """Sixteen hexadecimal digits that identify a program, as in the recipes of trials."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def packed(folder: Path, digest: str) -> Path:
-    """Where the set in `folder` has an agent, if it does."""
+    """The path of an agent in the set in `folder`, existing or not."""
     return folder / f"agent-{digest}.xz"
 
 
 def keep(folder: Path, program: Path) -> None:
-    """Puts an agent beside the cells in `folder`, if it is not there."""
+    """Copies an agent into `folder` unless it is already there."""
     data = program.read_bytes()
     path = packed(folder, digest_of(data))
     if not path.exists():
@@ -40,7 +40,7 @@ def keep(folder: Path, program: Path) -> None:
 def unpacked(folder: Path, digest: str) -> Path:
     """An agent of the set in `folder`, unpacked in the cache.
 
-    Raises `RequestError` if it is not there or not what its name says.
+    Raises `RequestError` if it is missing or does not match its name.
     """
     from aqmlab.engines.kernel import image
 
@@ -52,7 +52,7 @@ def unpacked(folder: Path, digest: str) -> Path:
 
 
 def check(folder: Path, digest: str) -> None:
-    """Raises `RequestError` if the set in `folder` does not have an agent whole."""
+    """Raises `RequestError` if an agent of the set in `folder` is missing or damaged."""
     _unpack(packed(folder, digest), digest)
 
 
@@ -60,7 +60,7 @@ def _unpack(path: Path, digest: str) -> bytes:
     try:
         data = lzma.decompress(path.read_bytes())
     except FileNotFoundError:
-        problem = f"{path}: the agent that made trials of the set is not there"
+        problem = f"{path}: the agent that made trials of the set is missing"
         raise RequestError(problem, _RENEW) from None
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise RequestError(f"{path}: cannot be unpacked: {error}", _RENEW) from None
@@ -78,5 +78,5 @@ def prune(folder: Path, named: Collection[str]) -> None:
 
 
 def there(folder: Path) -> list[Path]:
-    """The agents that the set in `folder` has."""
+    """The agents in the set in `folder`."""
     return sorted(folder.glob(_PATTERN)) if folder.is_dir() else []

@@ -1,7 +1,7 @@
-"""Cases: a metric of an item (a flow, a link) in a cell, and how far apart both sides are.
+"""Cases: a metric of an item (a flow, a link) in a cell, and the difference of both sides.
 
-The error of a case is the difference of the medians over seeds, as a share of the kernel's;
-nothing, if the difference is within the metric's resolution.
+The error of a case is the difference of the medians over seeds, as a share of the kernel's. It is
+zero if the difference is within the metric's resolution.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from aqmlab.validation.metrics import BY_NAME, Measured, Metric, Scale
 SHAPE = "cwnd_shape"
 
 Records = Mapping[tuple[str, int], Mapping[str, Any]]
-"""What is kept of trials, by cell and seed."""
+"""The records of trials, by cell and seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A metric of an item in a cell: what both gave, seed by seed, and how far apart that is."""
+    """A metric of an item in a cell: the values of both sides by seed, and their difference."""
 
     cell: Cell
     metric: Metric
@@ -34,26 +34,26 @@ class Case:
     kernel: tuple[float, ...]
     ours: tuple[float, ...]
     error: float
-    """A share of the kernel's median; infinite where only one of both has a value."""
+    """As a share of the kernel's median; infinite if only one side has a value."""
     spread: float | None
-    """What chance would keep, as the same share; `None` if one seed is all there is."""
+    """The bound on differences by chance, as the same share; `None` with one seed only."""
 
     def within(self, tolerance: float) -> bool:
-        """Whether the error is no more than `tolerance`, or than the kernel's own spread."""
+        """Whether the error is within `tolerance` or the kernel's own spread."""
         return self.error <= tolerance or self.in_spread
 
     @property
     def in_spread(self) -> bool:
-        """Whether the error is no more than the kernel's own spread."""
+        """Whether the error is within the kernel's own spread."""
         return self.error == 0 or (self.spread is not None and self.error <= self.spread)
 
     @property
     def excess(self) -> float:
-        """The error in units of what chance would keep: what is worst comes first by this."""
+        """The error in units of the bound on chance; cases are sorted by this, largest first."""
         return self.error / max(self.spread or 0.0, 0.02)
 
     def to_json(self) -> dict[str, Any]:
-        """The case with what both gave."""
+        """The case with the values of both sides."""
         return {
             "cell": self.cell.name,
             "metric": self.metric.name,
@@ -69,7 +69,7 @@ class Case:
 
 @dataclass(slots=True)
 class Pair:
-    """An item of a metric in a cell: the values of both, and what they are measured by."""
+    """An item of a metric in a cell: the values of both sides, and their unit and resolution."""
 
     cell: Cell
     metric: Metric
@@ -80,14 +80,14 @@ class Pair:
 
     @property
     def unit(self) -> spread.Unit:
-        """What its variance is told in."""
+        """The unit of its variance."""
         return spread.Unit(self.resolution, self.metric.counts)
 
 
 def cases_of(
     cells: Mapping[str, Cell], kernel: Records, ours: Records, chosen: Sequence[Metric]
 ) -> Iterator[Case]:
-    """Every case of the cells that both have."""
+    """Every case of the cells that both sides have."""
     pairs: list[Pair] = []
     for name, cell in cells.items():
         seeds = [seed for one, seed in kernel if one == name and (name, seed) in ours]
@@ -106,7 +106,7 @@ def cases_of(
 def _pairs(
     cell: Cell, metric: Metric, theirs: Sequence[Measured], mine: Sequence[Measured]
 ) -> Iterator[Pair]:
-    """The items of a metric that either has."""
+    """The items of a metric that either side has."""
     items = sorted({item for one in (*theirs, *mine) for item in one.values.get(metric.name, ())})
     for item in items:
         kernel, ours = (_present(one, metric.name, item) for one in (theirs, mine))
@@ -116,7 +116,7 @@ def _pairs(
 
 
 def _present(measured: Sequence[Measured], metric: str, item: str) -> list[float]:
-    """The values that there are; none at all if most trials have none."""
+    """The values that exist; empty if most trials have none."""
     found = [one.values.get(metric, {}).get(item) for one in measured]
     present = [value for value in found if value is not None]
     return present if 2 * len(present) > len(found) else []
@@ -155,10 +155,10 @@ def judged(pairs: Sequence[Pair]) -> Iterator[Case]:
 
 
 def _error(pair: Pair) -> tuple[float, float]:
-    """The error as a share, and of what."""
+    """The error as a share, and its reference value."""
     if not pair.kernel or not pair.ours:
         present = statistics.median(pair.kernel or pair.ours)
-        # Nothing, where the other has next to nothing, is no difference.
+        # No value equals a value within the resolution.
         return (0.0 if abs(present) <= pair.resolution else math.inf), abs(present)
     truth = statistics.median(pair.kernel)
     difference = abs(statistics.median(pair.ours) - truth)
@@ -169,7 +169,7 @@ def _error(pair: Pair) -> tuple[float, float]:
 
 
 def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
-    """The typical variance of each metric, by kin and, under "", of all."""
+    """The typical variance of each metric by kin, and of all cells under ""."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         if len(pair.kernel) >= spread.KNOWN_SEEDS:
@@ -186,7 +186,7 @@ def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
 def _shapes(
     cell: Cell, kernel: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """How far apart curves are on average: ours from the kernel's, and the kernel's at most."""
+    """The mean distance of the simulator's curves from the kernel's, beside the kernel's own."""
     metric = BY_NAME[SHAPE]
     for item in sorted(kernel[0]["series"]["cwnd_bytes"]):
         theirs, mine = (
@@ -203,7 +203,7 @@ def _shapes(
 
 
 def distance(one: Sequence[float], other: Sequence[float]) -> float:
-    """The mean distance of two curves over what both have, as a share of their mean.
+    """The mean distance of two curves over their common part, as a share of their mean.
 
     >>> distance([1, 1, 1], [3, 3, 3]), distance([2, 4], [2, 4, 9])
     (1.0, 0.0)

@@ -1,4 +1,4 @@
-"""Holds an engine against the reference set, metric by metric and cell by cell.
+"""The comparison of an engine with the reference set, by metric and cell.
 
 A cell meets a tolerance in a metric when every one of its cases does.
 """
@@ -27,7 +27,7 @@ from aqmlab.validation.reference import Reference, machine_of
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is demanded of a metric: so small an error, or one within the spread, so often."""
+    """The requirement on a metric: the share of cells within an error limit or the spread."""
 
     within: float
     share: float
@@ -54,20 +54,20 @@ class Line:
     spread_p50: float | None
     spread_p90: float | None
     in_spread: float
-    """Share of the cells; likewise the next."""
+    """As a share of the cells, like the next field."""
     in_5: float
     in_10: float
     rule: Rule | None
     meets: float | None
-    """Share of the cells that the rule asks about."""
+    """The share of cells that meet the rule's limit."""
 
     @property
     def accepted(self) -> bool:
-        """Whether the rule is met, or there is none."""
+        """Whether the rule is met; true without a rule."""
         return self.rule is None or (self.meets is not None and self.meets >= self.rule.share)
 
     def to_json(self) -> dict[str, Any]:
-        """The line without objects."""
+        """The line as plain data."""
         numbers = {
             name: getattr(self, name)
             for name in ("error_p50", "error_p90", "spread_p50", "spread_p90", "in_spread",
@@ -88,16 +88,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One engine against the kernel."""
+    """The comparison of one engine with the kernel."""
 
     engine: str
     cases: tuple[Case, ...]
     refused: Mapping[str, str]
-    """The cells that the engine cannot run, or did not finish, and why."""
+    """The reason for each cell that the engine refused or did not finish."""
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
-        """Every metric for which there is a case."""
+        """Every metric that has a case."""
         found: dict[str, list[Case]] = defaultdict(list)
         for case in self.cases:
             found[case.metric.name].append(case)
@@ -112,8 +112,8 @@ class Comparison:
     def worst(self) -> list[Case]:
         """The worst case of each cell and metric that falls short, worst first.
 
-        Of the metrics that have a rule, or, if none of them was compared, of all; these fall
-        short beyond a tenth.
+        Only metrics with a rule count. If none of them was compared, all metrics count, and a case
+        falls short beyond an error of 10 %.
         """
         ruled = any(line.rule for line in self.lines)
         worst: dict[tuple[str, str], Case] = {}
@@ -129,7 +129,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Validation:
-    """What was compared, and what came of it."""
+    """The comparisons of a validation, and their data."""
 
     cells: tuple[Cell, ...]
     there: int
@@ -142,11 +142,11 @@ class Validation:
 
     @property
     def accepted(self) -> bool:
-        """Whether the simulator meets the rule; what peers do is for information."""
+        """Whether the simulator meets the rule; results of peers are informative only."""
         return self.comparisons[0].accepted
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that a program may want to know."""
+        """The validation as plain data."""
         return {
             "cells": [cell.name for cell in self.cells],
             "trials": self.there,
@@ -175,10 +175,10 @@ def run(
     metrics: Sequence[str] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Validation:
-    """Runs the simulator, and a peer if one is named, and holds them against `reference`.
+    """Compares the simulator, and the named peer if any, with `reference`.
 
-    Only what the set has is compared. Raises `RequestError` if that is nothing, and for a metric
-    or a peer that does not exist.
+    Only trials in the set are compared. Raises `RequestError` if there are none, and for an unknown
+    metric or peer.
     """
     from aqmlab.campaign.runner import cores
 
@@ -192,7 +192,7 @@ def run(
         if seed in cell.seeds and seed <= (seeds or seed)
     }
     if not kept:
-        hint = "`aqmlab validate --regenerate --missing` grows it, for which QEMU is needed"
+        hint = "`aqmlab validate --regenerate --missing` adds trials; it needs QEMU"
         raise RequestError("the reference set has no trial of these cells", hint)
     by_name = {cell.name: cell for cell in cells}
     known = {key: earlier.as_now(json.loads(one.spec), one.record) for key, one in kept.items()}
@@ -226,7 +226,7 @@ def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
 def _run_all(
     engine: Engine, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
 ) -> tuple[Records, dict[str, str]]:
-    """The record of each cell and seed, and the cells that the engine refused or failed at."""
+    """The record of each cell and seed, and the cells that the engine refused or failed to run."""
     refused: dict[str, str] = {}
 
     def one(key: tuple[str, int]) -> Mapping[str, Any] | None:
@@ -238,7 +238,7 @@ def _run_all(
             refused[name] = str(error)
             return None
         except LabError as error:
-            if error.status != 1:  # such as what must be installed: no other trial would do better
+            if error.status != 1:  # For a missing program, say, which all other trials lack too.
                 raise
             refused[name] = error.problem
             return None
@@ -281,5 +281,5 @@ def _line(metric: Metric, cases: Sequence[Case]) -> Line:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The least of `ordered` that at least `share` of them do not exceed."""
+    """The least of `ordered` that at least `share` of the values do not exceed."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -1,4 +1,4 @@
-"""What a validation shows: errors over all cells, and both engines where they differ most."""
+"""Figures of a validation: errors over all cells, and both engines in the worst cases."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _SERIES = {
     "rtt_p95": ("rtt_ms", "RTT (ms)"),
     "rtt_p99": ("rtt_ms", "RTT (ms)"),
 }
-"""What is drawn over time beside a metric; the congestion window beside all others, if any."""
+"""The series over time beside a metric; other metrics have the congestion window, if any."""
 
 _WINDOW = ("cwnd_bytes", "cwnd (kB)")
 
 _LOOKS = {"kernel": ("o", "-"), "ours": ("s", "--")}
-"""Marker and line of each side: colour alone tells nothing to some readers."""
+"""Marker and line of each side; some readers cannot distinguish them by colour."""
 
 _LEAST, _MOST = 1e-4, 10.0
 
 
 def errors(comparison: Comparison) -> Drawing:
-    """The share of cases whose error is no more than so much, beside what chance would keep."""
+    """The cumulative distribution of errors over cases, beside the bounds on chance."""
     with styled():
         made, panels = stacked(len(RULES), 1.7)
         for axes, (name, rule) in zip(panels, RULES.items(), strict=True):
@@ -49,8 +49,8 @@ def errors(comparison: Comparison) -> Drawing:
         panels[0].legend(loc="upper left")
         panels[-1].set_xlabel("relative difference; the dotted line is the rule's tolerance")
     text = (
-        f"Share of flows whose {comparison.engine} differs from the kernel by no more than so much,"
-        " and how far the kernel's own seeds would put two such medians apart."
+        f"Share of flows for which {comparison.engine} differs from the kernel by at most x, and"
+        " the difference by which chance separates two such medians of the kernel's own seeds."
     )
     return Drawing(f"validation-errors-{comparison.engine}", made, text)
 
@@ -62,7 +62,7 @@ def _steps(axes: Axes, values: Sequence[float], label: str, index: int, line: st
 
 
 def worst(made: Validation, comparison: Comparison, most: int = 12) -> Iterator[Drawing]:
-    """Both distributions, and both over time, for the cases that fall short most."""
+    """Both distributions, and both series over time, for the worst cases."""
     for number, case in enumerate(comparison.worst[:most], start=1):
         yield _pair(made, comparison, case, number)
 

@@ -1,14 +1,16 @@
-"""Records of agents that counted throughput in whole steps, brought to what is counted now.
+"""Conversion of records from agents that counted throughput in whole steps.
 
-These agents counted what arrived in the steps (`measure.step`) that begin while an application is
-to run, over the time of those steps. Now it is what arrives from an application's start, which its
-jitter delays, until its end (docs/results.md). Of an application that is to start where a step
-begins, nothing arrives between the two starts, so the bytes are the same and only the time differs.
-In the rest of the last step of a transfer that ends, its data's direction carries its last
-acknowledgement, 52 bytes. The other direction carries a queue of acknowledgements then, so its rate
-is not known.
+These agents counted arrivals in the steps (`measure.step`) that begin while an application is to
+run, and divided them by the time of those steps. Throughput is now counted from an application's
+actual start, which includes its jitter, until its end (docs/results.md). If the scheduled start is
+at the beginning of a step, nothing arrives between the two starts. The bytes are then equal, and
+only the time differs.
 
-A stored record stays as it is, so that the agent that made it can be seen to give it again.
+A transfer that ends sends its last acknowledgement, 52 bytes, in its data's direction in the rest
+of the last step. The other direction may then carry a backlog of acknowledgements, so its rate is
+not known.
+
+Stored records do not change, so a run of the old agent can still be compared with them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _MEAN = "throughput_mean_mbit"
 
 
 def as_now(spec: Mapping[str, Any], record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`record` of the trial `spec` with throughput as it is counted now; itself if it has that."""
+    """`record` of the trial `spec`, converted to the present count of throughput if needed."""
     tables = record["tables"]
     flows = tables["flows"]
     if not flows or "active_from_s" in flows:
@@ -41,7 +43,7 @@ def as_now(spec: Mapping[str, Any], record: Mapping[str, Any]) -> Mapping[str, A
 def _counted_over_active(
     spec: Mapping[str, Any], app: Mapping[str, Any], took_s: float | None
 ) -> float | None:
-    """The time of the steps counted over the active time, if the same bytes are in both."""
+    """The ratio of counted step time to active time, if both contain the same bytes."""
     measure, end_s = spec["measure"], spec["duration_ns"] / 1e9
     is_cut = measure["from_ns"] or measure["to_ns"] is not None or app.get("stop_ns") is not None
     if is_cut or app["start_ns"] % measure["step_ns"] or "duration" in _of_bulk(app):
@@ -55,13 +57,13 @@ def _counted_over_active(
 
 
 def _of_bulk(app: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a bulk transfer, which alone ends by itself."""
+    """The parameters of a bulk transfer, the only application that ends by itself."""
     params: Mapping[str, Any] = app["app"]["params"] if app["app"]["kind"] == "bulk" else {}
     return params
 
 
 def _took_s(apps: Mapping[str, Sequence[Any]], name: str) -> float | None:
-    """How long a transfer took that ended."""
+    """The duration of a transfer that ended."""
     rows = zip(apps.get("flow", ()), apps.get("metric", ()), apps.get("value", ()), strict=True)
     found = (value for flow, metric, value in rows if (flow, metric) == (name, "completion_time_s"))
     return next(found, None)

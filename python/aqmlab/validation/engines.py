@@ -1,7 +1,8 @@
-"""What runs a trial: the simulator, the kernel, and peers.
+"""The engines of a validation: the simulator, the kernel, and peers.
 
-An engine takes the trial as JSON and gives the tables of `aqmlab._core.run`. One that cannot
-run a trial raises `ValueError` with the reason; `aqmlab.engines.kernel.RefusedError` is one.
+An engine takes the trial as JSON and returns the tables of `aqmlab._core.run`. An engine that
+cannot run a trial raises `ValueError` with the reason, such as
+`aqmlab.engines.kernel.RefusedError`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.validation.grid import Cell
 
 Engine = Callable[[str], Mapping[str, Any]]
-"""From a trial's JSON to its digest and tables."""
+"""A function from a trial's JSON to its digest and tables."""
 
 PEERS: dict[str, str] = {"ns3": "aqmlab.engines.ns3:run"}
 """Other simulators by name, each as "module:function" of an `Engine`."""
@@ -35,7 +36,8 @@ def simulator() -> Engine:
 def peer(name: str) -> Engine:
     """The peer called `name`; raises `RequestError` if there is none.
 
-    If its module has a function `prepare`, that is called: it says at once what is missing.
+    If its module has a function `prepare`, this function calls it first to find missing
+    requirements.
     """
     if name not in PEERS:
         hint = suggestion(name, PEERS) if PEERS else None
@@ -49,20 +51,20 @@ def peer(name: str) -> Engine:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """The kernel's engine with one agent: what makes trials of a reference set."""
+    """The kernel engine with one agent, which makes trials of a reference set."""
 
     run: Engine
     recipe: Mapping[str, str]
-    """What the results depend on."""
+    """The versions and options on which the results depend."""
     program: Path | None = None
     """The agent."""
 
 
 def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | None = None) -> Maker:
-    """The kernel's engine with the agent `program`, or else the one of this package.
+    """The kernel engine with the agent `program`, or else with this package's agent.
 
-    What is built meanwhile changes nothing: all trials of a maker are run by one image. Raises
-    `aqmlab.engines.kernel.MissingError` if something must be installed.
+    All trials of a maker use one image, also if a new build appears meanwhile. Raises
+    `aqmlab.engines.kernel.MissingError` if a program is not installed.
     """
     from aqmlab.engines import core_check
     from aqmlab.engines.kernel import RefusedError, abilities, agent, engine, installed

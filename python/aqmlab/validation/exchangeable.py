@@ -1,7 +1,7 @@
-"""Copies of one application (`bulk-1` … `bulk-8`, all alike), which are exchangeable.
+"""Identical copies of one application (`bulk-1` … `bulk-8`), which are exchangeable.
 
-Which of them got the most is chance. Their values are put in order in each trial, least first, and
-compared by their place.
+Chance determines which copy gets the most. The copies' values are sorted in each trial, least
+first, and compared by rank.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 def alike_of(spec: Mapping[str, Any]) -> dict[str, str]:
-    """The group of each application that has a like, by its name."""
+    """The group of each application that has identical copies, by its name."""
     groups: dict[str, list[str]] = defaultdict(list)
     for app in spec["apps"]:
         rest = {key: value for key, value in app.items() if key != "name"}
@@ -32,7 +32,7 @@ def alike_of(spec: Mapping[str, Any]) -> dict[str, str]:
 def in_order(
     items: Mapping[str, float | None], alike: Mapping[str, str]
 ) -> dict[str, float | None]:
-    """`items` with the values of applications that are alike in order, least first.
+    """`items` with the values of identical applications sorted, least first.
 
     >>> in_order({"b-1 up": 3.0, "b-2 up": 1.0, "c up": 2.0}, {"b-1": "b", "b-2": "b"})
     {'b#1 up': 1.0, 'b#2 up': 3.0, 'c up': 2.0}
@@ -43,7 +43,7 @@ def in_order(
 def in_order_by(
     items: Mapping[str, Value], alike: Mapping[str, str], key: Callable[[Value], float]
 ) -> dict[str, Value]:
-    """`items` with those of applications that are alike named by their place by `key`."""
+    """`items` with identical applications named by their rank by `key`."""
     made: dict[str, Value] = {}
     groups: dict[tuple[str, str], list[Value]] = defaultdict(list)
     for item, value in items.items():

@@ -1,7 +1,7 @@
-"""The grid: cells that both engines run, as `grid.toml` has them.
+"""The grid: the cells of `grid.toml`, which both engines run.
 
-A cell is data. It becomes a scenario like any other, and that a trial for each seed, so nothing
-about a cell is known to the engines that a user could not have asked for.
+A cell is data. It becomes an ordinary scenario with one trial per seed. Engines therefore know only
+facts about a cell that a user's scenario can also state.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEYS = (
     "send_buffer", "duration", "from", "seeds", "tag",
 )  # fmt: skip
 _NAMED = ("mix", "rate", "qdisc", "rtt", "cc", "loss", "jitter", "receive_buffer", "send_buffer")
-"""The words of a cell that its name is made of, in this order."""
+"""The keys of a cell that make up its name, in this order."""
 
 _CLASSES = {
     "pfifo": "fifo", "bfifo": "fifo", "codel": "aqm", "pie": "aqm", "red": "aqm",
@@ -43,33 +43,33 @@ class Cell:
     group: str
     about: str
     words: Mapping[str, Any]
-    """What the cell says, over what its group and the grid say."""
+    """The values of the cell, merged over those of its group and of the grid."""
     apps: Mapping[str, Any]
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds with which it is run."""
+        """The seeds of its trials."""
         return tuple(range(1, int(self.words["seeds"]) + 1))
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """The resolved trial but for its seed."""
+        """The resolved trial without its seed."""
         from aqmlab.planning.lowering import resolve
         from aqmlab.scenario.model import Scenario
 
         return resolve(Scenario(**self._scenario())).spec
 
     def spec_json(self, seed: int) -> str:
-        """The trial as both engines take it."""
+        """The trial as JSON, the input of both engines."""
         return json.dumps(
             {**self.spec, "seed": seed}, sort_keys=True, separators=(",", ":"), allow_nan=False
         )
 
     @cached_property
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that stand for what the cell says, but for its seeds.
+        """Sixteen hexadecimal digits that identify the cell's values without its seeds.
 
-        They do not depend on how a trial is written down for the engines, which may change.
+        They do not depend on the JSON form of a trial, which may change.
         """
         said = {key: value for key, value in self.words.items() if key not in ("seeds", "tag")}
         text = json.dumps([said, self.apps], sort_keys=True, ensure_ascii=False)
@@ -77,12 +77,12 @@ class Cell:
 
     @property
     def duration_s(self) -> float:
-        """How long a trial lasts."""
+        """The length of a trial."""
         return float(self.spec["duration_ns"]) / 1e9
 
     @cached_property
     def kin(self) -> str:
-        """Cells whose spread over seeds is likened: discipline, alone or not, chance on the way."""
+        """The cells with a comparable spread: discipline, lone flow or not, random path."""
         classes = {_CLASSES[link["qdisc"]["kind"]] for link in self.spec["links"]}
         bulk = sum(app["app"]["kind"] == "bulk" for app in self.spec["apps"])
         alone = "alone" if len(self.spec["apps"]) == bulk == 1 else "shared"
@@ -99,7 +99,7 @@ class Cell:
 
     def _scenario(self) -> dict[str, Any]:
         words = self.words
-        # The kernel's gateway has HTB for its rate; the simulator is asked for the same.
+        # The kernel's gateway uses HTB for its rate, so the simulator does too.
         path: dict[str, Any] = {"rate": words["rate"], "rtt": words["rtt"], "shaper": "htb"}
         if isinstance(words["qdisc"], str):
             path["qdisc"] = words["qdisc"]
@@ -129,9 +129,9 @@ class Grid:
     cells: tuple[Cell, ...]
 
     def select(self, patterns: Iterable[str] = ()) -> tuple[Cell, ...]:
-        """The cells whose names match one of `patterns`; all if there are none.
+        """The cells whose names match one of `patterns`; all cells if there are no patterns.
 
-        Raises `RequestError` for a pattern that matches nothing, with what was probably meant.
+        Raises `RequestError` with a suggestion for a pattern that matches nothing.
         """
         patterns = tuple(patterns)
         for pattern in patterns:
@@ -152,7 +152,7 @@ def load() -> Grid:
 
 
 def read(text: str) -> Grid:
-    """The grid that `text` describes; raises `ValueError` where it is not one."""
+    """The grid in `text`; raises `ValueError` if it is invalid."""
     data = tomllib.loads(text)
     cells = tuple(_cells(data))
     names = [cell.name for cell in cells]
@@ -175,7 +175,7 @@ def _cells(data: Mapping[str, Any]) -> Iterator[Cell]:
 
 
 def _slug(own: Mapping[str, Any]) -> str:
-    """A name made of what a cell says itself.
+    """A name made from a cell's own values.
 
     >>> _slug({"rate": "12/1 Mbit/s", "qdisc": "pie limit=60 target=5ms", "rtt": "10 ms"})
     '12-1.pie-60-target5ms.10ms'
@@ -200,7 +200,7 @@ def _word(key: str, value: Any) -> str:
 
 
 def seconds(cells: Iterable[Cell]) -> float:
-    """Virtual seconds of all trials of `cells`."""
+    """The virtual seconds of all trials of `cells`."""
     return sum(
         quantities.duration(cell.words["duration"]) / 1e9 * len(cell.seeds) for cell in cells
     )

@@ -1,8 +1,9 @@
-"""What is compared: numbers of one trial, from the tables that either engine gives.
+"""The compared metrics: numbers of one trial, from the tables of either engine.
 
-A metric has items: a flow and its direction, or a link. Its resolution is the least difference
-that means anything in one trial: one packet, one transfer's rounding, the jitter of a host. A
-difference that is not larger is none; it is given here by what it is, and never by what passes.
+A metric has items: a flow and its direction, or a link. Its resolution is the smallest meaningful
+difference in one trial, such as one packet, one rounding step of a transfer, or the jitter of a
+host. A difference within the resolution counts as zero. Each resolution follows from its cause, and
+never from the results.
 """
 
 from __future__ import annotations
@@ -21,32 +22,32 @@ Row = dict[str, Any]
 PACKET_BYTES = 1_500
 SEGMENT_BYTES = 1_448
 DELAY_MS = 0.1
-"""What the jitter of the two hosts of a scenario amounts to, 50 µs each."""
+"""The jitter of a scenario's two hosts, 50 µs each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What one trial's resolution depends on."""
+    """The properties of a trial on which resolutions depend."""
 
     duration_s: float
     packets: float
-    """Packets that the item's share is a share of."""
+    """The number of packets that is 100 % of the item's share."""
     rate_bps: float = math.nan
 
     @property
     def packet_mbit(self) -> float:
-        """The rate of one full packet in the whole trial."""
+        """The rate of one full packet over the whole trial."""
         return PACKET_BYTES * 8 / self.duration_s / 1e6
 
     @property
     def packet_percent(self) -> float:
-        """One packet, of those that the item counts."""
+        """One packet as a percentage of those that the item counts."""
         return 100 / max(self.packets, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number that both engines give of every trial."""
+    """A number that both engines give for every trial."""
 
     name: str
     unit: str
@@ -57,7 +58,7 @@ class Metric:
     """The resolution in words."""
     resolution: Callable[[Scale], float]
     counts: bool = False
-    """Whether it counts rare events, so that its variance goes with its mean."""
+    """Whether it counts rare events, so that its variance is proportional to its mean."""
 
 
 def _packet_share(scale: Scale) -> float:
@@ -130,17 +131,17 @@ _TIMES = {
     "completion_max": ("completion_max_ms", "page_load_max_ms", "delivery_max_ms",
                        "puback_max_ms", "rtt_max_ms"),
 }  # fmt: skip
-"""By which number of its own an application says how long its transfers took."""
+"""The application metric that gives the time of its transfers."""
 
 _SERIES_S = 0.5
 
 
 _KEPT = ("flows", "queues", "apps")
-"""The tables that a record keeps whole, so that metrics can be made from it anew."""
+"""The tables that a record keeps whole, so that metrics can be recomputed."""
 
 
 def record(spec: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of one trial: JSON of exact numbers, `None` for none, and decimated series."""
+    """The record of one trial: JSON of exact numbers, `None` for no value, and decimated series."""
     tables: Tables = outcome["tables"]
     alike = alike_of(spec)
     curves = in_order_by(dict(_curves(spec, tables)), alike, lambda curve: sum(curve) / len(curve))
@@ -163,7 +164,7 @@ def record(spec: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The metrics of one trial: by metric and item, and how many packets each item counts."""
+    """The metrics of one trial, by metric and item, and the number of packets of each item."""
 
     values: dict[str, dict[str, float | None]]
     packets: dict[str, float]
@@ -182,7 +183,7 @@ def measure(spec: Mapping[str, Any], kept: Mapping[str, Any]) -> Measured:
         _own(app["name"], app, tables, found)
     alike = alike_of(spec)
     values = {name: in_order(items, alike) for name, items in sorted(found.items())}
-    for item, window in kept["windows"].items():  # in order already
+    for item, window in kept["windows"].items():  # The windows are already in order.
         values.setdefault("cwnd_mean", {})[item] = window["mean_segments"]
         values.setdefault("cwnd_peaks", {})[item] = window["peaks_per_s"]
     counted = in_order(packets, alike)
@@ -234,8 +235,8 @@ def _flow(
 def _other(row: Row, tables: Tables) -> float | None:
     """The rate of a flow's direction that carries no data.
 
-    Of a transfer that ended it is not compared: agents of before do not tell what of it arrived
-    until then (`earlier`).
+    Transfers that end are not compared: earlier agents do not record the bytes that arrived before
+    the transfer's end (`earlier`).
     """
     if any(
         one["flow"] == row["flow"] and one["metric"] == "completion_time_s"
@@ -262,7 +263,7 @@ def _queue(row: Row, found: dict[str, Any], packets: dict[str, float | None]) ->
 
 
 def _own(name: str, app: Mapping[str, Any], tables: Tables, found: dict[str, Any]) -> None:
-    """What an application measured by itself."""
+    """Adds the measurements of an application itself."""
     said = {row["metric"]: row["value"] for row in rows(tables["apps"]) if row["flow"] == name}
     for metric, names in _TIMES.items():
         for own in names:
@@ -287,9 +288,9 @@ def _sample_s(spec: Mapping[str, Any]) -> float:
 
 
 def _curves(spec: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str, list[float]]]:
-    """The congestion window of each bulk transfer at every sample, by item, carried over gaps."""
+    """The congestion window of each bulk transfer by item, at every sample; gaps repeat values."""
     step_s = _sample_s(spec)
-    table = tables["tcp_series"]  # without a column if no TCP ran
+    table = tables["tcp_series"]  # The table has no columns if no TCP ran.
     columns = [table.get(name, ()) for name in ("flow", "side", "conn", "t_s", "cwnd_bytes")]
     points: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for flow, side, conn, t_s, cwnd in zip(*columns, strict=True):
@@ -314,7 +315,7 @@ def _filled(sampled: Mapping[int, float]) -> list[float]:
 
 
 def peaks(curve: Sequence[float]) -> int:
-    """How often a curve falls by more than a tenth from where it had risen to.
+    """The number of falls of a curve by more than a tenth from its latest peak.
 
     >>> peaks([10, 20, 14, 15, 30, 30, 21, 20, 19]), peaks([5, 6, 7])
     (2, 0)
@@ -331,7 +332,7 @@ def peaks(curve: Sequence[float]) -> int:
 
 
 def _decimated(curve: Sequence[float], spec: Mapping[str, Any]) -> list[int]:
-    """Every value half a second after the one before; windows are whole bytes."""
+    """Values half a second apart; windows are whole bytes."""
     step = max(1, round(_SERIES_S / _sample_s(spec)))
     return [int(value) for value in curve[step - 1 :: step]]
 
@@ -342,7 +343,7 @@ def _series(
     column: str,
     alike: Mapping[str, str],
 ) -> dict[str, list[list[float]]]:
-    """One point a second of each flow's data direction: when, and what."""
+    """One point per second of each flow's data direction: time and value."""
     kept: dict[str, dict[int, list[float]]] = defaultdict(dict)
     carried = {app["name"]: _carries(app) for app in spec["apps"]}
     for flow, way, t_s, value in zip(

@@ -1,4 +1,4 @@
-"""The report of a validation: one HTML page that needs nothing else."""
+"""The report of a validation: one self-contained HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference set: what the kernel gave for each cell and seed, one small file a cell.
+"""The reference set: the kernel's results for each cell and seed, one small file per cell.
 
 | Key            | Holds                                                                      |
 |----------------|----------------------------------------------------------------------------|
@@ -6,11 +6,11 @@
 | `cell`, `says` | the cell's name, and the digest of what it says                            |
 | `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the `spec` it was |
 
-`spec` is the trial to the letter, since reading it takes the guest's time as well. Beside the
-files of cells are the agents that made them (`agents`).
+`spec` is the exact text of the trial because the time to parse it is part of the guest's time. The
+agents that made the cells are beside their files (`agents`).
 
-A file is JSON under gzip, numbers exact. It is replaced as a whole each time a seed has ended,
-under a lock, so several processes may grow one set, and any of them may be killed.
+A file is gzip-compressed JSON with exact numbers. It is replaced as a whole after each seed, under
+a lock. Several processes can therefore add to one set, and any of them may be killed.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from aqmlab.validation.grid import Cell
 
 FORMAT = 2
 PACKAGED = Path(__file__).with_name("reference")
-"""The set that comes with the package."""
+"""The set in the package."""
 _SUFFIX = ".json.gz"
 
 
 def machine_of(recipe: Mapping[str, str]) -> dict[str, str]:
-    """What of a recipe speaks of what made a trial, and not of the trial."""
+    """The part of a recipe that describes the machine and not the trial."""
     return {key: value for key, value in recipe.items() if key not in ("grid", "spec")}
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What the kernel gave for a cell and a seed."""
+    """The kernel's result for a cell and a seed."""
 
     digest: str
     recipe: Mapping[str, str]
     record: Mapping[str, Any]
     spec: str
-    """The trial as the kernel's engine was given it."""
+    """The trial as the kernel engine received it."""
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in the file."""
+        """The trial in the form of the file."""
         return {
             "recipe": dict(self.recipe),
             "digest": self.digest,
@@ -60,7 +60,7 @@ class Trial:
         }
 
     def same_result(self, other: Trial) -> bool:
-        """Whether every byte of the result is the same, whatever made it."""
+        """Whether every byte of the result is equal; the recipes may differ."""
         mine, theirs = (
             json.dumps([one.digest, one.record], sort_keys=True) for one in (self, other)
         )
@@ -68,20 +68,20 @@ class Trial:
 
 
 class Reference:
-    """A reference set in a folder; it need not exist."""
+    """A reference set in a folder, which may not exist yet."""
 
     def __init__(self, folder: Path = PACKAGED) -> None:
         self.folder = folder
 
     def path(self, cell: Cell) -> Path:
-        """Where a cell's file is."""
+        """The path of a cell's file."""
         return self.folder / f"{cell.name}{_SUFFIX}"
 
     def trials(self, cell: Cell) -> dict[int, Trial]:
-        """What there is of `cell` as the grid has it now, by seed in order.
+        """The trials of `cell` as the grid defines it now, ordered by seed.
 
-        What was run of a cell that has since been changed is not given. Raises `RequestError`
-        for a file that cannot be read.
+        Trials of an earlier version of the cell are left out. Raises `RequestError` for a file that
+        cannot be read.
         """
         found = self._read(self.path(cell))
         if found is None or found["says"] != cell.digest:
@@ -93,7 +93,7 @@ class Reference:
         }
 
     def complete(self, cells: Iterable[Cell]) -> tuple[int, int]:
-        """How many trials of `cells` there are, and how many there should be."""
+        """The number of trials of `cells` in the set, and the number that the grid asks for."""
         there = wanted = 0
         for cell in cells:
             wanted += len(cell.seeds)
@@ -101,7 +101,7 @@ class Reference:
         return there, wanted
 
     def put(self, cell: Cell, seed: int, trial: Trial, program: Path | None = None) -> None:
-        """Adds a trial, or replaces it, and keeps the agent that made it, `program`.
+        """Adds or replaces a trial, and keeps the agent `program` that made it.
 
         Both are on the disk when this returns.
         """
@@ -120,14 +120,14 @@ class Reference:
             write_atomically(self.path(cell), gzip.compress(text.encode(), 9, mtime=0))
 
     def clear_unfinished(self) -> None:
-        """Removes what killed writers left behind."""
+        """Removes unfinished files of killed writers."""
         if self.folder.is_dir():
             with self._locked():
                 for leftover in self.folder.glob(".*.tmp"):
                     leftover.unlink(missing_ok=True)
 
     def usual_recipe(self) -> dict[str, str] | None:
-        """What made the most trials of the set; `None` if there is none."""
+        """The recipe of the most trials of the set; `None` if it is empty."""
         made = Counter(json.dumps(recipe, sort_keys=True) for recipe in self._recipes())
         if not made:
             return None
@@ -141,14 +141,14 @@ class Reference:
                 agents.prune(self.folder, {recipe["agent"] for recipe in self._recipes()})
 
     def _recipes(self) -> Iterator[dict[str, str]]:
-        """Of each trial, what it was made by, and what of that is the trial's own left out."""
+        """The recipe of each trial, without the parts that describe the trial itself."""
         for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
             found = self._read(path)
             for trial in found["trials"].values() if found else ():
                 yield machine_of(trial["recipe"])
 
     def strays(self, cells: Iterable[Cell]) -> list[Path]:
-        """Files of cells that the grid no longer has."""
+        """The files of cells that the grid no longer has."""
         known = {self.path(cell).name for cell in cells}
         if not self.folder.is_dir():
             return []
@@ -161,12 +161,12 @@ class Reference:
         except FileNotFoundError:
             return None
         except (OSError, EOFError, ValueError) as error:
-            hint = "remove it; `aqmlab validate --regenerate --missing` makes it again"
+            hint = "remove the file; `aqmlab validate --regenerate --missing` makes it again"
             raise RequestError(f"{path}: cannot be read: {error}", hint) from None
         if found.get("format") != FORMAT:
-            raise RequestError(f"{path}: format {found.get('format')} is not known")
+            raise RequestError(f"{path}: unknown format {found.get('format')}")
         return dict(found)
 
     def _locked(self) -> AbstractContextManager[None]:
-        """Holds the set for one writer."""
+        """Locks the set for one writer."""
         return locked(self.folder, wait=True)

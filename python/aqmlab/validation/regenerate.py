@@ -1,12 +1,13 @@
-"""Grows the reference set, and shows that the kernel gives it again to the byte.
+"""Adds to the reference set, and checks that the kernel repeats its trials to the byte.
 
-Every trial that ends is kept at once. A growth that is interrupted, kill -9 included, goes on
-with the same command. First comes seed 1 of every cell, then seed 2, and so on, so that a set
-that is not yet whole already covers the grid.
+Every finished trial is stored at once. After an interruption, even by kill -9, the same command
+continues. All cells run with seed 1 first, then with seed 2, and so on. An incomplete set therefore
+already covers the grid.
 
-A trial that is there is run again as it was, to the letter, by the agent that made it, so that what
-is checked is whether kernel, QEMU and recipe still give the same. What is new is made by the agent
-that made most of the set, so that one agent makes it all, unless it is asked to be renewed.
+A stored trial runs again from its exact text with the agent that made it. The comparison therefore
+checks that kernel, QEMU and recipe still give the same result. New trials use the agent that made
+most of the set, so that one agent makes all of it. With `--renew`, this package's agent makes the
+trials.
 """
 
 from __future__ import annotations
@@ -34,41 +35,41 @@ REFUSED, FAILED = "refused", "failed"
 
 @dataclass(slots=True)
 class Growth:
-    """How a growth ended: trials by what became of them."""
+    """The result of a regeneration: the trials by outcome."""
 
     trials: dict[str, list[tuple[str, int, str]]] = field(default_factory=dict)
     seconds: float = 0.0
 
     def note(self, job: Job, became: str, why: str = "") -> None:
-        """Takes down what became of a trial."""
+        """Records the outcome of a trial."""
         self.trials.setdefault(became, []).append((job[0].name, job[1], why))
 
     def count(self, became: str) -> int:
-        """How many trials became so."""
+        """The number of trials with this outcome."""
         return len(self.trials.get(became, ()))
 
     @property
     def well(self) -> bool:
-        """Whether no trial failed, and all that had been there came out the same."""
+        """Whether no trial failed and all stored trials came out the same."""
         return not self.count(FAILED) and not self.count(DIFFERENT)
 
 
 Progress = Callable[[Job, str, str, int, int], None]
-"""Is told of each trial what became of it and why, and how many of how many have ended."""
+"""A function that receives each trial, its outcome and reason, and the counts done and total."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A trial to be run, what there is of it, and what runs it."""
+    """A trial to run, its stored result, and its maker."""
 
     job: Job
     maker: Maker
     old: Trial | None = None
     renew: bool = False
-    """Whether what there is of it is replaced, and not compared."""
+    """Whether the stored result is replaced instead of compared."""
 
     def run(self) -> Trial:
-        """Lets the kernel do it."""
+        """Runs the trial on the kernel."""
         cell, seed = self.job
         text = self.old.spec if self.old is not None and not self.renew else cell.spec_json(seed)
         outcome = self.maker.run(text)
@@ -78,20 +79,20 @@ class Task:
         return Trial(str(outcome["digest"]), recipe, metrics.record(spec, outcome), text)
 
 
-# --- What is to be run ----------------------------------------------------------------------------
+# --- The trials to run ----------------------------------------------------------------------------
 
 
 def jobs_of(
     cells: Sequence[Cell], reference: Reference, *, missing: bool, seeds: int | None = None
 ) -> list[Job]:
-    """All trials of `cells`, or those that are `missing`, seed by seed over all cells."""
+    """All trials of `cells`, or only those that are `missing`; seed by seed over all cells."""
     return [job for job, old in _trials(cells, reference, seeds) if not (missing and old)]
 
 
 def sample(
     cells: Sequence[Cell], reference: Reference, count: int, draw: int, seeds: int | None = None
 ) -> list[Job]:
-    """One trial each of `count` of the cells that the set has, as the number `draw` has it."""
+    """One trial each of `count` random cells of the set; `draw` is the seed of the choice."""
     there: dict[str, list[Job]] = {}
     for job, old in _trials(cells, reference, seeds):
         if old is not None:
@@ -113,10 +114,9 @@ def _trials(
 
 
 def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], None]) -> list[Task]:
-    """`jobs`, each with the agent that made what there is of it, or else the set's usual one.
+    """`jobs`, each with the agent of its stored result, or else with the set's usual agent.
 
-    Raises `RequestError` if the set does not have that agent, and `MissingError` for what must
-    be installed.
+    Raises `RequestError` if the set lacks that agent, and `MissingError` for missing programs.
     """
     usual = (reference.usual_recipe() or {}).get("agent")
     has = {cell.name: reference.trials(cell) for cell, _ in jobs}
@@ -141,7 +141,7 @@ def renewals(
     say: Callable[[str], None],
     seeds: int | None = None,
 ) -> list[Task]:
-    """What the agent of this package is to make: what is not there, or was made otherwise."""
+    """The tasks of this package's agent: missing trials, and those made by others."""
     maker = engines.kernel(cells, say)
     return [
         Task(job, maker, old, renew=True)
@@ -151,7 +151,7 @@ def renewals(
 
 
 def warnings(tasks: Iterable[Task], reference: Reference) -> list[str]:
-    """What here is not what made the set, each in a sentence; what is renewed does not matter."""
+    """The differences between this machine and the set's, one per sentence, without renewals."""
     usual = reference.usual_recipe()
     again: Counter[str] = Counter()
     new: Counter[str] = Counter()
@@ -160,10 +160,10 @@ def warnings(tasks: Iterable[Task], reference: Reference) -> list[str]:
             again.update(changes(task.old.recipe, task.maker.recipe))
         elif not task.renew and usual is not None:
             new.update(changes(usual, task.maker.recipe))
-    wont = "cannot be expected to come out the same to the byte"
+    wont = "may not come out the same to the byte"
     return [
         *(f"{change}: {_trials_in_words(count)} {wont}" for change, count in again.items()),
-        *(f"{change}: {_trials_in_words(count)} will not be made as the rest of the set was"
+        *(f"{change}: {_trials_in_words(count)} will not be made like the rest of the set"
           for change, count in new.items()),
     ]  # fmt: skip
 
@@ -183,7 +183,7 @@ _NAMES = {
 
 
 def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """What made a trial and is not the same in two recipes, each in words."""
+    """The differences between the makers in two recipes, in words."""
     old, new = machine_of(old), machine_of(new)
     keys = {**_NAMES, **old, **new}
     pairs = ((key, old.get(key, "not named"), new.get(key, "not named")) for key in keys)
@@ -200,9 +200,9 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def grow(
     tasks: Sequence[Task], reference: Reference, *, parallel: int, progress: Progress
 ) -> Growth:
-    """Runs `tasks` and keeps what is new; what was there is compared, and kept as it was.
+    """Runs `tasks` and stores new results; compares the others with the stored results.
 
-    What is to be renewed is replaced. Agents that no trial names any more are removed.
+    Renewed trials replace the stored ones. Agents that no trial names any more are removed.
     """
     growth = Growth()
     started = time.monotonic()
@@ -212,7 +212,7 @@ def grow(
         if trial is not None:
             became, why = _became(task, trial)
         elif task.old is not None and became == REFUSED:
-            became = FAILED  # it was not refused then
+            became = FAILED  # The stored trial was not refused.
         if became in (NEW, RENEWED) and trial is not None:
             reference.put(cell, seed, trial, task.maker.program)
         growth.note(task.job, became, why)
@@ -231,17 +231,15 @@ def _became(task: Task, trial: Trial) -> tuple[str, str]:
 
 
 def _difference(old: Trial, new: Trial) -> str:
-    """What is not the same in two results, and in what made them."""
+    """The differences of two results, and of their makers."""
     made = "; ".join(changes(old.recipe, new.recipe)) or "made by the same kernel, QEMU and agent"
     if old.digest == new.digest:
-        return (
-            f"every packet is the same (digest {old.digest}), what is kept of them is not; {made}"
-        )
+        return f"every packet is the same (digest {old.digest}), but the records differ; {made}"
     return f"digest {old.digest} → {new.digest}; {made}"
 
 
 def _run_all(tasks: Sequence[Task], parallel: int) -> Iterator[tuple[Task, Trial | None, str, str]]:
-    """Each task, its trial, or what became of it and why, as they end."""
+    """Each task as it ends, with its trial, or else with its outcome and reason."""
     threads = ThreadPoolExecutor(parallel, thread_name_prefix="validate")
     waiting = iter(tasks)
     running: dict[Future[Trial], Task] = {}

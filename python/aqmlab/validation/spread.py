@@ -1,16 +1,15 @@
-"""How far the kernel is from itself when only the seed changes.
+"""The spread of the kernel's own results over seeds.
 
-The question is: had the kernel been run again, with as many other seeds, how far might the
-median of that have been from the median of this? Of that difference `half_width` gives the bound
-that 95 of 100 such repetitions keep. A simulator that is the kernel in all but name keeps it as
-often; one that differs by more than chance does not.
+The question is how far the median could move if the kernel ran again with as many other seeds.
+`half_width` gives the bound that 95 of 100 such repetitions keep. A simulator that is statistically
+equal to the kernel keeps it equally often; one that differs by more than chance does not.
 
-The standard deviation of a cell with many seeds is its own. Three seeds hardly know theirs, and
-Student's factor for that is large. So there is a second estimate, shrunk towards what is typical
-of the cell's kin, cells of the same class of discipline whose spread is known from ten seeds, as
-in Smyth, "Linear models and empirical Bayes methods for assessing differential expression"
-(2004), with a fixed weight for the kin. Of both bounds the lesser is taken: neither a chance
-of three seeds nor a restless kin may excuse a difference.
+The standard deviation of a cell with many seeds is its own. Three seeds estimate it poorly, and
+Student's factor for them is large. A second estimate therefore shrinks it towards the typical value
+of the cell's kin: cells of the same class of discipline with ten seeds. The method is that of
+Smyth, "Linear models and empirical Bayes methods for assessing differential expression" (2004),
+with a fixed weight for the kin. The smaller bound applies, so neither an accident of three seeds
+nor a noisy kin can excuse a difference.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 KNOWN_SEEDS = 8
-"""From so many seeds on, a cell's standard deviation is its own, and an example to its kin."""
+"""With this many seeds, a cell uses its own standard deviation, and contributes to its kin's."""
 
 LEAST_SEEDS = 3
-"""With fewer seeds nothing is said of a spread; Student's factor for two would excuse anything."""
+"""With fewer seeds there is no spread: Student's factor for two would excuse any difference."""
 
 KIN_WEIGHT = 4
-"""Degrees of freedom that the kin's spread counts beside the two of three seeds."""
+"""Degrees of freedom of the kin's spread, beside the two of three seeds."""
 
 LEVEL = 0.95
 
@@ -49,10 +48,11 @@ def median_variance(count: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What the variances of like cells are told in, so that one can stand for another.
+    """The unit of variance of similar cells, so that one can stand for another.
 
-    A measurement varies with its size: its variance is told in squares of that. A count of rare
-    events varies with its square root: its variance is told in its size times one event's.
+    A measurement varies in proportion to its size, so the unit is the square of its size. A count
+    of rare events varies with the square root of its size, so the unit is its size times that of
+    one event.
     """
 
     least: float
@@ -60,7 +60,7 @@ class Unit:
     counts: bool = False
 
     def variance(self, values: Sequence[float]) -> float:
-        """One of the unit, for values of the size of `values`."""
+        """One unit of variance, for values of the size of `values`."""
         size = max(abs(statistics.median(values)), self.least)
         return size * self.least if self.counts else size**2
 
@@ -68,10 +68,10 @@ class Unit:
 def half_width(
     values: Sequence[float], *, unit: Unit, kin: float | None, others: int, tests: int
 ) -> float | None:
-    """The bound on the difference of medians that chance alone would keep; `None` if unknown.
+    """The bound on the difference of two medians by chance; `None` if unknown.
 
-    `kin` is the typical variance of the cell's kin, in `unit`, `others` how many seeds the
-    other median is of, and `tests` how many such bounds must hold at once.
+    `kin` is the typical variance of the cell's kin, in `unit`. `others` is the number of seeds of
+    the other median. `tests` is the number of such bounds that must hold at once.
     """
     if len(values) < LEAST_SEEDS:
         return None

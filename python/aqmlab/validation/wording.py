@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rule(line: Line) -> str:
-    """What is demanded of a metric, and what is."""
+    """The requirement on a metric, and the result."""
     if line.rule is None or line.meets is None:
         return ""
     asked = f"≤ {percent(line.rule.within)} or spread in {percent(line.rule.share)}"

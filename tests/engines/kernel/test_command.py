@@ -187,7 +187,7 @@ def test_a_trial_in_real_time_has_no_packets_to_write(lab, capsys) -> None:
     trials = [{**one, "engine": "kernel-host"} for one in folder.manifest()["trials"]]
     folder.write_manifest({**folder.manifest(), "engine": "kernel-host", "trials": trials})
     assert status_of(["pcap", "out"]) == 2
-    assert "does not keep its packets" in capsys.readouterr().err
+    assert "keeps no packets" in capsys.readouterr().err
 
 
 def test_a_machine_that_panics_is_tried_twice_and_reported_with_its_console(lab, capsys) -> None:
@@ -240,7 +240,7 @@ def test_a_dry_run_says_what_it_can_before_the_agent_is_built(unbuilt, capsys) -
     assert status_of([*asked, "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "trials: 12 (2 qdisc × 2 engine × 3 seeds)\nsimulated: 24 s\n" in said
-    assert "engine: kernel: not built yet (`aqmlab kernel build` does it)" in said
+    assert "engine: kernel: not built yet (`aqmlab kernel build` builds it)" in said
     # What no engine could run is refused all the same; a run would have the agent built.
     assert status_of([*asked, "--dry-run", "--set", "path.qdisc=codel limit=0"]) == 2
     capsys.readouterr()
@@ -300,7 +300,7 @@ def test_an_interrupted_campaign_leaves_no_machine_and_no_file(lab, how: signal.
     process.send_signal(how)
     _, said = process.communicate(timeout=60)
     if how == signal.SIGINT:
-        assert process.returncode == 130 and "the same command goes on" in said
+        assert process.returncode == 130 and "the same command continues" in said
     _wait_for(lambda: not any(_runs(machine) for machine, _ in started(folder)))
     _wait_for(lambda: not list((folder / "tmp").iterdir()))
     lab(GOOD)
@@ -431,7 +431,7 @@ def test_a_study_of_a_paper_runs_on_the_kernel(lab, capsys) -> None:
     assert len(started(folder)) == 1  # the figure needs what the claim needed
     assert "engine kernel (kernel 6.1.0" in Path("out/index.html").read_text()
     assert status_of(["claims", "calls", "--engine", "kernel", "--discipline", "ours,kernel"]) == 2
-    assert "one engine at a time" in capsys.readouterr().err
+    assert "a study runs on one engine" in capsys.readouterr().err
     (folder / "calls" / "home.kernel.toml").unlink()
     assert status_of(["claims", "calls", "--engine", "kernel"]) == 2
     assert "profile: not here" in capsys.readouterr().err

@@ -190,7 +190,7 @@ def test_the_command_writes_all_formats(home, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "which format?"),
+        ([], "no format given"),
         (["--flent", "--trial", "qdisc=pfif,seed=2"], "did you mean"),
         (["--flent", "--trial", "qdisc=pfifo"], "`qdisc=pfifo,seed="),
         (["--flent", "--trial", "seed=2,qdisc=pfifo"], f"`{PIFO}` matches"),
@@ -222,4 +222,4 @@ def test_without_measurement_there_is_csv_and_nothing_for_flent(tmp_path, capsys
     assert status_of(["export", str(results.path), "--csv"]) == 0
     assert (results.path / "export" / "links.csv").is_file()
     assert status_of(["export", str(results.path), "--flent"]) == 2
-    assert "no series" in capsys.readouterr().err
+    assert "no time series" in capsys.readouterr().err

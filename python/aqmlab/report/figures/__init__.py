@@ -1,7 +1,7 @@
-"""Figures of a campaign: one file each, one word in the list.
+"""Figures of a campaign: one file and one list entry per figure.
 
-A figure says which tables it needs and whether it has something to show, and draws itself
-once or, where conditions would not be readable together, several times.
+A figure declares the tables that it needs and the campaigns to which it applies. It makes one
+drawing, or several if one could not show all conditions legibly.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def figure(name: str) -> Figure:
-    """The figure called `name`; raises `RequestError` with what was probably meant."""
+    """The figure called `name`; raises `RequestError` with a suggestion."""
     if name not in FIGURES:
         raise RequestError(f"unknown figure `{name}`", suggestion(name, FIGURES))
     found: Figure = import_module(f"aqmlab.report.figures.{name}").FIGURE
@@ -30,18 +30,18 @@ def figure(name: str) -> Figure:
 
 
 def applicable(results: Results) -> list[str]:
-    """Every figure that has something to show."""
+    """The figures that have something to show."""
     return [name for name in FIGURES if _applies(figure(name), results)]
 
 
 def wanted(results: Results) -> list[str]:
-    """The figures of the report: those that the scenario asks for, or else all."""
+    """The figures of the report: those that the scenario selects, or else all."""
     asked = [name for name in results.manifest.get("figures", ()) if name in FIGURES]
     return [name for name in asked if _applies(figure(name), results)] or applicable(results)
 
 
 def draw(results: Results, name: str) -> list[Drawing]:
-    """Draws the figure called `name`; raises `RequestError` if it has nothing to show."""
+    """The drawings of the figure `name`; raises `RequestError` if it has nothing to show."""
     chosen = figure(name)
     if not _applies(chosen, results):
         raise RequestError(f"the figure `{name}` has nothing to show in these results")
@@ -57,7 +57,7 @@ def draw(results: Results, name: str) -> list[Drawing]:
 
 
 def save(drawings: list[Drawing], folder: Path) -> list[Path]:
-    """Writes each drawing as PNG and SVG; returns where they are."""
+    """Writes each drawing as PNG and SVG; returns the paths."""
     paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,11 @@
 """Grouped boxes: a marker at the median, a bar from the 25th to the 75th percentile.
 
-The form is that of Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3: applications side by
-side, and in each the queues; round-trip times tell markers apart. Unlike there, a thin line may
-lead to the percentile that verdicts judge. A logarithmic axis cannot show zero, so below its least
-decade a short way leads down to zero wherever there is one. There stands what is zero as an open
-triangle, and what was not measured as a cross.
+The form is that of Kua, Nguyen, Armitage and Branch (2017), Figs 2 and 3. Applications are side by
+side, and each has its queues; markers distinguish round-trip times. Difference: a thin line can
+extend to the percentile that verdicts judge.
+
+A logarithmic axis cannot show zero. If there are zeros, a short section below its least decade
+leads down to zero. Zeros appear there as open triangles, and missing values as crosses.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ if TYPE_CHECKING:
     from aqmlab.results.results import Results
 
 ZERO, NO_DATA = "zero", "no data"
-"""What marks at the zero of an axis mean; a legend lists those that are there."""
+"""The meanings of marks at the zero of an axis; a legend lists those in use."""
 
 _KEYS = ("rate_label", "app", "queue_label", "rtt_label")
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """What the boxes show."""
+    """The quantity that the boxes show, and its look."""
 
     name: str
     title: str
     columns: tuple[str, str, str]
-    """The 25th, 50th and 75th percentile."""
+    """The columns of the 25th, 50th and 75th percentile."""
     axis: str
     tail: str | None = None
-    """A further percentile, to which a thin line leads."""
+    """The column of a further percentile, to which a thin line extends."""
     least_floor: float = 0.0
-    """The least decade of the axis is never below this."""
+    """The lower bound of the axis's least decade."""
 
     def draw(self, results: Results) -> Iterator[Drawing]:
         """One figure with a panel for each rate."""
@@ -76,7 +77,7 @@ class Boxes:
         return self.columns if self.tail is None else (*self.columns, self.tail)
 
     def _floor(self, rows: pl.DataFrame) -> float:
-        """A power of ten below everything that is above zero: where the axis is logarithmic."""
+        """A power of ten below every positive value: the start of the logarithmic section."""
         found = [value for column in self.columns for value in rows[column] if value and value > 0]
         least = max(min(found, default=self.least_floor), self.least_floor)
         return float(10 ** math.floor(math.log10(least)))
@@ -114,7 +115,7 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is shown of a campaign, and what is not."""
+    """The part of a campaign that is shown, and notes on the rest."""
 
     rates: list[str]
     apps: list[str]
@@ -124,7 +125,7 @@ class Choice:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, most_rates: int = data.MOST_RATES) -> Choice:
-        """As much of `frame` as stays readable."""
+        """The part of `frame` that stays readable."""
         rates, note_rates = data.chosen(frame, "rate_label", most_rates, "rates")
         apps, note_apps = data.chosen(frame, "app", data.MOST_APPS, "applications")
         queues, note_queues = data.chosen(frame, "queue_label", data.MOST_QUEUES, "queues")
@@ -134,7 +135,7 @@ class Choice:
 
 
 Box = tuple[float | None, ...]
-"""The 25th, 50th and 75th percentile, and the tail's if there is one."""
+"""The 25th, 50th and 75th percentile, and the tail if there is one."""
 Found = dict[tuple[str, str, str], Box]
 """Boxes by application, queue and round-trip time."""
 
@@ -149,7 +150,7 @@ def _lookup(rows: pl.DataFrame, rate: str, columns: Sequence[str]) -> Found:
 
 
 def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, marker: str) -> None:
-    """Boxes at their places on an axis that has a zero if any of them needs it."""
+    """Draws boxes at their positions on an axis; the axis has a zero if any box needs it."""
     missing = [x for x, (_, middle, *_) in boxes if middle is None]
     known = [(x, low, middle, high) for x, (low, middle, high, *_) in boxes if middle is not None]
     bars = [(x, max(low or 0, 0), high) for x, low, _, high in known if (high or 0) > 0]

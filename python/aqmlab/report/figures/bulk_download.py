@@ -48,7 +48,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
                     x = choice.rtts.index(row["rtt_label"]) - 0.4 + width * (number + 0.5)
                     low, middle, high = (row[name] for name in _COLUMNS)
                     axes.bar(x, middle, width * 0.9, color=colour(number), alpha=0.6)
-                    # Seen on a black bar, too.
+                    # Makes the text legible on a black bar.
                     halo = [withStroke(linewidth=3, foreground="white")]
                     axes.plot([x, x], [low, high], color="#333333", linewidth=1, path_effects=halo)
         axes.set_ylim(bottom=0)

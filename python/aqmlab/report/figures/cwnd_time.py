@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aqmlab.results.results import Results
 
 _MOST_CONNS = 4
-"""An application with more connections than this is not shown: its windows say little."""
+"""An application with more connections is left out: its windows are not informative."""
 
 
 def _senders(results: Results) -> pl.DataFrame:

@@ -1,6 +1,6 @@
-"""What video streams achieved and showed, as Fig. 5 of Kua et al. (2017).
+"""Achieved and selected rates of video streams, as Fig. 5 of Kua et al. (2017).
 
-AR is the achieved rate of a segment's download, RR the representation rate that was chosen.
+AR is the achieved rate of a segment's download, RR the selected representation rate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What figures draw: rows of flows with their labels, and choices where there is too much."""
+"""Data of figures: rows of flows with their labels, and a selection if there are too many."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NAMES = 12
 
 
 def spread(values: Sequence[T], most: int) -> list[T]:
-    """At most `most` of `values`, first and last among them, evenly apart.
+    """At most `most` of `values`, evenly spaced, including the first and the last.
 
     >>> spread([1, 2, 3, 4, 5, 6, 7], 3), spread("ab", 3)
     ([1, 4, 7], ['a', 'b'])
@@ -43,7 +43,7 @@ def ordered(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list[str], list[str]]:
-    """At most `most` values of a column, and a note that names what is left out, if that is few."""
+    """At most `most` values of a column, and a note; it names the others if they are few."""
     values = ordered(frame, column)
     kept = spread(values, most)
     gone = [value for value in values if value not in kept]
@@ -54,10 +54,10 @@ def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list
 
 
 def carrying(results: Results, name: str) -> pl.DataFrame:
-    """A table of flows, only those that carry data, with labels and the columns `app` and `copy`.
+    """The rows of flows that carry data, with labels and the columns `app` and `copy`.
 
-    Copies of an application have the same `app`, and a `copy` each. An application that carries
-    data both ways is shown as two, with an arrow.
+    Copies of an application have the same `app`, and each has its own `copy`. An application that
+    carries data in both directions appears as two, with arrows.
     """
     key = f"carrying {name}"
     if key not in results.memo:
@@ -90,9 +90,9 @@ def _carrying(results: Results, name: str) -> pl.DataFrame:
 
 
 def examples(results: Results, most: int) -> tuple[Results, list[str], list[str]]:
-    """The first trial of each queue at a few places, those places, and what is left out.
+    """The first trial of each queue at a few places, those places, and a note on the others.
 
-    A table over time has thousands of rows a trial; only those that are drawn are read.
+    A table over time has thousands of rows per trial, so only the rows of these trials are read.
     """
     import polars as pl
 
@@ -110,7 +110,7 @@ def examples(results: Results, most: int) -> tuple[Results, list[str], list[str]
 
 
 def of_kind(results: Results, kind: str) -> pl.Expr:
-    """Which rows are of an application of a kind, which may be of another in other trials."""
+    """A mask of the rows of a kind of application; an application's kind may differ by trial."""
     import polars as pl
 
     found = [pl.lit(value=False)]
@@ -120,7 +120,7 @@ def of_kind(results: Results, kind: str) -> pl.Expr:
 
 
 def seeds_of(frame: pl.DataFrame, queues: Sequence[str]) -> str:
-    """The seed of the trial that each queue's panel shows: the first of its rows."""
+    """The seed of the trial in each queue's panel: that of the first row."""
     import polars as pl
 
     firsts = [(queue, frame.filter(pl.col("queue_label") == queue)["seed"]) for queue in queues]
@@ -140,7 +140,7 @@ def medians(frame: pl.DataFrame, columns: Sequence[str], *keys: str) -> pl.DataF
 
 
 def seeds_note(results: Results) -> str:
-    """How many seeds stand behind a number."""
+    """The number of seeds behind a median, in words."""
     counts = Counter(results.labels[trial] for trial in results.table("trials")["trial"]).values()
     least, most = min(counts, default=0), max(counts, default=0)
     if most == 1:
@@ -149,7 +149,7 @@ def seeds_note(results: Results) -> str:
 
 
 def span_note(results: Results) -> str:
-    """Which part of the trial statistics are about."""
+    """The interval of a trial that statistics cover, in words."""
     return spans.measured_text(results.manifest)
 
 
@@ -160,5 +160,5 @@ def place_note(rtts: Sequence[str]) -> str:
 
 
 def slug(text: str) -> str:
-    """A label as part of a file's name."""
+    """A label in the form of a file name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")

@@ -1,4 +1,4 @@
-"""What every figure shares: how it is declared, its look, and how it is rendered."""
+"""Common parts of all figures: declaration, style and rendering."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STYLE = Path(__file__).with_name("aqmlab.mplstyle")
 
 @dataclass(slots=True)
 class Drawing:
-    """One drawing: its file's name, what it shows, and what was left out."""
+    """One drawing: its file name, caption, and notes on omitted data."""
 
     name: str
     canvas: Canvas
@@ -37,7 +37,7 @@ class Drawing:
     _rendered: dict[str, bytes] = field(default_factory=dict)
 
     def rendered(self, kind: str) -> bytes:
-        """The drawing as `png` or `svg`; the same bytes for the same results."""
+        """The drawing as `png` or `svg`; equal results give equal bytes."""
         if kind not in self._rendered:
             with styled():
                 self._rendered[kind] = self._render(kind)
@@ -55,28 +55,28 @@ class Drawing:
         self.canvas.set_dpi(PNG_DPI)
         buffer = io.BytesIO()
         if kind == "svg":
-            svg: Any = FigureCanvasSVG(self.canvas)  # its `print_svg` has no types
+            svg: Any = FigureCanvasSVG(self.canvas)  # Its `print_svg` has no types.
             svg.print_svg(buffer, metadata={"Date": None})
         else:
-            png: Any = FigureCanvasAgg(self.canvas)  # nor has its `print_png`
+            png: Any = FigureCanvasAgg(self.canvas)  # Its `print_png` has no types.
             png.print_png(buffer, metadata={"Software": None})
         return buffer.getvalue()
 
 
 def own_names(wanted: Sequence[str]) -> list[str]:
-    """The names of drawings' files, of which no two are one where case is ignored."""
+    """File names of drawings, which differ also if case is ignored."""
     taken = Names()
     return [taken.free(name) for name in wanted]
 
 
 def always(_: Results) -> bool:
-    """Applies to every campaign that has the tables."""
+    """True: the figure applies to every campaign that has the tables."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: its title, the tables it needs, when it applies, and how it is drawn."""
+    """A figure: its title, the tables it needs, its condition, and its drawing function."""
 
     title: str
     tables: Sequence[str]
@@ -86,7 +86,7 @@ class Figure:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The look of all figures, whatever the user's own settings are."""
+    """The style of all figures, independent of the user's settings."""
     try:
         import matplotlib
     except ImportError:
@@ -98,7 +98,7 @@ def styled() -> Iterator[None]:
 
 
 def canvas(height_inch: float, width_inch: float = WIDTH_INCH) -> Canvas:
-    """An empty figure; it belongs to nobody's window."""
+    """An empty figure without a window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
@@ -138,9 +138,9 @@ def name_axes(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
 
 
 def log_axis(axis: XAxis | YAxis) -> None:
-    """Makes an axis logarithmic with numbers that are read at a glance: 0.1, 1, 10, 1000.
+    """Makes an axis logarithmic with plain numbers: 0.1, 1, 10, 1000.
 
-    Where a panel spans less than two decades, 2 and 5 are written too.
+    If a panel spans less than two decades, it also has the numbers 2 and 5.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
@@ -157,11 +157,11 @@ def log_axis(axis: XAxis | YAxis) -> None:
 
 
 def log_axis_from_zero(axes: Axes, least: float, decades: float = 0.4) -> None:
-    """Makes the y-axis logarithmic from `least` on, and below a way of `decades` down to zero."""
+    """Makes the y-axis logarithmic from `least` up, above a section of `decades` down to zero."""
     from matplotlib.ticker import FuncFormatter, NullFormatter, SymmetricalLogLocator
 
     axes.set_yscale("symlog", linthresh=least, linscale=decades)
-    # So that a line at zero is not hidden by the axis, and that there is a number besides zero.
+    # The axis must not hide a line at zero, and needs a number besides zero.
     axes.set_ylim(-least / 8, max(axes.get_ylim()[1], 1.25 * least))
     axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=least))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -176,7 +176,7 @@ LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
 COLOURS = 8
-"""How many series have a colour of their own."""
+"""The number of series that have a colour of their own."""
 
 
 def colour(index: int) -> str:
@@ -188,12 +188,12 @@ def colour(index: int) -> str:
 
 
 def line_style(index: int) -> Line:
-    """The line of series number `index`: it changes when the colours have all been used."""
+    """The line of series number `index`; the style changes after each round of colours."""
     return LINES[index // COLOURS % len(LINES)]
 
 
 def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """One legend for all panels, below them: in one row if they fit, else in columns."""
+    """One legend for all panels, below them: in one row if it fits, or else in columns."""
     columns = len(labels)
     if sum(len(label) + _HANDLE for label in labels) > _ROW:
         columns = max(1, int(_ROW / (max(map(len, labels)) + _HANDLE)))
@@ -201,9 +201,9 @@ def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str])
 
 
 _ROW, _HANDLE = 110, 6
-"""How many characters a row of the legend holds, and how many a line beside its name takes."""
+"""The characters in a row of the legend, and those that a line beside a name takes."""
 
 
 def plain_text(text: str) -> str:
-    """`text` so that it is drawn as it is: a dollar sign starts no formula."""
+    """`text` with dollar signs escaped, which would otherwise start a formula."""
     return text.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""How much the queues add to each application's round trips, by queue, rate and RTT."""
+"""The delay that queues add to each application's round trips, by queue, rate and RTT."""
 
 from aqmlab.report.figures.boxes import Boxes
 from aqmlab.report.figures.drawing import Figure

@@ -1,4 +1,4 @@
-"""Which line of a panel lies above which, and what is seen of one that another covers."""
+"""The order of a panel's lines, and rims around lines that others cover."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     Points = NDArray[np.float64]
 
 _NEAR = 0.006
-"""Points that are no further apart, as a share of the panel, look like one."""
+"""The distance, as a share of the panel, within which points look like one."""
 _MOSTLY = 0.95
-"""A line of whose points so many lie under another one is taken for covered."""
+"""A line counts as covered if this share of its points is under another line."""
 _RIM, _RIMS = 1.2, 3.0
-"""How much wider, in points, a line is than what covers it, and the widest than the narrowest."""
+"""The extra width of a covered line, and the largest such sum, in points."""
 
 
 def calmest_above(axes: Axes) -> None:
-    """Puts lines over time in the order of how much they move; to be called when axes are final.
+    """Orders lines over time by how much they move; call it when the axes are final.
 
-    A line that jumps up and down hides what lies behind it, and one that stays hides little.
+    A line that fluctuates hides the lines behind it; a steady line hides little.
     """
     import numpy as np
 
@@ -32,11 +32,11 @@ def calmest_above(axes: Axes) -> None:
         return float(np.abs(np.diff(_points(axes, line)[:, 1])).sum())
 
     for order, line in enumerate(sorted(axes.lines, key=moves, reverse=True)):
-        line.set_zorder(2 + order / (len(axes.lines) + 1))  # lines have 2, and texts 3
+        line.set_zorder(2 + order / (len(axes.lines) + 1))  # Lines have the order 2 and texts 3.
 
 
 def rim_covered(panels: Sequence[Axes], along: Literal["x", "y"] = "x") -> list[str]:
-    """Widens each line that one of another colour covers, so that its rim can be seen.
+    """Widens each line that a line of another colour covers, so that its rim is visible.
 
     Lines go `along` an axis: their points are in its order. Returns a note if there are rims.
     """
@@ -66,7 +66,7 @@ def _rimmed(axes: Axes, along: Literal["x", "y"]) -> bool:
 
 
 def _points(axes: Axes, line: Line2D) -> Points:
-    """Where the points of a line are, as shares of the panel."""
+    """The points of a line, as shares of the panel."""
     import numpy as np
 
     both = np.column_stack([np.asarray(part, dtype=float) for part in line.get_data()])

@@ -1,4 +1,4 @@
-"""What waits at the gateway over time, and for how long."""
+"""The backlog and the sojourn times at the gateway over time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _panel(axes: Axes, frame: pl.DataFrame, column: str, queues: list[str]) -> N
 
 
 def _coarse(line: pl.DataFrame) -> pl.DataFrame:
-    """Mean backlog and longest sojourn of spans long enough for the eye to follow."""
+    """Mean backlog and longest sojourn over intervals long enough to be visible."""
     import polars as pl
 
     span_s = max(float(line["t_s"].to_numpy().max()) / _MOST_POINTS, 1e-9)

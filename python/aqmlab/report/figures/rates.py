@@ -53,7 +53,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
                 x = [place[rate] for rate in here["rate_label"]]
                 low, middle, high = (here[name].to_list() for name in _COLUMNS)
                 axes.plot(x, middle, line, color=colour(number), marker=".", markersize=3)
-                if len(rtts) == 1:  # of more, the areas would hide each other
+                if len(rtts) == 1:  # Several areas would hide each other.
                     axes.fill_between(x, low, high, color=colour(number), alpha=0.15, linewidth=0)
         log_axis(axes.yaxis)
         axes.set_ylabel("RTT (ms)")

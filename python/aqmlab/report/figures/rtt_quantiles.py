@@ -31,7 +31,7 @@ _MOST_FIGURES = 2
 
 
 def _timed(results: Results) -> pl.DataFrame:
-    """The applications of which there are round trips."""
+    """The applications that have round trips."""
     import polars as pl
 
     frame = data.carrying(results, "flows")

@@ -1,7 +1,7 @@
 """Time series of one trial per queue, in panels beside each other.
 
-The form is that of the time plots of Cumaranayagam (2016) and of Boerlage and Collom
-(2016): what every flow of one run experienced, second by second.
+The form is that of the time plots of Cumaranayagam (2016) and of Boerlage and Collom (2016): the
+values of every flow of one run, second by second.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 MOST_PLACES = 2
 MOST_POINTS_AS_LINES = 8_000
-"""A panel with more points than this is drawn as an image within the SVG."""
+"""A panel with more points is drawn as an image within the SVG."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What is drawn over time."""
+    """The quantity that is drawn over time, and its look."""
 
     name: str
     column: str
@@ -49,12 +49,12 @@ class Series:
     """Rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
     log: bool = True
     floor: float = 0.0
-    """On a logarithmic axis, what is below stands on the floor."""
+    """On a logarithmic axis, smaller values are drawn at this one."""
     from_zero: bool = False
-    """Whether there may be zeros: the axis is then logarithmic above the floor only."""
+    """Whether zeros occur; the axis is then logarithmic above the floor and linear below."""
 
     def draw(self, results: Results) -> Iterator[Drawing]:
-        """One figure for each of a few conditions, one panel for each queue."""
+        """One figure for each of a few conditions, with one panel for each queue."""
         import polars as pl
 
         shown, places, notes = data.examples(results, MOST_PLACES)
@@ -105,7 +105,7 @@ class Series:
 
 
 def _apart_if_few(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Copies of an application by their own names, if there are colours for all, or else a note."""
+    """Names copies of an application separately if the colours suffice; otherwise adds a note."""
     import polars as pl
 
     if frame["copy"].n_unique() <= COLOURS:
@@ -120,14 +120,14 @@ def _first_trial(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lines(frame: pl.DataFrame) -> Iterator[tuple[object, pl.DataFrame]]:
-    """Each line by itself, with a break wherever nothing was seen for a while."""
+    """Each line by itself, with breaks in intervals without values."""
     keys = [name for name in ("flow", "direction", "side", "conn") if name in frame.columns]
     for key, line in frame.group_by(keys, maintain_order=True):
         yield key, with_gaps(line.sort("t_s"))
 
 
 def with_gaps(line: pl.DataFrame) -> pl.DataFrame:
-    """`line` with a row without values in every gap of several steps."""
+    """`line` with an empty row in every gap of several steps."""
     import polars as pl
 
     step = line["t_s"].diff().median()

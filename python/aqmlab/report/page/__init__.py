@@ -1,7 +1,7 @@
-"""The report of a campaign: one HTML page that needs nothing else, and its figures as files.
+"""The report of a campaign: one self-contained HTML page, and its figures as files.
 
-Every name comes from a user's file, so the page is made by templates that escape, and figures
-are images, in which nothing runs.
+Every name comes from a user's file. Templates therefore escape all text, and figures are images,
+which cannot run scripts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aqmlab.results.results import Results
 
 _LARGEST_SVG = 1_500_000
-"""A drawing of more bytes than this is shown as PNG."""
+"""A larger drawing, in bytes, is shown as PNG."""
 
 
 def write(
@@ -32,9 +32,9 @@ def write(
 ) -> Path:
     """Writes the report to `path`, and its figures into the folder `figures` beside it.
 
-    `names` are the figures to show; if absent, those that the scenario asks for, or else all.
-    They are drawn as `watched` hands them out, which lets it say how far the report is. Raises
-    `RequestError` before anything is written if a file of the results is not as it was written.
+    `names` selects the figures; by default the report has those that the scenario selects, or else
+    all. `watched` yields the figures to draw and can show the progress. Raises `RequestError`
+    before it writes anything if a file of the results has changed since it was written.
     """
     from aqmlab.report import figures
 
@@ -81,7 +81,7 @@ def page(results: Results, shown: list[dict[str, Any]]) -> str:
 
 
 def image(drawing: Drawing) -> dict[str, str]:
-    """A drawing as a page shows it: `source` (a data URL), `caption` and `name`."""
+    """A drawing in the page: `source` (a data URL), `caption` and `name`."""
     kind, mime = "svg", "image/svg+xml"
     if len(drawing.rendered("svg")) > _LARGEST_SVG:
         kind, mime = "png", "image/png"

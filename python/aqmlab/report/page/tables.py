@@ -1,4 +1,4 @@
-"""What the report's page shows besides figures."""
+"""The tables and notes of the report's page."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Matrix:
     corner: str
     columns: list[str]
     groups: list[tuple[str, int]] = field(default_factory=list)
-    """Names over several columns, and over how many."""
+    """Column groups, each with a name and its number of columns."""
     rows: list[tuple[str, list[Cell | None]]] = field(default_factory=list)
     dense: bool = False
-    """Whether there is room for a number only."""
+    """Whether a cell has room for a number only."""
 
 
 def _cell(verdict: Verdict | None) -> Cell | None:
@@ -77,7 +77,7 @@ def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
 
 
 def matrices(results: Results) -> list[Matrix]:
-    """Verdicts as applications by queues for each place, or, of many places, all in one."""
+    """Verdicts in a table of applications and queues per place, or in one for many places."""
     found = _grouped(results)
     places = list(dict.fromkeys(place for place, _, _ in found))
     queues = list(dict.fromkeys(queue for _, queue, _ in found))
@@ -100,7 +100,7 @@ def matrices(results: Results) -> list[Matrix]:
 
 
 def tallies(results: Results) -> list[str]:
-    """For each queue a sentence: how many applications are served, over all places."""
+    """A sentence per queue: the number of applications that get what they need, over all places."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for (_, queue, _), verdict in _grouped(results).items():
         counts[queue][verdict.word] += 1
@@ -114,12 +114,12 @@ def _tally(count: Counter[str]) -> str:
 
 
 def numbers(results: Results) -> list[Line]:
-    """The numbers of every condition, as far as a page can hold them."""
+    """The numbers of every condition, up to the limit of a page."""
     return [line for line, _ in zip(lines(results), range(_MOST_LINES), strict=False)]
 
 
 def notes(results: Results) -> list[str]:
-    """What somebody should know before trusting the results."""
+    """Reasons to doubt the results."""
     return [*results.warnings, *_shortcomings(results)]
 
 
@@ -134,11 +134,11 @@ def _shortcomings(results: Results) -> Iterator[str]:
     if few:
         yield f"{few[0].upper()}{few[1:]}. Their numbers say little."
     if len({trial["seed"] for trial in trials}) == 1:
-        yield "One seed only: nothing here says how much the numbers vary by chance."
+        yield "One seed only: the report cannot show how much the numbers vary by chance."
 
 
 def how_made(results: Results) -> list[tuple[str, str]]:
-    """Everything needed to make the same results again."""
+    """The facts that are needed to repeat the results."""
     manifest: dict[str, Any] = results.manifest
     seeds = sorted({trial["seed"] for trial in manifest["trials"]})
     versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())

@@ -1,4 +1,4 @@
-"""Results for other programs: plain values, CSV, and the files of Flent and of TEACUP."""
+"""Exports for other programs: plain values, CSV, and the files of Flent and TEACUP."""
 
 from aqmlab.results.export.values import number, trials_alone, trials_as_json
 

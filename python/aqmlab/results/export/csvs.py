@@ -1,8 +1,8 @@
-"""Tables as CSV: RFC 4180, one file a table, units in the columns' names.
+"""Tables as CSV (RFC 4180): one file per table, units in the column names.
 
-Lines end in CR LF, the first holds the names, text is quoted where a comma, a quotation mark or
-a line break demands it, and what has no value is empty. Text that would be a formula is marked:
-`aqmlab.base.csv_cells`.
+Lines end in CR LF and the first line holds the column names. Text with a comma, a quotation mark or
+a line break is quoted. A missing value is an empty field. Text that a spreadsheet would read as a
+formula is marked: see `aqmlab.base.csv_cells`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def write(results: Results, target: Target) -> Iterator[Path]:
-    """Writes every table of `results` as TABLE.csv, and says where.
+    """Writes every table of `results` as TABLE.csv and yields the paths.
 
-    Raises `RequestError` before it writes any if one is there.
+    Raises `RequestError` before the first write if one of the files exists.
     """
     target.refuse_present(*(f"{name}.csv" for name in results.tables))
     for name in results.tables:

@@ -1,7 +1,7 @@
-"""The packets of a trial at either end, from the captures of another run of it.
+"""The packets of a trial at both ends, from the captures of a second run.
 
-A capture holds addresses: application number n of a trial has the hosts 172.16.10.(2 + n) in
-the home and 172.16.11.(2 + n) on the internet, on every engine.
+Captures identify applications by address. Application number n of a trial has the host 172.16.10.(2
++ n) in the home and 172.16.11.(2 + n) on the internet, on every engine.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from aqmlab.results.export.trials import TrialRows
 
 _NETWORKS = {"up": (0xAC100A, 0xAC100B), "down": (0xAC100B, 0xAC100A)}
-"""The networks that packets of a direction come from and go to: 172.16.10.0/24 is the home."""
+"""Source and destination networks of each direction; 172.16.10.0/24 is the home."""
 
 _FIRST_HOST = 2
 
 _MOST_APPS = 250
-"""As many applications as have hosts of their own."""
+"""The number of applications that can have their own hosts."""
 
 TCP, UDP = 6, 17
 _RECORD, _HEADER = 16, 24
@@ -39,7 +39,7 @@ _WITHOUT_LINK_HEADER = (101, 228)
 
 @dataclass(frozen=True)
 class Packets:
-    """The IP packets of a capture, in its order; ports are 0 where a protocol has none."""
+    """The IP packets of a capture, in its order; the port is 0 if the protocol has none."""
 
     at_s: NDArray[np.float64]
     """Seconds since 1970."""
@@ -50,10 +50,10 @@ class Packets:
     source_port: NDArray[np.int64]
     destination_port: NDArray[np.int64]
     number: NDArray[np.int64]
-    """The first eight bytes of a datagram: the application's number of it."""
+    """The application's sequence number of a datagram, from its first eight bytes."""
 
     def where(self, chosen: NDArray[np.bool_]) -> Packets:
-        """Those that are chosen."""
+        """The packets for which `chosen` is true."""
         return Packets(**{name: values[chosen] for name, values in vars(self).items()})
 
     def going(self, direction: str) -> Packets:
@@ -67,7 +67,10 @@ class Packets:
         return going.where(going.source & 0xFF == _FIRST_HOST + app)
 
     def by_flow(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Each flow as "SOURCE_PORT_DESTINATION_PORT" in order of appearance, and which are its."""
+        """Each flow as "SOURCE_PORT_DESTINATION_PORT", with a mask of its packets.
+
+        Flows are in order of appearance.
+        """
         keys = np.stack((self.source, self.source_port, self.destination, self.destination_port))
         flows, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         for number in np.argsort(first):
@@ -76,7 +79,7 @@ class Packets:
             yield name, which.reshape(-1) == number
 
     def connections(self) -> list[str]:
-        """The flows of TCP, in the order in which they were opened."""
+        """The TCP flows, in the order in which they were opened."""
         return [name for name, _ in self.where(self.protocol == TCP).by_flow()]
 
 
@@ -86,26 +89,27 @@ def _address(number: int) -> str:
 
 @contextmanager
 def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
-    """The captures of a trial at the home's and the internet's end, while somebody reads them.
+    """The captures of a trial at the home's and the internet's end, within a context.
 
-    Raises `RequestError` if its engine keeps no packets, or for more applications than hosts.
+    Raises `RequestError` if the engine keeps no packets or the trial has more applications than
+    hosts.
     """
     if len(trial.spec["apps"]) > _MOST_APPS:
         raise RequestError(
-            f"{trial.id}: its packets cannot be told apart: it has {len(trial.spec['apps'])}"
-            f" applications, at most {_MOST_APPS} have addresses of their own"
+            f"{trial.id}: its packets cannot be assigned to its {len(trial.spec['apps'])}"
+            f" applications: at most {_MOST_APPS} have addresses of their own"
         )
     with Scratch() as folder:
         yield captures.write(trial.spec, f"{folder}/trial", trial.engine)
 
 
 def read(path: Path) -> Packets:
-    """The packets of one of our captures; raises `RequestError` for any other."""
+    """The packets of a capture that aqmlab wrote; raises `RequestError` for any other file."""
     data = path.read_bytes()
     order = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\x4d\x3c\xb2\xa1": ("<", 1e-9)}.get(data[:4])
     link = int.from_bytes(data[20:24], "little")
     if order is None or link not in _WITHOUT_LINK_HEADER:
-        raise RequestError(f"{path}: is no capture of IP packets that aqmlab has written")
+        raise RequestError(f"{path}: not a capture of IP packets written by aqmlab")
     starts = _starts(data)
     words = np.frombuffer(data + bytes(64), np.uint8)
 
@@ -133,7 +137,7 @@ def read(path: Path) -> Packets:
 
 
 def _starts(data: bytes) -> NDArray[np.int64]:
-    """Where each record of a capture begins."""
+    """The offset of each record in a capture."""
     starts, at = [], _HEADER
     while at + _RECORD <= len(data):
         starts.append(at)

@@ -1,4 +1,4 @@
-"""Where exported files go: each whole or not at all, and none in the place of another's."""
+"""The folder of exported files: each is written whole, and none replaces another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aqmlab.campaign.store import own_files
 
 
 class Target:
-    """A folder that files are exported to; it is made with the first of them."""
+    """A folder for exported files; the first file creates it."""
 
     def __init__(self, folder: Path, force: bool = False) -> None:
         if folder.exists() and not folder.is_dir():
@@ -24,10 +24,10 @@ class Target:
         self.folder, self._force = folder, force
         self._written: set[Path] = set()
         self._folded: set[str] = set()
-        """The same for file systems that ignore case."""
+        """The same names, case-folded, for file systems that ignore case."""
 
     def refuse_present(self, *names: str) -> None:
-        """Raises `RequestError` if there is a file of one of these names, unless `force`."""
+        """Raises `RequestError` if a file of one of these names exists, unless `force` is set."""
         for name in names:
             if not self._force and os.path.lexists(self.folder / name):
                 raise RequestError(
@@ -36,7 +36,7 @@ class Target:
                 )
 
     def free_name(self, stem: str, suffix: str) -> str:
-        """`stem` and `suffix`, with a number between them if this export has that name already."""
+        """`stem` and `suffix`, with a number between them if this export already has that name."""
         name, count = f"{stem}{suffix}", 1
         while str(self.folder / name).casefold() in self._folded:
             count += 1
@@ -44,14 +44,14 @@ class Target:
         return name
 
     def write(self, name: str, data: bytes) -> Path:
-        """Writes a file; raises `RequestError` if there is one, and `DiskError`."""
+        """Writes a new file; raises `RequestError` if it exists, and `DiskError` on failure."""
         path = self._prepare(name)
         write_atomically(path, data)
         return path
 
     @contextmanager
     def stream(self, name: str) -> Iterator[BinaryIO]:
-        """A file to be written piece by piece, which appears when all is in it."""
+        """A file for writing in pieces, which appears when it is complete."""
         path = self._prepare(name)
         with atomic_file(path) as file:
             yield file

@@ -1,21 +1,21 @@
-"""Files as TEACUP's analysis leaves them, for scripts that read those.
+"""Files in the form of TEACUP's analysis, for scripts that read those.
 
-A campaign becomes a folder PREFIX, in it for each experiment and flow the files
-`PREFIX_SHORT_VALUE…_run_N_SOURCE_PORT_DESTINATION_PORT.EXT`, and beside it the list of
-experiments. Times are seconds since 1970; captures, and so these, begin at midnight of the first
-day of 2020.
+A campaign becomes a folder PREFIX. It holds the files
+`PREFIX_SHORT_VALUE…_run_N_SOURCE_PORT_DESTINATION_PORT.EXT` of each experiment and flow. The list
+of experiments is beside the folder. Times are seconds since 1970. Captures, and therefore these
+files, begin at midnight of 1 January 2020.
 
 - `.psiz`: time at the receiver, bytes of IP; separated by a space
 - `.rtts`: time, round-trip time in s by synthetic packet pairs; separated by a space
 - `_siftr.cwnd` of a host with FreeBSD, `_web10g.cwnd` of others: time, window in bytes
-- `_siftr.tcp_rtt`, `_web10g.tcp_rtt`: time, smoothed round-trip time in ms, and the same again
+- `_siftr.tcp_rtt`, `_web10g.tcp_rtt`: time, smoothed round-trip time in ms, the same value again
 - `CLIENT_NUMBER_httperf_dash.dashgp`: time of the request, bytes, Mbit/s, response time in s,
   length of the chunk in s, nominal kbit/s, number
 
 Source: TEACUP 1.1, `analyse.py` and `analysecmpexp.py`.
 
-Differences: packets without ports have the port 0, where TEACUP leaves them out; TCP's samples of
-round-trip times are not known, so the smoothed one fills both columns.
+Differences: packets without ports have the port 0, while TEACUP omits the ports. TCP's samples of
+round-trip times are not recorded, so the smoothed value fills both columns.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ if TYPE_CHECKING:
     from aqmlab.results.export.trials import TrialRows
 
 TABLES = ("tcp_series", "app_series")
-"""What is needed of a trial besides its packets."""
+"""The tables that an export reads besides the packets."""
 
 COMPLETED = "experiments_completed.txt"
-"""The list of experiments, as TEACUP keeps it where it was run."""
+"""The list of experiments, as TEACUP keeps it in its working folder."""
 
 PREFIX = "exp_20200101-000000"
-"""What experiments are called that no TEACUP config has named."""
+"""The prefix of experiments that no TEACUP config names."""
 
 _EPOCH_S = 1_577_836_800
 _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
 class Experiment(NamedTuple):
-    """What TEACUP calls a trial."""
+    """TEACUP's names of a trial."""
 
     prefix: str
     id: str
 
 
 def experiments(trials: Sequence[Mapping[str, Any]]) -> dict[str, Experiment]:
-    """The names of a campaign's trials, by their names in its manifest.
+    """The TEACUP names of a campaign's trials, by their names in its manifest.
 
-    Conditions that TEACUP's characters cannot tell apart, such as "a/b" and "a-b", get a number.
+    Conditions that TEACUP's characters cannot distinguish, such as "a/b" and "a-b", get a number.
 
     >>> varied = {"path.qdisc": "fq_codel"}
     >>> trials = [{"id": "a", "seed": 7, "conditions": varied}]
@@ -85,17 +85,17 @@ def experiments(trials: Sequence[Mapping[str, Any]]) -> dict[str, Experiment]:
 
 
 def _kept(trial: Mapping[str, Any]) -> Experiment | None:
-    """The name that a TEACUP config gave."""
+    """The name from a TEACUP config, if there is one."""
     if _TEACUP_ID.fullmatch(trial["id"]):
         first = next(iter(trial["conditions"]), "run")
         prefix = trial["id"].partition(f"_{first}_")[0]
-        if prefix not in ("", ".", ".."):  # which would be other folders
+        if prefix not in ("", ".", ".."):  # These would be other folders.
             return Experiment(prefix, trial["id"])
     return None
 
 
 def _shorts(names: Iterable[str]) -> dict[str, str]:
-    """The last part of each condition's name, or all of it where two have that in common."""
+    """The last part of each condition's name; the whole name if two conditions share that part."""
     last = {name: _letters(name.rpartition(".")[2]) for name in names}
     often = Counter(short.casefold() for short in last.values())
     return {
@@ -109,12 +109,12 @@ def _letters(text: str) -> str:
 
 
 def _value(text: str) -> str:
-    """A value as TEACUP writes it: without the character that parts names from values."""
+    """A value in TEACUP's form, without the character that separates names from values."""
     return re.sub("[^A-Za-z0-9.]+", "-", text).strip("-")
 
 
 def files(trial: TrialRows, name: str) -> Iterator[tuple[str, bytes]]:
-    """The files of an experiment called `name`; the trial is run again for its packets.
+    """The files of an experiment called `name`; runs the trial again for its packets.
 
     Raises `RequestError` if its engine keeps no packets.
     """
@@ -157,7 +157,7 @@ def _round_trips(measured: dict[str, Any], begins_s: float) -> Iterator[tuple[st
 
 
 def _end(text: str) -> str:
-    """An address and a port as file names have them.
+    """An address and a port in the form of file names.
 
     >>> _end("172.16.10.2 port 10000"), _end("172.16.10.3")
     ('172.16.10.2_10000', '172.16.10.3_0')
@@ -167,7 +167,7 @@ def _end(text: str) -> str:
 
 
 def _tcp(trial: TrialRows, home: packets.Packets) -> Iterator[tuple[str, str]]:
-    """What the senders' kernels would have logged, of each connection that sent data."""
+    """The log entries of the senders' kernels, for each connection that sent data."""
     for number, app in enumerate(trial.spec["apps"]):
         rows = trial.of("tcp_series", flow=app["name"])
         connections = [name.split("_") for name in home.of(number, "up").connections()]

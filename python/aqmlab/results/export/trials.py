@@ -1,7 +1,7 @@
-"""One trial after another, with its rows of the tables.
+"""Trials one after another, each with its rows of the tables.
 
-Tables hold their trials in the order of the campaign, so all of them are read once, side by
-side, a group of rows at a time: memory does not grow with the campaign.
+Tables hold their trials in the order of the campaign. All tables are read once, in parallel, one
+group of rows at a time. Memory does not grow with the campaign.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 
 _ROWS = 200_000
-"""Of a table, in memory at once."""
+"""Rows of a table that are in memory at once."""
 
 
 @dataclass(frozen=True)
 class TrialRows:
-    """A finished trial, and what was asked for of its tables."""
+    """A finished trial, and its rows of the requested tables."""
 
     id: str
     seed: int
     engine: str
     conditions: dict[str, Any]
     rows: dict[str, pl.DataFrame] = field(repr=False)
-    """By table; a table in which the trial has nothing is absent."""
+    """Rows by table; a table without rows of the trial is absent."""
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """The trial as it was resolved."""
+        """The resolved trial."""
         spec: dict[str, Any] = json.loads(self.rows["trials"]["spec"][0])
         return spec
 
     def of(self, table: str, **equal: Any) -> list[dict[str, Any]]:
-        """The rows of a table in which each of the columns `equal` has its value."""
+        """The rows of a table whose columns `equal` have these values."""
         import polars as pl
 
         if table not in self.rows:
@@ -54,7 +54,7 @@ class TrialRows:
 
 
 def wanted_trials(results: Results, ids: Sequence[str]) -> list[dict[str, Any]]:
-    """The manifest's entries of the trials named, or of all; `RequestError` for an unknown one."""
+    """The manifest's entries of the named trials, or of all; `RequestError` for an unknown one."""
     entries = {entry["id"]: entry for entry in results.manifest["trials"]}
     for name in ids:
         if name not in entries:
@@ -63,18 +63,18 @@ def wanted_trials(results: Results, ids: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def unknown_trial(name: str, known: Collection[str]) -> RequestError:
-    """What to say of a trial that is none of those `known`: one that what is given is a part of."""
+    """The error for an unknown trial; suggests a name in `known` that contains `name`."""
     given = set(name.split(","))
     having = [one for one in known if given <= set(one.split(","))]
     problem = f"--trial: unknown trial `{shown(name)}`"
     if not having:
         return RequestError(problem, suggestion(name, known))
     matches = f"is one of {len(having)} that match" if len(having) > 1 else "matches"
-    return RequestError(problem, f"a trial is named whole: `{having[0]}` {matches}")
+    return RequestError(problem, f"give the whole name of a trial: `{having[0]}` {matches}")
 
 
 def read(results: Results, tables: Sequence[str], ids: Sequence[str] = ()) -> Iterator[TrialRows]:
-    """The finished trials among those named (or all), in the campaign's order.
+    """The finished trials among the named ones, or all, in the campaign's order.
 
     Raises `RequestError` for a trial that does not exist.
     """
@@ -90,14 +90,14 @@ def read(results: Results, tables: Sequence[str], ids: Sequence[str] = ()) -> It
 
 
 class _Cursor:
-    """Goes through a table, trial by trial."""
+    """Reads a table trial by trial."""
 
     def __init__(self, pieces: Iterator[pl.DataFrame]) -> None:
         self._trials = _whole(pieces)
         self._next = next(self._trials, None)
 
     def take(self, trial: str) -> pl.DataFrame | None:
-        """The rows of `trial` if it comes next."""
+        """The rows of `trial` if it is the next one."""
         if self._next is None or self._next["trial"][0] != trial:
             return None
         taken, self._next = self._next, next(self._trials, None)
@@ -105,7 +105,7 @@ class _Cursor:
 
 
 def _whole(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """All rows of one trial at a time, from pieces that may end amid a trial."""
+    """All rows of one trial at a time, from pieces that may end within a trial."""
     import polars as pl
 
     held: list[pl.DataFrame] = []
@@ -120,7 +120,7 @@ def _whole(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def pieces(results: Results, name: str) -> Iterator[pl.DataFrame]:
-    """A table in groups of rows, in order, so that it need not fit into memory; one at least."""
+    """A table in groups of rows, in order; an empty table gives one empty group."""
     import polars as pl
 
     frame = results.scan(name)

@@ -27,7 +27,7 @@ def trials_as_json(results: Results) -> list[dict[str, Any]]:
 
 
 def trials_alone(results: Results) -> list[dict[str, Any]]:
-    """The same without what their seeds say together."""
+    """The same objects without the values over seeds."""
     flows = _rows_by_trial(results, "flows")
     apps = _apps(results)
     trials = results.table("trials")
@@ -46,7 +46,7 @@ def trials_alone(results: Results) -> list[dict[str, Any]]:
 
 
 def _spreads(results: Results) -> dict[tuple[Label, str, str], dict[str, Any]]:
-    """Median and range over the seeds of a condition, for flows that carry data."""
+    """The median and range over the seeds of a condition, for flows that carry data."""
     return {
         (line.label, line.app, line.direction): {
             "over_seeds": {
@@ -95,5 +95,5 @@ def _flow(row: dict[str, Any], apps: dict[str, dict[str, float | None]]) -> dict
 
 
 def number(value: float | None) -> float | None:
-    """`value` as JSON can say it: what is not a number is absent."""
+    """`value` for JSON: `None` if it is not finite."""
     return value if value is not None and math.isfinite(value) else None

@@ -1,1 +1,1 @@
-"""Questions in SQL to the tables of campaigns, which DuckDB answers."""
+"""SQL queries over the tables of campaigns, run by DuckDB."""

@@ -1,8 +1,8 @@
-"""A process that answers one question, and may be killed at it.
+"""A process that answers one SQL query and may be killed while it runs.
 
-It reads the question and where the tables are from standard input, a line of JSON each. On what
-was its standard output it says lines of JSON, of which those with `bytes` are followed by so many
-of the answer. A program of its own, as `worker` is and for the same reasons.
+It reads the query and the tables' locations from standard input, one line of JSON each. It writes
+lines of JSON to its original standard output. A line with `bytes` is followed by that many bytes of
+the answer. It is a program of its own for the same reasons as `worker`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aqmlab.results.query.session import Session
 from aqmlab.results.query.sources import Found
 
 _PIECE_BYTES = 1 << 16
-"""How much of an answer is handed over together."""
+"""The size of the pieces in which an answer is sent."""
 
 _STACK_BYTES = 8 << 20
 
@@ -34,7 +34,7 @@ Say = Callable[..., None]
 
 
 def main() -> None:
-    """Answers the question that the caller asks."""
+    """Answers the caller's query."""
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
@@ -42,9 +42,9 @@ def main() -> None:
             answers.write(json.dumps(head).encode() + b"\n" + data)
             answers.flush()
 
-        _import_heavy()  # while the caller still looks where the tables are
+        _import_heavy()  # The caller is still locating the tables.
         asked, where = sys.stdin.readline(), sys.stdin.readline()
-        if not where:  # the caller is gone
+        if not where:  # The caller has ended.
             return
         question, found = Question(**json.loads(asked)), Found(**json.loads(where))
         threading.Thread(target=_end_with_caller, daemon=True).start()
@@ -52,13 +52,13 @@ def main() -> None:
 
 
 def _import_heavy() -> None:
-    """Imports what answers; pyarrow without numpy, a third of the start, which is not needed."""
+    """Imports DuckDB and pyarrow; leaves out numpy, which takes a third of the start."""
     _import_arrow()
     import duckdb  # noqa: F401
 
 
 def _import_arrow() -> None:
-    if int(version("pyarrow").split(".")[0]) < 18:  # which cannot do without
+    if int(version("pyarrow").split(".")[0]) < 18:  # These versions need numpy.
         return
     sys.modules["numpy"] = None  # type: ignore[assignment]
     try:
@@ -99,44 +99,45 @@ def _answer(question: Question, found: Found, say: Say) -> None:
 
 
 def _bound_memory(size_bytes: int) -> None:
-    """Lets this process have so much more than it has, where the kernel can see to that.
+    """Limits this process to `size_bytes` beyond its present memory, if the kernel supports that.
 
-    DuckDB counts the blocks that it keeps, and not the rows that it is making. Address space is not
-    what is bounded: threads set much more of it apart than they use.
+    DuckDB counts the blocks that it keeps, but not the rows under construction. The limit is not on
+    address space because threads reserve much more of it than they use.
     """
     import pyarrow as pa
 
-    with suppress(ImportError, OSError, ValueError):  # only Linux counts so
+    with suppress(ImportError, OSError, ValueError):  # Only Linux accounts memory this way.
         import resource
 
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
-        stacks = (pa.cpu_count() + pa.io_thread_count()) * _STACK_BYTES  # of threads to come
+        # Stacks of threads that start later.
+        stacks = (pa.cpu_count() + pa.io_thread_count()) * _STACK_BYTES
         limit = pages * resource.getpagesize() + stacks + size_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def _end_with_caller() -> None:
-    """Ends this process when the caller is gone, whose pipe then closes."""
+    """Ends this process when the caller ends and its pipe closes."""
     sys.stdin.read()
     os._exit(1)
 
 
 class _Pieces(io.RawIOBase):
-    """The answer as a file, which goes to the caller in pieces."""
+    """A writable file that sends the answer to the caller in pieces."""
 
     def __init__(self, say: Say) -> None:
         self._say, self._size = say, 0
 
     def writable(self) -> bool:
-        """Whether it can be written, as it can."""
+        """Whether the file is writable: always true."""
         return True
 
     def tell(self) -> int:
-        """How much has been written."""
+        """The number of bytes written."""
         return self._size
 
     def write(self, data: Any) -> int:
-        """Hands over the first piece of `data`; returns how much that was."""
+        """Sends the first piece of `data`; returns its length."""
         piece = bytes(memoryview(data)[:_PIECE_BYTES])
         self._say({"bytes": len(piece)}, piece)
         self._size += len(piece)

@@ -1,7 +1,7 @@
-"""The campaigns of a folder, and the files of their tables: what must be known before a question.
+"""The campaigns in a folder and the files of their tables.
 
-Whoever asks finds it while the process that answers starts, so that process need not know what a
-manifest may say.
+The caller finds them while the answering process starts. That process therefore needs no knowledge
+of manifests.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from aqmlab.campaign.store.snapshot import take
 from aqmlab.results.query.sources import File, Found
 
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
-"""How deep in a folder campaigns are found: a study's are two below its own."""
+"""The depths at which campaigns are found: those of a study are two folders below its own."""
 
 
 def find(path: Path) -> Found:
     """The campaign in a folder, or all campaigns below it.
 
-    Raises `RequestError` if there is no campaign, or nothing in its tables.
+    Raises `RequestError` if there is no campaign or all tables are empty.
     """
     campaigns, deeper = _campaigns(path)
     snapshots = {folder: take(folder, whole=False) for folder in campaigns}
@@ -32,8 +32,8 @@ def find(path: Path) -> Found:
                 found = File(str(folder.path), str(file), checksums)
                 files.setdefault(name, []).append(found)
     if not files:
-        problem = f"{path}: no trial of the campaign is in its tables yet"
-        hint = "they are written a hundred trials at a time, and at the end"
+        problem = f"{path}: the tables of the campaign hold no trial yet"
+        hint = "tables are written every hundred trials and at the end"
         raise RequestError(problem, hint)
     return Found(
         [str(folder.path) for folder in snapshots],
@@ -45,15 +45,15 @@ def find(path: Path) -> Found:
 
 
 def _campaigns(path: Path) -> tuple[list[Folder], list[Path]]:
-    """The campaigns that lie least deep, and the folders beside them that hold others."""
+    """The campaigns at the least depth, and the folders beside them that hold others."""
     for at, depth in enumerate(_DEPTHS):
         if found := [manifest.parent for manifest in sorted(path.glob(f"{depth}{MANIFEST}"))]:
             others = {
                 path.joinpath(*manifest.relative_to(path).parts[:at])
                 for below in _DEPTHS[at + 1 :]
-                if at > 0  # within a campaign's own folder is nobody else's
+                if at > 0  # A campaign's own folder holds no other campaign.
                 for manifest in path.glob(f"{below}{MANIFEST}")
             }
             return [Folder(one) for one in found], sorted(others.difference(found))
-    Folder(path).manifest()  # which says what is missing
+    Folder(path).manifest()  # Raises an error that names the missing file.
     return [], []

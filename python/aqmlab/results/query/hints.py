@@ -1,4 +1,4 @@
-"""What was probably meant by SQL that DuckDB refuses."""
+"""Suggestions for SQL that DuckDB rejects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MEANT = re.compile(r'^Did you mean "([^"]*)"', re.MULTILINE)
 
 
 def problem_of(message: str) -> str:
-    """The first sentence of DuckDB's message, and the place in the SQL.
+    """The first sentence of DuckDB's message, and the position in the SQL.
 
     >>> problem_of('Parser Error: syntax error at or near "selec"\\n\\nLINE 1: selec 1\\n        ^')
     'syntax error at or near "selec": selec 1'
@@ -25,7 +25,7 @@ def problem_of(message: str) -> str:
 
 
 def hint_for(message: str, sql: str, columns: Mapping[str, Sequence[str]]) -> str | None:
-    """What may help; `columns` are those of each table."""
+    """A hint for an error; `columns` are those of each table."""
     table = _TABLE.search(message)
     if table is not None:
         return suggestion(table[1], columns)
@@ -48,5 +48,5 @@ def _column_hint(name: str, sql: str, columns: Mapping[str, Sequence[str]]) -> s
 
 
 def mentions(sql: str, name: str) -> bool:
-    """Whether a name stands in SQL as a word."""
+    """Whether a name occurs in SQL as a word."""
     return re.search(rf"\b{re.escape(name)}\b", sql, re.IGNORECASE) is not None

@@ -1,4 +1,4 @@
-"""Answers as people and programs read them."""
+"""Answers in the formats for people and for programs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from aqmlab.results.query.session import Answered, Table
 
 MOST_ROWS = 200
-"""Rows that a table in the terminal shows."""
+"""The most rows that a table in the terminal shows."""
 
 Note = Callable[[str], None]
-"""Is told what is not in the answer."""
+"""A function that receives notes on omitted parts of the answer."""
 
 
 def form_of(form: str | None, out: Path | None) -> str:
-    """What an answer is written as: `form`, or what the name of its file says."""
+    """The format of an answer: `form`, or the one that the file's suffix implies."""
     form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
     if form not in FORMATS:
         raise RequestError(f"--format: unknown format `{shown(form)}`", suggestion(form, FORMATS))
@@ -44,7 +44,7 @@ def form_of(form: str | None, out: Path | None) -> str:
 
 
 def write(answer: Answered, form: str, target: BinaryIO, note: Note) -> None:
-    """Writes an answer as `form` says."""
+    """Writes an answer in the format `form`."""
     if form == "parquet":
         _write_parquet(answer, target)
         return
@@ -94,14 +94,14 @@ FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
     "json": _write_json,
     "parquet": lambda answer, target, note: None,
 }
-"""What an answer may be written as."""
+"""The formats of answers."""
 
 
 def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterator[str]:
-    """The tables with their columns, types and units, as lines; `words` are those of SQL's own."""
+    """Lines that list the tables with their columns, types and units; `words` are SQL keywords."""
     for table in tables:
         count = f"{table.rows} row{'s' * (table.rows != 1)}"
-        yield f"{table.name} ({count if table.rows is not None else 'made when asked for'})"
+        yield f"{table.name} ({count if table.rows is not None else 'made on demand'})"
         rows = [
             [f"  {_as_written(name, words)}", kind.lower(), unit_of(name)]
             for name, kind in table.columns
@@ -111,7 +111,7 @@ def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterato
 
 
 def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iterator[str]:
-    """Rows of cells as lines, in columns."""
+    """Rows of cells as lines of aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
@@ -122,7 +122,7 @@ def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iter
 
 
 def _as_written(name: str, words: Collection[str]) -> str:
-    """A name as SQL takes it."""
+    """A name in the form that SQL accepts."""
     return name if name.isidentifier() and name.casefold() not in words else named(name)
 
 
@@ -143,15 +143,15 @@ def _is_number(cell: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can say it: what is not a number is absent."""
+    """`value` for JSON: `None` for numbers that are not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager
 def target(out: Path | None, form: str = "table") -> Iterator[Callable[[bytes], Any]]:
-    """What takes the bytes of an answer, for `out` or for standard output.
+    """A function that writes the bytes of an answer to `out` or to standard output.
 
-    A file is as it was unless it gets the whole answer.
+    A file keeps its old contents unless the whole answer arrives.
     """
     if out is None:
         decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")

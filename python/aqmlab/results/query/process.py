@@ -1,8 +1,8 @@
-"""Questions answered in a process of their own, which can be stopped whatever it does.
+"""SQL queries in a separate process that can be stopped at any time.
 
-DuckDB looks at the clock and counts its memory between one step and the next; within a function one
-row may take minutes, or gigabytes. So time is kept from outside, by whoever may kill, and memory
-by the kernel.
+DuckDB checks the clock and its memory between steps only. Within a function, one row may take
+minutes or gigabytes. The parent process therefore enforces the time limit, and the kernel the
+memory limit.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from aqmlab.results.query.output import Note
 from aqmlab.results.query.sources import Found
 
 READY = {"said": "ready"}
-"""Is said when the tables are open, from when the time of an answer counts."""
+"""The message that the tables are open; the time limit starts here."""
 
 DONE = {"said": "done"}
-"""Is said when the answer is whole."""
+"""The message that the answer is complete."""
 
 _LONGEST_S = 86_400.0
 _TRIES = 5
@@ -36,7 +36,7 @@ _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([KMGT])(I?)B", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of which folder, in which form, and what the answer may take."""
+    """A query: its SQL, folder, format, and limits on time and memory."""
 
     folder: str
     sql: str
@@ -46,7 +46,7 @@ class Question:
 
 
 def memory_bytes(text: str) -> int:
-    """A size as it is written for `--memory`; raises `RequestError`.
+    """The size in `--memory`, in bytes; raises `RequestError`.
 
     >>> memory_bytes("500MB"), memory_bytes("1.5 GiB")
     (500000000, 1610612736)
@@ -55,32 +55,32 @@ def memory_bytes(text: str) -> int:
     power = "KMGT".index(found[2].upper()) + 1 if found else 0
     size = int(float(found[1]) * (1024 if found[3] else 1000) ** power) if found else 0
     if size == 0:
-        raise RequestError(f"--memory {text}: not a size", "write it as 500MB or 4GB")
+        raise RequestError(f"--memory {text}: not a size", "give a size such as 500MB or 4GB")
     return size
 
 
 def seconds(value: float) -> float:
-    """How long an answer may take, as `--timeout` has it; raises `RequestError`."""
+    """The time limit in `--timeout`, in seconds; raises `RequestError`."""
     if not 0.1 <= value <= _LONGEST_S:
         problem = f"--timeout {value:g}: not between 0.1 and {_LONGEST_S:g} seconds"
-        raise RequestError(problem, "a question may take a day at most")
+        raise RequestError(problem, "a query may take at most one day")
     return value
 
 
 @dataclass(slots=True)
 class _Try:
-    """What came of asking once."""
+    """The outcome of one attempt."""
 
     found: Found | None = None
-    """The files that were to be asked."""
+    """The files to query."""
     is_answered: bool = False
-    """Whether a part of the answer has been handed over."""
+    """Whether a part of the answer has been passed on."""
 
 
 def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
-    """The bytes of the answer, as they are made; raises `LabError` with what helps.
+    """Yields the bytes of the answer as they arrive; raises `LabError` with a hint.
 
-    Asks again if a campaign has replaced files since they were found.
+    Tries again if a campaign has replaced files since they were found.
     """
     for _ in range(_TRIES):
         attempt = _Try()
@@ -103,9 +103,9 @@ def _answer(question: Question, note: Note, attempt: _Try) -> Generator[bytes, N
         [sys.executable, "-m", "aqmlab.results.query.answerer"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        # Arrow's own allocators set a gigabyte apart before anything is asked.
+        # Arrow's own allocators reserve a gigabyte before the first query.
         env={**os.environ, "PYTHONPATH": python_path(), "ARROW_DEFAULT_MEMORY_POOL": "system"},
-        process_group=0,  # Ctrl-C is ours to answer
+        process_group=0,  # This process handles Ctrl-C.
     )
     late = threading.Event()
 
@@ -119,15 +119,16 @@ def _answer(question: Question, note: Note, attempt: _Try) -> Generator[bytes, N
     finally:
         clock.cancel()
         process.kill()
-        with contextlib.suppress(BrokenPipeError), process:  # which closes the pipes, and waits
+        # The context closes the pipes and waits.
+        with contextlib.suppress(BrokenPipeError), process:
             pass
     if done:
         return
     if late.is_set():
         problem = f"the answer takes longer than {question.seconds:g} s"
-        raise RequestError(problem, "ask for less, or give more time with --timeout")
-    problem = f"the process that answers {how_ended(process.returncode)}"
-    raise RequestError(problem, "it may want memory: ask for less, or give more with --memory")
+        raise RequestError(problem, "narrow the query, or raise the limit with --timeout")
+    problem = f"the query process {how_ended(process.returncode)}"
+    raise RequestError(problem, "it may need more memory: narrow the query, or raise --memory")
 
 
 def _heard(
@@ -137,17 +138,18 @@ def _heard(
     note: Note,
     attempt: _Try,
 ) -> Generator[bytes, None, bool]:
-    """Yields what is answered; returns whether that is all of it."""
-    from aqmlab.results.query.campaigns import find  # while the process starts
+    """Yields pieces of the answer; returns whether the answer is complete."""
+    from aqmlab.results.query.campaigns import find  # The process is starting.
 
     assert process.stdin is not None and process.stdout is not None
     attempt.found = find(Path(question.folder))
     asked = (asdict(question), asdict(attempt.found))
-    with contextlib.suppress(BrokenPipeError):  # it died; what it left says no more
+    # The process died; its remaining output explains nothing.
+    with contextlib.suppress(BrokenPipeError):
         process.stdin.writelines(json.dumps(line).encode() + b"\n" for line in asked)
         process.stdin.flush()
     for line in process.stdout:
-        if not line.endswith(b"\n"):  # it was killed at a word
+        if not line.endswith(b"\n"):  # The process was killed within a line.
             break
         said = json.loads(line)
         if "bytes" in said:

@@ -1,11 +1,11 @@
-"""Campaigns opened for questions in SQL.
+"""Campaigns opened for SQL queries.
 
-Questions may come from strangers. DuckDB gets no file system at all, for one in which it may read a
-file is one in which it may write that file: `COPY … TO` can stand within a SELECT. It is handed the
-tables as Arrow data sets, which have no way to be written. Only a single SELECT is run, without
-network or extensions, and how DuckDB is set up cannot be changed.
+Queries may come from untrusted users. DuckDB gets no file system because any file that it can read
+it can also write: `COPY … TO` is allowed within a SELECT. It gets the tables as Arrow data sets,
+which cannot be written. Only a single SELECT runs, without network or extensions, and DuckDB's
+settings are locked.
 
-How long a question takes, and how much memory beyond what DuckDB counts, `process` bounds.
+`process` limits the time of a query and the memory that DuckDB does not count.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_NAMED = 5
-"""Folders that a warning names."""
+"""The most folders that a warning names."""
 
 ROWS_AT_ONCE = 2048
-"""Rows that are fetched together: as many as DuckDB makes together."""
+"""Rows per fetch: the number that DuckDB produces at a time."""
 
 _SETTINGS = (
     ("temp_directory", "''"),
@@ -49,25 +49,25 @@ _SAFE = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_persistent_secrets": "false",
-    "python_enable_replacements": "false",  # else a name in SQL may be a variable of ours
+    "python_enable_replacements": "false",  # Otherwise a name in SQL could be a Python variable.
 }
 
 _QUESTIONS = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
-"""What a question may be made of, as DuckDB's parser calls it."""
+"""The parser's names of the nodes that are allowed in a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be asked: its name, how many rows it has, and its columns."""
+    """A table that can be queried: its name, number of rows and columns."""
 
     name: str
     rows: int | None
-    """`None` if they are made when they are asked for."""
+    """`None` if the rows are made on demand."""
     columns: tuple[tuple[str, str], ...]
-    """Each column's name and type, as DuckDB calls it."""
+    """Each column's name and its DuckDB type."""
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values, with units."""
+        """The table as plain values, with units."""
         columns = [
             {"name": name, "type": kind, "unit": unit_of(name)} for name, kind in self.columns
         ]
@@ -75,12 +75,12 @@ class Table:
 
 
 class Session:
-    """The tables of a campaign, or of all campaigns in a folder, as SQL sees them."""
+    """The tables of a campaign, or of all campaigns in a folder, as SQL views."""
 
     def __init__(self, path: Path, found: Found, *, memory_bytes: int = 10**9) -> None:
         self._sources, self._memory_bytes = Sources(path, found), memory_bytes
         self.warning = "\n".join(_warnings(found)) or None
-        """What somebody should know before trusting an answer."""
+        """Reasons to doubt an answer, or `None`."""
         self._views: set[str] = set()
         self._connection = _connected(memory_bytes)
 
@@ -93,7 +93,7 @@ class Session:
         self._connection.close()
 
     def tables(self) -> list[Table]:
-        """What there is to ask."""
+        """The tables that can be queried."""
         found = []
         with self._explained(""):
             for name in self._sources.names:
@@ -104,13 +104,13 @@ class Session:
         return found
 
     def words(self) -> frozenset[str]:
-        """The words of SQL that stand for a column in quotes only."""
+        """The SQL keywords that name a column only in quotes."""
         sql = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
         return frozenset(row[0] for row in self._connection.execute(sql).fetchall())
 
     @contextmanager
     def ask(self, sql: str) -> Iterator[Answered]:
-        """The answer to a question; raises `RequestError` with what helps."""
+        """The answer to a query; raises `RequestError` with a hint."""
         with self._explained(sql):
             self._refuse_more_than_questions(sql)
             self._make_views_for(sql)
@@ -121,25 +121,25 @@ class Session:
             raise RequestError("the SQL is not text in UTF-8")
         statements = self._connection.extract_statements(sql)
         if len(statements) != 1:
-            raise RequestError(f"there are {len(statements)} statements", "give one SELECT")
+            raise RequestError(f"the SQL has {len(statements)} statements", "give one SELECT")
         kind = statements[0].type.name.replace("MULTI", "PIVOT without IN")
         if kind == "SELECT":
             kind = next((node for node in self._nodes(sql) if node not in _QUESTIONS), "")
             kind = kind.replace("_QUERY_NODE", " within WITH")
         if kind:
             raise RequestError(
-                f"{kind}: only questions are answered: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE",
-                "results are read; what comes of a question goes to another file with --out",
+                f"{kind}: not a query; allowed are SELECT, FROM, WITH, DESCRIBE and SUMMARIZE",
+                "tables are read-only; --out writes the answer to a file",
             )
 
     def _nodes(self, sql: str) -> list[str]:
-        """What a SELECT is made of, subqueries too, as DuckDB's own parser says it."""
+        """The nodes of a SELECT and its subqueries, from DuckDB's own parser."""
         rows = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
-        # Nested deeper than Python's reader of JSON goes; quotes within texts have a backslash.
+        # The JSON may nest deeper than Python's parser allows; quotes in texts have a backslash.
         return re.findall(r'"type":"(\w+_NODE)"', rows[0][0])
 
     def _make_views_for(self, sql: str) -> None:
-        """Views of the tables that are mentioned; of all that are in files, if none is."""
+        """Creates views of the tables that the SQL mentions, or of all stored tables."""
         names = self._sources.names
         mentioned = [name for name in names if mentions(sql, name)]
         for name in mentioned or [name for name in names if name != VERDICTS]:
@@ -159,7 +159,7 @@ class Session:
         self._views.add(name)
 
     def _columns_of(self, name: str) -> tuple[tuple[str, str], ...]:
-        if name == VERDICTS:  # which are not made for this
+        if name == VERDICTS:  # Verdicts are not computed for this.
             of_trials = dict(self._columns_of("trials"))
             front = [(new, of_trials[old]) for old, new in conditions(of_trials).items()]
             return (*front, *COLUMNS.items())
@@ -177,7 +177,7 @@ class Session:
             raise self._too_large() from None
         except duckdb.PermissionException as error:
             problem = problem_of(str(error))
-            raise RequestError(problem, "a question reads the campaign's tables only") from None
+            raise RequestError(problem, "a query can read the campaign's tables only") from None
         except duckdb.Error as error:
             text = str(error)
             if "reading the stream" in text and "Out of memory" in text:
@@ -188,20 +188,20 @@ class Session:
 
     def _too_large(self) -> RequestError:
         problem = f"the answer takes more memory than {size_text(self._memory_bytes)}"
-        return RequestError(problem, "ask for less, or give more with --memory")
+        return RequestError(problem, "narrow the query, or raise the limit with --memory")
 
 
 def _warnings(found: Found) -> Iterator[str]:
     if found.missing:
         yield (
-            f"warning: of {found.planned} trials that are planned {found.missing} are not in the"
-            " tables: they are still to be run, or no figure and no claim has needed them"
+            f"warning: {found.missing} of {found.planned} planned trials are not in the"
+            " tables: they have not run yet, or no figure or claim needs them"
         )
     if found.deeper:
         named = [*found.deeper[:_MOST_NAMED], *(["…"] if found.deeper[_MOST_NAMED:] else [])]
         yield (
-            "warning: not asked are campaigns that lie deeper in the folder, as those of studies"
-            f" do; give their own: {', '.join(named)}"
+            "warning: the query leaves out campaigns deeper in the folder, such as those of"
+            f" studies; name their folder instead: {', '.join(named)}"
         )
 
 
@@ -215,7 +215,7 @@ def _connected(memory_bytes: int) -> duckdb.DuckDBPyConnection:
 
 
 class Answered:
-    """The answer to a question, read once: as `rows`, or as `batches`."""
+    """The answer to a query, read once, as `rows` or as `batches`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         self._connection, self._sql = connection, sql
@@ -230,18 +230,18 @@ class Answered:
         return [one[0] for one in self._cursor.description or ()]
 
     def rows(self) -> Iterator[Sequence[Any]]:
-        """The rows, as they are made."""
+        """The rows, as DuckDB produces them."""
         while some := self._cursor.fetchmany(ROWS_AT_ONCE):
             yield from some
 
     def batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """The columns, and the rows as Arrow's record batches."""
+        """The columns, and the rows as Arrow record batches."""
         reader = self._connection.sql(self._sql).to_arrow_reader(ROWS_AT_ONCE)
         return reader.schema, _explained_batches(reader)
 
 
 def _explained_batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """The batches of an answer; Arrow calls any error of DuckDB's one of the system's."""
+    """The batches of an answer; Arrow wraps every DuckDB error in an `OSError`."""
     import duckdb
 
     try:

@@ -1,8 +1,8 @@
-"""The tables of campaigns as Arrow data sets, which can be read and not written.
+"""The tables of campaigns as read-only Arrow data sets.
 
-Of each table there is a data set for each set of columns: one, unless its campaigns vary different
-things, or have not finished. The verdicts are in no file: they are made of the tables, as for the
-report, when they are asked for.
+Each table has one data set per set of columns. A table has several sets if campaigns vary different
+parameters or have not finished. Verdicts are in no file: they are computed from the tables on
+demand, as for the report.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 CAMPAIGN = "campaign"
-"""The column that tells several campaigns apart: the path of each in the folder of all."""
+"""The column that identifies a campaign: its path within the queried folder."""
 
 _JUDGED = "flows"
 
 
 class File(NamedTuple):
-    """A file of a table, in plain values."""
+    """A file of a table, as plain values."""
 
     campaign: str
     """The folder of its campaign."""
     path: str
     checksums: Sequence[tuple[int, str]]
-    """The size and SHA-256 that it must have, or either of two."""
+    """The allowed sizes and SHA-256 digests: one, or either of two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Of each table its files, in plain values."""
+    """The files of each table, as plain values."""
 
     campaigns: list[str]
     files: dict[str, list[File]]
     missing: int
-    """Trials that are planned and not in the tables."""
+    """The number of planned trials that are not in the tables."""
     planned: int
     deeper: list[str]
-    """Folders with campaigns that are none of these, for they lie deeper."""
+    """Folders with campaigns that the query leaves out because they are deeper."""
 
 
 class Sources:
-    """The tables of the campaigns that were found in a folder."""
+    """The tables of the campaigns found in a folder."""
 
     def __init__(self, path: Path, found: Found) -> None:
         self._path, self._found = path, found
 
     @property
     def names(self) -> list[str]:
-        """The tables there are."""
+        """The names of the available tables."""
         made = {VERDICTS} if _JUDGED in self._found.files else set()
         return sorted(made.union(self._found.files))
 
     def datasets(self, name: str) -> list[ds.Dataset]:
-        """A table, in data sets of different columns; raises `RequestError` for a damaged file."""
+        """A table, as data sets of different columns; raises `RequestError` for a damaged file."""
         return self._made() if name == VERDICTS else self._read(name)
 
     def _made(self) -> list[ds.Dataset]:
-        """The verdicts of each campaign of which there is something to judge."""
+        """The verdicts of each campaign that has something to judge."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
@@ -94,7 +94,7 @@ class Sources:
         return [ds.FileSystemDataset(own, schema, parquet, disk) for schema, own in alike.items()]
 
     def _told(self, folder: str, columns: pa.Schema) -> tuple[pa.Schema, ds.Expression | None]:
-        """The columns with the campaign's in front, of several; and what is true of all rows."""
+        """The columns, with `campaign` first for several campaigns, and a filter for all rows."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
@@ -105,13 +105,13 @@ class Sources:
         return pa.schema([front, *columns]), ds.field(CAMPAIGN) == campaign
 
     def _campaign(self, folder: str) -> str | None:
-        """What tells a campaign from the others, if there are any."""
+        """The value of the column `campaign`, if there are several campaigns."""
         several = len(self._found.campaigns) > 1
         return Path(folder).relative_to(self._path).as_posix() if several else None
 
 
 def _verify(file: File) -> None:
-    """Raises `RequestError` if a file is not as it was written."""
+    """Raises `RequestError` if a file has changed since it was written."""
     problem = mismatch(Path(file.path), [FileChecksum(*one) for one in file.checksums])
     if problem is not None:
         raise _damaged(file, problem)

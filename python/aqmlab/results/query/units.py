@@ -25,13 +25,13 @@ _FIRST = {
     "utilisation": "share",
     "jain": "0 to 1",
 }
-"""Units of what is counted, by the first word."""
+"""Units of counts, by the first word of a name."""
 
 _WHOLE = {"n": "pairs", "rtt_n": "pairs", "probability": "0 to 1"}
 
 
 def unit_of(column: str) -> str:
-    """The unit of a column; empty where it has none.
+    """The unit of a column; empty if it has none.
 
     >>> unit_of("rtt_p95_ms"), unit_of("packets_sent"), unit_of("throughput_mean_mbit")
     ('ms', 'packets', 'Mbit/s')

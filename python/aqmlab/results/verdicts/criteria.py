@@ -1,4 +1,4 @@
-"""Did each application get what it needs?
+"""The criteria by which each application is judged.
 
 Sources: the tolerances of ITU-T G.1010 as Boerlage and Collom adapt them to round-trip
 times (2016, Table I): voice and video to 150 ms, games to 200 ms, web and e-mail 1 to 2 s,
@@ -8,20 +8,22 @@ real-time telemonitoring bound of 250 ms of Kua et al. (2017, §II-A), with less
 where Armitage et al. (2017, Table VII) accept it; 100 ms preferred by players of shooters
 (Armitage 2003); the opinion scores of G.107 Annex B (4.0 satisfied, 3.6 some dissatisfied).
 
-A probe stands for whatever else might have to be answered at once: up to 150 ms "most applications,
-both speech and non-speech, will experience essentially transparent interactivity", and 400 ms are
-not to be exceeded (ITU-T G.114, 2003, §4). Plain datagrams stand for nothing: they have no limit.
+A probe stands for any application that may need an immediate answer. Up to 150 ms "most
+applications, both speech and non-speech, will experience essentially transparent interactivity",
+and 400 ms is the limit (ITU-T G.114, 2003, §4). Plain datagrams stand for no application and have
+no limit.
 
-A bulk transfer is judged by how fast it is, besides. Of up to 10 MB, G.1010 Table I.2 says how long
-it may take: 15 s preferred, 60 s acceptable. Any other is held against its fair share of the line
-(`transfers`): a flow is reasonably fair within a factor of two (RFC 5348 §1), so half of it is
-good; and as G.1010 accepts four times the time that it prefers, a quarter of that is tolerable.
-How long a transfer of a size takes is said beside the verdict, and where no limit is known for it,
-not judged.
+A bulk transfer is also judged by its speed. For transfers of up to 10 MB, G.1010 Table I.2 gives
+the time: 15 s preferred, 60 s acceptable. Any other transfer is compared with its fair share of the
+line (`transfers`). A flow is reasonably fair within a factor of two (RFC 5348 §1), so half of the
+fair share is good. G.1010 accepts four times the preferred time, so a quarter of the share is
+tolerable. The time of a transfer with a size is shown beside the verdict. If no limit is known for
+that time, it is not judged.
 
-These delays are one-way; like Boerlage et al. the round-trip time is held against them,
-which is the stricter reading. A delay is judged by its 95th percentile: nineteen of twenty
-stay below it. With several seeds, the median over seeds is judged.
+These delays are one-way. Like Boerlage et al., we compare the round-trip time with them, which is
+stricter. A delay is judged by its 95th percentile. With several seeds, the median over seeds is
+judged.
+
 """
 
 from __future__ import annotations
@@ -35,20 +37,20 @@ from aqmlab.results.verdicts.transfers import Duration
 
 GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
 UNJUDGED = UNKNOWN, NO_LIMIT = "no data", "no limit"
-"""What is said where nothing was measured, and of what needs nothing."""
+"""Words for needs without measurements, and for applications without needs."""
 
 _ORDER = (NO_LIMIT, UNKNOWN, GOOD, TOLERABLE, BAD)
 
 Measured = Mapping[str, float | None]
-"""What an application and its flows measured in one trial, by name."""
+"""The measurements of an application and its flows in one trial, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that an application needs."""
+    """One need of an application."""
 
     what: str
-    """What is measured, in words that a number can follow."""
+    """The measured quantity, in words that precede a number."""
     value: Callable[[Measured], float | None]
     good: float
     tolerable: float
@@ -56,7 +58,7 @@ class Check:
     more_is_better: bool = False
 
     def word(self, value: float | None) -> str:
-        """How `value` is to be called."""
+        """The word for `value`: good, tolerable or bad."""
         if value is None:
             return UNKNOWN
         sign = -1 if self.more_is_better else 1
@@ -73,21 +75,21 @@ class Check:
         return f"{good}, tolerable {to} {quantity(self.tolerable, self.unit)}"
 
     def compared(self, value: float) -> str:
-        """`value` beside the limit that decided how it is called."""
+        """`value` beside the limit that decided its word."""
         word = self.word(value)
         limit = self.tolerable if word == BAD else self.good
         sign = "<>"[(word == GOOD) == self.more_is_better] + ("=" if word == GOOD else "")
         sign = {"<=": "≤", ">=": "≥"}.get(sign, sign)
         said, bound = quantity(value, self.unit), quantity(limit, self.unit)
         if said == bound and value != limit:
-            # The difference is less than usually deserves a digit, but it decides.
+            # The usual digits would show equal numbers, but their difference decides.
             said = f"{_apart(value, limit)} {self.unit}".strip()
         return f"{said} {sign} {bound}"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check and what became of it."""
+    """A check and its measured value."""
 
     check: Check
     value: float | None
@@ -96,12 +98,12 @@ class Finding:
 
     @property
     def word(self) -> str:
-        """How the value is to be called."""
+        """The word for the value."""
         return self.check.word(self.value)
 
     @property
     def brief(self) -> str:
-        """The number and the limit that decided."""
+        """The number and the deciding limit."""
         what = self.check.what
         return (
             f"{what}: not measured"
@@ -118,7 +120,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an application experienced in one condition, over all its seeds."""
+    """The experience of an application in one condition, over all seeds."""
 
     label: Label
     app: str
@@ -126,23 +128,23 @@ class Verdict:
     findings: tuple[Finding, ...]
     seeds: int
     duration: Duration | None = None
-    """Of a transfer of a size, how long it takes; unless this is what is judged."""
+    """The time of a transfer that has a size, unless that time is judged."""
 
     @property
     def deciding(self) -> Finding | None:
-        """The worst finding; among equals the one that was named first."""
+        """The worst finding; the first one among equals."""
         if not self.findings:
             return None
         return max(self.findings, key=lambda finding: _ORDER.index(finding.word))
 
     @property
     def word(self) -> str:
-        """Good, tolerable or bad: as its worst finding. What needs nothing has no limit."""
+        """Good, tolerable or bad, as the worst finding; "no limit" without any need."""
         return self.deciding.word if self.deciding else NO_LIMIT
 
     @property
     def because(self) -> str:
-        """What decided, in short: every need that is missed as badly as the worst."""
+        """The reason in short: every need that is missed as badly as the worst."""
         if self.deciding is None:
             return ""
         decided = [self.deciding]
@@ -152,26 +154,26 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """What somebody at home may be told."""
+        """The verdict as a sentence for a person at home."""
         decided = [one for one in self.findings if one.word == self.word]
         words = [f"{self.app}: {self.word}", *map(str, decided), self.told]
         return ", ".join(filter(None, words))
 
     @property
     def told(self) -> str:
-        """What is said besides, and not judged."""
+        """Additional values that are not judged."""
         return "" if self.duration is None else str(self.duration)
 
 
 def worst(one: Verdict, other: Verdict) -> Verdict:
-    """The worse of two verdicts; the first if they are alike."""
+    """The worse of two verdicts; the first if they are equal."""
     return max(one, other, key=lambda verdict: _ORDER.index(verdict.word))
 
 
 def checks_for(
     kind: str, rtt_limit_ms: float | None = None, rate_mbit: float | None = None
 ) -> tuple[Check, ...]:
-    """What an application of `kind` needs; what is stated for it replaces what its kind needs."""
+    """The needs of an application of `kind`; a stated need replaces that of its kind."""
     checks = CHECKS.get(kind, _BULK)
     if rtt_limit_ms is not None:
         checks = _with(checks, _round_trips(rtt_limit_ms, rtt_limit_ms))
@@ -182,14 +184,14 @@ def checks_for(
 
 
 def _with(checks: tuple[Check, ...], stated: Check) -> tuple[Check, ...]:
-    """`checks` with `stated` in place of the one of the same name, or behind them."""
+    """`checks` with `stated` in place of the check of the same name, or appended."""
     if not any(check.what == stated.what for check in checks):
         return (*checks, stated)
     return tuple(stated if check.what == stated.what else check for check in checks)
 
 
 def quantity(value: float, unit: str) -> str:
-    """A number with its unit, as people read it.
+    """A number with its unit, in the form for people.
 
     >>> quantity(2710.4, "ms"), quantity(12.34, "ms"), quantity(3.6, ""), quantity(12.5, "%")
     ('2.7 s', '12 ms', '3.6', '12.5 %')
@@ -204,7 +206,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """`text` with spaces that do not break between a number and its unit, or its limit.
+    """`text` with no-break spaces between each number and its unit or limit.
 
     >>> unbroken("pie 12/1 50 ms: 2 s > 400 ms").split(" ")
     ['pie', '12/1', '50\\xa0ms:', '2\\xa0s', '>\\xa0400\\xa0ms']
@@ -213,7 +215,7 @@ def unbroken(text: str) -> str:
 
 
 def _apart(value: float, limit: float) -> str:
-    """`value` with as few digits as tell it from `limit`, which it does not equal.
+    """`value` with the fewest digits that distinguish it from `limit`, which it does not equal.
 
     >>> _apart(3.9961, 4.0)
     '3.996'
@@ -223,7 +225,7 @@ def _apart(value: float, limit: float) -> str:
 
 
 def _metric(*names: str, worst: Callable[..., float] = max) -> Callable[[Measured], float | None]:
-    """The worst of what is there of some metrics."""
+    """The worst of the available values among some metrics."""
 
     def read(measured: Measured) -> float | None:
         values = [value for value in map(measured.get, names) if value is not None]
@@ -233,13 +235,13 @@ def _metric(*names: str, worst: Callable[..., float] = max) -> Callable[[Measure
 
 
 def _delivered_percent(measured: Measured) -> float | None:
-    """How much of what a sensor had to say arrived, as a rate."""
+    """The share of a sensor's data that arrived, in per cent."""
     offered, delivered = measured.get("offered_kbit"), measured.get("delivered_kbit")
     return 100 * (delivered or 0.0) / offered if offered else None
 
 
 def _answered_percent(measured: Measured) -> float | None:
-    """How many requests were answered, of those whose fate is known."""
+    """The share of requests with a known outcome that were answered."""
     answered, failed = measured.get("answered_count"), measured.get("failed_count")
     if answered is None or failed is None or answered + failed == 0:
         return None
@@ -247,7 +249,7 @@ def _answered_percent(measured: Measured) -> float | None:
 
 
 def _played_percent(measured: Measured) -> float | None:
-    """The share of the time in which video that had begun, or should have, did play."""
+    """The share of time in which video played, from the moment that it started or should have."""
     played, stalled = measured.get("played_s"), measured.get("stalled_percent")
     if played is None:
         return None
@@ -349,9 +351,9 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "irtt": _PROBE,
     "cbr": (),
 }
-"""What each kind of application needs; any other kind is judged as a bulk transfer."""
+"""The needs of each kind of application; any other kind is judged as a bulk transfer."""
 
 
 def is_transfer(kind: str) -> bool:
-    """Whether an application of `kind` is judged by how fast it is."""
+    """Whether an application of `kind` is judged by its speed."""
     return CHECKS.get(kind, _BULK) is _BULK

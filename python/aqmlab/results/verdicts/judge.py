@@ -1,4 +1,4 @@
-"""What each application of a campaign is told: the verdicts of `verdict`, from the tables."""
+"""Verdicts on each application of a campaign, from the tables."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ def judge(results: Results) -> list[Verdict]:
 
 
 def _checks(told: Mapping[str, Any], app: str, kind: str) -> tuple[Check, ...]:
-    """What an application needs in a trial, by what a manifest says of it."""
+    """The needs of an application in a trial, from the limits in a manifest."""
     limits, rates = told.get("stated_tolerances_ms", {}), told.get("stated_rates_mbit", {})
     return checks_for(kind, limits.get(app), rates.get(app))
 
 
 @dataclass(frozen=True, slots=True)
 class _Seed:
-    """What is kept of an application in one trial, however much it measured."""
+    """The values of an application in one trial that a verdict needs, and no others."""
 
     values: tuple[float | None, ...]
-    """What its checks ask for."""
+    """The values that its checks use."""
     duration: Duration | None
 
     @classmethod
@@ -75,13 +75,13 @@ class _Seed:
         ms, size_bytes = took_ms or projected_ms, measured.get("size_bytes")
         is_judged = took_ms is not None and TIME in checks and TIME.value(measured) is not None
         duration = None
-        if ms and size_bytes and not is_judged:  # or it would be said twice
+        if ms and size_bytes and not is_judged:  # Otherwise the time would appear twice.
             duration = Duration(int(size_bytes), ms, took_ms is None)
         return cls(tuple(check.value(measured) for check in checks), duration)
 
 
 def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
-    """Per application: what it measured, and the worst of its flows that carry data."""
+    """The measurements of each application: its own, and the worst of its flows that carry data."""
     found: dict[str, dict[str, float | None]] = {}
     for flow in flows:
         own = found.setdefault(flow["name"], dict(flow["app"]))
@@ -106,7 +106,7 @@ def _find(check: Check, seeds: Sequence[float | None]) -> Finding:
 
 
 def _duration(seeds: Sequence[_Seed]) -> Duration | None:
-    """The median over seeds; a projection, if it is one for any of them."""
+    """The median over seeds; marked as projected if any seed is."""
     known = [seed.duration for seed in seeds if seed.duration is not None]
     if not known:
         return None

@@ -1,8 +1,9 @@
-"""Verdicts as a table: a row for each need of an application, in each condition.
+"""Verdicts as a table: one row per need of an application and condition.
 
-It begins with the conditions, called as in the other tables, and has no trial and no seed: numbers
-are the medians over seeds that were judged. A need of which nothing was measured has a row only
-where nothing was measured of any, so that all of an application's rows are good if it is.
+The conditions come first and have the names of the other tables. There are no columns for trial and
+seed: the judged numbers are medians over seeds. Unmeasured needs are omitted. If nothing was
+measured for an application, all of its needs have rows that say so. An application is therefore
+good if all of its rows are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from aqmlab.results.verdicts.criteria import Finding, Verdict
 
 NAME = "verdicts"
-"""What the table is called; it is in no file."""
+"""The name of the table, which is in no file."""
 
 COLUMNS = {
     "flow": "VARCHAR",
@@ -34,13 +35,13 @@ COLUMNS = {
     "least": "DOUBLE",
     "most": "DOUBLE",
 }
-"""The columns after the conditions, and their types as SQL calls them."""
+"""The columns after the conditions, with their SQL types."""
 
 _WOULD_TAKE = "projected to take"
 
 
 def conditions(of_trials: Iterable[str]) -> dict[str, str]:
-    """What the conditions in the columns of the table `trials` are called in that of verdicts."""
+    """The names of the conditions in this table, by their column in the table `trials`."""
     from aqmlab.campaign.store.parquet import OF_TRIALS
 
     others = {"trial", "seed", *OF_TRIALS}
@@ -72,8 +73,8 @@ def frame_of(results: Results) -> pl.DataFrame:
 
 
 def _rows(verdict: Verdict) -> Iterator[tuple[Any, ...]]:
-    """What is said of each need, and of how long a transfer takes where no limit is for that."""
-    from aqmlab.results.verdicts.criteria import TIME  # not needed to know the columns
+    """A row for each need, and one for a transfer's time if that time has no limit."""
+    from aqmlab.results.verdicts.criteria import TIME  # The column names do not need it.
 
     measured = [one for one in verdict.findings if one.value is not None]
     for finding in measured or verdict.findings:

@@ -1,17 +1,17 @@
-"""How fast transfers were: how long small ones took, and what share of the line others got.
+"""The speed of transfers: times of small ones, and shares of the line for others.
 
-Source of the share: the max-min fair share, against which Philip et al. hold services on the
-internet (2024, "Prudentia: Findings of an Internet Fairness Watchdog", ACM SIGCOMM). An application
-that asks for less than an equal share gets what it asks for, and what it leaves is for the others.
-What one asks for cannot be seen, so what it got stands for it: a transfer's share is what the
-others left, but never less than an equal share, however much they took. Difference: the connections
-of an application count once, together, since a person at home has not opened them.
+Source of the share: Philip et al. use the max-min fair share for services on the internet (2024,
+"Prudentia: Findings of an Internet Fairness Watchdog", ACM SIGCOMM). An application that demands
+less than an equal share gets its demand. The others share the rest. The demand is not observable,
+so the throughput stands for it. A transfer's share is the remainder after the others, but never
+less than an equal share. Difference: all connections of an application count as one because a
+person at home did not open them.
 
-Rates are of IP packets. A link's is what it carries of full-sized packets; how much a radio
-carries is not known beforehand, so there what it did carry is shared.
+Rates count IP packets. The capacity of a link is its rate of full-sized packets. The capacity of a
+radio is not known in advance, so the traffic that it carried is shared.
 
-A transfer of a size that its trial cuts off is projected: what was left takes as long as the
-goodput measured says, after the time that it had.
+The time of a transfer that its trial cuts off is projected: the remaining bytes continue at the
+measured goodput.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from aqmlab.results.results import Results
 
 MOST_TIMED_BYTES = 10_000_000
-"""The largest transfer of whose time ITU-T G.1010 (Table I.2) speaks."""
+"""The largest transfer for which ITU-T G.1010 (Table I.2) states a time."""
 
 ACCEPTED_TIME_MS = 60_000.0
-"""How long the same table lets a transfer take: what had so long and did not end took too long."""
+"""The longest acceptable time in that table; an unfinished transfer of this age is bad."""
 
 _DIRECTIONS = ("up", "down")
 _WHOLE_PACKET = 1500
@@ -42,16 +42,16 @@ _CLOCK = ((60, "min", 1, "s"), (3_600, "h", 60, "min"), (86_400, "d", 3_600, "h"
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long a transfer of a size took, or would take."""
+    """The time of a transfer with a size, measured or projected."""
 
     size_bytes: int
-    """Of all its connections."""
+    """The bytes of all its connections."""
     ms: float
     projected: bool
-    """Whether its trial ended before it did."""
+    """Whether its trial ended before the transfer did."""
     least_ms: float | None = None
     most_ms: float | None = None
-    """Of several seeds, of which `ms` is the median."""
+    """The longest of several seeds, whose median is `ms`."""
 
     def __str__(self) -> str:
         """The time in words.
@@ -64,7 +64,7 @@ class Duration:
 
 
 def clock_text(ms: float) -> str:
-    """A time as people say it, to two units.
+    """A time in everyday form, with at most two units.
 
     >>> [clock_text(ms) for ms in (640, 12_300, 119_700, 9_570_000, 200_000_000)]
     ['0.64 s', '12 s', '2 min', '2 h 40 min', '2 d 8 h']
@@ -73,7 +73,7 @@ def clock_text(ms: float) -> str:
         return f"{ms / 1000:.2g} s"
     found = ""
     for unit_s, unit, below_s, below in _CLOCK:
-        # What is rounded to a whole of the next unit is said in that.
+        # A value that rounds to a whole next unit uses that unit.
         whole, rest = divmod(round(ms / 1000 / below_s), unit_s // below_s)
         if whole == 0:
             break
@@ -88,15 +88,15 @@ def _size_text(size_bytes: int) -> str:
 
 
 class Speeds:
-    """How fast the transfers of a campaign were."""
+    """The speeds of a campaign's transfers."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
 
     def of(self, trial: Mapping[str, Any], apps: Iterable[str]) -> dict[str, dict[str, float]]:
-        """What `measured` says of `apps` in a trial, as `trials_as_json` gives it.
+        """The values of `measured` for `apps` in a trial, as `trials_as_json` gives it.
 
-        Raises `RequestError` if what the simulator took cannot be read.
+        Raises `RequestError` if the stored specification of the trial cannot be read.
         """
         try:
             spec = json.loads(self._results.trials["spec"][self._rows[trial["id"]]])
@@ -110,9 +110,9 @@ class Speeds:
             ValueError,
         ):
             raise RequestError(
-                f"{self._results.path}: table `trials` is damaged: what the simulator took for"
+                f"{self._results.path}: table `trials` is damaged: the specification of"
                 f" `{trial['id']}` cannot be read",
-                "put back a copy of it, or remove the folder and run the campaign again",
+                "restore the file from a copy, or remove the folder and run the campaign again",
             ) from None
 
     @cached_property
@@ -122,7 +122,7 @@ class Speeds:
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """What one application sent one way, and when it ran."""
+    """The traffic of one application in one direction, and its active interval."""
 
     app: str
     primary: bool
@@ -132,7 +132,7 @@ class _Flow:
     stop_ns: int
 
     def during(self, other: _Flow) -> float:
-        """Its mean rate over the time in which `other` ran, in Mbit/s."""
+        """Its mean rate, in Mbit/s, during the active interval of `other`."""
         both_ns = min(self.stop_ns, other.stop_ns) - max(self.start_ns, other.start_ns)
         return self.mbit * max(both_ns, 0) / (other.stop_ns - other.start_ns)
 
@@ -140,12 +140,13 @@ class _Flow:
 def measured(
     spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], wanted: Iterable[str]
 ) -> dict[str, dict[str, float]]:
-    """Of each of the applications `wanted` that ran: `transfer_ms` or `fair_share_percent`.
+    """`transfer_ms` or `fair_share_percent` of each application in `wanted` that ran.
 
-    `flows` are those of one trial as `trials_as_json` gives them, and `spec` is what the simulator
-    took. A transfer of at most `MOST_TIMED_BYTES` has a time, in which it ended or which was not
-    enough; one that had less than `ACCEPTED_TIME_MS` and did not end has a share, as all others
-    have. One of any size has its `size_bytes` besides, and `took_ms` or `projected_ms`.
+    `flows` are the flows of one trial in the form of `trials_as_json`; `spec` is its specification.
+    A transfer of at most `MOST_TIMED_BYTES` has a time: its completion, or the time that was not
+    enough. An unfinished one that could run for less than `ACCEPTED_TIME_MS` has a share, like all
+    larger transfers. A transfer of any size also has its `size_bytes`, and `took_ms` or
+    `projected_ms`.
     """
     sized = {name: one for name, one in _sized(spec, flows) if name in set(wanted)}
     judged = {name: ms for name, one in sized.items() if (ms := one.judged_ms()) is not None}
@@ -159,17 +160,17 @@ def measured(
 
 @dataclass(frozen=True, slots=True)
 class _Sized:
-    """A transfer that has a size, and what became of it in a trial."""
+    """A transfer with a size, and its outcome in a trial."""
 
     size_bytes: int
     took_ms: float | None
     had_ms: float
-    """How long it could run."""
+    """The time available to it, in ms."""
     read_bytes: float
     goodput_mbit: float
 
     def judged_ms(self) -> float | None:
-        """The time that a limit is for, if one is for this transfer."""
+        """The time that is judged, if a limit applies to this transfer."""
         if self.size_bytes > MOST_TIMED_BYTES:
             return None
         if self.took_ms is None and self.had_ms >= ACCEPTED_TIME_MS:
@@ -177,7 +178,7 @@ class _Sized:
         return self.took_ms
 
     def told(self) -> dict[str, float]:
-        """Its size and its time, measured or projected; nothing of one that did not move."""
+        """Its size and its time, measured or projected; empty if it moved no data."""
         if self.took_ms is not None:
             return {"size_bytes": self.size_bytes, "took_ms": self.took_ms}
         if not self.goodput_mbit:
@@ -190,7 +191,8 @@ def _sized(
     spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, _Sized]]:
     apps = {app["name"]: app for app in spec["apps"]}
-    for row in sorted(flows, key=itemgetter("primary")):  # the goodput of its data comes last
+    # The goodput of the data direction must overwrite that of the other.
+    for row in sorted(flows, key=itemgetter("primary")):
         app, told = apps[row["name"]], row["app"]
         params = app["app"]["params"]
         size_bytes = params.get("size", 0) * params.get("parallel", 1)
@@ -223,7 +225,7 @@ def _fair_shares_percent(
 
 
 def max_min_share(capacity: float, demands: Iterable[float]) -> float:
-    """What is left of `capacity` for one who takes all that he can get beside `demands`.
+    """The share of `capacity` for one greedy flow beside `demands`.
 
     >>> [max_min_share(9, demands) for demands in ([], [1], [8], [1, 8], [1, 1, 8])]
     [9, 8, 4.5, 4.0, 3.5]
@@ -250,7 +252,7 @@ def _flows(
 
 
 def _active_ns(row: Mapping[str, Any]) -> tuple[int, int] | None:
-    """When a flow was active, over which its rate is; `None` in tables that do not say."""
+    """The active interval of a flow, over which its rate is measured; `None` if not recorded."""
     start_s, stop_s = row.get("active_from_s"), row.get("active_to_s")
     if start_s is None or stop_s is None:
         return None
@@ -260,7 +262,7 @@ def _active_ns(row: Mapping[str, Any]) -> tuple[int, int] | None:
 def _ran(
     spec: Mapping[str, Any], app: Mapping[str, Any], told: Mapping[str, float | None]
 ) -> tuple[int, int]:
-    """When an application was to run within the interval, where its table does not say."""
+    """The scheduled interval of an application, if its table has no active interval."""
     start_ns, stop_ns = app.get("start_ns", 0), _end_ns(spec, app)
     if (took_s := told.get("completion_time_s")) is not None:
         stop_ns = min(stop_ns, start_ns + int(took_s * 1e9))
@@ -272,7 +274,7 @@ def _ran(
 
 
 def _end_ns(spec: Mapping[str, Any], app: Mapping[str, Any]) -> int:
-    """When an application had to end."""
+    """The latest end of an application."""
     ends_ns = [spec["duration_ns"]]
     if app.get("stop_ns") is not None:
         ends_ns.append(app["stop_ns"])
@@ -290,7 +292,7 @@ def _fair(spec: Mapping[str, Any], link: int, flow: _Flow, ran: Sequence[_Flow])
 
 
 def _capacity_mbit(link: Mapping[str, Any]) -> float | None:
-    """What a link carries of IP in full-sized packets; of a radio it is not known."""
+    """The IP capacity of a link with full-sized packets; unknown for a radio."""
     if link.get("wifi") or not link.get("rate_bps"):
         return None
     overhead = link.get("overhead") or {}

@@ -1,6 +1,6 @@
-"""Figures of papers as declarations: which trials, which numbers, what form.
+"""Figures of papers as declarations: their trials, numbers and form.
 
-A `Figure` has a form, and most forms are given rows of numbers:
+A `Figure` has a form, and most forms draw rows of numbers:
 
 | Form       | Draws                                          | Of rows such as               |
 |------------|------------------------------------------------|-------------------------------|

@@ -1,4 +1,4 @@
-"""What a figure of a paper is, and what a form must be."""
+"""The declaration of a paper's figure, and the base class of forms."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Form(ABC):
-    """How a figure is drawn."""
+    """The form of a figure."""
 
     over_seeds = "medians over them"
-    """What is shown of several seeds, as the caption says it."""
+    """The caption's words for the treatment of several seeds."""
 
     @property
     def legend(self) -> str:
-        """What its marks mean, as a sentence of the caption."""
+        """The meaning of its marks, as a sentence of the caption."""
         return ""
 
     @abstractmethod
@@ -33,30 +33,30 @@ class Form(ABC):
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper: its number there, what it shows, what it needs, and its form."""
+    """A figure of a paper: its number there, its subject, its trials and its form."""
 
     number: str
     title: str
     condition: str
-    """Under which conditions, as the caption says it."""
+    """The conditions, in the words of the caption."""
     needs: Trials | Sequence[Trials]
-    """If they are of several scenarios, `scenario` is a condition like any other."""
+    """The trials; for several scenarios, `scenario` is a condition like any other."""
     form: Form
 
     @property
     def trials(self) -> tuple[Trials, ...]:
-        """What it needs."""
+        """The trials that the figure needs."""
         return (self.needs,) if isinstance(self.needs, Trials) else tuple(self.needs)
 
 
 @dataclass(frozen=True)
 class Lab(Form):
-    """A figure of the laboratory, such as "queue_time", of these trials alone."""
+    """A figure of the laboratory, such as "queue_time", for these trials only."""
 
     name: str
 
     def draw(self, results: Results) -> Sequence[Canvas]:
-        """As many drawings as that figure makes."""
+        """The drawings of that figure."""
         from aqmlab.report import figures
 
         return [drawing.canvas for drawing in figures.draw(results, self.name)]

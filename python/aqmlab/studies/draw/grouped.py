@@ -1,4 +1,4 @@
-"""Forms in groups along the x axis, such as queue disciplines and in each round-trip times."""
+"""Forms with groups along the x axis, such as disciplines subdivided by round-trip time."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from aqmlab.results.results import Results
 
 NUMBERS = ("least", "low", "middle", "high", "most")
-"""The columns of which medians over seeds are drawn."""
+"""The columns that are drawn as medians over seeds."""
 
 _CROWDED = 16
-"""Groups beyond which their names are written upwards."""
+"""With more groups, their names are written vertically."""
 
 
 @dataclass(frozen=True)
 class Grouped(Form):
-    """What these forms share.
+    """The common part of these forms.
 
-    `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` says what the
-    figure calls a condition or one of its values. `bound` draws a dashed line, such as a rate that
-    is to be reached: (0.15, "IoT_high's rate").
+    `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions
+    and values to the figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15,
+    "IoT_high's rate").
     """
 
     rows: Rows
@@ -55,12 +55,12 @@ class Grouped(Form):
         return [made]
 
     def named(self, series: Sequence[str]) -> tuple[list[Artist], list[str]]:
-        """What the legend has of the series."""
+        """The legend's entries for the series."""
         handles = [self._handle(number) for number in range(len(series))]
         return handles, [plain_text(self._called(name)) for name in series]
 
     def panel(self, axes: Axes, results: Results) -> list[str]:
-        """Draws onto axes; the series, in order."""
+        """Draws onto axes; returns the series, in order."""
         import polars as pl
 
         rows = measured(self.rows(results))
@@ -83,11 +83,11 @@ class Grouped(Form):
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
     ) -> None:
-        """Draws what belongs to series `number`, of which each mark has a width of `width`."""
+        """Draws series `number`, whose marks each have a width of `width`."""
 
     @abstractmethod
     def _handle(self, number: int) -> Artist:
-        """Series `number` in the legend."""
+        """The legend's mark for series `number`."""
 
     def _called(self, value: object) -> str:
         return self.names.get(str(value), str(value))
@@ -112,7 +112,7 @@ class Grouped(Form):
         axes.set_xlabel(f"{inner}, and {self._called(self.groups[0])} below")
 
     def _outer(self, axes: Axes, places: Mapping[tuple[str, ...], float]) -> None:
-        """Names the outer groups below the inner, and parts them with lines."""
+        """Writes the outer groups' names below the inner ones, and separates them with lines."""
         spans: dict[str, list[float]] = {}
         for (outer, *_), x in places.items():
             spans.setdefault(outer, []).append(x)
@@ -135,7 +135,7 @@ class Boxes(Grouped):
 
     @property
     def legend(self) -> str:
-        """What its marks mean."""
+        """The meaning of its marks."""
         if not self.bars:
             return "Markers are medians"
         return "Markers are medians, bars reach from the 25th to the 75th percentile"
@@ -164,7 +164,7 @@ class BoxPlots(Grouped):
 
     @property
     def legend(self) -> str:
-        """What its marks mean."""
+        """The meaning of its marks."""
         return (
             "Boxes reach from the 25th to the 75th percentile with a line at the median, "
             "whiskers from the 5th to the 95th"
@@ -173,7 +173,7 @@ class BoxPlots(Grouped):
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, number: int
     ) -> None:
-        # As collections: `bxp` makes seven artists of every box, and drawing them takes the time.
+        # As collections: `bxp` makes seven artists per box, which are slow to draw.
         places = np.array(x)
         least, low, middle, high, most = (rows[name].to_numpy() for name in NUMBERS)
         line: dict[str, Any] = {"color": _edge(number), "linewidth": 0.9}
@@ -199,7 +199,7 @@ class Bars(Grouped):
 
     @property
     def legend(self) -> str:
-        """What its marks mean."""
+        """The meaning of its marks."""
         return ""
 
     def _series(
@@ -216,13 +216,13 @@ class Bars(Grouped):
 
 @dataclass(frozen=True)
 class Stacked(Form):
-    """Several of these below one another: other numbers of the same series and groups."""
+    """Several of these forms, one below another: other numbers of the same series and groups."""
 
     parts: Sequence[Grouped]
 
     @property
     def legend(self) -> str:
-        """What its marks mean."""
+        """The meaning of its marks."""
         return self.parts[0].legend
 
     def draw(self, results: Results) -> Sequence[Canvas]:
@@ -249,7 +249,7 @@ def _edge(number: int) -> str:
 
 
 def _places(rows: pl.DataFrame, groups: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """Where each group stands: one apart, and more between outer groups."""
+    """The position of each group: one apart, with more space between outer groups."""
     orders = [data.ordered(rows, name) for name in groups]
     keys = sorted(
         set(rows.select(groups).iter_rows()),

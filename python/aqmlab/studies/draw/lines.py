@@ -1,4 +1,4 @@
-"""Forms of lines: over the values of a condition, over time, and as distributions."""
+"""Forms with lines: over the values of a condition, over time, and as distributions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CROWDED = 16
 class Lines(Form):
     """The median of each series over the values of the condition `over`, such as speed tiers.
 
-    `names` says what the figure calls conditions and their values.
+    `names` maps conditions and values to the figure's names.
     """
 
     rows: Rows
@@ -52,7 +52,7 @@ class Lines(Form):
 
     @property
     def legend(self) -> str:
-        """What its marks mean."""
+        """The meaning of its marks."""
         return "Markers are medians"
 
     def draw(self, results: Results) -> Sequence[Canvas]:
@@ -92,7 +92,7 @@ class Lines(Form):
 
 @dataclass(frozen=True)
 class Panelled(Form):
-    """What forms with a panel for each value of the condition `panels` share."""
+    """The common part of forms with a panel for each value of the condition `panels`."""
 
     rows: Rows
     axis: str
@@ -100,7 +100,7 @@ class Panelled(Form):
     names: Mapping[str, str] = field(default_factory=dict)
     log: bool = False
     height_inch: float = 2.6
-    """Of a panel."""
+    """The height of a panel."""
 
     def draw(self, results: Results) -> Sequence[Canvas]:
         """One drawing."""
@@ -122,12 +122,12 @@ class Panelled(Form):
         return [made]
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """What is drawn of the rows."""
+        """The part of the rows that is drawn."""
         return rows
 
     @abstractmethod
     def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
-        """Draws onto axes what belongs to series `number`."""
+        """Draws series `number` onto axes."""
 
     @abstractmethod
     def _scale(self, axes: Axes) -> None:
@@ -135,24 +135,23 @@ class Panelled(Form):
 
     @abstractmethod
     def _name_axes(self, panels: Sequence[Axes]) -> None:
-        """Says what the axes of all panels are."""
+        """Names the axes of all panels."""
 
 
 @dataclass(frozen=True)
 class OverTime(Panelled):
-    """What the series were like over time; of several seeds the first is shown.
+    """The series over time; of several seeds, the first is drawn.
 
-    Lines break where nothing was seen for a while; "steps" hold a value until the next, as the
-    rate of a stream does.
+    Lines break at gaps in the data. "steps" hold a value until the next, like the rate of a stream.
     """
 
     marks: Literal["lines", "points", "steps"] = "lines"
     span_s: tuple[float, float] | None = None
-    """The part of the trial that is shown; the whole if absent."""
+    """The drawn part of the trial; the whole trial if absent."""
 
     @property
     def over_seeds(self) -> str:  # type: ignore[override]
-        """What is shown of several seeds."""
+        """The treatment of several seeds."""
         return "the first is shown"
 
     def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -179,7 +178,7 @@ class OverTime(Panelled):
         if self.log:
             log_axis(axes.yaxis)
         else:
-            # What fills a line or stands still is seen below the frame, not on it.
+            # Keeps a full or constant line below the frame, where it is visible.
             axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
         if self.span_s is not None:
             axes.set_xlim(*self.span_s)
@@ -192,13 +191,13 @@ class OverTime(Panelled):
 
 @dataclass(frozen=True)
 class Shares(Panelled):
-    """Cumulative distributions: which share is no greater. Several seeds count together."""
+    """Cumulative distributions; several seeds count together."""
 
     log: bool = True
 
     @property
     def over_seeds(self) -> str:  # type: ignore[override]
-        """What is shown of several seeds."""
+        """The treatment of several seeds."""
         return "medians of each share over them"
 
     def _lines(self, axes: Axes, rows: pl.DataFrame, number: int) -> None:
@@ -224,7 +223,7 @@ class Shares(Panelled):
 
 
 def _by_flow(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Each flow's own line, in time."""
+    """The line of each flow, ordered by time."""
     keys = [name for name in ("trial", "flow", "direction") if name in rows.columns]
     for _, line in rows.group_by(keys, maintain_order=True):
         yield line.sort("t_s")

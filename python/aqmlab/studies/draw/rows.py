@@ -1,13 +1,13 @@
-"""The numbers that figures show, as rows.
+"""The numbers that figures draw, as rows.
 
-Every frame has the column `series`, what the legend calls the row, the conditions and `seed`.
-Rows about a trial have `middle` and, where they are quantiles, `least`, `low`, `high` and `most`
-(percentiles 5, 25, 50, 75 and 95); rows over time have `t_s` and `value`; rows of a distribution
-have `value` and `share`.
+Every frame has the column `series`, which is the row's name in the legend, the conditions and
+`seed`. Rows about a trial have `middle`. If they are quantiles, they also have `least`, `low`,
+`high` and `most` (percentiles 5, 25, 50, 75 and 95). Rows over time have `t_s` and `value`. Rows of
+a distribution have `value` and `share`.
 
-Applications are named by what the figure calls them, such as {"IoT_low": "iot_low"}; one that
-carries data both ways is "video_call ↑" or "video_call ↓". With `by`, a condition names the
-series instead, or besides if there are several applications.
+Applications are given by the figure's names, such as {"IoT_low": "iot_low"}. An application with
+data in both directions is "video_call ↑" or "video_call ↓". With `by`, a condition names the
+series; with several applications, both do.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from aqmlab.results.results import Results
 
 Rows = Callable[["Results"], "pl.DataFrame"]
-"""From results to rows."""
+"""A function from results to rows."""
 
 Apps = Mapping[str, str]
-"""Applications by what a figure calls them."""
+"""Applications by the figure's names."""
 
 _PARTS = {"least": 5, "low": 25, "middle": 50, "high": 75, "most": 95}
 _SHARES = {"min": 0, "p1": 1, "p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95, "p99": 99}
@@ -61,7 +61,7 @@ def flow_numbers(column: str, apps: Apps, by: str = "") -> Rows:
 
 
 def app_numbers(metric: str, apps: Apps, by: str = "") -> Rows:
-    """What applications measured themselves, from `apps`, such as "completion_time_s"."""
+    """The applications' own measurements, from `apps`, such as "completion_time_s"."""
 
     def rows(results: Results) -> pl.DataFrame:
         own = _noted(results, "apps", metric, apps, by)
@@ -106,7 +106,7 @@ def chunk_medians(flow: str, columns: Mapping[str, str]) -> Rows:
 
 
 def rtt_over_time(apps: Apps, by: str = "", column: str = "rtt_mean_ms") -> Rows:
-    """Round-trip times over time: in each step their mean, or another column of `rtt`."""
+    """Round-trip times over time: the mean of each step, or another column of `rtt`."""
     return _over_time("rtt", column, apps, by)
 
 
@@ -116,7 +116,7 @@ def rate_over_time(apps: Apps, by: str = "") -> Rows:
 
 
 def chunks_over_time(column: str, flows: Apps, by: str = "") -> Rows:
-    """What each chunk of a stream was like: "ar_mbit", "rr_mbit" or "buffer_s"."""
+    """A column of each chunk of a stream: "ar_mbit", "rr_mbit" or "buffer_s"."""
 
     def rows(results: Results) -> pl.DataFrame:
         frame = _chunks(results, flows, by)
@@ -137,7 +137,7 @@ def _over_time(table: str, column: str, apps: Apps, by: str) -> Rows:
 
 
 def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
-    """Which share of round trips takes no longer, at the percentiles that `flows` has."""
+    """The share of round trips that take no longer, at the percentiles in `flows`."""
 
     def rows(results: Results) -> pl.DataFrame:
         import polars as pl
@@ -155,7 +155,7 @@ def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
 
 
 def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
-    """The same of single samples of `app_series`, such as "rtt_ms" of a ping, at each per cent."""
+    """The same for single samples of `app_series`, such as "rtt_ms" of a ping, at each per cent."""
 
     def rows(results: Results) -> pl.DataFrame:
         import polars as pl
@@ -176,12 +176,12 @@ def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
 def measured(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows; raises `RequestError` if there are none to draw."""
     if rows.is_empty():
-        problem = "nothing was measured of what it shows"
-        raise RequestError(problem, "see `measure.from`, `measure.to` and the duration")
+        problem = "there are no measurements for this figure"
+        raise RequestError(problem, "check `measure.from`, `measure.to` and the duration")
     return rows
 
 
-# --- What is named -----------------------------------------------------------------------------
+# --- Selection of rows -------------------------------------------------------------------------
 
 
 def _carrying(results: Results, table: str, apps: Apps, by: str) -> pl.DataFrame:
@@ -196,7 +196,7 @@ def _carrying(results: Results, table: str, apps: Apps, by: str) -> pl.DataFrame
 
 
 def _noted(results: Results, table: str, metric: str, apps: Apps, by: str) -> pl.DataFrame:
-    """The rows of a metric that applications noted themselves."""
+    """The rows of one of the applications' own metrics."""
     refuse_unknown("application", apps.values(), _apps(results))
     frame = results.table(table)
     refuse_unknown("metric", [metric], data.ordered(frame, "metric"))
@@ -212,13 +212,13 @@ def _chunks(results: Results, flows: Apps, by: str = "") -> pl.DataFrame:
 
 
 def _apps(results: Results) -> list[str]:
-    """The applications of the trials, also those of which nothing was seen."""
+    """The applications of the trials, including those without measurements."""
     trials = results.manifest["trials"]
     return list(dict.fromkeys(name for trial in trials for name in trial["rtt_base_ms"]))
 
 
 def _named(frame: pl.DataFrame, column: str, apps: Apps, by: str) -> pl.DataFrame:
-    """The rows of `apps`, in their order, with the series that each belongs to."""
+    """The rows of `apps`, in their order, with the series of each row."""
     import polars as pl
 
     shown = {app: name for name, app in apps.items()}

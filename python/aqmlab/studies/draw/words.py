@@ -1,4 +1,4 @@
-"""What forms share: names of ticks, and lines that are to be reached."""
+"""Common parts of forms: names of ticks, and bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 Bound = tuple[float, str]
-"""Where a dashed line is drawn across a figure, and what it is: (200, "tolerable")."""
+"""The position of a dashed line across a figure, and its meaning: (200, "tolerable")."""
 
 
 def finish(
@@ -23,9 +23,9 @@ def finish(
     labels: Sequence[str],
     bound: Bound | None = None,
 ) -> None:
-    """Draws the bound and the legend, if there is something to tell apart."""
+    """Draws the bound, and the legend if there is more than one entry."""
     handles, labels = list(handles), list(labels)
-    if len(labels) == 1:  # the title says what it is
+    if len(labels) == 1:  # The title names the only entry.
         handles, labels = [], []
     if bound is not None:
         value, text = bound
@@ -36,6 +36,6 @@ def finish(
 
 
 def short(text: str) -> str:
-    """A tick's label: the unit stands in the axis' name."""
+    """The label of a tick, without the unit: the axis has it."""
     number, space, unit = text.partition(" ")
     return number if space and unit in ("ms", "s", "Mbit/s") else text

@@ -1,1 +1,1 @@
-"""The packaged studies: a folder for each paper. Nothing outside knows any of them by name."""
+"""The packaged studies: one folder per paper. Code outside this folder names none of them."""

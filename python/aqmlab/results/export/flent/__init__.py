@@ -1,9 +1,11 @@
-"""Files of Flent's format 4: gzip-compressed JSON, one for each trial.
+"""Flent files, format 4: gzip-compressed JSON, one file per trial.
 
-Source: Flent 2.1.1, `resultset.py`; loaded and drawn with it in tests. A file has no date of its
-own, for the same trial gives the same bytes: its time is that of captures, midnight of the first
-day of 2020, and as many microseconds as its seed. So the names of a condition's files differ in
-one number only, and Flent's combined plots take them together.
+Source: Flent 2.1.1, `resultset.py`. Tests load and draw the files with Flent.
+
+The same trial must give the same bytes, so the date of a file does not come from the clock. It is
+the time at which captures begin, midnight of 1 January 2020, plus one microsecond per unit of the
+seed. File names of one condition therefore differ in one number only, and Flent's combined plots
+group them.
 """
 
 from __future__ import annotations
@@ -34,16 +36,16 @@ SUFFIX = ".flent.gz"
 
 _EPOCH = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _LARGEST_SEED = 10**15
-"""In microseconds, thirty-two years: time is told by the seed."""
+"""The largest seed that a file's date can hold: 10^15 microseconds are 32 years."""
 
 _MOST_CHARACTERS = 230
-"""Of a file's name, its ending apart."""
+"""Longest file name, without its suffix."""
 
 
 def document(results: Results, trial: TrialRows) -> dict[str, Any]:
     """A finished trial as Flent's JSON; needs the tables `TABLES`.
 
-    Raises `RequestError` where the packets of a call are needed and the trial cannot be run again.
+    Raises `RequestError` if a call needs packets and the trial cannot run again.
     """
     begins = _begins(trial)
     carrying = {(row["flow"], row["direction"]) for row in trial.of("flows", primary=True)}
@@ -82,28 +84,28 @@ def document(results: Results, trial: TrialRows) -> dict[str, Any]:
 
 
 def file_bytes(document: Mapping[str, Any]) -> bytes:
-    """A document as the contents of its file."""
+    """The bytes of a document's file."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"), sort_keys=True)
     return gzip.compress(text.encode(), mtime=0)
 
 
 def file_stem(document: Mapping[str, Any]) -> str:
-    """A file's name without its ending, as Flent makes it of test, time and title."""
+    """A file name without its suffix, which Flent builds from test, time and title."""
     about = document["metadata"]
     stem = f"{about['NAME']}-{about['TIME'].replace(':', '').removesuffix('Z')}."
     return (stem + re.sub(r"[^A-Za-z0-9-]", "_", about["TITLE"]))[:_MOST_CHARACTERS]
 
 
 def _begins(trial: TrialRows) -> datetime.datetime:
-    """When Flent is told that a trial began; raises `RequestError` for too large a seed."""
+    """The start time in the file, from the seed; raises `RequestError` for too large a seed."""
     if trial.seed > _LARGEST_SEED:
-        problem = f"{trial.id}: no file of Flent's can tell the seed {trial.seed}"
-        raise RequestError(problem, f"seeds to {_LARGEST_SEED} can be told; `--trial ID` chooses")
+        problem = f"{trial.id}: the seed {trial.seed} is too large for a Flent file"
+        raise RequestError(problem, f"at most {_LARGEST_SEED}; `--trial ID` selects others")
     return _EPOCH + datetime.timedelta(microseconds=trial.seed)
 
 
 def _own_step_s(trial: TrialRows) -> float:
-    """The step of the trial's own series."""
+    """The step of the trial's own series, in seconds."""
     measure = trial.spec["measure"]
     duration_ns, points = trial.spec["duration_ns"], measure.get("points", 1024)
     step_ns = measure["step_ns"]
@@ -115,7 +117,7 @@ def _own_step_s(trial: TrialRows) -> float:
 def _summaries(
     test: Test, series: Mapping[str, sampling.Values], length: int
 ) -> dict[str, sampling.Values]:
-    """What Flent sums up: a name is that of the series, and how."""
+    """Flent's summary values, named after their series and statistic."""
     found: dict[str, sampling.Values] = {}
     for name in test.summaries:
         stem, _, kind = name.rpartition(" ")
@@ -125,7 +127,7 @@ def _summaries(
 
 
 def _series_about(test: Test, found: Mapping[str, Series]) -> dict[str, dict[str, Any]]:
-    """What Flent wants to know of each series: its units, and the mean over all time."""
+    """Metadata of each series: its units and the mean over the whole trial."""
     about: dict[str, dict[str, Any]] = {}
     for name, series in found.items():
         about[name] = {"UNITS": series.units, "COMMAND": "aqmlab"}
@@ -168,14 +170,14 @@ def _about(results: Results, trial: TrialRows, time: str) -> dict[str, Any]:
 
 
 def _egress(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The uplink's discipline, where Flent keeps what `tc` told it."""
+    """The uplink's discipline, in the form in which Flent stores `tc` output."""
     link = next((one for one in spec["links"] if one["name"] == "up"), spec["links"][0])
     qdisc = {"name": link["qdisc"]["kind"], "params": link["qdisc"]["params"]}
     return {"iface": link["name"], "qdisc": qdisc, "link_params": {"rate_bps": link["rate_bps"]}}
 
 
 def _test_about(test: Test, cast: Cast, trial: TrialRows) -> dict[str, Any]:
-    """The test's name, and the parameters by which Flent knows which series it has."""
+    """The test's name and the parameters from which Flent derives its series."""
     links = ",".join(dict.fromkeys(row["link"] for row in trial.of("queue_series")))
     parameters: dict[str, Any] = {}
     if links:
@@ -199,6 +201,6 @@ def _test_about(test: Test, cast: Cast, trial: TrialRows) -> dict[str, Any]:
 
 
 def _whole(seconds: float) -> float | int:
-    """Seconds as Flent states them: whole ones without a point."""
+    """Seconds in Flent's form: whole numbers without a decimal point."""
     seconds = max(seconds, 0.0)
     return int(seconds) if seconds.is_integer() else round(seconds, 6)

@@ -1,8 +1,8 @@
-"""A call as Flent's `voip` tests have it, packet by packet.
+"""A call as Flent's `voip` tests record it, packet by packet.
 
-Delays are one way, upwards: from the caller at home. Flent's irtt tells the same of one-way
-delays in `owd_up`; its `val` is the round trip, here it is the way up. Flent rates a call itself,
-from the delays and losses of these samples.
+Delays are one-way, upwards from the caller at home. Flent's irtt records the same one-way delays in
+`owd_up`. The `val` of irtt is the round trip; here `val` is the upward delay. Flent computes the
+rating of a call from the delays and losses of these samples.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _KBIT = 1000
 
 
 def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, Series]:
-    """The series of the first call of a trial, which is run again for its packets.
+    """The series of a trial's first call; runs the trial again for its packets.
 
-    `epoch_s` is when captures of a trial begin. Raises `RequestError` if packets are not kept.
+    `epoch_s` is the time at which captures begin. Raises `RequestError` if the engine keeps no
+    packets.
     """
     if not cast.voip:
         return {}
@@ -49,7 +50,7 @@ def _part(sample: Raw, key: str) -> Raw:
 
 
 def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -> Iterator[Raw]:
-    """What became of each datagram, in the order of sending; not of those still under way."""
+    """The fate of each datagram in sending order, without those in flight at the end."""
     came_at = dict(zip(received.number.tolist(), received.at_s.tolist(), strict=True))
     fates = [came_at.get(number) for number in sent.number.tolist()]
     known = max((n for n, came_s in enumerate(fates) if came_s is not None), default=-1) + 1
@@ -72,7 +73,7 @@ def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -
 
 
 def _losses(raw: list[Raw]) -> list[tuple[float, float]]:
-    """Datagrams lost in each step, as many as were sent in it and did not arrive."""
+    """The datagrams lost in each step: those sent in it that did not arrive."""
     ends_s = max((one["t"] for one in raw), default=0.0)
     lost = [one["t"] for one in raw if one.get("lost")]
     edges = np.arange(0.0, ends_s + 2 * STEP_S, STEP_S)

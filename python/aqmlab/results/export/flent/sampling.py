@@ -1,4 +1,4 @@
-"""Series on Flent's common grid, and the summaries that it makes of them.
+"""Series on Flent's common time grid, and Flent's summaries of them.
 
 Source: Flent 2.1.1, `aggregators.py` (`TimeseriesAggregator`) and `runners.py`.
 """
@@ -11,18 +11,19 @@ from collections.abc import Sequence
 import numpy as np
 
 STEP_S = 0.2
-"""Flent's step."""
+"""Flent's time step, in seconds."""
 
 _REACH = 5
-"""Steps over which it draws a line between two samples."""
+"""The longest gap, in steps, over which Flent interpolates."""
 
 Values = list[float | None]
 
 
 def grid(duration_s: float, own_step_s: float) -> tuple[float, list[float]]:
-    """The step and the times of a trial whose own series have steps of `own_step_s`.
+    """The step and the times of the grid of a trial.
 
-    The step is Flent's, unless the trial's own is so long that lines would break.
+    The trial's own series have steps of `own_step_s`. The grid has Flent's step, or a longer one if
+    the trial's own step is so long that lines would break.
     """
     step_s = STEP_S if own_step_s <= _REACH * STEP_S else own_step_s
     steps = math.ceil(duration_s / step_s - 1e-9)
@@ -30,10 +31,11 @@ def grid(duration_s: float, own_step_s: float) -> tuple[float, list[float]]:
 
 
 def on_grid(samples: Sequence[tuple[float, float]], times_s: list[float], step_s: float) -> Values:
-    """A value for each time: on the line between the samples before and after it.
+    """A value for each time, interpolated between the samples before and after it.
 
-    There is none where the next sample is more than five steps away, nor before the first or
-    after the last, except within half a step of the first and one step of the last.
+    A time has no value if the next sample is more than five steps away. Times before the first
+    sample have values within half a step of it. Times after the last sample have values within one
+    step of it.
     """
     if not samples or not times_s:
         return [None] * len(times_s)
@@ -51,7 +53,7 @@ def on_grid(samples: Sequence[tuple[float, float]], times_s: list[float], step_s
 
 
 def summary(kind: str, series: Sequence[Values]) -> Values:
-    """At each time the `avg` or `sum` of the series that have a value."""
+    """The `avg` or `sum` at each time, over the series that have a value."""
     found: Values = []
     for values in zip(*series, strict=True):
         present = [value for value in values if value is not None]

@@ -1,9 +1,9 @@
 """The series of a Flent file, from the tables of a trial.
 
-A series has samples (`raw_values`, from which Flent plots lines, distributions and boxes) and
-their values on the common grid (`results`). Throughput is that of IP packets in the trial's
-windows, where netperf counts payload. The round trips of a ping are its own; those of other flows
-are by synthetic packet pairs, a median for each step of the trial.
+A series has samples (`raw_values`) and their values on the common grid (`results`). Flent plots
+lines, distributions and boxes from the samples. Throughput counts IP packets in the trial's
+windows, while netperf counts payload. The round trips of a ping are its own measurements. Other
+flows have round trips from synthetic packet pairs, one median per step of the trial.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aqmlab.results.export.flent.tests import GENERIC, Cast, Test
 from aqmlab.results.export.trials import TrialRows
 
 TABLES = ("flows", "windows", "rtt", "app_series", "tcp_series", "queue_series")
-"""What series are made of."""
+"""The tables that the series need."""
 
 Raw = dict[str, Any]
 Pair = tuple[float, float]
@@ -25,15 +25,15 @@ Pair = tuple[float, float]
 
 @dataclass(slots=True)
 class Series:
-    """One of a Flent file's series."""
+    """A series of a Flent file."""
 
     units: str
     raw: list[Raw] = field(default_factory=list)
-    """Samples: `t`, in seconds from the start, and what else each has."""
+    """Samples: `t`, in seconds from the start, and the values of each sample."""
     line: list[Pair] | None = None
-    """What goes onto the grid: times and values; those of `raw` if absent."""
+    """Times and values for the grid; those of `raw` if absent."""
     mean: float | None = None
-    """The mean that a tool would have printed."""
+    """The mean that the measuring tool would print."""
 
     def samples(self) -> list[Pair]:
         """Times and values for the grid."""
@@ -42,7 +42,7 @@ class Series:
         return [(one["t"], one["val"]) for one in self.raw if one.get("val") is not None]
 
     def mean_value(self) -> float | None:
-        """What was printed, or else the mean of the samples."""
+        """The stated mean, or else the mean of the samples."""
         values = [value for _, value in self.samples()]
         if self.mean is not None or not values:
             return self.mean
@@ -70,7 +70,7 @@ def _stock(trial: TrialRows, test: Test, cast: Cast) -> dict[str, Series]:
 
 
 def labels(trial: TrialRows) -> list[str]:
-    """The applications by which the generic test names its series, in the scenario's order."""
+    """The application names in the generic test's series, in the scenario's order."""
     return [app["name"] for app in trial.spec["apps"]]
 
 
@@ -89,7 +89,7 @@ def _generic(trial: TrialRows, cast: Cast) -> dict[str, Series]:
 
 
 def throughput(trial: TrialRows, app: str, way: str) -> Series:
-    """What arrived of a flow, and the window and round trips of its TCP if it has one."""
+    """A flow's throughput, with the window and round trips of its TCP if it has one."""
     rows = trial.of("windows", flow=app, direction=way)
     flow = next(iter(trial.of("flows", flow=app, direction=way)), {})
     raw = [{"t": row["t_s"], "val": row["throughput_mbit"]} for row in rows]
@@ -100,7 +100,7 @@ def throughput(trial: TrialRows, app: str, way: str) -> Series:
 
 
 def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
-    """The sender's state, as `ss` shows it; of one connection, for Flent has room for one."""
+    """The sender's state as `ss` shows it, for one connection: Flent has room for one."""
     rows = trial.of("tcp_series", flow=app, side="home" if way == "up" else "wan")
     if len({row["conn"] for row in rows}) != 1:
         return
@@ -114,13 +114,13 @@ def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
 
 
 def _segment_bytes(trial: TrialRows, app: str) -> int:
-    """The payload of a full segment: an MTU less 40 bytes of headers and 12 of timestamps."""
+    """The payload of a full segment: the MTU less 40 bytes of headers and 12 of timestamps."""
     ends = next(one for one in trial.spec["apps"] if one["name"] == app)
     return int(min(ends[side]["mtu"] for side in ("home", "wan"))) - 52
 
 
 def round_trips(trial: TrialRows, app: str, way: str) -> Series:
-    """The round trips of a probe, or of any flow, as its sender sees them."""
+    """The round trips of a probe, or of any flow, as seen by its sender."""
     own = trial.of("app_series", flow=app, metric="rtt_ms")
     if own:
         return Series("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])
@@ -142,7 +142,7 @@ def round_trips(trial: TrialRows, app: str, way: str) -> Series:
 
 
 def _pages(trial: TrialRows, cast: Cast) -> dict[str, Series]:
-    """How long pages took, as `http-getter` tells it."""
+    """The load times of pages, in the form of `http-getter`."""
     names = (
         ["HTTP latency"]
         if len(cast.web) == 1
@@ -159,7 +159,7 @@ def _values(rows: Iterable[dict[str, Any]]) -> list[Raw]:
 
 
 def _film(trial: TrialRows, cast: Cast) -> dict[str, Series]:
-    """What a player tells of its rates and its buffer; Flent has room for one."""
+    """The rates and the buffer of a video player; Flent has room for one."""
     if len(cast.dash) != 1:
         return {}
     scales = {"ar_mbit": ("val", 1), "rr_mbit": ("bitrate", 1), "buffer_s": ("buflen", 1000)}
@@ -172,7 +172,7 @@ def _film(trial: TrialRows, cast: Cast) -> dict[str, Series]:
 
 
 def _queues(trial: TrialRows) -> dict[str, Series]:
-    """Backlogs, and drops and marks since the last sample, as `tc` tells them."""
+    """Backlogs, and drops and marks since the last sample, in the form of `tc`."""
     rows = trial.of("queue_series")
     return {
         f"qdisc_stats_{link}": Series("misc", list(_queue([r for r in rows if r["link"] == link])))

@@ -1,11 +1,11 @@
-"""Which of Flent's tests a trial is like, and what that test calls its series.
+"""The choice of a Flent test for a trial, and that test's names of series.
 
-Flent plots by the test's name: it knows of each test which series there are, and what to draw of
-them. A trial is given the first test whose parts its applications fill exactly. One that is like
-none of them is given `rrul_var`, in which each application has a series of its own name.
+Flent selects series and plots by the name of the test. A trial gets the first test whose parts its
+applications fill exactly. Any other trial gets `rrul_var`, which has a series for each application
+by name.
 
-Source: Flent 2.1.1, `tests/*.conf`. `rrul` itself is never chosen: it marks its flows with DSCPs,
-which no trial does, and `rrul_be` is the same without them.
+Source: Flent 2.1.1, `tests/*.conf`. `rrul` itself is never chosen because it marks its flows with
+DSCPs and trials do not. `rrul_be` is the same test without DSCPs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 DELAY_S = 5.0
-"""By how much the probes of a loaded test outlast its load, at either end."""
+"""Seconds for which probes run before and after the load of a test."""
 
 _PARTS = {
     "ping": "icmp",
@@ -25,12 +25,12 @@ _PARTS = {
     "web": "web",
     "dash": "dash",
 }
-"""What a kind of application plays in a test; `bulk` is a load, and others have no part."""
+"""The part that each kind of application plays; `bulk` is a load, and other kinds have no part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """What plays which part, by the applications' names; a flow is an application and a way."""
+    """The applications that play each part, by name; a flow is an application and a direction."""
 
     up: tuple[str, ...] = ()
     down: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Cast:
 
 
 def cast_of(apps: Iterable[Mapping[str, Any]], carrying: set[tuple[str, str]]) -> Cast:
-    """The parts of a resolved trial's applications; `carrying` are the flows that carry data."""
+    """The parts of a resolved trial's applications; `carrying` lists the flows that carry data."""
     found: dict[str, list[str]] = {part.name: [] for part in fields(Cast)}
     for app in apps:
         name, kind = app["name"], app["app"]["kind"]
@@ -55,21 +55,21 @@ def cast_of(apps: Iterable[Mapping[str, Any]], carrying: set[tuple[str, str]]) -
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How many applications play a part, and what the test calls their series."""
+    """The number of applications in a part, and the test's names of their series."""
 
     least: int = 0
     most: int = 0
     names: tuple[str, ...] = ()
-    """One name each, or one for all with a place for the number."""
+    """One name each, or one name for all with a placeholder for the number."""
 
     def name(self, index: int) -> str:
-        """The series of the application number `index` from 0."""
+        """The series name of application number `index`, from 0."""
         return self.names[0].format(index + 1) if len(self.names) == 1 else self.names[index]
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test of Flent's: how many of each part it has, and which summaries."""
+    """A Flent test: the size of each part, and its summaries."""
 
     name: str
     up: Part = Part()
@@ -80,10 +80,10 @@ class Test:
     web: Part = Part()
     summaries: tuple[str, ...] = ()
     parameter: str = ""
-    """What says how many streams there are."""
+    """The parameter that states the number of streams."""
 
     def fits(self, cast: Cast) -> bool:
-        """Whether the parts are filled exactly."""
+        """Whether the applications fill the parts exactly."""
         return not (cast.dash or cast.rest) and all(
             getattr(self, part).least <= len(getattr(cast, part)) <= getattr(self, part).most
             for part in ("up", "down", "icmp", "udp", "voip", "web")
@@ -145,12 +145,12 @@ TESTS = (
         parameter="download_streams",
     ),
 )
-"""Those that a trial may be like, the first that fits wins."""
+"""The tests that a trial can match; the first match wins."""
 
 GENERIC = Test("rrul_var", summaries=_BOTH, parameter="bidir_streams")
-"""For what is like none of them."""
+"""The test for trials that match no other."""
 
 
 def choose(cast: Cast) -> Test:
-    """The test that a trial is like."""
+    """The test that a trial matches, or the generic one."""
     return next((test for test in TESTS if test.fits(cast)), GENERIC)

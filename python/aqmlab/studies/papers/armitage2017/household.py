@@ -1,4 +1,4 @@
-"""Section VI's arithmetic: what the Hectic Household's applications need together."""
+"""Section VI's arithmetic: the total needs of the Hectic Household's applications."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ACK_SHARE = 1 / 47
 """Footnote 24: 64 B of acknowledgement for every two packets of 1500 B."""
 
 ACK_ALLOWANCE = 1 / 40
-"""The greater of the shares that VI-C allows for: 125 kbit/s beside 5 Mbit/s."""
+"""The larger share that VI-C allows for: 125 kbit/s beside 5 Mbit/s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What an application needs at a time, in Mbit/s, and how many of it run."""
+    """The need of an application at a time, in Mbit/s, and its number of instances."""
 
     name: str
     kind: Class
@@ -41,22 +41,22 @@ PEAK: tuple[Need, ...] = (
 
 
 def down(stack: Sequence[Need], *kinds: Class) -> float:
-    """What a stack needs downstream, in Mbit/s; of some classes, or of all."""
+    """The downstream need of a stack, in Mbit/s; of some classes, or of all."""
     return sum(one.count * one.down_mbit for one in stack if not kinds or one.kind in kinds)
 
 
 def data_up(stack: Sequence[Need], *kinds: Class) -> float:
-    """What it sends upstream, without acknowledgements, in Mbit/s."""
+    """The upstream data of a stack without acknowledgements, in Mbit/s."""
     return sum(one.count * one.up_mbit for one in stack if not kinds or one.kind in kinds)
 
 
 def acks(stack: Sequence[Need], share: float = ACK_SHARE) -> float:
-    """The acknowledgements of what TCP brings, in Mbit/s."""
+    """The acknowledgements of TCP's downstream data, in Mbit/s."""
     return share * down(stack, "streaming", "tolerant")
 
 
 def up(stack: Sequence[Need]) -> float:
-    """What it needs upstream, in Mbit/s."""
+    """The upstream need of a stack, in Mbit/s."""
     return data_up(stack) + acks(stack)
 
 
@@ -67,7 +67,7 @@ def with_streams(stack: Sequence[Need], *rates_mbit: float) -> tuple[Need, ...]:
 
 
 def with_patience(stack: Sequence[Need], times: float) -> tuple[Need, ...]:
-    """The stack where transfers may take so many times as long (VI-F)."""
+    """The stack with transfers that may take this many times as long (VI-F)."""
     return tuple(
         replace(one, down_mbit=one.down_mbit / times, up_mbit=one.up_mbit / times)
         if one.kind == "tolerant"

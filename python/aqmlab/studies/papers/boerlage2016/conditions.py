@@ -1,4 +1,4 @@
-"""What figures and claims both name: rates, mixes and disciplines."""
+"""Names that figures and claims share: rates, mixes and disciplines."""
 
 from aqmlab.studies.trials import Trials, Wanted
 
@@ -24,10 +24,10 @@ LOWEST_TIER, *OTHER_TIERS = TIERS = mbit("12/1", "25/5", "25/10", "50/20", "100/
 """Table II: the tiers of the NBN."""
 
 OPTUS = "100/2 Mbit/s"
-"""VI: the "top speed pack" that Optus offers."""
+"""VI: the "top speed pack" of Optus."""
 
 UPLOADS = mbit(*(f"25/{up}" for up in range(1, 13)))
-"""25 Mbit/s down, and what grows is the upload speed."""
+"""Rates with 25 Mbit/s down and a growing upload speed."""
 
 
 def home(demographic: Wanted = HOUSEHOLDS, qdisc: Wanted = FIFO, **more: Wanted) -> Trials:
@@ -36,5 +36,5 @@ def home(demographic: Wanted = HOUSEHOLDS, qdisc: Wanted = FIFO, **more: Wanted)
 
 
 def over_time(demographic: str, qdisc: Wanted, rtt: Wanted = SHORT) -> Trials:
-    """Trials at 12/1 Mbit/s of which everything is known over time."""
+    """Trials at 12/1 Mbit/s with all series over time."""
     return Trials("time", {"demographic": demographic, "qdisc": qdisc, "rtt": rtt})

@@ -104,7 +104,7 @@ def _game(number: str, what: str, needs: Trials, *, demographic: str, queue: str
 
 
 def _sweep(number: str, qdisc: str) -> Figure:
-    """Appendix A."""
+    """A sweep over rates with one discipline, as in Appendix A."""
     needs = Trials("sweep", {"qdisc": qdisc, "rate": UPLOADS})
     if qdisc == FQ:
         needs = home("1", FQ, rate=UPLOADS)
@@ -112,7 +112,7 @@ def _sweep(number: str, qdisc: str) -> Figure:
 
 
 def _compared(number: str, rates: Wanted, form: Form, where: str) -> Figure:
-    """FIFO, FQ-CoDel, PIE and CoDel."""
+    """A comparison of FIFO, FQ-CoDel, PIE and CoDel."""
     needs = (home("1", (FIFO, FQ), rate=rates), Trials("sweep", {"rate": rates}))
     title = "RTT of the game, demographic 1, by queue"
     return Figure(
@@ -121,7 +121,7 @@ def _compared(number: str, rates: Wanted, form: Form, where: str) -> Figure:
 
 
 def _beside(number: str, rates: Wanted, where: str) -> Figure:
-    """FIFO beside FQ-CoDel."""
+    """A comparison of FIFO and FQ-CoDel."""
     title = "RTT of the game, demographic 1, by queue"
     condition = f"{where}; {_LAST}, {_QUEUES[FIFO]}, {_QUEUES[FQ]}"
     return Figure(number, title, condition, home("1", (FIFO, FQ), rate=rates), _boxes("qdisc"))

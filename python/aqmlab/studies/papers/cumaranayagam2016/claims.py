@@ -34,10 +34,10 @@ STARTS_S = {"flow1": 0.0, "flow2": 20.0, "flow3": 40.0}
 ENDS_S = {"flow1": 60.0, "flow2": 80.0, "flow3": 100.0}
 
 ALONE: Span = (5.0, 20.0)
-"""The first upload by itself, its start left out."""
+"""The interval with the first upload only, without its start."""
 TOGETHER: Span = (20.0, 80.0)
 PARTS: tuple[Span, ...] = ((20.0, 40.0), (40.0, 60.0), (60.0, 80.0))
-"""Its parts, by how many uploads send."""
+"""The three intervals, which differ in the number of uploads."""
 TWO, THREE = PARTS[:2]
 
 FRAME = 1514
@@ -45,18 +45,20 @@ FRAME = 1514
 BUFFER = 90
 UP_MBIT = {FAST: 20.0, SLOW: 1.0}
 DRAIN_MS = {rate: BUFFER * FRAME * 8e-3 / mbit for rate, mbit in UP_MBIT.items()}
-"""How long a full queue of full packets waits."""
+"""The delay of a full queue of full packets."""
 PACKET_MS = FRAME * 8e-3 / UP_MBIT[SLOW]
 CALL_MBIT = (160 + 40) * 8 / 20e3
-"""G.711 each 20 ms with its headers of IP, UDP and RTP."""
+"""G.711 every 20 ms with IP, UDP and RTP headers."""
 
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
-"""What we take "balanced", "completely smooth" and "very unevenly" for: the most that an upload has
-over the least that one has, in the median over windows of a second."""
+"""Our readings of "balanced", "completely smooth" and "very unevenly".
+
+The value is the ratio of the greatest to the least upload, as the median over windows of a second.
+"""
 FULL = 0.95
-"""What we take "full capacity" for, as a share of what the line carries of IP."""
+"""Our reading of "full capacity", as a share of the line's IP capacity."""
 FAR = 2.0
-"""What we take "much" and "significantly" for: at least twice."""
+"""Our reading of "much" and "significantly": at least twice."""
 
 
 def _at(rate: str, queue: str) -> At:
@@ -84,7 +86,7 @@ def _senders(span: Span) -> list[str]:
 
 
 def _unevenness(n: Numbers, at: At, *spans: Span) -> BySeed:
-    """The most over the least of those who send, in the median over the windows of some spans."""
+    """The ratio of the greatest to the least active upload, as the median over windows."""
     found: BySeed = {}
     for seed in n.seeds:
         windows: list[float] = []
@@ -96,7 +98,7 @@ def _unevenness(n: Numbers, at: At, *spans: Span) -> BySeed:
 
 
 def _noise(n: Numbers, at: At, *spans: Span) -> BySeed:
-    """By which share of its mean an upload's throughput deviates, in the mean over uploads."""
+    """The relative deviation of an upload's throughput, as the mean over uploads."""
     each = []
     for span in spans:
         for flow in _senders(span):
@@ -111,7 +113,7 @@ def _delay(n: Numbers, flow: str, at: At, span: Span, share: float = 0.5) -> ByS
 
 
 def _lives(flow: str) -> Span:
-    """When an upload sends, as far as others do too."""
+    """The interval in which an upload sends while others do too."""
     return max(STARTS_S[flow], TOGETHER[0]), min(ENDS_S[flow], TOGETHER[1])
 
 
@@ -195,7 +197,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _close(n: Numbers, one: str, other: str, at: At, span: Span) -> Check:
-    """The round-trip times of two flows in the same step are nearly the same."""
+    """A check that the round-trip times of two flows in the same step are nearly equal."""
     ones, others = _rtts(n, one, at), _rtts(n, other, at)
     found = {seed: apart(ones[seed], others[seed], span) for seed in n.seeds}
     return below(f"{one} and {other} apart in a step", found, 0.1)
@@ -240,7 +242,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _spike(n: Numbers, flow: str, at: At) -> tuple[BySeed, BySeed]:
-    """The longest round trip of an upload's first three seconds, and the median thereafter."""
+    """The longest round trip of an upload's first three seconds, and the later median."""
     start = STARTS_S[flow]
     longest = n.rtt(flow, at, (start, start + 3), direction="up", take="max")
     return longest, _delay(n, flow, at, (start + 5, start + 20))
@@ -264,7 +266,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _residual(n: Numbers, rate: str, expected_ms: float) -> Check:
-    """What is above RTT_base in the last five seconds of each upload, in the median of them."""
+    """The median excess over RTT_base in the last five seconds of each upload."""
     at = _at(rate, FQ)
     each = [_delay(n, flow, at, (ENDS_S[flow] - 5, ENDS_S[flow])) for flow in FLOWS]
     middle = {seed: statistics.median(one[seed] for one in each) - 40 for seed in n.seeds}
@@ -331,7 +333,7 @@ def _(n: Numbers) -> Finding:
     return Finding(checks, note="short and even: two packets' time on the line")
 
 
-# --- What the text says besides ----------------------------------------------------------------
+# --- Other statements of the text --------------------------------------------------------------
 
 
 @CLAIMS("1-14", "IV-E", "Delay under fq_codel depends less on the line and on the load than under "

@@ -1,4 +1,4 @@
-"""Figures 2 to 11 of the paper; figure 1 is a picture of its testbed."""
+"""Figures 2 to 11 of the paper; figure 1 shows its testbed."""
 
 from aqmlab.studies.draw import Figure, OverTime, Rows, rate_over_time, rtt_over_time
 from aqmlab.studies.trials import Trials

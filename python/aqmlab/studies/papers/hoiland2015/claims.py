@@ -24,24 +24,25 @@ LOAD, VOIP, WEB = Trials("load"), Trials("voip"), Trials("web")
 FAIRNESS, WIFI, CABLE = Trials("fairness"), Trials("wifi"), Trials("cable")
 
 SIGNIFICANT = 2.0
-"""What we take "significantly" and "vastly" for: at least twice as good."""
+"""Our reading of "significantly" and "vastly": at least twice as good."""
 CALL_SLACK = 0.02
-"""The share of an opinion score that nobody hears."""
+"""The inaudible share of an opinion score."""
 WEB_MS = 70_000.0
-"""For how long pages are asked for."""
+"""The time in which pages are requested."""
 LOAD_S = 5.0
-"""When the load starts."""
+"""The start of the load."""
 STEADY_S = (30.0, 65.0)
 SEVERAL_S = 2.0
-"""What we take "several seconds" for, at least."""
+"""Our reading of "several seconds": the least value."""
 SPIKE = 5.0
-"""What we take a "very high spike" for: at least so many times the delay that the same queue has
-in steady state."""
+"""Our reading of a "very high spike", as a multiple of the queue's steady-state delay."""
 ALMOST_ALL = 0.9
-"""What we take "almost completely" for: nine tenths."""
+"""Our reading of "almost completely": nine tenths."""
 OUTSIDE_MS = 20.0
-"""What we take "significant latency" outside of an algorithm's control for: the target of PIE, the
-largest delay that one of them aims at."""
+"""Our reading of "significant latency" outside of an algorithm's control.
+
+It is the target of PIE, the largest target of the algorithms.
+"""
 CHOICES = ("text", "rates", "rtt", "queues", "hosts", "load")
 
 
@@ -50,7 +51,7 @@ def _at(rate: str, qdisc: str) -> At:
 
 
 def _latency(n: Numbers, at: At) -> BySeed:
-    """What queues add to a ping, in ms, in the median."""
+    """The median delay that queues add to a ping, in ms."""
     return n.flow("ping", "induced_p50_ms", at, "up")
 
 
@@ -122,7 +123,7 @@ def _score(n: Numbers, at: At) -> BySeed:
 
 
 def _page_ms(n: Numbers, at: At) -> BySeed:
-    """The median of the pages that came; if none did, the time for which it was waited."""
+    """The median load time of pages; without any page, the whole waiting time."""
     found = n.app("web", "page_load_p50_ms", at)
     return {seed: WEB_MS if math.isnan(value) else value for seed, value in found.items()}
 
@@ -174,7 +175,7 @@ def _(voip: Numbers, web: Numbers) -> list[Check]:
 
 
 def _jain(n: Numbers, at: At) -> BySeed:
-    """Jain's index of the four goodputs: a quarter if one has all, one if all have the same."""
+    """Jain's index of the four goodputs: a quarter if one flow has all, one if all are equal."""
     each = [n.flow(flow, "goodput_mbit", at) for flow in FLOWS]
     return {
         seed: sum(one[seed] for one in each) ** 2
@@ -213,7 +214,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _pings(n: Numbers, at: At) -> Points:
-    """What queues add to each ping from the beginning of the load, at seconds after it."""
+    """The delay that queues add to each ping, by seconds from the start of the load."""
     base = n.flow("ping", "rtt_base_ms", at, "up")
     points = n.points("rtt", "ping", "rtt_mean_ms", at, "up")
     return {
@@ -228,31 +229,31 @@ def _steady(own: Sequence[tuple[float, float]]) -> float:
 
 
 def _peak(n: Numbers, at: At) -> BySeed:
-    """The most that queues add to a ping in the ten seconds after the start, in ms."""
+    """The greatest delay that queues add to a ping in the ten seconds after the start, in ms."""
     return {
         seed: max(added for t_s, added in own if t_s <= 10.0) for seed, own in _pings(n, at).items()
     }
 
 
 def _spike(n: Numbers, at: At) -> BySeed:
-    """That, over the median in steady state."""
+    """The ratio of that peak to the steady-state median."""
     peak = _peak(n, at)
     return {seed: peak[seed] / _steady(own) for seed, own in _pings(n, at).items()}
 
 
 def _excess(n: Numbers, at: At) -> BySeed:
-    """By how much the highest ping after the start exceeds the median in steady state, in ms."""
+    """The excess of the highest ping after the start over the steady-state median, in ms."""
     peak = _peak(n, at)
     return {seed: max(peak[seed] - _steady(own), 0.0) for seed, own in _pings(n, at).items()}
 
 
 def _converged_s(n: Numbers, at: At) -> BySeed:
-    """Seconds until the median over a second is no more than twice that in steady state."""
+    """Seconds until the median over a second is at most twice that in steady state."""
     return {seed: _first_calm(own, 2.0 * _steady(own)) for seed, own in _pings(n, at).items()}
 
 
 def _first_calm(own: Sequence[tuple[float, float]], bound: float) -> float:
-    """When the last second that exceeds `bound` in the median ends, before it first does not.
+    """The end of the last second before the median first falls to `bound`.
 
     The seconds before the queue has filled do not count.
     """
@@ -299,7 +300,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _below_ms(n: Numbers, at: At) -> BySeed:
-    """How long the oldest frame has been in each driver, both together, in the median."""
+    """The median age of the oldest frame, summed over both drivers."""
     down, up = (
         n.gauge(f"wifi-{way}", "driver_oldest_ms", at, STEADY_S, take=0.5) for way in ("down", "up")
     )

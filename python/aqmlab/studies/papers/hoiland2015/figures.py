@@ -1,4 +1,4 @@
-"""Figures of the experiments that the paper's introduction describes; their names are ours."""
+"""Figures of the experiments in the paper's introduction; the names are ours."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _share(way: str) -> Rows:
 
 
 def _where_it_waits(results: Results) -> pl.DataFrame:
-    """What queues add to a ping over Wi-Fi, and how long frames are in both drivers; medians."""
+    """The median queueing delay of a ping over Wi-Fi, and that in both drivers."""
     import polars as pl
 
     ping = flow_quantiles("induced", "ms", {"what queues add to a ping": "ping"})(results)

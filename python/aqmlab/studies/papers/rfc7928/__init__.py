@@ -1,1 +1,1 @@
-"""Study of RFC 7928: how to characterise a queue discipline, and what four of them claim."""
+"""Study of RFC 7928: its guidelines for characterising disciplines, and claims of four RFCs."""

@@ -1,9 +1,9 @@
-"""The figure of section 2.7: how throughput and delay go together, as ellipses.
+"""The figure of section 2.7: ellipses of throughput and delay.
 
-A point is a second of a trial: what some flows got together, and how long their packets waited in
-queues, which is the induced round-trip time. The ellipse holds one standard deviation of all
-points about their mean, tilted as the two go together; a flat one has a steady throughput, a
-narrow one a steady delay. The axis of delay is reversed, so that better is up and to the right.
+A point is one second of a trial: the total throughput of some flows, and their queueing delay,
+which is the induced round-trip time. The ellipse shows one standard deviation of all points around
+their mean. Its tilt shows the correlation. A flat ellipse has a steady throughput, a narrow one a
+steady delay. The axis of delay is reversed, so better is up and to the right.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Ellipses(Form):
     """An ellipse for each discipline, in a panel for each value of the condition `panels`."""
 
     apps: Sequence[str]
-    """The applications whose throughputs are added up; delays are the mean of theirs."""
+    """The applications whose throughputs are summed and whose delays are averaged."""
     panels: str = ""
     height_inch: float = 3.2
 
@@ -42,7 +42,7 @@ class Ellipses(Form):
 
     @property
     def legend(self) -> str:
-        """What its marks mean."""
+        """The meaning of its marks."""
         return (
             "Markers are means over the seconds of the measured time, ellipses one standard"
             " deviation of throughput and delay and their correlation; better is up and right"

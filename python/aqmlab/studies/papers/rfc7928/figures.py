@@ -1,4 +1,4 @@
-"""The figure that section 2.7 describes for each scenario, and what else shows a trade-off."""
+"""The figure of section 2.7 for each scenario, and further figures of trade-offs."""
 
 from aqmlab.studies.draw import (
     Bars,

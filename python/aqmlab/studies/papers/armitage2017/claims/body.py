@@ -1,4 +1,4 @@
-"""Sections III and V, which show a part of Appendices B, C and D."""
+"""Claims of sections III and V, which show a part of Appendices B, C and D."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WHOLE_UPS = UPS[1::2]
 
 
 def call(**where: str | tuple[str, ...]) -> Trials:
-    """Appendix B's trials with the upload over 40 ms, unless said otherwise."""
+    """Appendix B's trials with the upload, over 40 ms by default."""
     named = {name.replace("_", "."): value for name, value in where.items()}
     return Trials("call", {"upload.rtt": "40 ms", **named})
 
@@ -90,7 +90,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def full_use(n: Numbers, at: At) -> Check:
-    """The upload, in half of all windows, and the rest in the mean leave nothing of the rate."""
+    """A check that the upload's median and the mean of the rest use the whole rate."""
     rest = [n.queue("up", "throughput_mbit", at), n.flow("upload", "throughput_mean_mbit", at)]
     upload = n.flow("upload", "throughput_p50_mbit", at)
     used = each(lambda median, link, mean: median + link - mean, upload, *rest)
@@ -226,7 +226,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def unsteady(n: Numbers, at: At) -> BySeed:
-    """The mean over downloads of the spread between the quartiles of throughput, in Mbit/s."""
+    """The interquartile range of throughput in Mbit/s, as the mean over downloads."""
     return mean([
         spread(*(n.flow(name, f"throughput_p{part}_mbit", at, way) for part in (25, 75)))
         for name, way in DOWNLOADS[:3]
@@ -288,7 +288,7 @@ def _(downloads: Numbers, both: Numbers) -> list[Check]:
     return checks
 
 
-# --- What holds of any FIFO, and of FQ-CoDel ---------------------------------------------------
+# --- Any FIFO, and FQ-CoDel -------------------------------------------------------------------
 
 SLACK_PACKETS = 2
 """One packet in HTB and one on the wire, which no buffer counts."""

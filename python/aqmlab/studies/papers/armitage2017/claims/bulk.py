@@ -1,7 +1,7 @@
-"""Appendix C: bulk transfers that compete; what each queue gives them, and what limits them.
+"""Claims of Appendix C on competing bulk transfers: their shares and limits under each queue.
 
-Its sentences sum up what Figures 9 to 20 show, each of a case at a rate. So a figure is what they
-are held against: where it has several RTT_base, their mean.
+Its sentences summarise Figures 9 to 20, each of which shows a case at a rate. The claims are
+therefore compared with a figure: with several RTT_base, with the mean over them.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 LOW, MIDDLE, HIGH = SHOWN = ("1.5/0.5 Mbit/s", "12/1 Mbit/s", "25/5 Mbit/s")
-"""Figures 9 to 20 have these rates, and NewReno."""
+"""The rates of Figures 9 to 20, which use NewReno."""
 FASTER = ("50/20 Mbit/s", "100/40 Mbit/s")
 RTTS = ("10 ms", "40 ms", "180 ms", "240 ms", "340 ms")
 
 FAR = 2.0
-"""What we take "much" for: twice at least."""
+"""Our reading of "much": at least twice."""
 SLIGHTLY = 0.2
-"""What we take "slightly less" for: up to a fifth."""
+"""Our reading of "slightly less": up to a fifth."""
 NOTICEABLY = 1.05
-"""What we take "noticeably" for: a twentieth at least."""
+"""Our reading of "noticeably": at least a twentieth."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One of C-D's four cases."""
+    """One of the four cases of C-D."""
 
     scenario: str
     flows: tuple[Flow, ...]
     rtts: tuple[str, ...]
-    """The round-trip times that all flows share; none where each has its own."""
+    """The round-trip times that all flows share; empty if each flow has its own."""
 
     @property
     def ways(self) -> tuple[tuple[Flow, ...], ...]:
@@ -70,7 +70,7 @@ class Case:
         return Trials(self.scenario, {"rate": values, "tcp": tcp})
 
     def name(self, rate: str) -> str:
-        """What a check calls it at a rate."""
+        """Its name in checks, with a rate."""
         return f"{self.scenario} {rate.removesuffix(' Mbit/s')}"
 
     def places(self, rate: str, queue: str, tcp: str = "NewReno") -> Iterator[tuple[str, At]]:
@@ -91,12 +91,12 @@ ALL_SHOWN = tuple(case.trials(*SHOWN) for case in CASES)
 
 
 def against(at: At, **changed: str) -> At:
-    """The same condition but for what is changed."""
+    """The same condition with some changes."""
     return {**at, **changed}
 
 
 def parts(case: Case) -> Iterator[tuple[str, Sequence[Flow]]]:
-    """A case's directions, in words."""
+    """A case's directions, in words, each with its flows."""
     for flows in case.ways:
         yield ("downloads" if flows[0][1] == "down" else "upload"), flows
 
@@ -104,22 +104,22 @@ def parts(case: Case) -> Iterator[tuple[str, Sequence[Flow]]]:
 def shown(
     case: Case, rate: str, queue: str, what: Callable[[At], BySeed], rtts: Sequence[str] = RTTS
 ) -> BySeed:
-    """The mean over a figure's RTT_base of a quantity."""
+    """The mean of a quantity over a figure's RTT_base."""
     own = [what(at) for _, at in case.places(rate, queue) if at.get("rtt", rtts[0]) in rtts]
     return mean(own)
 
 
 def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
-    """What each flow got while it ran, in Mbit/s: the mean, for sums of medians are nobody's."""
+    """The mean throughput of each flow while it ran, in Mbit/s: medians do not add up."""
     return [n.flow(name, "throughput_mean_mbit", at, way) for name, way in flows]
 
 
 def together(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
-    """What the flows got together, in Mbit/s."""
+    """The sum of the flows' throughputs, in Mbit/s."""
     return total(*rates(n, flows, at))
 
 
-# --- What more rate and an AQM do --------------------------------------------------------------
+# --- The effects of more rate and of an AQM ---------------------------------------------------
 
 
 @CLAIMS("2-26", "C-D1a, Figs. 9 to 20", "As the rate grows throughput rises and delay falls.",
@@ -141,7 +141,7 @@ def _(*numbers: Numbers) -> list[Check]:
 def _grows(
     n: Numbers, case: Case, queue: str, pair: tuple[str, str], rtts: Sequence[str] = RTTS
 ) -> Iterator[Check]:
-    """More throughput each way, and shorter round trips, at the second rate."""
+    """Checks that the second rate gives more throughput each way, and shorter round trips."""
     slow, fast = pair
     words = f"{case.scenario}, {queue}: {fast} over {slow}".replace(" Mbit/s", "")
     for what, flows in parts(case):
@@ -169,7 +169,7 @@ def _(*numbers: Numbers) -> Finding:
 
 
 def _spares(n: Numbers, case: Case, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
-    """An AQM, the first, costs little throughput and much of the delay of a FIFO, the second."""
+    """Checks that an AQM, the first queue, costs little throughput and removes much delay."""
     words = f"{case.name(rate)}, {queues[0]} and {queues[1]}"
     for what, flows in parts(case):
         own, other = (shown(case, rate, one, partial(together, n, flows)) for one in queues)
@@ -227,7 +227,7 @@ def _(*numbers: Numbers) -> Finding:
 
 
 def _ranked(what: str, case: Case, rate: str, quantity: Callable[[At], BySeed]) -> Iterator[Check]:
-    """PIE has most of a quantity, then CoDel, then FQ-CoDel."""
+    """Checks that PIE has the most of a quantity, then CoDel, then FQ-CoDel."""
     own = {queue: shown(case, rate, queue, quantity) for queue in AQMS}
     ranks = (("least", "PIE", "FQ-CoDel"), ("least", "CoDel", "FQ-CoDel"), ("most", "PIE", "CoDel"))
     for rank, high, low in ranks:
@@ -243,7 +243,7 @@ def _width(n: Numbers, case: Case, at: At) -> BySeed:
     return mean([width(n, flow, at) for flow in case.flows])
 
 
-# --- What limits one download: figure 21 -------------------------------------------------------
+# --- The limits of one download: figure 21 ----------------------------------------------------
 
 FASTEST = "100/40 Mbit/s"
 FULL_MBIT = 100 * FULL

@@ -1,4 +1,4 @@
-"""What the claims of several sections are made with."""
+"""Common functions of the claims of several sections."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from aqmlab.studies.claims import Check, alike, spread, total
 from aqmlab.studies.numbers import At, BySeed, Numbers
 
 Flow = tuple[str, str]
-"""An application, and which way its data go."""
+"""An application, and the direction of its data."""
 
 
 FRAME_BYTES = 1514
-"""What a full packet counts for in Linux's queues."""
+"""The size of a full packet in Linux's queues."""
 
 FULL = 0.95 * 1500 / FRAME_BYTES
-"""The share of a rate from which it counts as fully used: a twentieth may be missing of what
-packets can have of it.
+"""The share of a rate from which it counts as fully used.
+
+Up to a twentieth of the rate that packets can reach may be missing.
 """
 
 
@@ -32,12 +33,12 @@ def mean(values: Sequence[BySeed]) -> BySeed:
 
 
 def ratio(these: BySeed, those: BySeed) -> BySeed:
-    """How many times that this is, in each seed."""
+    """The ratio in each seed."""
     return each(truediv, these, those)
 
 
 def alike_under_all(what: str, own: Mapping[str, BySeed], within: float) -> list[Check]:
-    """A quantity is about the same under these queues: what it is in their mean."""
+    """Checks that a quantity under each queue is close to its mean over the queues."""
     middle = mean(list(own.values()))
     return [
         alike(f"{what}, {queue} over the mean", value, middle, within=within)
@@ -46,7 +47,7 @@ def alike_under_all(what: str, own: Mapping[str, BySeed], within: float) -> list
 
 
 def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
-    """The median throughput of each flow, as the report's box plots have it, in Mbit/s."""
+    """The median throughput of each flow in Mbit/s, as in the report's box plots."""
     return [n.flow(name, "throughput_p50_mbit", at, way) for name, way in flows]
 
 
@@ -77,11 +78,11 @@ def delay(
 
 
 def width(n: Numbers, flow: Flow, at: At) -> BySeed:
-    """From the 5th to the 95th percentile of a flow's round-trip times, in ms."""
+    """The distance from the 5th to the 95th percentile of a flow's round-trip times, in ms."""
     name, way = flow
     return spread(*(n.flow(name, f"rtt_p{part}_ms", at, way) for part in (5, 95)))
 
 
 def words(at: Mapping[str, str]) -> str:
-    """A condition as a check says it."""
+    """A condition in the words of a check."""
     return " ".join(value.removesuffix(" Mbit/s") for value in at.values())

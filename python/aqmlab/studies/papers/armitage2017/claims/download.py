@@ -1,4 +1,4 @@
-"""Appendix D, scenario 4, which adds a download; and what it comes to."""
+"""Claims of Appendix D, scenario 4, which adds a download, and its conclusions."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def download_over_stream(n: Numbers, rate: str, times: float, rtts: tuple[str, ...]) -> list[Check]:
-    """The download gets more than the stream."""
+    """Checks that the download gets more than the stream."""
     return [
         more(f"download over stream, {queue} {rtt}",
              *(rate_of(n, flow, at(rate, queue, rtt)) for flow in (DOWNLOAD, DASH)), times=times)
@@ -196,10 +196,10 @@ def _(n: Numbers) -> Finding:
     return Finding(checks, note="noticeably: by a tenth; far less: by a third")
 
 
-# --- What it comes to --------------------------------------------------------------------------
+# --- Conclusions ------------------------------------------------------------------------------
 
 SHORT_MS = 150.0
-"""What "consistently small" is taken for, of round trips over a path of 40 ms."""
+"""Our reading of "consistently small" for round trips over a path of 40 ms."""
 
 
 @CLAIMS("2-91", "D-F", "FQ-CoDel gives the IoT flows their rates and short round trips in every "

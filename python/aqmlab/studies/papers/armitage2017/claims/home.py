@@ -1,6 +1,6 @@
-"""What Appendix D's claims share: its flows and conditions, and how its sentences are read.
+"""Common parts of Appendix D's claims: flows, conditions and readings of sentences.
 
-"All flows experience RTT < x" is held against the median of each flow's round trips; that is the
+"All flows experience RTT < x" is compared with the median of each flow's round trips. This is the
 choice `typical` of `study.toml`.
 """
 
@@ -47,11 +47,12 @@ TARGET_MBIT = {
 """At the IP layer: 100 B and 52 B of headers (with timestamps), 700 B and 28 B."""
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The share of a rate from which it is reached; below which it is noticeably missed."""
+"""The share of a rate that counts as reached, and below which a miss is noticeable."""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
-"""Losses that are none, and that are negligible: D-E3b calls "again negligible" what D-E2b said is
-below 1 %.
+"""Losses that count as none, and as negligible.
+
+D-E3b says "again negligible" of losses that D-E2b puts below 1 %.
 """
 
 
@@ -71,45 +72,46 @@ def places(rate: str, *queues: str) -> list[At]:
 
 
 def near(rate: str, *queues: str) -> list[At]:
-    """Those over 40 ms."""
+    """The conditions over 40 ms."""
     return [at(rate, queue, NEAR) for queue in queues or QUEUES]
 
 
 def far(rate: str, *queues: str) -> list[At]:
-    """Those over 340 ms."""
+    """The conditions over 340 ms."""
     return [at(rate, queue, FAR) for queue in queues or QUEUES]
 
 
 def upgraded(flows: Sequence[Flow], slow: str, fast: str) -> Iterator[tuple[Flow, str, At, At]]:
-    """Flows under every condition, in words, and as keywords before and after the upgrade."""
+    """Flows under every condition, in words, with keywords before and after the upgrade."""
     for before, after in zip(places(slow), places(fast), strict=True):
         for flow in flows:
             yield flow, f"{name(flow)}, {before['qdisc']} {before['rtt']}", before, after
 
 
 def running(scenario: int) -> tuple[Flow, ...]:
-    """The flows of a scenario: each has one more."""
+    """The flows of a scenario; each scenario adds one."""
     return FLOWS[: scenario + 3]
 
 
 def others(scenario: int) -> tuple[Flow, ...]:
-    """Those that are no IoT."""
+    """The flows that are not IoT."""
     return running(scenario)[2:]
 
 
 def elastic(scenario: int) -> tuple[Flow, ...]:
-    """Those that take what there is."""
+    """The flows that use all available capacity."""
     return running(scenario)[4:]
 
 
 def name(flow: Flow) -> str:
-    """What a check calls a flow."""
+    """The name of a flow in checks."""
     return f"{flow[0]} {flow[1]}" if flow[0] == "video_call" else flow[0]
 
 
 def rate_of(n: Numbers, flow: Flow, where: At) -> BySeed:
-    """What a flow got, in Mbit/s: the mean, or of IoT_high the median of windows, since what it
-    could not send it sends later, and more of it then.
+    """The throughput of a flow in Mbit/s: the mean, or for IoT_high the median of windows.
+
+    IoT_high sends delayed data later at a higher rate, so its mean hides the delay.
     """
     column = "throughput_p50_mbit" if flow == IOT_HIGH else "throughput_mean_mbit"
     return n.flow(flow[0], column, where, flow[1])
@@ -129,14 +131,14 @@ def typical(n: Numbers, flow: Flow, where: At) -> BySeed:
 
 
 def under(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
-    """Every flow's round trips take less than so many ms."""
+    """Checks that every flow's median round trip is below a bound."""
     times = _round_trips(n, flows, where)
     short = (below(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
     return always("all flows", short)
 
 
 def over(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
-    """Every flow's round trips take more than so many ms."""
+    """Checks that every flow's median round trip is above a bound."""
     times = _round_trips(n, flows, where)
     long = (above(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
     return always("all flows", long)
@@ -151,7 +153,7 @@ def _round_trips(
 
 
 def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
-    """Under FIFO: of all flows over 40 ms, of those that are no IoT over 340 ms."""
+    """The checks under FIFO: all flows over 40 ms, and those that are not IoT over 340 ms."""
     return [
         *under(n, running(scenario), near(rate, "FIFO"), near_ms),
         *under(n, others(scenario), far(rate, "FIFO"), far_ms),
@@ -159,7 +161,7 @@ def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: flo
 
 
 def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
-    """The same under each AQM."""
+    """The same checks under each AQM."""
     checks = []
     for queue in AQMS:
         checks += under(n, running(scenario), near(rate, queue), near_ms)
@@ -170,14 +172,14 @@ def aqm_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: floa
 def aqm_mostly_under(
     n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float
 ) -> list[Check]:
-    """The same, where those over 40 ms are "mostly" so short, and those over 340 ms all are."""
+    """The same checks, where "mostly" applies over 40 ms, and all must hold over 340 ms."""
     checks = aqm_under(n, scenario, rate, near_ms, far_ms)
     over_40, over_340 = ([one for one in checks if one.bound == ms] for ms in (near_ms, far_ms))
     return [*mostly("mostly", over_40), *over_340]
 
 
 def iot_best(n: Numbers, rate: str) -> list[Check]:
-    """The IoT flows' mean and spread of round-trip times are least under FQ-CoDel."""
+    """Checks that the IoT flows' RTT mean and spread are least under FQ-CoDel."""
     checks = []
     for rtt in RTTS:
         for queue in ONE_QUEUE:
@@ -195,22 +197,23 @@ def iot_best(n: Numbers, rate: str) -> list[Check]:
 
 
 def reaches(n: Numbers, flow: Flow, where: At) -> Check:
-    """A flow gets its rate."""
+    """A check that a flow reaches its rate."""
     own, target = rate_of(n, flow, where), TARGET_MBIT[flow[0]]
     return above(f"{name(flow)}, {words(where)}", own, REACHED * target, "Mbit/s")
 
 
 def misses(n: Numbers, flow: Flow, where: At) -> Check:
-    """A flow gets noticeably less than its rate."""
+    """A check that a flow gets noticeably less than its rate."""
     own, target = rate_of(n, flow, where), TARGET_MBIT[flow[0]]
     return below(f"{name(flow)}, {words(where)}", own, NOTICEABLY * target, "Mbit/s")
 
 
 def iot_rates(n: Numbers, rate: str) -> list[Check]:
-    """IoT_high reaches its rate under FQ-CoDel only, IoT_low under every queue.
+    """Checks that IoT_high reaches its rate under FQ-CoDel only, IoT_low under every queue.
 
-    Under the others IoT_high gets noticeably less over 40 ms of the rest, and less over 340 ms,
-    where the upload leaves it more ("the throughput improvement of other flows").
+    Under the other queues, IoT_high gets noticeably less than its rate if the other flows have 40
+    ms. With 340 ms it merely gets less: the upload then leaves it more capacity ("the throughput
+    improvement of other flows").
     """
     checks = []
     for rtt in RTTS:
@@ -223,7 +226,7 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
 
 
 def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
-    """IoT_high has its rate under FQ-CoDel, and over 40 ms slightly less under the others."""
+    """Checks that IoT_high has its rate under FQ-CoDel, and at 40 ms slightly less under others."""
     return [
         *(reaches(n, IOT_HIGH, here) for here in places(rate, "FQ-CoDel")),
         *(exceeds(n, IOT_HIGH, at(rate, "FQ-CoDel"), here) for here in near(rate, *ONE_QUEUE)),
@@ -232,7 +235,7 @@ def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
 
 
 def full_rates(n: Numbers, rate: str) -> list[Check]:
-    """Both IoT flows and the call have their rates, and the call hardly loses anything."""
+    """Checks that the IoT flows and the call have their rates, and the call loses hardly any."""
     checks = []
     for here in places(rate):
         checks += [reaches(n, flow, here) for flow in LIGHT]
@@ -244,7 +247,7 @@ def full_rates(n: Numbers, rate: str) -> list[Check]:
 def falls(
     n: Numbers, flow: Flow, rate: str, queues: Sequence[str], times: float = 1.0
 ) -> list[Check]:
-    """A flow gets less over 340 ms than over 40 ms."""
+    """Checks that a flow gets less over 340 ms than over 40 ms."""
     return [
         more(f"{name(flow)}, {queue}: 40 over 340 ms",
              *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in RTTS), times=times)
@@ -253,24 +256,24 @@ def falls(
 
 
 def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) -> Check:
-    """A flow gets more under one condition than under another."""
+    """A check that a flow gets more under one condition than under another."""
     own, other = (rate_of(n, flow, one) for one in (here, there))
     return more(f"{name(flow)}, {words(here)} over {there['qdisc']}", own, other, times=times)
 
 
 def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
-    """A flow gets less under one condition than under each of the others."""
+    """Checks that a flow gets less under one condition than under each of the others."""
     return [exceeds(n, flow, there, here, times=times) for there in than]
 
 
 def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: float) -> list[Check]:
-    """A flow over 40 ms gets about the same under these queues."""
+    """Checks that a flow over 40 ms gets about the same under these queues."""
     own = {queue: rate_of(n, flow, at(rate, queue)) for queue in queues}
     return alike_under_all(name(flow), own, within)
 
 
 def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
-    """IoT_high and the call get no less over 340 ms of the others than over 40 ms."""
+    """Checks that IoT_high and the call get no less with others at 340 ms than at 40 ms."""
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
                  *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)
@@ -282,13 +285,13 @@ def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
 
 
 def lost_under(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
-    """A flow loses less than so much."""
+    """Checks that a flow loses less than a percentage of its packets."""
     lost = _losses(n, flow, where)
     return [below(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
 
 
 def lost_over(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
-    """A flow loses more than so much."""
+    """Checks that a flow loses more than a percentage of its packets."""
     lost = _losses(n, flow, where)
     return [above(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
 

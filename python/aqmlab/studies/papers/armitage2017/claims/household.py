@@ -1,4 +1,4 @@
-"""Section VI: the Hectic Household, computed and run; and the report's other arithmetic."""
+"""Claims of section VI, the Hectic Household, computed and run; and other arithmetic."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 PLAY_MS = 100.0
-"""IV-E: what players of fast games prefer."""
+"""IV-E: the preference of players of fast games."""
 
 USELESS_MS = 200.0
-"""What ITU-T G.1010 allows games."""
+"""The limit of ITU-T G.1010 for games."""
 
 FRUSTRATION_MS = 500.0
-"""IV-E: what people who look something up put up with."""
+"""IV-E: the limit of patience for looking something up."""
 
 TALK_MS = 150.0
-"""Table VII: one way, of a conversation."""
+"""Table VII: the one-way limit of a conversation."""
 
 EXACT = 0.01
-"""What rounding may make of a number that is only computed."""
+"""The tolerance for rounding of numbers that are only computed."""
 
 
 def trials(*rates: str) -> Trials:
@@ -54,7 +54,7 @@ def page(n: Numbers, where: At) -> BySeed:
 
 
 def notified(n: Numbers, where: At) -> BySeed:
-    """The median over the four of the median time that a notification takes to be sent, in ms."""
+    """The median over the four of the median time to send a notification, in ms."""
     times = [n.app(f"sent-{one}", "completion_p50_ms", where) for one in range(1, 5)]
     return each(lambda *values: sorted(values)[1], *times)
 
@@ -100,7 +100,7 @@ def _() -> list[Check]:
 
 
 def protected(n: Numbers, rate: str) -> list[Check]:
-    """Under FQ-CoDel the game and the call are served well."""
+    """Checks that the game and the call perform well under FQ-CoDel."""
     where = at(rate, "FQ-CoDel")
     lost = [n.app(f"call_{way}", f"loss_{way}_percent", where) for way in ("up", "down")]
     return [

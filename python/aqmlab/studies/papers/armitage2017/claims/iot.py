@@ -1,4 +1,4 @@
-"""Appendix D, scenarios 1 and 2, and section V-E, which shows a part of scenario 2."""
+"""Claims of Appendix D, scenarios 1 and 2, and of V-E, which shows a part of scenario 2."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _(n: Numbers) -> Finding:
 
 
 def _filled(n: Numbers, here: At) -> BySeed:
-    """What the uplink carries with the upload at its median, frames counted as HTB does."""
+    """The load of the uplink with the upload at its median, in frames as HTB counts them."""
     parts = [n.flow("bulk_upload", "throughput_p50_mbit", here)]
     parts += [rate_of(n, flow, here) for flow in (*IOT, CALL_UP)]
     sizes = (1500, 152, 152, 728)
@@ -156,7 +156,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def heavy_losses(n: Numbers) -> list[Check]:
-    """At 1.5/0.5 the call's losses upstream under each AQM, the same in every scenario."""
+    """Checks of the call's upstream losses under each AQM at 1.5/0.5, equal in every scenario."""
     checks = []
     for queue in AQMS:
         checks += home.lost_over(n, CALL_UP, near(LOW, queue), 10.0)
@@ -183,7 +183,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def shorter(n: Numbers, scenario: int, fast: str, slow: str) -> list[Check]:
-    """All flows' round trips are shorter on the faster line."""
+    """Checks that all flows' round trips are shorter on the faster line."""
     return always("all flows", (
         more(f"RTT of {what}: {slow} over {fast}",
              *(home.typical(n, flow, one) for one in (before, after)))
@@ -240,7 +240,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def upload_best_under_fifo(n: Numbers, rate: str) -> list[Check]:
-    """The upload gets more under FIFO than under each AQM, by a wider margin over 340 ms."""
+    """Checks that the upload gets more under FIFO than any AQM, by more at 340 ms."""
     checks = []
     for queue in AQMS:
         ratios = []

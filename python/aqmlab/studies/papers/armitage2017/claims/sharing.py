@@ -1,4 +1,4 @@
-"""Appendix C: how evenly bulk transfers share, over equal and over unequal paths."""
+"""Claims of Appendix C on fairness of bulk transfers, over equal and unequal paths."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ CLAIMS = Claims()
 EQUAL, UNEQUAL = (CASE_1, CASE_3), (CASE_2, CASE_4)
 HIGHER = SHOWN[1:]
 ROUGHLY = 0.9
-"""Jain's index from which we call shares roughly equal, as for Figure 5."""
+"""Jain's index from which shares count as roughly equal, as for Figure 5."""
 CLEARLY = 1.25
-"""What we take "noticeably" and "significantly" more for: a quarter."""
+"""Our reading of "noticeably" and "significantly" more: a quarter."""
 GAP = 1.5
-"""What we take "unfairness" for: half as much again."""
+"""Our reading of "unfairness": half as much again."""
 
 PLAIN = ("FIFO 20", *AQMS)
 TCPS = ("NewReno", "CUBIC")
@@ -45,7 +45,7 @@ def _rate(n: Numbers, flow: Flow, at: At) -> BySeed:
 
 
 def _fairness(n: Numbers, case: Case, at: At) -> BySeed:
-    """Jain's index of what a case's downloads got while they ran."""
+    """Jain's index of the throughputs of a case's downloads while they ran."""
     return jain_index(rates(n, case.ways[0], at))
 
 
@@ -138,8 +138,9 @@ def _(*numbers: Numbers) -> Finding:
 def _unequal(
     numbers: Sequence[Numbers], rates: Sequence[str], queues: Sequence[str], tcp: str = "NewReno"
 ) -> Iterator[tuple[Case, Numbers, str, At]]:
-    """The conditions over unequal paths at these rates and under these queues: of which case, and
-    in words and as keywords.
+    """The conditions over unequal paths at these rates and under these queues.
+
+    Each comes with its case, in words and as keywords.
     """
     for case, n in zip(UNEQUAL, numbers, strict=True):
         for rate in rates:
@@ -160,7 +161,7 @@ def _(*numbers: Numbers) -> list[Check]:
 
 
 FAR_FLOWS, NEAR_FLOWS = DOWNLOADS[:2], DOWNLOADS[2:]
-"""Those over 240 and 180 ms, and those over 40 and 10 ms."""
+"""The flows over 240 and 180 ms, and those over 40 and 10 ms."""
 
 
 @CLAIMS("2-36", "C-D1c, Figs. 12, 18", "There under AQMs and in a FIFO of 20 packets downloads "
@@ -214,7 +215,7 @@ def _(*numbers: Numbers) -> list[Check]:
 
 
 def _share(n: Numbers, case: Case, at: At) -> BySeed:
-    """What the download over the shortest path has of all downloads."""
+    """The share of the download over the shortest path in all downloads."""
     return ratio(_rate(n, _nearest(case), at), together(n, case.ways[0], at))
 
 

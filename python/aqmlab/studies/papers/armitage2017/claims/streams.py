@@ -1,4 +1,4 @@
-"""Appendix D, scenario 3, which adds a stream."""
+"""Claims of Appendix D, scenario 3, which adds a stream."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ from aqmlab.studies.papers.armitage2017.claims.iot import (
 
 CLAIMS = Claims()
 FAR_LESS = 2.0
-"""What "much smaller" is taken for: at most half."""
+"""Our reading of "much smaller": at most half."""
 
 
 def lower_than_before(before: Numbers, after: Numbers, flow: Flow) -> list[Check]:
-    """On the whole a flow gets less than it did in the scenario before: at each rate the sum over
-    queues and round-trip times.
+    """Checks that a flow gets less overall than in the scenario before.
+
+    At each rate, the sum over queues and round-trip times is compared.
     """
     return [
         more(f"{home.name(flow)}, {rate}: before over after", _sum(before, flow, rate),
@@ -52,7 +53,7 @@ def _sum(n: Numbers, flow: Flow, rate: str) -> BySeed:
 
 
 def improves(n: Numbers, scenario: int) -> list[Check]:
-    """Round trips get shorter, and what adapts its rate gets no less, as the line gets faster."""
+    """Checks that a faster line has shorter round trips, and no less for adaptive flows."""
     checks: list[Check] = []
     for slow, fast in ((LOW, MIDDLE), (MIDDLE, HIGH)):
         checks += shorter(n, scenario, fast, slow)
@@ -128,7 +129,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
-    """Over 40 ms the stream gets less under FIFO than under each AQM."""
+    """Checks that over 40 ms the stream gets less under FIFO than under each AQM."""
     return home.less(n, DASH, at(rate, "FIFO"), near(rate, *AQMS), times)
 
 

@@ -23,7 +23,7 @@ _CASES = (
 
 
 def shown(scenario: str, rate: str, rtts: tuple[str, ...] = ()) -> Trials:
-    """What the report shows of a scenario: NewReno."""
+    """The trials of a scenario that the report shows: those with NewReno."""
     where = {"rate": rate, "tcp": "NewReno"}
     return Trials(scenario, {**where, "rtt": rtts} if rtts else where)
 

@@ -29,7 +29,7 @@ _LOSSES = Bars(
 
 
 def _all(scenario: int) -> Stacked:
-    """Throughput and RTT of the flows that run in a scenario: each adds one."""
+    """Throughput and RTT of a scenario's flows; each scenario adds one."""
     flows = dict(list(FLOWS.items())[: scenario + 3])
     return Stacked(
         (

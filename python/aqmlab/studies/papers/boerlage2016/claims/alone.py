@@ -1,4 +1,4 @@
-"""Section V-A: each generator on a line of its own."""
+"""Claims of section V-A: each generator on a line of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLAIMS = Claims()
 
 DOWN_MBIT, UP_MBIT = 12.0, 1.0
 FULL = 0.05
-"""A link is filled if no more than this share of it is left."""
+"""The largest unused share of a filled link."""
 
 DOWNLOAD, UPLOAD = {"traffic": "download"}, {"traffic": "upload"}
 DASH, GAME, VOIP = {"traffic": "DASH"}, {"traffic": "game"}, {"traffic": "VoIP"}
@@ -45,7 +45,7 @@ def _first_congestion_s(points: Series) -> float:
 
 
 def _halved(points: Series) -> float:
-    """What a value is two to four seconds after the first congestion, over what it was before."""
+    """The ratio of a value two to four seconds after the first congestion to the one before it."""
     when = _first_congestion_s(points)
     return _after_over_before(points, when)
 
@@ -124,7 +124,7 @@ def _chunks_apart_s(n: Numbers) -> BySeed:
 
 
 def _calm(n: Numbers, flow: str, where: dict[str, str]) -> list[Check]:
-    """Round-trip times of 20 to 22 ms: nine of ten samples."""
+    """Checks that at least 90 % of a flow's round-trip times are 20 to 22 ms."""
     checks = []
     for way in ("down", "up"):
         low, high = (n.flow(flow, f"rtt_p{part}_ms", where, way) for part in (5, 95))

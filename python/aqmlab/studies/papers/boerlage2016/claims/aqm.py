@@ -1,4 +1,4 @@
-"""Section V-D and Appendix A: PIE, CoDel and FQ-CoDel for demographic 1."""
+"""Claims of V-D and Appendix A: PIE, CoDel and FQ-CoDel for demographic 1."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 LOW_MS = 100.0
-"""V-D: what every AQM stays below."""
+"""V-D: the round-trip time that every AQM stays below."""
 
 HIGHEST_MS, RANGE_MS = 26.0, 5.0
-"""V-D and V-E: "slightly higher" than RTT_base, in Figs. 29, 30 and 32."""
+"""V-D and V-E: our reading of "slightly higher" than RTT_base, from Figs. 29, 30 and 32."""
 
 
 def _at(qdisc: str) -> At:
@@ -65,7 +65,7 @@ def _flow(n: Numbers, flow: str, qdisc: str, column: str) -> BySeed:
 
 
 def _all_traffic(n: Numbers, qdisc: str) -> BySeed:
-    """What all traffic takes on average: the mean over applications."""
+    """The mean over applications of their mean round-trip times."""
     return mean_of(_flow(n, flow, qdisc, "mean") for flow in APPS)
 
 
@@ -111,7 +111,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _narrowest(n: Numbers) -> BySeed:
-    """How many of seven applications have their least spread under FQ-CoDel."""
+    """The number of applications, of seven, with their least spread under FQ-CoDel."""
     found = dict.fromkeys(n.seeds, 0.0)
     for flow in APPS:
         spreads = {q: spread(*(_flow(n, flow, q, part) for part in ("p25", "p75"))) for q in AQMS}
@@ -126,7 +126,7 @@ def _narrowest(n: Numbers) -> BySeed:
 def _(n: Numbers) -> list[Check]:
     games = {qdisc: _flow(n, "game", qdisc, "mean") for qdisc in (FIFO, *AQMS)}
     pie, codel, fq = (_all_traffic(n, qdisc) for qdisc in AQMS)
-    # CoDel is "a close second": they are told apart if they differ by a twentieth.
+    # CoDel is "a close second": a difference of a twentieth counts.
     return [
         *(below(f"game, {qdisc}", games[qdisc], LOW_MS, "ms", slack=THRESHOLD) for qdisc in AQMS),
         above(f"game, {FIFO}", games[FIFO], 1000, "ms", slack=THRESHOLD),
@@ -176,7 +176,7 @@ def _(home_: Numbers, sweep: Numbers) -> list[Check]:
 
 
 def _constant(n: Numbers, rates: tuple[str, ...]) -> list[Check]:
-    """The game's medians at these rates are alike, and slightly above RTT_base."""
+    """Checks that the game's medians at these rates are equal, and slightly above RTT_base."""
     medians = [game(n, at(rate, qdisc=FQ)) for rate in rates]
     most, low = greatest(medians), least(medians)
     return [

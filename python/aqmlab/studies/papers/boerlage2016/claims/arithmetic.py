@@ -1,4 +1,4 @@
-"""What follows from the paper's own tables and formulas."""
+"""Claims that follow from the paper's own tables and formulas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KBIT = {
     "HD": (5000, 40),
     "call": (100, 100),
 }
-"""Table III, down and up; Netflix HD as Table VI adds it up, where Table III has 65 upwards."""
+"""Table III, down and up; Netflix HD sums to Table VI's value, where Table III has 65 upwards."""
 
 _LOW = ("updates", "cloud", "web", "mail", "game")
 _MODERATE = (*_LOW, "SD")
@@ -32,17 +32,17 @@ TEMPLATES = {
     "moderate": (_MODERATE, (10825, 3425)),
     "high": (_HIGH, (20825, 3530)),
 }
-"""Tables IV to VI: what a user runs, and the sums that are printed."""
+"""Tables IV to VI: a user's applications, and the printed sums."""
 
 DEMOGRAPHICS = {
     "1": (_HIGH, (21, 4)),
-    "2": ((*_MODERATE, *_LOW), (19, 7)),  # one stream for two
+    "2": ((*_MODERATE, *_LOW), (19, 7)),  # Two people share one stream.
     "3": ((*_HIGH, *_LOW), (29, 7)),
     "4": ((*_MODERATE, *_MODERATE, *_LOW, "call"), (30, 11)),
     "5": ((*_HIGH, *_HIGH, *_MODERATE), (53, 11)),
     "6": ((*_HIGH, *_MODERATE, *_MODERATE, *_LOW, "call"), (51, 14)),
 }
-"""Section III-C: what a household runs, and what is printed, in Mbit/s."""
+"""Section III-C: a household's users, and the printed sum, in Mbit/s."""
 
 
 def _sum_kbit(services: tuple[str, ...]) -> tuple[int, int]:

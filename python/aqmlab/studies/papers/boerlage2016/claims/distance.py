@@ -1,4 +1,4 @@
-"""Section V-F: what FQ-CoDel costs transfers over long paths."""
+"""Claims of section V-F: the cost of FQ-CoDel for transfers over long paths."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from aqmlab.studies.statistic import Take
 CLAIMS = Claims()
 
 WHOLE_S = (1.0, 60.0)
-"""How long the movie is transferred."""
+"""The duration of the movie's transfer."""
 
 UPLOADING_S = (1.0, 40.0)
-"""And how long the cloud upload is too."""
+"""The time in which the cloud upload also runs."""
 
 
 def _movie(
@@ -57,7 +57,7 @@ def _(n: Numbers) -> list[Check]:
         given=("mail", "windows"))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
     means = {rtt: _movie(n, NO_UPLOAD, FQ, rtt) for rtt in RTTS}
-    # After slow start, which needs seconds over a path of 250 ms.
+    # After slow start, which takes seconds over a path of 250 ms.
     low = _movie(n, NO_UPLOAD, FQ, LONG, (10, 60), "min")
     return [
         *falling("mean", means),
@@ -78,7 +78,7 @@ def _(n: Numbers) -> Check:
 @CLAIMS("4-41", "V-F, Fig. 35", "Under FIFO, with uploads too at 12/1, the movie stays below "
         "4 Mbit/s until the upload ends, over every path.", over_time("1", FIFO, RTTS))  # fmt: skip
 def _(n: Numbers) -> list[Check]:
-    # "Staying below": nineteen windows of twenty.
+    # "Staying below": 19 of 20 windows.
     return [
         below(f"p95 until 40 s, {rtt}", _movie(n, "1", FIFO, rtt, UPLOADING_S, 0.95), 4, "Mbit/s",
               slack=THRESHOLD)
@@ -99,7 +99,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _share_above(n: Numbers, rtt: str) -> BySeed:
-    """The share of windows until the upload ends in which FQ-CoDel gives more than FIFO."""
+    """The share of windows until the upload ends in which FQ-CoDel exceeds FIFO."""
     series = [
         n.points("windows", "movie", "throughput_mbit",
                  {"demographic": "1", "qdisc": qdisc, "rtt": rtt})

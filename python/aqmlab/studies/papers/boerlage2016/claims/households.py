@@ -1,4 +1,4 @@
-"""Section V-E, parts of VI, and Appendix B: six households on all 55 pairs of speeds."""
+"""Claims of V-E, parts of VI, and Appendix B: six households on all 55 pairs of speeds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from aqmlab.studies.papers.boerlage2016.conditions import (
 CLAIMS = Claims()
 
 LEAST_UP_MBIT = 5
-"""V-E: what all households but the first need upwards."""
+"""V-E: the upload speed that all households but the first need."""
 
 
 def rates_of(n: Numbers) -> list[str]:
@@ -92,7 +92,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _correlation(n: Numbers, these: dict[str, BySeed], those: dict[str, BySeed]) -> BySeed:
-    """Spearman's, over rates."""
+    """Spearman's rank correlation over rates."""
     return {
         seed: rank_correlation(
             [own[seed] for own in these.values()], [own[seed] for own in those.values()]

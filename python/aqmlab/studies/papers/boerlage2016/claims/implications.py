@@ -1,4 +1,4 @@
-"""Section VI: what follows for households and providers."""
+"""Claims of section VI: the consequences for households and providers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENOUGH = {
     one: tuple(rate for rate in _SOLD if down_mbit(rate) >= DEMOGRAPHICS[one][1][0])
     for one in HOUSEHOLDS
 }
-"""Rates on sale whose download speed is no less than what a household needs (III-C)."""
+"""Available rates whose download speed is at least a household's need (III-C)."""
 
 
 @CLAIMS("4-48", "VI", "An AQM in the gateway alone is enough for a game, if the household does not "
@@ -59,7 +59,7 @@ LINES = ("8/1 Mbit/s", "12/1 Mbit/s", "16/1 Mbit/s")
 
 @CLAIMS("4-49", "VI, VII", "An AQM does not lower the rate that streams need.", Trials("streams"))
 def _(n: Numbers) -> list[Check]:
-    # Two of them need 8.4 Mbit/s and headers.
+    # Two streams need 8.4 Mbit/s and headers.
     return [
         check
         for qdisc in (FIFO, FQ)
@@ -88,7 +88,7 @@ def _mean_rr(n: Numbers, rate: str, qdisc: str) -> BySeed:
 
 
 SKEWED = tuple(rate for rate in NARROW if down_mbit(rate) >= 50)
-"""V-B: from where acknowledgements flood 1 Mbit/s up."""
+"""V-B: rates at which acknowledgements fill 1 Mbit/s up."""
 
 
 @CLAIMS("4-52", "VI", "On highly asymmetric lines a game is playable only with an AQM.",
@@ -117,7 +117,7 @@ def _(n: Numbers) -> list[Check]:
     capped, free = (
         n.queue("down", "throughput_mbit", at(rate, NO_UPLOAD)) for rate in (LEAST_UP, MORE_UP)
     )
-    # "Capped": a fifth of the line is left.
+    # "Capped": a fifth of the line stays unused.
     return [
         below("throughput at 100/1", capped, 80, "Mbit/s"),
         more("throughput at 100/5 over 100/1", free, capped),

@@ -1,4 +1,4 @@
-"""What several claims measure, and what words of the paper are taken for."""
+"""Common measurements of claims, and our readings of the paper's words."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aqmlab.studies.papers.boerlage2016.conditions import FIFO
 from aqmlab.studies.statistic import Take
 
 LITTLE = 0.2
-"""What makes little difference to throughput."""
+"""The largest difference in throughput that counts as little."""
 
 CORRELATED = 0.8
-"""From which correlation of ranks on two curves have one shape, or one has a direction."""
+"""The rank correlation from which two curves have one shape, or a curve has one direction."""
 
 TOLERATED_MS = 200.0
-"""Table I: what a game tolerates."""
+"""Table I: the tolerance of a game."""
 
 BASE_MS = 20.0
 
@@ -35,7 +35,7 @@ APPS: dict[str, str] = {
     "game": "up",
     "netflix": "down",
 }
-"""The applications of demographic 1, and which way the data go whose round trips count."""
+"""The applications of demographic 1, and the data direction whose round trips count."""
 
 
 def at(rate: str, demographic: str = "1", qdisc: str = FIFO) -> At:
@@ -44,7 +44,7 @@ def at(rate: str, demographic: str = "1", qdisc: str = FIFO) -> At:
 
 
 def game(n: Numbers, where: At, column: str = "rtt_p50_ms") -> BySeed:
-    """The game's round-trip times: their median, or another column of `flows`."""
+    """The game's median round-trip time, or another column of `flows`."""
     return n.flow("game", column, where, APPS["game"])
 
 
@@ -77,7 +77,7 @@ def less(these: BySeed, those: BySeed) -> BySeed:
 
 
 def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
-    """Each step is below the one before."""
+    """Checks that each step is below the one before."""
     names = list(steps)
     return [
         more(f"{what}: {short(before)} over {short(after)}", steps[before], steps[after])
@@ -86,12 +86,12 @@ def falling(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
 
 
 def rising(what: str, steps: Mapping[str, BySeed]) -> list[Check]:
-    """Each step is above the one before."""
+    """Checks that each step is above the one before."""
     return falling(what, dict(reversed(list(steps.items()))))
 
 
 def trend(what: str, steps: Mapping[str, BySeed], sign: Literal[-1, 1]) -> Check:
-    """A quantity falls (-1) or rises (1) along the steps, bar noise: by Spearman's correlation."""
+    """A check that a quantity falls (-1) or rises (1) along the steps, by rank correlation."""
     seeds = next(iter(steps.values()))
     found = {
         seed: sign * rank_correlation([own[seed] for own in steps.values()], range(len(steps)))
@@ -101,7 +101,7 @@ def trend(what: str, steps: Mapping[str, BySeed], sign: Literal[-1, 1]) -> Check
 
 
 def rank_correlation(these: Sequence[float], those: Sequence[float]) -> float:
-    """Spearman's.
+    """Spearman's rank correlation.
 
     >>> rank_correlation([1, 5, 9], [2, 3, 4]), rank_correlation([1, 5, 9], [4, 3, 2])
     (1.0, -1.0)
@@ -120,17 +120,17 @@ def _ranks(values: Sequence[float]) -> list[float]:
 def rate_of(
     n: Numbers, flow: str, where: At, span_s: tuple[float, float], take: Take = "mean"
 ) -> BySeed:
-    """A flow's throughput in Mbit/s, of the windows within a span."""
+    """A flow's throughput in Mbit/s, in the windows within a span."""
     return n.rate(flow, where, span_s, direction=APPS[flow], take=take)
 
 
 def each(series: Points, measure: Callable[[Series], float]) -> BySeed:
-    """A number of each seed's series."""
+    """A function of each seed's series."""
     return {seed: measure(points) for seed, points in series.items()}
 
 
 def first_fall(points: Series) -> float | None:
-    """When a value first falls a quarter below the greatest before, once that is of a queue."""
+    """The time of the first fall by a quarter below the peak, once the peak shows a queue."""
     peak = 0.0
     for t_s, value in points:
         if peak > 10 * BASE_MS and value < 0.75 * peak:

@@ -1,4 +1,4 @@
-"""What several claims share: conditions, flows, and numbers of them."""
+"""Common conditions, flows and numbers of the claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUEUES = ("FIFO", *AQMS)
 SHOWN = ("40 ms", "140 ms", "240 ms")
 
 Flow = tuple[str, str, str]
-"""What a flow is called, its application, and which way its data go."""
+"""The name of a flow, its application, and the direction of its data."""
 
 FLOWS: tuple[Flow, ...] = (
     ("IoT_low", "iot_low", "up"),
@@ -28,7 +28,7 @@ FLOWS: tuple[Flow, ...] = (
     ("DASH", "dash", "down"),
 )
 LIGHT = FLOWS[:4]
-"""Those that send at a rate of their own."""
+"""The flows that send at a fixed rate."""
 IOT = FLOWS[:2]
 
 IOT_LOW_MBIT, IOT_HIGH_MBIT, CALL_MBIT = 2.5 * 152 * 8e-6, 125 * 152 * 8e-6, 50 * 728 * 8e-6
@@ -38,10 +38,12 @@ TOP_MBIT, LOWEST_MBIT = 4.219897, 0.045652
 """The highest and the lowest representation of the 2 s set."""
 
 WINDOW_BYTES = 217_000
-"""What a bulk transfer keeps in flight where nothing else limits it (100 Mbit/s, a second of RTT):
-`iperf -w 300000` asks for a send buffer, which Linux counts in memory, not in payload."""
+"""The data in flight of a bulk transfer without other limits (100 Mbit/s, a second of RTT).
+
+`iperf -w 300000` requests a send buffer, which Linux counts in memory, not in payload.
+"""
 FAR = 2.0
-"""What we take "far above" for: at least twice."""
+"""Our reading of "far above": at least twice."""
 
 
 def home(*rates: str, rtts: tuple[str, ...] = SHOWN) -> Trials:
@@ -55,7 +57,7 @@ def induced(n: Numbers, flow: Flow, at: At, part: int = 50) -> BySeed:
 
 
 def spread_of(n: Numbers, flow: Flow, at: At) -> BySeed:
-    """From the 25th to the 75th percentile of a flow's induced RTT."""
+    """The distance from the 25th to the 75th percentile of a flow's induced RTT."""
     return spread(induced(n, flow, at, 25), induced(n, flow, at, 75))
 
 
@@ -85,12 +87,12 @@ def where(rate: str, queue: str, rtt: str) -> At:
 
 
 def against(words: str, at: At, other: str) -> tuple[str, At]:
-    """The same place under another queue."""
+    """The same condition under another queue."""
     return f"{words} over {other}", {**at, "qdisc": other}
 
 
 def over_fifo(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
-    """BulkDownload gets more under each of the queues than under FIFO."""
+    """Checks that BulkDownload gets more under each of the queues than under FIFO."""
     checks = []
     for words, at in places(rate, queues=queues):
         what, fifo = against(words, at, "FIFO")
@@ -107,12 +109,12 @@ def _iot_high(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[tuple[str,
 
 
 def misses(n: Numbers, rate: str, queue: str) -> list[Check]:
-    """IoT_high falls short of its rate by a twentieth at least."""
+    """A check that IoT_high misses its rate by at least a twentieth."""
     own = _iot_high(n, rate, (queue,))
     return [below(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=-0.05) for what, values in own]
 
 
 def attains(n: Numbers, rate: str, queues: tuple[str, ...]) -> list[Check]:
-    """IoT_high gets its rate, give or take a twentieth."""
+    """Checks that IoT_high gets its rate within a twentieth."""
     own = _iot_high(n, rate, queues)
     return [above(what, values, IOT_HIGH_MBIT, "Mbit/s", slack=0.05) for what, values in own]

@@ -1,4 +1,4 @@
-"""Section IV-A.4: rates and disciplines compared."""
+"""Claims of section IV-A.4: comparison of rates and disciplines."""
 
 from __future__ import annotations
 

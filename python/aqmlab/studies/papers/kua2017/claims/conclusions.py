@@ -1,4 +1,4 @@
-"""Section V, and what the text says besides."""
+"""Claims of section V, and other statements of the text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from aqmlab.studies.papers.kua2017.claims.common import (
 CLAIMS = Claims()
 
 TOLERATED_MS = 250.0
-"""II-A: what telemonitoring in real time allows."""
+"""II-A: the tolerance of real-time telemonitoring."""
 
 
 @CLAIMS("0-44", "V", "FIFO protects IoT flows worst, PIE better, FQ-CoDel and FQ-PIE best and "
@@ -89,7 +89,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _beyond(shown: list[float], value: float) -> float:
-    """By which factor a value lies outside what is shown."""
+    """The factor by which a value lies outside the figure's range."""
     if math.isnan(value) or any(map(math.isnan, shown)):
         return math.nan
     return max(value / max(shown), min(shown) / value, 1.0)

@@ -1,4 +1,4 @@
-"""Section IV-B: the DASH stream."""
+"""Claims of section IV-B: the DASH stream."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _dash(n: Numbers, column: str, at: At) -> BySeed:
 
 
 def _better(n: Numbers, queue: str, other: str, rates: tuple[str, ...]) -> list[Check]:
-    """AR is higher under `queue` than under `other`, and RR not lower."""
+    """Checks that AR is higher under `queue` than under `other`, and RR is not lower."""
     checks = []
     for words, at in places(*rates, queues=(queue,)):
         what, less = against(words, at, other)

@@ -1,4 +1,4 @@
-"""Section IV-A.1: 25/5 Mbit/s."""
+"""Claims of section IV-A.1: 25/5 Mbit/s."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table I and section III: what flows send, and how it is measured."""
+"""Claims of Table I and section III: the flows, and their measurement."""
 
 from __future__ import annotations
 

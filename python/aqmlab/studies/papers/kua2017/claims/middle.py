@@ -1,4 +1,4 @@
-"""Section IV-A.2 and Fig. 4: 12/1 Mbit/s."""
+"""Claims of section IV-A.2 and Fig. 4: 12/1 Mbit/s."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section IV-A.3: 1.5/0.5 Mbit/s."""
+"""Claims of section IV-A.3: 1.5/0.5 Mbit/s."""
 
 from __future__ import annotations
 

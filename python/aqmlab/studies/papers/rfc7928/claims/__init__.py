@@ -1,7 +1,7 @@
-"""What RFC 7928 says to check, and what the disciplines' own RFCs claim, as functions.
+"""The checks that RFC 7928 recommends, and the claims of the disciplines' own RFCs.
 
-The RFC states no results: it says what to look at, and where a discipline should do no harm. What
-is held against a discipline is the sentence of the RFC that defines it.
+RFC 7928 states no results. It lists properties to examine, and conditions in which a discipline
+must do no harm. A discipline is judged by the sentences of the RFC that defines it.
 """
 
 from aqmlab.studies.claims import Claims

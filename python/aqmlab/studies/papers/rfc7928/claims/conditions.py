@@ -1,4 +1,4 @@
-"""The conditions that claims are about."""
+"""The conditions of the claims."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aqmlab.studies.trials import Trials
 FIFO, CODEL, PIE, FQ = QUEUES = ("drop-tail", "CoDel", "PIE", "FQ-CoDel")
 MANAGED = QUEUES[1:]
 LEVELS = {"mild": 3, "medium": 7, "heavy": 9}
-"""Congestion, and by how many flows."""
+"""Levels of congestion, by the number of flows."""
 LOSS_PERCENT = {"mild": 0.1, "medium": 0.5, "heavy": 1.0}
 SENDERS = ("NewReno", "CUBIC")
 RTTS = ("5 ms", "20 ms", "50 ms", "100 ms", "200 ms", "560 ms")
@@ -18,9 +18,9 @@ PACKET_MS = 1500 * 8e-3 / LINE_MBIT
 TARGET_MS = {CODEL: 5.0, PIE: 15.0}
 
 NO_LOSS_OF_USE = 0.05
-"""What we take "no negative impact" on use for: at most a twentieth less."""
+"""Our reading of "no negative impact" on utilisation: at most a twentieth less."""
 INSENSITIVE = 2.0
-"""What we take "insensitive" for: the greatest of the median delays is at most twice the least."""
+"""Our reading of "insensitive": the greatest median delay is at most twice the least."""
 
 SINGLE, LOAD, PAIR = Trials("single"), Trials("load"), Trials("rtt")
 BESIDE, BURSTS, MIX = Trials("beside"), Trials("bursts"), Trials("mix")
@@ -42,5 +42,5 @@ def flows(level: str) -> list[str]:
 
 
 def ratio(these: BySeed, those: BySeed) -> BySeed:
-    """One by the other, in each seed."""
+    """The ratio in each seed."""
     return {seed: these[seed] / those[seed] for seed in these}

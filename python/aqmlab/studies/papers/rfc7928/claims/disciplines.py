@@ -1,4 +1,4 @@
-"""What the RFCs of the disciplines claim of them."""
+"""The claims of the disciplines' own RFCs."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ CLAIMS = Claims()
 
 
 def _together(n: Numbers, level: str, queue: str) -> BySeed:
-    """What the flows of a level got, in Mbit/s of payload."""
+    """The total throughput of a level's flows, in Mbit/s of payload."""
     at = congested(level, queue)
     return total(*(n.flow(flow, "goodput_mbit", at) for flow in flows(level)))
 
 
-# --- What RFC 8033 says of PIE -----------------------------------------------------------------
+# --- Claims of RFC 8033 on PIE ------------------------------------------------------------------
 
 
 @CLAIMS("R-01", "RFC 8033, abstract", "PIE controls the mean queueing delay to its target of 15 ms"
@@ -76,7 +76,7 @@ def _no_less_use(load: Numbers, single: Numbers, queue: str) -> list[Check]:
     return found
 
 
-# --- What RFC 8289 says of CoDel ---------------------------------------------------------------
+# --- Claims of RFC 8289 on CoDel ----------------------------------------------------------------
 
 
 @CLAIMS("R-03", "RFC 8289, 3.2", "CoDel lets no queue stand above its target of 5 ms: the least"
@@ -134,7 +134,7 @@ def _(n: Numbers) -> Check:
     return about("CoDel over drop-tail", ratio(got, line), expected, "×", within=0.05)
 
 
-# --- What RFC 8290 says of FQ-CoDel ------------------------------------------------------------
+# --- Claims of RFC 8290 on FQ-CoDel -------------------------------------------------------------
 
 
 @CLAIMS("R-06", "RFC 8290, abstract", "FQ-CoDel isolates low-rate traffic: a call does not wait for"

@@ -1,4 +1,4 @@
-"""What RFC 7928 says to check."""
+"""The checks that RFC 7928 recommends."""
 
 from __future__ import annotations
 
