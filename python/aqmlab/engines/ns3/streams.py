@@ -1,7 +1,7 @@
-"""The core's named streams of chance, so that another engine starts things when ours do.
+"""The core's named random streams, which give this engine the simulator's start times.
 
-Source: crates/core/src/rng.rs: FNV-1a of seed and name, expanded by PCG32 as `rand_core` seeds
-from 64 bits, into PCG64-MCG (O'Neill 2014). tests/validate holds it against the simulator.
+Source: crates/core/src/rng.rs. FNV-1a of seed and name is expanded by PCG32, as `rand_core` seeds
+from 64 bits, into PCG64-MCG (O'Neill 2014). tests/validate compares it with the simulator.
 """
 
 from __future__ import annotations
@@ -42,6 +42,6 @@ def _fnv(data: bytes) -> int:
 
 
 def _turned(value: int, by: int, width: int) -> int:
-    """`value` turned right by so many bits."""
+    """Rotates `value` right by `by` bits."""
     by %= width
     return (value >> by | value << (width - by)) & ((1 << width) - 1)
