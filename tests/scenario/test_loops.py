@@ -242,7 +242,7 @@ def test_one_address_is_varied_by_one_option(refused):
 def test_what_is_set_in_part_of_what_a_file_varies_is_said(load):
     loops = 'path.rate = ["1/1 Mbit/s", "2/2 Mbit/s"]'
     assert load(loops, sets=["path.down.rate=3 Mbit/s"], vary=["path.rtt=1 ms,2 ms"]).warnings == (
-        "--set path.down.rate holds for every value of the loop path.rate",
+        "--set path.down.rate applies to every value of the loop path.rate",
     )
 
 
