@@ -172,7 +172,7 @@ def test_an_address_whose_short_name_a_table_cannot_have_is_called_in_full(load,
 )
 def test_two_loops_with_one_name_are_refused(refused, loops):
     message = refused(loops)
-    assert "home.toml:" in message and "vary" in message and "one name" in message
+    assert "home.toml:" in message and "vary" in message and "the same column name" in message
 
 
 def test_steps_without_labels_are_told_apart_by_parameters(load):

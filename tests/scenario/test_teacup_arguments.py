@@ -89,7 +89,7 @@ def test_a_hyphen_belongs_to_the_name_for_teacup():
     [
         (
             "mpd='V_mpd'",
-            "c.py:1: mpd: `V_mpd` stands inside quotes, where TEACUP does not replace it\n\n"
+            "c.py:1: mpd: `V_mpd` is inside quotes, where TEACUP does not replace it\n\n"
             "hint: write mpd=V_mpd",
         ),
         (

@@ -107,7 +107,7 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
     """
     try:
         import fcntl
-    except ImportError:  # Windows: the user prevents concurrent processes
+    except ImportError:  # Windows has no `flock`: the user must prevent concurrent processes
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -157,7 +157,7 @@ class Claim:
 def _lock(handle: int) -> None:
     try:
         import fcntl
-    except ImportError:  # Windows: the user prevents concurrent processes
+    except ImportError:  # Windows has no `flock`: the user must prevent concurrent processes
         return
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -109,7 +109,7 @@ class Cluster(Executor):
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
         except TimeoutError:
             problem = f"--cluster {self._address}: no worker has joined for {_FIRST_WORKER_S:.0f} s"
-            raise RequestError(problem, "`aqmlab cluster` says how to start some") from None
+            raise RequestError(problem, "`aqmlab cluster` shows how to start workers") from None
 
     def _examine(self, workers: list[str]) -> None:
         """Checks the build of new workers. Those with this build now also receive trials."""
@@ -156,7 +156,7 @@ def _connected(address: str) -> Any:
         return connect(**named, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, NotImplementedError) as error:
         problem = f"--cluster {address}: no scheduler can be reached: {describe(error)}"
-        hint = "give it as tcp://HOST:8786; `aqmlab cluster` says how to start one"
+        hint = "give it as tcp://HOST:8786; `aqmlab cluster` shows how to start one"
         raise RequestError(problem, hint) from None
 
 

@@ -183,7 +183,7 @@ def named(text: str, disciplines: str = "kernel", places: str = "vm") -> tuple[s
     ):
         if chosen != known[:1] and "kernel" not in names:
             raise RequestError(
-                f"{option} {','.join(chosen)}: only the engine `kernel` has a choice",
+                f"{option} {','.join(chosen)}: applies to the engine `kernel` only",
                 f"--engine kernel {option} {','.join(chosen)}",
             )
     kernels = [

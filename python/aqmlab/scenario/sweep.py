@@ -76,7 +76,7 @@ def _refuse_alike(loop: Loop) -> None:
         names = [name.casefold() for name, _ in step.conditions]
         if len(set(names)) < len(names):
             twice = next(name for name, _ in step.conditions if names.count(name.casefold()) > 1)
-            problem = f"a step sets two parameters with the same name, `{shown(twice)}`"
+            problem = f"a step sets two parameters with the same column name, `{shown(twice)}`"
             raise BadMemberError(str(number), problem, "give the step a label")
         own = tuple((name, condition_text(value)) for name, value in step.conditions)
         if own in seen:
@@ -94,7 +94,7 @@ def _refuse_one_name(all_loops: list[Loop]) -> None:
         for name in dict.fromkeys(name for step in loop.steps for name, _ in step.conditions):
             other = owners.setdefault(name.casefold(), loop.name)
             if other != loop.name:
-                problem = f"this and vary.{shown(other)} share a name in tables, `{shown(name)}`"
+                problem = f"this and vary.{shown(other)} have the same column name, `{shown(name)}`"
                 hint = "tables ignore case; rename a linked loop, or give its steps labels"
                 raise BadMemberError(("vary", loop.name), problem, hint)
 

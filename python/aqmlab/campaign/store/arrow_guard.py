@@ -1,7 +1,7 @@
 """Checks the sizes in Arrow streams of a trial's tables before it decompresses them.
 
-A folder may come from an untrusted source. In a stream, a few bytes can request any amount of
-memory: each buffer states its decompressed size, and each batch states its number of rows. This
+A folder may come from an untrusted source. A few bytes of a stream can request any amount of
+memory: buffers state their decompressed size, and batches state their number of rows. This
 module first reads both from the message in Arrow's format (`Message.fbs`, encoded as FlatBuffers).
 It refuses streams that are larger than a trial can need. It then validates the decompressed data.
 """

@@ -57,7 +57,7 @@ def run_prepared(
             running.wait()
         errors.seek(0)
         if not last:
-            said = errors.read().strip()[-500:] or f"it said nothing for {limit_s:.0f} s"
+            said = errors.read().strip()[-500:] or f"it gave no output for {limit_s:.0f} s"
             raise MachineError("the agent gave no result", said)
     return engine.outcome(machine.parse(last))
 

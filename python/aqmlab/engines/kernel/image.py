@@ -1,8 +1,8 @@
 """The kernel, and an initramfs of installed files.
 
-The initramfs holds the agent as its first process, `ip`, `tc` and `ethtool` with their
-libraries, and the modules of queue disciplines and TCPs in a valid load order. The user's cache
-keeps it, with a few previous ones, under a name that depends on its contents.
+The initramfs holds the agent as its first process, and `ip`, `tc` and `ethtool` with their
+libraries. It also holds the modules of queue disciplines and TCPs in a valid load order. The
+user's cache keeps it, with a few previous ones, under a name that depends on its contents.
 """
 
 from __future__ import annotations

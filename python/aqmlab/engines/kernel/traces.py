@@ -1,10 +1,10 @@
 """Comparison of the simulator's disciplines with the kernel's, packet by packet.
 
 A trace is several thousand packets from a seed. A virtual machine records the kernel's discipline:
-each enqueue and each dequeue with the time that the discipline read, drops, marks, the hashes of
-the flows, and the random numbers. The simulator's discipline then replays the recording. It must
-return the same packet at each dequeue, drop the same packets in the same operation, set the same
-marks, and draw random numbers at the same points.
+each enqueue and dequeue, with the time that the discipline read. It also records drops, marks, the
+hashes of flows, and random numbers. The simulator's discipline then replays the recording. It must
+return the same packet at each dequeue, and drop the same packets in the same operation. It must
+also set the same marks, and draw random numbers at the same points.
 """
 
 from __future__ import annotations

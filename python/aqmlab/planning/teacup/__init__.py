@@ -195,7 +195,7 @@ class _Asked:
         else:
             raise ScenarioError(
                 "--set",
-                f"`{shown(name)}` is nothing that a TEACUP config has",
+                f"`{shown(name)}` is not a name in a TEACUP config",
                 f"set a V_ or TPCONF_ name, or one of {', '.join(_OWN)}",
             )
 
@@ -290,7 +290,7 @@ def _spec(
     never = dict.fromkeys(app["name"] for app in apps if app["start_ns"] >= duration_ns)
     if never:
         config.warn(
-            f"{config.source}: starts when the run is over, at {length}: {_listed(list(never))}"
+            f"{config.source}: starts after the end of the run, {length}: {_listed(list(never))}"
         )
     late = [
         name for name, end_ns in found.ends_ns.items() if end_ns > duration_ns and name not in never

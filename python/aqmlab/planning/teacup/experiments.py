@@ -1,8 +1,8 @@
 """The experiments of a TEACUP config: the product of its loops, and their names.
 
 Source: TEACUP v1.1 `experiment.py`. The first of `TPCONF_vary_parameters` is the outermost loop.
-The name of an experiment is the prefix and, for each varied variable in order,
-`_<short name>_<value>`, with hyphens in place of underscores in the value.
+The name of an experiment is the prefix, with `_<short name>_<value>` for each varied variable in
+order. Hyphens replace underscores in the value.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _refuse_one_column(config: Config, loops: list[Varied]) -> None:
         other = owners.setdefault(column.casefold(), name)
         if other != name:
             problem = (
-                f"`{shown(other)}` and `{shown(name)}` share a name in tables, `{shown(column)}`"
+                f"`{shown(other)}` and `{shown(name)}` have the same column name, `{shown(column)}`"
             )
             hint = "tables ignore case; give one of them another short name"
             raise ScenarioError(config.where("parameter_list"), problem, hint)

@@ -113,7 +113,7 @@ class Expressions:
                 if name in self.names:
                     self.used.add(name)
                     return self.names[name]
-                raise UnreadError(f"passed over: nothing is known of `{shown(name)}`")
+                raise UnreadError(f"passed over: `{shown(name)}` is not defined")
             case ast.List(elts=parts):
                 return [self.value(part) for part in parts]
             case ast.Tuple(elts=parts):
@@ -166,7 +166,7 @@ class Expressions:
         )
         apply = _OPERATORS.get(type(op))
         if apply is None or not (numbers or alike):
-            raise UnreadError(f"passed over: `{kind_of(op)}` of these is not read")
+            raise UnreadError(f"passed over: `{kind_of(op)}` of these values is not read")
         if alike and len(left) + len(right) > MOST_ITEMS:
             raise UnreadError("passed over: too long")
         return apply(left, right)
@@ -240,7 +240,7 @@ class Expressions:
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 values = self._members(value)
                 if len(values) != len(parts):
-                    raise UnreadError("passed over: the two sides are of different length")
+                    raise UnreadError("passed over: the two sides have different lengths")
                 for part, one in zip(parts, values, strict=True):
                     self._assign(part, one)
             case ast.Subscript(value=owner, slice=key):
@@ -274,7 +274,7 @@ class Expressions:
             if name in FUNCTIONS and name not in self.names and not named:
                 return FUNCTIONS[name](*values)
             raise UnreadError(f"passed over: `{shown(name)}()` is not called")
-        raise UnreadError("passed over: this is not called")
+        raise UnreadError("passed over: this cannot be called")
 
     def _given(self, parts: list[ast.expr]) -> list[Any]:
         """The arguments of a call, charged as if the call searched all of them."""

@@ -68,7 +68,7 @@ def iterate(value: Any) -> list[Any]:
     """The members of a list, a text or a table."""
     if isinstance(value, (list, tuple, str, dict)):
         return list(value)
-    raise UnreadError("passed over: this cannot be walked through")
+    raise UnreadError("passed over: this cannot be iterated")
 
 
 def as_key(value: Any) -> Any:
@@ -85,7 +85,7 @@ def as_key(value: Any) -> Any:
 def truth_of(value: Any) -> bool:
     """Returns whether a condition is true."""
     if isinstance(value, Opaque):
-        raise UnreadError("passed over: nothing is known of this condition")
+        raise UnreadError("passed over: the value of this condition is unknown")
     return bool(value)
 
 
@@ -93,7 +93,7 @@ def as_text(value: Any) -> str:
     """Formats a number or a text as text."""
     if isinstance(value, SCALARS):
         return str(value)
-    raise UnreadError("passed over: only numbers and text are written into text")
+    raise UnreadError("passed over: only numbers and text can be formatted")
 
 
 def signed(op: ast.unaryop, value: Any) -> Any:
@@ -135,10 +135,10 @@ def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
 
 
 def percent_text(text: str, values: Any) -> str:
-    """Evaluates `text % values`."""
+    """Evaluates the formatting `text % values`."""
     given = values if isinstance(values, tuple) else (values,)
     if not all(isinstance(one, SCALARS) for one in given):
-        raise UnreadError("passed over: only numbers and text are written into text")
+        raise UnreadError("passed over: only numbers and text can be formatted")
     if re.search(r"%[^a-zA-Z%]*(?:\*|\d{4})", text):
         raise UnreadError("passed over: this format is not read")
     widths = "".join(re.findall(r"%[^a-zA-Z%]*", text))
@@ -159,7 +159,7 @@ def _digits(text: str) -> int:
 def format_text(text: str, values: list[Any], named: dict[str, Any]) -> str:
     """Evaluates `text.format(*values, **named)`."""
     if not all(isinstance(one, SCALARS) for one in (*values, *named.values())):
-        raise UnreadError("passed over: only numbers and text are written into text")
+        raise UnreadError("passed over: only numbers and text can be formatted")
     texts = [as_text(one) for one in (*values, *named.values())]
     length, longest = len(text), max(map(len, texts), default=0)
     for _, field, spec, _ in string.Formatter().parse(text):

@@ -189,8 +189,8 @@ def _match_orphans(config: Config, hosts: Hosts) -> None:
     if len(without) == 1 and len(orphans) == 1:
         hosts.addresses[without[0]] = hosts.addresses.pop(orphans[0])
         config.warn(
-            f"{config.where('host_internal_ip')}: the addresses of `{orphans[0]}`, which is no "
-            f"host, are taken for those of `{without[0]}`, which has none"
+            f"{config.where('host_internal_ip')}: `{orphans[0]}` is not a host: its addresses are "
+            f"assigned to `{without[0]}`, which has none"
         )
 
 
@@ -241,7 +241,7 @@ def _profile(hosts: Hosts, system: str) -> tuple[str, dict[str, Any]]:
     if system == "FreeBSD":
         return "freebsd", {"receive_tuning": False} if hosts.config.is_1_1 else {}
     if system == "Darwin":
-        hosts.config.warn(f"{hosts.config.source}: Darwin is taken for FreeBSD, from which it came")
+        hosts.config.warn(f"{hosts.config.source}: Darwin is modelled as FreeBSD, its origin")
         fixed = {"receive_tuning": False, "send_tuning": False}
         return "freebsd", {**fixed, "receive_buffer": _TWO_MB, "send_buffer": _TWO_MB}
     return "windows", {}

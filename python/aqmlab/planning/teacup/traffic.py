@@ -288,7 +288,7 @@ def _httperf_dash(traffic: Traffic, args: Arguments, own_id: str, start_ns: int)
         "chunk": args.nanoseconds("cycle", _S, 2),
     }
     traffic.config.warn(
-        f"{args.where}: start_httperf_dash is played at its one rate, without its own prefetch"
+        f"{args.where}: start_httperf_dash plays at its only rate, without its own prefetch"
     )
     stop_ns = _lasting(traffic, args, start_ns)
     traffic.add(args, f"stream-{own_id}", "audio_stream", server, client, params, start_ns, stop_ns)
@@ -297,7 +297,7 @@ def _httperf_dash(traffic: Traffic, args: Arguments, own_id: str, start_ns: int)
 def _httperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> None:
     client, server = traffic.ends(args, "client", "server")
     traffic.config.warn(
-        f"{args.where}: start_httperf is taken for web browsing: what it asks for stands in files"
+        f"{args.where}: start_httperf is modelled as web browsing: its requests are in other files"
     )
     traffic.add(args, f"web-{own_id}", "web", server, client, {}, start_ns, None)
 

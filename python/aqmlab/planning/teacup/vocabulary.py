@@ -305,7 +305,7 @@ def _evaluate(entry: Entry, key: str, node: ast.expr, variables: Mapping[str, An
             if quoted:
                 raise ScenarioError(
                     f"{entry.where}: {key}",
-                    f"`{quoted[0]}` stands inside quotes, where TEACUP does not replace it",
+                    f"`{quoted[0]}` is inside quotes, where TEACUP does not replace it",
                     f"write {key}={quoted[0]}",
                 )
         if isinstance(part, ast.Name) and part.id not in variables:
