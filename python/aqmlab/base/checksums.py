@@ -19,7 +19,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.files import open_regular, reason_of
 
 _NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOTDIR, errno.ENXIO)
-"""Errors that mean that the path is not a regular file. Any other error may be temporary."""
+"""Errors for paths that are not regular files. Any other error may be temporary."""
 
 _LAST_MEMBER = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 

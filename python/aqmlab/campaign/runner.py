@@ -229,7 +229,7 @@ def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
 
 
 def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
-    """Stores the run times of trials. Each engine gets the table size of all engines."""
+    """Stores the run times of trials by engine. The stored table size is that of all engines."""
     ran = [one for one in campaign.trials if one.index in report.busy_s]
     stored = [one for one in campaign.trials if one.index in found.digests]
     size = sum(one.size_bytes for one in found.files.values())

@@ -45,7 +45,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """Trials of a scenario on an engine."""
+    """The trials of a scenario on one engine."""
 
     scenario: str
     engine: str

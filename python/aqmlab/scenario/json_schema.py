@@ -1,7 +1,7 @@
 """The JSON Schema of scenario files, for completion and error markers in editors.
 
-The schema is made from the catalogue, so editors know a new kind as soon as it is registered. It is
-slightly more lenient than the planner, which also checks combinations of values.
+The schema is made from the catalogue, so it always contains all registered kinds. It is slightly
+more lenient than the planner, which also checks combinations of values.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ def rate_pair(text: str) -> tuple[str, str]:
 
 
 def _shares(text: str) -> list[str]:
-    """The numbers of "95 %" or "90/95 %"."""
+    """The numbers in "95 %" or "90/95 %"."""
     parts = text.strip().removesuffix("%").split("/")
     if len(parts) > 2:
         raise BadValueError(f"`{shown(text)}` are more than two shares, down before up")
@@ -281,7 +281,7 @@ def _shares(text: str) -> list[str]:
 
 
 def kind_table(text: str) -> dict[str, Any]:
-    """The table that "fq_codel limit=1000 target=5ms" stands for.
+    """Parses a kind with parameters, such as "fq_codel limit=1000 target=5ms", into a table.
 
     >>> kind_table("fq_codel limit=1000")
     {'kind': 'fq_codel', 'limit': 1000}

@@ -47,7 +47,7 @@ _COMMAND_LINE = (
 
 
 def find_qemu() -> str:
-    """The program that emulates a PC."""
+    """The path of QEMU; raises `MissingError` if it is not installed."""
     found = shutil.which("qemu-system-x86_64")
     if found is None:
         raise MissingError("`qemu-system-x86_64` is not installed", APT_LINE)

@@ -1,13 +1,13 @@
 """Translates a trial to the input of ns3.cc: ns-3's objects with their attributes.
 
-Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1. ns-3's defaults, which are often
-those of papers, therefore do not count as errors of its models. Three cases need care:
+Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1, because ns-3's defaults, often
+those of papers, are not errors of its models. Three cases need care:
 
 - HTB sends one more packet while a class has any tokens left, and charges it. ns-3's bucket first
   needs all tokens of the packet. A bucket that is one packet deeper has the same effect.
 - Linux includes the Ethernet header in limits and quanta of bytes, and ns-3 counts IP bytes. Limits
   are set to the same number of full packets, and quanta to one full packet.
-- RED of ns-3 in bytes scales a packet's probability by its size over `MeanPktSize`, and Linux's RED
+- RED of ns-3 in bytes scales a packet's probability by its size over `MeanPktSize`. Linux's RED
   does not. With `MeanPktSize` set to a full packet, both give full packets the same probability.
 """
 

@@ -31,19 +31,19 @@ PASSAGE = np.dtype(
         ("conn", "<u2"), ("way", "u1"), ("lost", "u1"), ("pad", "V2"),
     ]
 )  # fmt: skip
-"""`Passage` of ns3.cc."""
+"""The layout of `Passage` in ns3.cc."""
 
 _building = threading.Lock()
 
 
 class MissingError(LabError):
-    """ns-3 or a compiler is not installed."""
+    """ns-3 or a compiler that is not installed."""
 
     status = 2
 
 
 class ProgramError(LabError):
-    """ns-3 ended before the trial did."""
+    """An end of ns-3 before the end of the trial."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Stream:
         return _turned(folded, self._state >> 122, 64)
 
     def below(self, bound: int) -> int:
-        """A number below `bound`."""
+        """Draws a number below `bound`."""
         return self.bits() * bound >> 64
 
 

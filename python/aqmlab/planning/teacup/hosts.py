@@ -253,7 +253,7 @@ def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> di
         own = hosts.config.table("host_TCP_algos").get(host, [])
         if not isinstance(own, (list, tuple)) or not own:
             raise ScenarioError(
-                hosts.config.where("host_TCP_algos"), f"`{wanted}` is asked for, but none of {host}"
+                hosts.config.where("host_TCP_algos"), f"`{wanted}` is used, but {host} has no list"
             )
         number = int(wanted[4:]) if re.fullmatch(r"host[0-9]{1,4}", wanted) else 0
         wanted = str(own[number if number < len(own) else 0]).lower()
