@@ -362,7 +362,7 @@ def refuse_deep_nesting(text: str, source: str) -> None:
         if mark in _ENDS:
             at = _behind_string(text, at, mark)
         elif mark == ".":
-            dots += 1  # a dot of a key, or the one of a number
+            dots += 1  # the dot of a key or of a number
         elif mark[0] != "#":
             dots = 0
             depth = max(0, depth + (mark in "[{") - (mark in "]}"))
