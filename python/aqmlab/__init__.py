@@ -42,12 +42,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """What this package offers, brought in when it is first asked for."""
+    """Imports a public name on first access."""
     if name not in _HOMES:
         raise AttributeError(f"module `aqmlab` has no attribute `{name}`")
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    """What this package offers."""
+    """The public names of this package."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""`python -m aqmlab` is the command `aqmlab`."""
+"""Runs the command `aqmlab` as `python -m aqmlab`."""
 
 from aqmlab.cli import main
 

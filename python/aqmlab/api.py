@@ -1,4 +1,4 @@
-"""From a scenario to its results: what the command line and Python programs call."""
+"""The interface for Python programs and the command line: runs scenarios and returns results."""
 
 from __future__ import annotations
 
@@ -45,32 +45,32 @@ __all__ = [
 
 
 class Results(stored.Results):
-    """The results of a campaign, with the figures and the report that are made of them."""
+    """The results of a campaign, with methods for figures and the report."""
 
     def figure(self, name: str) -> list[Drawing]:
-        """The figure called `name`, as drawings: a `matplotlib` figure and a caption each.
+        """The figure called `name` as drawings, each with a `matplotlib` figure and a caption.
 
-        Raises `RequestError` if there is none of that name, or if it shows nothing here.
+        Raises `RequestError` if there is no such figure, or if it has no data.
         """
         from aqmlab.report import figures
 
         return figures.draw(self, name)
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Writes the report, one HTML page without other files; returns its path."""
+        """Writes the report as one self-contained HTML page; returns its path."""
         from aqmlab.report.page import write
 
         return write(self, Path(path) if path is not None else self.path / "report.html")
 
 
 def load(path: Path | str) -> Results:
-    """The results in a campaign's folder, also while it is unfinished."""
+    """The results in a campaign's folder, which may be unfinished."""
     return Results(Path(path))
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A scenario, and the changes that were asked for."""
+    """A scenario with the requested changes."""
 
     scenario: str | Path | Scenario
     sets: tuple[str, ...] = ()
@@ -79,18 +79,18 @@ class Request:
     duration: str | None = None
     engine: str = "sim"
     discipline: str = "kernel"
-    """Whose disciplines the engine `kernel` runs with."""
+    """The source of the disciplines for the engine `kernel`: "kernel" or "ours"."""
     place: str = "vm"
-    """Where the engine `kernel` runs."""
+    """The place where the engine `kernel` runs: "vm" or "host"."""
     build: bool = True
-    """Whether what an engine is asked by may be built first, which takes minutes."""
+    """Whether to build a missing checker of an engine first, which takes minutes."""
 
     def engine_names(self) -> tuple[str, ...]:
         """The names of the engines that run the trials."""
         return registry.named(self.engine, self.discipline, self.place)
 
     def plan(self) -> Plan:
-        """Every trial that this stands for; raises `ScenarioError`."""
+        """Plans all trials of the request; raises `ScenarioError`."""
         from aqmlab.planning import planner
 
         return planner.load(
@@ -104,7 +104,7 @@ class Request:
         )
 
     def command(self) -> str:
-        """The command that asks for the same again."""
+        """The command that repeats the request."""
         named = isinstance(self.scenario, (str, Path))
         words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]
         for option, texts in (("--set", self.sets), ("--vary", self.vary)):
@@ -136,18 +136,21 @@ def run(
     progress: Progress | None = None,
     **changes: Any,
 ) -> Results:
-    """Runs every trial of `scenario` and returns what they found.
+    """Runs every trial of `scenario` and returns the results.
 
-    `scenario` is a file, the name of a built-in one, a TEACUP config or a `Scenario`. A change
-    names what it changes with dots or, as a keyword, with double underscores; a list varies:
-    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out` the
-    results live in a temporary folder for as long as they are used. `engine` is "sim", "kernel",
-    or "sim,kernel" to run every trial on both. With "kernel", `discipline` says whose disciplines
-    wait between the kernel's TCPs, "kernel" or "ours", and `place` where the kernel is: "vm", or
-    "host" as root and in real time; both may be lists too. Trials run in processes, or wherever
-    an `executor` with the interface of `concurrent.futures` runs them. Raises `ScenarioError` for
-    what cannot be run, `MissingError` for what must be installed, and `TrialsError` if trials have
-    no result.
+    `scenario` is a file, the name of a built-in scenario, a TEACUP config or a `Scenario`. Each
+    change names a parameter with dots or, as a keyword, with double underscores. A list varies it:
+    `run("home", path__qdisc=["pfifo", "fq_codel"], path__rtt="20 ms")`. Without `out`, the results
+    are in a temporary folder as long as they are used.
+
+    `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both. With "kernel",
+    `discipline` selects the disciplines between the kernel's TCPs, "kernel" or "ours". `place`
+    selects the place of the kernel: "vm", or "host" as root and in real time. Both may also be
+    lists. Trials run in local processes, or on an `executor` with the interface of
+    `concurrent.futures`.
+
+    Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
+    `TrialsError` if trials have no result.
     """
     _refuse_senseless(jobs, out)
     request = Request(scenario, *_changes(changes), seeds, duration, engine, discipline, place)
@@ -160,7 +163,7 @@ def run(
 
 
 def _refuse_senseless(jobs: object, out: object) -> None:
-    """Raises `RequestError` for what the command line would refuse."""
+    """Raises `RequestError` for arguments that the command line would refuse."""
     if jobs is not None and (not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1):
         raise RequestError(f"jobs: `{shown(jobs)}` is not a whole number of 1 or more")
     if out is not None and not isinstance(out, (str, os.PathLike)):
@@ -177,12 +180,12 @@ def complete(report: Report) -> None:
     count = len(report.failed)
     raise TrialsError(
         f"{count} trial{'s' * (count > 1)} failed; the first was `{name}`: {problem}",
-        "the others are kept; the same command tries the failed ones again",
+        "the others are kept; the same command repeats the failed ones",
     )
 
 
 def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campaign:
-    """The campaign that runs `plan`; `say` is told if making an engine ready takes long."""
+    """The campaign that runs `plan`. `say` receives a message before a slow preparation."""
     if not plan.trials:
         raise RequestError(f"{plan.name}: there is no trial to run")
     trials = [
@@ -211,7 +214,7 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
 
 
 def default_folder(campaign: Campaign) -> Path:
-    """Where a campaign goes unless somebody says otherwise."""
+    """The default folder of a campaign."""
     return Path("results") / f"{campaign.about['name']}-{campaign.key[:8]}"
 
 
@@ -236,9 +239,9 @@ def _about(request: Request, plan: Plan) -> dict[str, Any]:
 
 
 def _shareable(path: str | Path | Scenario) -> str:
-    """A path for results that others get to read: it says nothing of this machine's folders.
+    """A path for published results, which does not reveal folders of this machine.
 
-    A file below the current folder is named from there; of others only the name stays.
+    It is relative for a file below the current folder. For other files it is only the name.
     """
     named = Path(str(path))
     if not named.is_absolute():
@@ -248,7 +251,7 @@ def _shareable(path: str | Path | Scenario) -> str:
 
 
 def _own_facts(entries: list[dict[str, Any]], trials: Sequence[Planned]) -> dict[str, str]:
-    """The kind of each application; notes in entries what is otherwise there than in the first."""
+    """The kind of each application. Entries record differences from the first trial."""
     kinds: dict[str, str] = {}
     first = spans.of_spec(trials[0].spec)
     for entry, trial in zip(entries, trials, strict=True):
@@ -262,7 +265,7 @@ def _own_facts(entries: list[dict[str, Any]], trials: Sequence[Planned]) -> dict
 
 
 def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Texts for `--set` and for `--vary`."""
+    """Converts changes to arguments of `--set` and `--vary`."""
     sets, vary = [], []
     for name, value in changes.items():
         address = name.replace("__", ".")
@@ -274,13 +277,13 @@ def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def _of_list(value: Any) -> str:
-    """A value as it is written between commas, which may stand in it, too."""
+    """Formats a value of a comma-separated list. It may itself contain commas."""
     text = _inline(value)
     return text if len(split_values(text)) == 1 else _quoted(value)
 
 
 def _inline(value: Any) -> str:
-    """A value as it is written after an equals sign."""
+    """Formats a value after an equals sign."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):

@@ -70,7 +70,7 @@ WORDS = pa.table({"w": ["abc"] * 1009})
 
 HOSTILE = {
     "a buffer of a terabyte": patched(stream(THOUSAND), 8 * 1009, 2**40),
-    "a buffer of less than nothing": patched(stream(THOUSAND), 8 * 1009, -(2**40)),
+    "a buffer of negative size": patched(stream(THOUSAND), 8 * 1009, -(2**40)),
     "rows without end": patched(stream(THOUSAND), 1009, 2**60),
     "rows of nothing": patched(stream(pa.table({"a": pa.nulls(1009)})), 1009, 2**60),
     "a dictionary": stream(pa.table({"a": pa.array(["x"]).dictionary_encode()})),

@@ -201,7 +201,7 @@ def test_a_cluster_that_wants_certificates_is_refused_without_in_one_sentence(tm
     run = subprocess.run(
         [*command, "--out", str(tmp_path / "out")], capture_output=True, text=True, check=False
     )
-    problem = f"error: --cluster {address}: Dask knows no certificates, which tls:// needs\n\nhint"
+    problem = f"error: --cluster {address}: Dask has no certificates, which tls:// needs\n\nhint"
     assert run.stderr.startswith(problem) and run.stderr.count("\n") == 3
     assert (run.returncode, run.stdout) == (2, "")
 

@@ -132,7 +132,7 @@ def test_a_damaged_file_is_named_with_what_to_remove_and_only_its_trials_run_aga
 ):
     folder = tmp_path / "out"
     path = damaged(folder)
-    hint = f"remove {folder}/tables/*/chunk=0001 and give the campaign's command again"
+    hint = f"remove {folder}/tables/*/chunk=0001 and run the campaign's command again"
     for ask in (lambda one: one.flows, lambda one: one.height("flows")):
         with pytest.raises(RequestError, match=r"chunk=0001/rows\.parquet: is damaged") as caught:
             ask(load(folder))

@@ -57,7 +57,7 @@ EDITS = [
     ((*FIRST, "id"), "../../../trial", "`trials.0.id`: string should match"),
     ((*FIRST, "id"), "/tmp/trial", "`trials.0.id`: string should match"),
     ((*FIRST, "id"), "x" * 10_000, "`trials.0.id`: string should have at most 255"),
-    ((*FIRST, "id"), "..", "`trials`: `..` is no name of a trial"),
+    ((*FIRST, "id"), "..", "`trials`: `..` is not a valid name of a trial"),
     ((*FIRST, "id"), "trial-1", "`trials`: 12 trials have 11 names"),
     ((*FIRST, "spec"), "x", "`trials.0.spec`: string should match"),
     (("files",), [1], "`files`: expected an object"),

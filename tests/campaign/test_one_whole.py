@@ -246,14 +246,14 @@ def test_what_is_damaged_is_run_again_and_everybody_says_its_name(
     said = f"{path}: is damaged: "
     assert status_of(["verify", str(folder)]) == 2
     caught = capsys.readouterr().err
-    assert said in caught and "it runs the trials of that file" in caught
+    assert said in caught and "it repeats the trials of that file" in caught
     assert status_of(["show", str(folder)]) == 0
     assert f"warning: {said}" in capsys.readouterr().err
     warned = Warned()
     lost = 4 if name.startswith("chunk") else 1
     assert campaigns.run(twelve(), folder, jobs=1, progress=warned).run == 6 + lost
     (text,) = warned.said
-    assert text.startswith(said) and text.endswith("its trials are run again")
+    assert text.startswith(said) and text.endswith("its trials run again")
     campaigns.run(twelve(), tmp_path / "fresh", jobs=1)
     assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
     assert status_of(["verify", str(folder)]) == 0

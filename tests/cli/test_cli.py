@@ -142,7 +142,7 @@ def test_json_on_standard_output_is_nothing_but_json(home, capsys):
     [
         (["run", "hom.toml"], "hom.toml: cannot be read: no such file or directory", "`home.toml`"),
         (["run", "home.tml"], "home.tml: there is no such scenario", "`home.toml`"),
-        (["run", "."], ".: is a folder, and no scenario", "name a file in it, such as `home.toml`"),
+        (["run", "."], ".: is a folder, not a scenario", "name a file in it, such as `home.toml`"),
         (["run"], "Missing argument", "run [OPTIONS]"),
         (["run", "home.toml", "--colour"], "No such option: --colour", ""),
         (["run", "home.toml", "--set", "path.qdisc=fq_code"], "`fq_code`", "`fq_codel`"),

@@ -100,7 +100,7 @@ def test_no_command_writes_over_a_file_of_a_campaign(folder, name, capsys, tmp_p
     ]
     for command in commands:
         assert status_of(command) == 2, command
-        assert "is the place of a file of the campaign" in capsys.readouterr().err
+        assert "is reserved for a file of the campaign" in capsys.readouterr().err
     with pytest.raises(RequestError):
         captures.write({}, str(folder / "tables" / "x"), "sim")
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == whole

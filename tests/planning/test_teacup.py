@@ -47,7 +47,7 @@ def test_warnings_name_what_has_no_meaning_and_every_rule(two_routers):
         "no meaning here: TPCONF_linux_tcp_logger",
         ":47: no meaning here: start_nginx_server",
         "10.0.1.0/24, 10.0.2.0/24 is taken for the home",
-        ":51: TEACUP takes `V_duration-5` for one name",
+        ":51: TEACUP reads `V_duration-5` as one name",
         ":67: start_iperf: both ends are in the home: left out",
         ":68: unknown task `start_owamp`: left out",
         ":69: unknown task `start_iprf`: left out; did you mean `start_iperf`?",

@@ -79,7 +79,8 @@ def test_a_hyphen_belongs_to_the_name_for_teacup():
     args, said = parse("delay=V_a-1", {"V_a": 5})
     assert args["delay"] == 4
     assert said == [
-        "c.py:1: TEACUP takes `V_a-1` for one name and would stop here; it is read as a difference"
+        "c.py:1: TEACUP reads `V_a-1` as one name and would stop here; aqmlab reads it as a"
+        " difference"
     ]
 
 
@@ -88,22 +89,22 @@ def test_a_hyphen_belongs_to_the_name_for_teacup():
     [
         (
             "mpd='V_mpd'",
-            "c.py:1: mpd: `V_mpd` stands inside quotes, where TEACUP does not replace it\n\n"
+            "c.py:1: mpd: `V_mpd` is inside quotes, where TEACUP does not replace it\n\n"
             "hint: write mpd=V_mpd",
         ),
         (
             "delay=V_dely",
             "c.py:1: delay: unknown variable `V_dely`\n\nhint: did you mean `V_delay`?",
         ),
-        ("delay=(1", "c.py:1: these are no arguments: '(' was never closed"),
-        ("a, b", "c.py:1: only the task's name may stand without a key"),
+        ("delay=(1", "c.py:1: these are not arguments: '(' was never closed"),
+        ("a, b", "c.py:1: only the task's name may lack a key"),
         ("**V_delay", "c.py:1: `**` is not read"),
         (
             "x=__import__('os')",
             "c.py:1: x: unknown variable `__import__`\n\nhint: there are V_delay, V_mpd",
         ),
         ("x=[1]", "c.py:1: x: `[1]` is not text or a number"),
-        ("x=1) or (2", "c.py:1: these are no arguments: not a list of arguments"),
+        ("x=1) or (2", "c.py:1: these are not arguments: not a list of arguments"),
     ],
 )
 def test_argument_strings_that_are_refused(text, message):

@@ -128,7 +128,7 @@ def test_an_error_keeps_its_hint_beside_what_was_not_read():
 )
 def test_a_rate_that_no_link_has_is_refused(rate, hint):
     error = refusal(SMALL, sets=[("V_up_rate", rate)])
-    assert error == f"c.py:6: rate: `{rate}` is not a rate that can be simulated\n\nhint: {hint}"
+    assert error == f"c.py:6: rate: `{rate}` is outside the supported range\n\nhint: {hint}"
 
 
 # --- Packets in another unit of time than was meant -------------------------------------------

@@ -155,7 +155,7 @@ def test_duration_measure_and_overhead_can_be_set():
         ({"sets": [("V_up_rate", "0mbit")]}, "c.py:6: rate: `0 mbit/s` is a rate of zero"),
         ({"sets": [("V_up_rate", "1MBps")]}, "c.py:6: rate: `1MBps` is not a rate"),
         ({"sets": [("V_aqm", "pie")]}, "--set: unknown variable `V_aqm`"),
-        ({"sets": [("path.rtt", "1 ms")]}, "--set: `path.rtt` is nothing that a TEACUP config has"),
+        ({"sets": [("path.rtt", "1 ms")]}, "--set: `path.rtt` is not a name in a TEACUP config"),
         ({"vary": [("V_up_rate", "1mbit")]}, "--vary: `V_up_rate` varies together with others"),
         ({"seeds": "0,1"}, "--seeds: seeds of a TEACUP config count from 1"),
         ({"duration": "0 s"}, "--duration: `0 s` is zero"),
@@ -270,7 +270,7 @@ def test_what_starts_when_the_run_is_over_is_said():
         ("20", "2", "start_httperf, client='a', server='b'"),
     ]
     plan = appended(f"TPCONF_traffic_gens = {gens}", duration="5 s")
-    assert "c.py: starts when the run is over, at 5 s: web-2" in plan.warnings
+    assert "c.py: starts after the end of the run, 5 s: web-2" in plan.warnings
     assert "c.py: cut at the end of the run, 5 s: ping-1" in plan.warnings
 
 

@@ -41,7 +41,7 @@ def sparse(path):
         (lambda path: path.mkdir(), "cannot be read: is a directory"),
         (sparse, "larger than 1000000 bytes"),
         (lambda path: path.write_text("# é" * 300_000), "larger than 1000000 bytes"),
-        (lambda path: path.write_bytes(b"\xff"), "this is not text in UTF-8"),
+        (lambda path: path.write_bytes(b"\xff"), "is not UTF-8 text"),
     ],
 )
 def test_a_file_is_read_only_if_it_is_one_and_not_beyond_the_limit(tmp_path, suffix, make, problem):

@@ -337,7 +337,7 @@ def test_files(refusal, text, message):
         (
             {"sets": ["apps.zoom.kind=video_call"]},
             "--set: apps.zoom.kind: unknown application `zoom`\n\n"
-            "hint: there are up; one more is added in a scenario's file only: [apps.zoom]",
+            "hint: there are up; only a scenario's file can add an application: [apps.zoom]",
         ),
         (
             {"sets": ["path.rtt=1 ms"], "vary": ["path.rtt=2 ms"]},

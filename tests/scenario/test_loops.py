@@ -172,7 +172,7 @@ def test_an_address_whose_short_name_a_table_cannot_have_is_called_in_full(load,
 )
 def test_two_loops_with_one_name_are_refused(refused, loops):
     message = refused(loops)
-    assert "home.toml:" in message and "vary" in message and "one name" in message
+    assert "home.toml:" in message and "vary" in message and "the same column name" in message
 
 
 def test_steps_without_labels_are_told_apart_by_parameters(load):
@@ -242,7 +242,7 @@ def test_one_address_is_varied_by_one_option(refused):
 def test_what_is_set_in_part_of_what_a_file_varies_is_said(load):
     loops = 'path.rate = ["1/1 Mbit/s", "2/2 Mbit/s"]'
     assert load(loops, sets=["path.down.rate=3 Mbit/s"], vary=["path.rtt=1 ms,2 ms"]).warnings == (
-        "--set path.down.rate holds for every value of the loop path.rate",
+        "--set path.down.rate applies to every value of the loop path.rate",
     )
 
 

@@ -131,8 +131,8 @@ def test_the_manifest_is_json_and_repeats(home):
 def test_short_runs_warn_about_what_they_cut(home):
     loaded = home(sets=["measure.to=20 s", "apps.up.start=15 s"], duration="10 s")
     assert loaded.warnings == (
-        "apps.up starts at 15 s, when the trial of 10 s is over",
-        "measure.to is 20 s, after the end of the trial: statistics end with it, at 10 s",
+        "apps.up starts at 15 s, after the end of the trial of 10 s",
+        "measure.to is 20 s, after the end of the trial; statistics end at 10 s",
     )
 
 
@@ -147,8 +147,8 @@ def test_short_runs_warn_about_what_they_cut(home):
 def test_a_target_that_is_not_well_below_its_interval_is_said_once(home, qdisc, target, interval):
     kind = qdisc.partition(" ")[0]
     assert home(sets=[f"path.qdisc={qdisc}"]).warnings == (
-        f"the target of {kind}, {target}, is not well below its interval, {interval}; RFC 8289 has"
-        " 5 to 10 % of it",
+        f"the target of {kind}, {target}, is not well below its interval, {interval};"
+        " RFC 8289 recommends 5 to 10 %",
     )
 
 
@@ -159,11 +159,11 @@ def test_other_targets_are_passed_over(home, qdisc):
 
 def test_a_start_that_chance_may_lay_behind_the_end_is_said(home):
     assert home(sets=["path.start_jitter=1 min"], duration="10 s").warnings == (
-        "path.start_jitter is 60 s, so that apps.up may start when the trial of 10 s is over",
+        "path.start_jitter is 60 s, so apps.up may start after the end of the trial of 10 s",
     )
     loaded = home(sets=["apps.up.count=3", "apps.up.stagger=4950 ms"], duration="9.95 s")
     assert loaded.warnings == (
-        "path.start_jitter is 50 ms, so that apps.up-3 may start when the trial of 9.95 s is over",
+        "path.start_jitter is 50 ms, so apps.up-3 may start after the end of the trial of 9.95 s",
     )
 
 

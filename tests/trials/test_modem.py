@@ -90,7 +90,7 @@ def test_the_gateways_rates_may_be_shares_of_the_modems(said, bps):
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        ("0 %", "path.rate: `0 %` of a rate is none"),
+        ("0 %", "path.rate: `0 %` is a rate of zero"),
         ("120 %", "path.rate: `120 %` is not between 0 and 1"),
         ("1/2/3 %", "path.rate: `1/2/3 %` are more than two shares, down before up"),
         ("95", "path.rate: `95` is not a rate"),

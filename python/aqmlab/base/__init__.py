@@ -1,4 +1,4 @@
-"""Tools without a subject: errors, files, numbers as text, processes, versions.
+"""General tools: errors, files, number formatting, processes, versions.
 
-Knows nothing of scenarios, trials or campaigns.
+This package knows nothing of scenarios, trials or campaigns.
 """

@@ -1,8 +1,8 @@
-"""Checksums: how a reader knows that a file is as it was written.
+"""Checksums that show whether a file has changed since it was written.
 
-Parquet's page checksums do not cover a file's footer, and most readers ignore them. So a campaign
-records the size and the SHA-256 of every file, and a document that holds such records ends with
-the SHA-256 of its own text.
+Parquet's page checksums do not cover a file's footer, and most readers ignore them. A campaign
+therefore records the size and the SHA-256 of every file. A document that holds such records ends
+with the SHA-256 of its own text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.files import open_regular, reason_of
 
 _NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOTDIR, errno.ENXIO)
-"""Errors that say what stands in a file's place; any other says that it cannot be read now."""
+"""Errors for paths that are not regular files. Any other error may be temporary."""
 
 _LAST_MEMBER = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 
@@ -39,9 +39,10 @@ def checksum_of(path: Path) -> FileChecksum:
 
 
 def mismatch(path: Path, expected: Iterable[FileChecksum]) -> str | None:
-    """How the file at `path` differs from every one of the `expected` checksums, if it does.
+    """Describes how the file at `path` differs from all `expected` checksums.
 
-    Raises `RequestError` if the system does not let it be read, which says nothing of its contents.
+    Returns `None` if one of them matches. Raises `RequestError` if the file cannot be read, because
+    its contents are then unknown.
     """
     expected = tuple(expected)
     try:
@@ -60,19 +61,19 @@ def mismatch(path: Path, expected: Iterable[FileChecksum]) -> str | None:
 
 
 def unreadable(path: Path, error: OSError) -> RequestError:
-    """The error for a file that may be as it was written, but cannot be read."""
-    hint = "give the command again when the file can be read; nothing was changed"
+    """The error for a file that cannot be read and may be intact."""
+    hint = "run the command again when the file is readable; nothing was changed"
     return RequestError(f"{path}: cannot be read: {reason_of(error)}", hint)
 
 
 def with_checksum(text: str) -> bytes:
-    """A JSON object, written with a member a line, with its own checksum as the last member."""
+    """Appends the checksum of a JSON object, written one member a line, as its last member."""
     body = text.removesuffix("\n}\n").encode()
     return body + b',\n "checksum": "%s"\n}\n' % hashlib.sha256(body).hexdigest().encode()
 
 
 def is_intact(data: bytes) -> bool:
-    """Whether `data` is the text of a document that `with_checksum` wrote."""
+    """Returns whether `data` is an unchanged document that `with_checksum` wrote."""
     found = _LAST_MEMBER.search(data[-100:])
     if found is None:
         return False

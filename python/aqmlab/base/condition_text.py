@@ -1,4 +1,4 @@
-"""The value of a condition as text, the same in labels, tables and messages."""
+"""Formats the value of a condition identically in labels, tables and messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def condition_text(value: Any) -> str:
-    """A varied value as people write it.
+    """Formats a varied value as it appears in a scenario.
 
     >>> condition_text({"kind": "codel", "target": "5 ms"}), condition_text(0.5)
     ('codel target=5 ms', '0.5')

@@ -1,9 +1,8 @@
-"""Text in the cells of a CSV file, which spreadsheets and terminals open.
+"""Escapes text for CSV files, which users open in spreadsheets and terminals.
 
-A spreadsheet takes text that begins with `=`, `+`, `-` or `@` for a formula, which may reach for
-files and the network. Such text gets an apostrophe in front, as the OWASP advises (CSV
-injection). What is a number stays as it is, and so do columns of numbers. Control characters become
-`?`.
+A spreadsheet interprets text that begins with `=`, `+`, `-` or `@` as a formula. A formula can
+access files and the network. This module prefixes such text with an apostrophe, as the OWASP
+advises (CSV injection). Numbers and numeric columns are unchanged. Control characters become `?`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def cell(text: str) -> str:
-    """`text` as it stands in a cell.
+    """Escapes `text` for a cell.
 
     >>> cell("=1+1"), cell("-5"), cell("a\\x1b[31mb"), cell("12/1 Mbit/s")
     ("'=1+1", '-5', 'a?[31mb', '12/1 Mbit/s')
@@ -31,7 +30,7 @@ def cell(text: str) -> str:
 
 
 def of_columns(frame: pl.DataFrame) -> pl.DataFrame:
-    """A table with its text as it stands in cells."""
+    """Escapes every text column of a table."""
     import polars as pl
 
     plain = pl.col(pl.String).str.replace_all(_CONTROL, "?")

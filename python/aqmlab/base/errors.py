@@ -1,8 +1,8 @@
-"""Errors that people read.
+"""Errors in scenarios, with messages for users.
 
-Every message answers, in this order: where, what was found, what is allowed, and, when it can
-be guessed, what was probably meant. The command line prints it without a traceback and exits
-with status 2.
+Every message gives the location, the problem and the allowed values, in this order. It suggests a
+correction if one is likely. The command line prints the message without a traceback and exits with
+status 2.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 _MOST_WHERE, _HALF = 400, 190
 _MOST_LISTED = 100
 _MOST_COMPARED = 1_000
-"""Names among which the nearest is sought: among those of 100,000 trials it would take a minute."""
+"""The most names that are compared to find the nearest. Comparing 100,000 takes about a minute."""
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run, and why.
+    """A scenario that cannot be run, with the reason.
 
     >>> print(ScenarioError("home.toml:14: path.rtt", "missing", "add a line"))
     home.toml:14: path.rtt: missing
@@ -34,21 +34,21 @@ class ScenarioError(ValueError):
         super().__init__(text + (f"\n\nhint: {self.hint}" if hint else ""))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, str, str | None]]:
-        """Lets the error cross to another process whole."""
+        """Pickles all parts of the error, for transfer to another process."""
         return (type(self), (self.where, self.problem, self.hint))
 
     @staticmethod
     def unknown(where: str, what: str, got: object, known: Iterable[str]) -> ScenarioError:
-        """`got` is not one of the `known` names for a `what`."""
+        """The error for a name `got` that is not among the `known` names of a `what`."""
         return BadValueError.unknown(what, got, known).at(where)
 
     def at(self, where: str) -> ScenarioError:
-        """The same error, found at `where`."""
+        """The same error with the location `where`."""
         return type(self)(where, self.problem, self.hint)
 
 
 class BadValueError(ValueError):
-    """A value that is wrong, before anybody has said where it stands."""
+    """An invalid value whose location is not yet known."""
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
         self.problem, self.hint = brief(problem), hint and brief(hint)
@@ -56,21 +56,21 @@ class BadValueError(ValueError):
 
     @staticmethod
     def unknown(what: str, got: object, known: Iterable[str]) -> BadValueError:
-        """`got` is not one of the `known` names for a `what`."""
+        """The error for a name `got` that is not among the `known` names of a `what`."""
         name = shown(got)
         return BadValueError(f"unknown {what} `{name}`", suggestion(name, known))
 
     def at(self, where: str) -> ScenarioError:
-        """This problem, found at `where`."""
+        """This problem with the location `where`."""
         return ScenarioError(where, self.problem, self.hint)
 
     def inside(self, keys: str | tuple[str, ...]) -> BadMemberError:
-        """This problem, of a member at `keys` of the value under validation."""
+        """This problem, located in the member at `keys` of the validated value."""
         return BadMemberError(keys, self.problem, self.hint)
 
 
 class BadMemberError(BadValueError):
-    """A problem with a member, at `keys`, of the value under validation."""
+    """A problem with the member at `keys` of the validated value."""
 
     def __init__(self, keys: str | tuple[str, ...], problem: str, hint: str | None = None) -> None:
         super().__init__(problem, hint)
@@ -78,7 +78,7 @@ class BadMemberError(BadValueError):
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """What was probably meant by `got`, or what there is.
+    """Suggests the `known` name nearest to `got`, or lists all of them.
 
     >>> suggestion("fq_code", ["codel", "fq_codel"])
     'did you mean `fq_codel`?'
@@ -96,7 +96,7 @@ def suggestion(got: str, known: Iterable[str]) -> str:
 
 
 def nearest(got: str, known: Iterable[str]) -> str | None:
-    """The one of `known` that was probably meant by `got`, if one is alike.
+    """The `known` name that is most similar to `got`, if any is similar.
 
     >>> nearest("fq_code", ["codel", "fq_codel"]), nearest("xyz", ["codel", "fq_codel"])
     ('fq_codel', None)
@@ -108,7 +108,7 @@ def nearest(got: str, known: Iterable[str]) -> str | None:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """`value` as a message shows it: on one line, and not endless.
+    """Formats `value` for a message, on one line of at most `most` characters.
 
     >>> shown([1, ("a",), {"b": 2.5}]), shown("a\\nb"), shown(list(range(9)), 12)
     ("[1, ('a',), {'b': 2.5}]", 'a?b', '[0, 1, 2, 3…')
@@ -123,9 +123,9 @@ def shown(value: object, most: int = 60) -> str:
 
 
 def brief(text: str) -> str:
-    """`text` without what no reader needs of endless names: those in backquotes are cut.
+    """Shortens long names in backquotes.
 
-    The names of trials, of up to 255 characters, stay whole.
+    Names of trials, which have at most 255 characters, are not shortened.
 
     >>> len(brief("there is no `" + "a" * 5_000 + "`")), brief("`ab`")
     (270, '`ab`')
@@ -138,7 +138,7 @@ _QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:
-    """What `repr` writes, bit by bit: all of it can be endless, where lists hold the same lists."""
+    """Yields the output of `repr` in pieces, because nested lists can make it unboundedly long."""
     if isinstance(value, dict):
         yield "{"
         for number, (key, member) in enumerate(value.items()):
@@ -156,13 +156,13 @@ def _pieces(value: object, most: int) -> Iterator[str]:
     elif isinstance(value, str):
         yield repr(value[: most + 1])
     elif isinstance(value, int) and not -(10**most) < value < 10**most:
-        yield hex(value)  # Python writes no numbers of thousands of digits
+        yield hex(value)  # Python refuses to write thousands of decimal digits
     else:
         yield repr(value)
 
 
 def printable(text: str, also: str = "") -> str:
-    r"""`text` without what could move the cursor or recolour the terminal, save what is in `also`.
+    r"""Replaces unprintable characters, except those in `also`, which could control the terminal.
 
     >>> printable("a\x1b[31mb\n"), printable("a\nb", also="\n")
     ('a?[31mb?', 'a\nb')
@@ -171,6 +171,6 @@ def printable(text: str, also: str = "") -> str:
 
 
 def place(where: str) -> str:
-    """Where something is, as a message shows it: of a long one, its beginning and its end."""
+    """Formats a location for a message. A long location is shortened to its beginning and end."""
     text = printable(where)
     return text if len(text) <= _MOST_WHERE else f"{text[:_HALF]}…{text[-_HALF:]}"

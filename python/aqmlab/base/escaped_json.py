@@ -1,4 +1,4 @@
-"""JSON for standard output, whatever its encoding."""
+"""JSON for standard output in any encoding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def escaped_json(text: str) -> str:
-    """JSON in which what standard output cannot show is escaped, as control characters are."""
+    """Escapes control characters and characters that standard output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().replace("-", "").startswith("utf"):
         return "".join(char if char.isascii() else json_escape(char) for char in text)
@@ -19,5 +19,5 @@ _CONTROLS = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 def json_escape(char: str) -> str:
-    """A character as JSON writes it in ASCII."""
+    """The ASCII escape of a character in JSON."""
     return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"

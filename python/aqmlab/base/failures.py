@@ -1,8 +1,7 @@
-"""What can go wrong although the request was right, and requests that no scenario explains.
+"""Failures outside scenarios: failures of the machine, and invalid requests to commands.
 
-`ScenarioError` (in `errors`) says that a scenario cannot be run. These say that the machine
-would not do it, or that a command was given the wrong things. Each carries the status with
-which the command line ends.
+`ScenarioError` (in `errors`) reports a scenario that cannot be run. Each error in this module
+carries the exit status of the command line.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class LabError(Exception):
-    """A problem with its hint, and the status with which the command line ends."""
+    """A problem with a hint and the exit status of the command line."""
 
     status = 1
 
@@ -28,40 +27,40 @@ class LabError(Exception):
 
 
 class RequestError(LabError):
-    """A request that cannot be met as it was made."""
+    """An invalid request."""
 
     status = 2
 
 
 class DamagedError(RequestError):
-    """A stored file that is not as it was written: no mistake in the request for it."""
+    """A stored file that has changed since it was written. The request itself is valid."""
 
 
 class DiskError(LabError):
-    """A file that could not be written: the request cannot be met as it was made."""
+    """A file that cannot be written."""
 
     status = 2
 
     @classmethod
     def of(cls, error: OSError, path: Path, needed: int | None = None) -> DiskError:
-        """What `error` means for somebody who wanted `needed` bytes written to `path`."""
+        """The error for `needed` bytes that could not be written to `path`."""
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            hint = "give a place that can be written" if error.errno in _FORBIDDEN else None
+            hint = "name a writable location" if error.errno in _FORBIDDEN else None
             return cls(f"{path}: cannot be written: {error.strerror or error}", hint)
         problem = f"{path}: the disk is full"
         if needed is not None:
             problem += f": {size_text(needed)} were needed"
             free = _free_bytes(path.parent)
             problem += "" if free is None else f", {size_text(free)} are free"
-        return cls(problem, "free some space and give the same command again: it goes on from here")
+        return cls(problem, "free some space and run the same command again to continue from here")
 
 
 class TrialsError(LabError):
-    """Some trials have no result; the others are kept."""
+    """Some trials have no result. The results of the others are kept."""
 
 
 class StoppedError(LabError):
-    """Somebody pressed Ctrl-C; what was finished is kept."""
+    """The user pressed Ctrl-C. Finished trials are kept."""
 
     status = 130
 
@@ -74,7 +73,7 @@ def _free_bytes(folder: Path) -> int | None:
 
 
 def size_text(size_bytes: int) -> str:
-    """A size with at most one decimal.
+    """Formats a size with at most one decimal.
 
     >>> size_text(512), size_text(1_234_567)
     ('512 B', '1.2 MB')
@@ -86,13 +85,13 @@ def size_text(size_bytes: int) -> str:
 
 
 def unexpected(error: BaseException) -> LabError:
-    """What to say of an error that nobody foresaw."""
-    hint = "this is a mistake in aqmlab; AQMLAB_TRACEBACK=1 shows where"
+    """Wraps an unexpected error."""
+    hint = "this is a bug in aqmlab; AQMLAB_TRACEBACK=1 shows the traceback"
     return LabError(f"unexpected {describe(error)}", hint)
 
 
 def describe(error: BaseException) -> str:
-    """An unexpected error in one line."""
+    """Formats an unexpected error on one line."""
     if isinstance(error, OSError) and error.strerror:
         name = os.fspath(error.filename) if error.filename else ""
         return f"{name}: {error.strerror}" if name else error.strerror

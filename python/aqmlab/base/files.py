@@ -1,4 +1,4 @@
-"""Files: only regular ones are read, and what is written appears whole or not at all."""
+"""Files: reads regular files only, and writes files atomically."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from aqmlab.base.failures import DiskError
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """The file at `path`, for reading; raises `OSError` for what is no file.
+    """Opens the regular file at `path` for reading; raises `OSError` for anything else.
 
-    A pipe or a device that stands there in its place would never let go.
+    Reading from a pipe or a device could block for ever.
     """
-    file = open(path, "rb", opener=_at_once)  # noqa: SIM115 (is the caller's to close)
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115 (the caller closes it)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
@@ -27,15 +27,15 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Opens without waiting, as a pipe would for whoever writes into it."""
+    """Opens a file without blocking. An open of a pipe would otherwise wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
-    """Writes `data` so that `path` holds all of it or is as it was, also after a power cut.
+    """Writes all of `data` to `path` or leaves `path` unchanged, even after a power cut.
 
-    Not `synced`, it does not wait for the disk, and a power cut may leave less. Raises
-    `DiskError`, having removed what it had begun.
+    If `synced` is false, the function does not wait for the disk, and a power cut may truncate the
+    file. On failure it removes its partial file and raises `DiskError`.
     """
     with atomic_file(path, needed=len(data), synced=synced) as file:
         file.write(data)
@@ -45,10 +45,10 @@ def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
 def atomic_file(
     path: Path, *, needed: int | None = None, synced: bool = True
 ) -> Iterator[BinaryIO]:
-    """A file that stands at `path` when it has been written without an error, and not before.
+    """A file that appears at `path` only after it has been written without an error.
 
-    `needed` is its size if that is known; `synced` as in `write_atomically`. Raises
-    `DiskError`, having removed what it had begun.
+    `needed` is its size, if known. `synced` has the same meaning as in `write_atomically`. On
+    failure the function removes the partial file and raises `DiskError`.
     """
     refuse_special(path)
     made = unfinished(path)
@@ -64,13 +64,13 @@ def atomic_file(
     except OSError as error:
         raise DiskError.of(error, path, needed) from error
     finally:
-        with suppress(OSError):  # it stands in its place, or could not be begun
+        with suppress(OSError):  # it was moved to its path, or could not be created
             made.unlink()
 
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Within, an error of the system is one of writing `path`: raises `DiskError`."""
+    """Converts an `OSError` within the context into a `DiskError` for `path`."""
     try:
         yield
     except OSError as error:
@@ -78,36 +78,36 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def unfinished(path: Path) -> Path:
-    """What a file that this process writes is called until it is whole: beside its place, hidden.
+    """The hidden path beside `path` to which this process writes before the final move.
 
-    `Folder.clear_unfinished` finds by it what killed writers have left.
+    `Folder.clear_unfinished` recognises the files of killed writers by this form of name.
     """
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def refuse_special(path: Path) -> None:
-    """Raises `DiskError` if something stands at `path` that a file must not take the place of.
+    """Raises `DiskError` if `path` exists and is not a regular file.
 
-    A file is written beside its place and moved there: over `/dev/null` too, for who may.
+    An atomic write moves a file to `path`. With sufficient rights it would replace `/dev/null`.
     """
     try:
         mode = path.stat().st_mode
-    except OSError:  # nothing is there, or writing will say what is wrong
+    except OSError:  # the path is free, or the write will report the error
         return
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
-        raise DiskError(f"{path}: cannot be written: it is {kind}", "give the name of a file")
+        raise DiskError(f"{path}: cannot be written: it is {kind}", "name a file")
 
 
 @contextmanager
 def locked(folder: Path, *, wait: bool) -> Iterator[None]:
-    """Holds a folder for this process alone; the lock goes with the process.
+    """Locks a folder for this process until the context or the process ends.
 
-    Raises `BlockingIOError` where another process has it, unless it may `wait` for that one.
+    If another process holds the lock, it waits if `wait` is true, else raises `BlockingIOError`.
     """
     try:
         import fcntl
-    except ImportError:  # Windows: two processes at once are the user's care
+    except ImportError:  # Windows has no `flock`: the user must prevent concurrent processes
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -119,13 +119,13 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
 
 
 class Claim:
-    """A file that a process holds locked, to say that the folder around it is its own.
+    """A locked file that reserves its folder for one process.
 
-    The lock is on a file, for NFS locks no folder. It goes with its process.
+    The lock is on a file because NFS cannot lock folders. It ends with its process.
     """
 
     def __init__(self, path: Path) -> None:
-        """Takes the lock; raises `BlockingIOError` if another process has it, or `OSError`."""
+        """Takes the lock; raises `BlockingIOError` if another process holds it, or `OSError`."""
         self._path = path
         while True:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -137,17 +137,17 @@ class Claim:
                 raise
             if is_held:
                 return
-            os.close(self._handle)  # the process that had it locked has removed it
+            os.close(self._handle)  # the previous holder has removed the file
 
     def is_held(self) -> bool:
-        """Whether the locked file still stands at its path; raises `OSError`."""
+        """Returns whether the locked file is still at its path; raises `OSError`."""
         try:
             return os.path.samestat(os.fstat(self._handle), self._path.stat())
         except (FileNotFoundError, NotADirectoryError):
             return False
 
     def release(self) -> None:
-        """Removes the file and gives up the lock."""
+        """Removes the file and releases the lock."""
         with suppress(OSError):
             if self.is_held():
                 self._path.unlink()
@@ -157,21 +157,21 @@ class Claim:
 def _lock(handle: int) -> None:
     try:
         import fcntl
-    except ImportError:  # Windows: two processes at once are the user's care
+    except ImportError:  # Windows has no `flock`: the user must prevent concurrent processes
         return
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def reason_of(error: Exception) -> str:
-    """An error as a part of a sentence."""
+    """Formats an error as part of a sentence."""
     strerror = error.strerror if isinstance(error, OSError) else None
     return strerror.lower() if strerror else str(error)
 
 
 def cache_folder() -> Path:
-    """Where what is worth keeping between runs goes; it need not exist.
+    """The path of the cache folder, which may not exist.
 
-    Raises `DiskError` for a user without a home.
+    Raises `DiskError` if the user has no home folder.
     """
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aqmlab"
@@ -181,10 +181,10 @@ def cache_folder() -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in `folder` durable, where the system can."""
+    """Writes the directory entries of `folder` to the disk, if the system supports this."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows does not open folders, and keeps names by itself
+    except OSError:  # Windows cannot open folders, and makes their entries durable itself
         return
     try:
         os.fsync(handle)

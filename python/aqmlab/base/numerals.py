@@ -1,4 +1,4 @@
-"""Numbers as tables and pages print them."""
+"""Number formatting for tables and pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def number(value: float | None) -> str:
-    """A number with three digits that count.
+    """Formats a number with three significant digits.
 
     >>> number(0.1234), number(12.34), number(2710.0), number(0.0), number(None)
     ('0.123', '12.3', '2710', '0', '-')
@@ -21,7 +21,7 @@ def number(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as a percentage with the digits that count.
+    """Formats a share as a percentage with one decimal below 10 %.
 
     >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
     ('1.2 %', '50 %', '0 %', '-', '∞')

@@ -1,4 +1,4 @@
-"""Processes that run programs of this package: their environment, and how they ended."""
+"""Child processes of this package: their environment and their exit status."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 
 def python_path() -> str:
-    """A PYTHONPATH with the very package that is running in front."""
+    """The value of PYTHONPATH with the folder of the running package first."""
     package = str(Path(__file__).resolve().parents[2])
     others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     return os.pathsep.join([package, *others])
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process is stopped, by a signal or a debugger; where the system does not say, no.
+    """Returns whether a signal or a debugger has stopped a process; false if this is unknown.
 
     Source: proc(5), the third field of `/proc/PID/stat`.
     """
@@ -27,7 +27,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def how_ended(code: int) -> str:
-    """What the status of a process that ended means.
+    """Describes the exit status of a process.
 
     >>> how_ended(3), how_ended(-9)
     ('ended with status 3', 'was killed by SIGKILL')

@@ -1,7 +1,7 @@
-"""Temporary folders that do not outlive their process for long.
+"""Temporary folders that are removed even if their process is killed.
 
-A process that is killed removes nothing. So each folder holds a file that its process keeps
-locked, and whoever needs the next folder removes those whose lock nobody holds.
+A killed process removes nothing. Each folder therefore holds a file that its process keeps locked.
+The next process that needs a folder removes all folders without a held lock.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 _PREFIX = "aqmlab-"
 _LOCK = "in-use"
 _UNLOCKED_S = 3600.0
-"""Age at which a folder without a lock counts as abandoned: its process died as it made it."""
+"""Age at which a folder without a lock file is abandoned. Its process died while creating it."""
 
 
 class Scratch(tempfile.TemporaryDirectory[str]):
-    """A temporary folder, removed when it is cleaned up, or by a later process."""
+    """A temporary folder, which `cleanup` or a later process removes."""
 
     def __init__(self) -> None:
         remove_abandoned()
@@ -38,7 +38,7 @@ class Scratch(tempfile.TemporaryDirectory[str]):
 
 
 def remove_abandoned() -> None:
-    """Removes the temporary folders of this user whose processes are gone."""
+    """Removes this user's temporary folders whose processes have ended."""
     with contextlib.suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
             with contextlib.suppress(OSError):
@@ -61,7 +61,7 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def _locked(folder: Path) -> int | None:
-    """Makes the folder's lock, which is held before it can be seen; returns its handle."""
+    """Creates the folder's lock file and returns its handle. It is locked before it is visible."""
     begun = folder / f"{_LOCK}.new"
     handle: Any = os.open(begun, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     _take(handle)
@@ -70,10 +70,10 @@ def _locked(folder: Path) -> int | None:
 
 
 def _take(handle: int) -> bool:
-    """Locks an open file; returns whether nobody else has it locked."""
+    """Locks an open file; returns whether this process now holds the lock."""
     try:
         import fcntl
-    except ImportError:  # Windows, where an open file cannot be removed by others
+    except ImportError:  # Windows, where no process can remove an open file
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

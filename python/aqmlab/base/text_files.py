@@ -1,4 +1,4 @@
-"""Text in files that somebody wrote: read only from regular files, and never more than fits."""
+"""Reads text files of users: regular files up to a maximum size."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from aqmlab.base.errors import ScenarioError, nearest
 from aqmlab.base.files import open_regular
 
 SUFFIXES = (".toml", ".py")
-"""How the names of scenarios end, and of TEACUP configs."""
+"""File suffixes of scenarios and of TEACUP configs."""
 
 MOST_BYTES = 1_000_000
 """The largest file of a scenario, a config or a study."""
 
 
 def beside(path: Path) -> list[str]:
-    """The scenarios and configs in the folder in which `path` would be, as a user names them."""
+    """The paths of the scenarios and configs in the parent folder of `path`."""
     try:
         return sorted(str(one) for one in path.parent.iterdir() if one.suffix in SUFFIXES)
     except (OSError, ValueError):
@@ -23,10 +23,10 @@ def beside(path: Path) -> list[str]:
 
 
 def file_text(path: Path) -> str:
-    """The text of a file that a user named; raises `ScenarioError` if it cannot be read."""
+    """The text of a user's file; raises `ScenarioError` if it cannot be read."""
     try:
         with open_regular(path) as file:
-            data = file.read(MOST_BYTES + 1)  # its length may be a lie
+            data = file.read(MOST_BYTES + 1)  # the reported length may be wrong
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         meant = nearest(str(path), beside(path)) if isinstance(error, FileNotFoundError) else None
@@ -35,6 +35,6 @@ def file_text(path: Path) -> str:
     if len(data) > MOST_BYTES:
         raise ScenarioError(str(path), f"larger than {MOST_BYTES} bytes")
     try:
-        return data.decode("utf-8-sig")  # some editors put a mark in front
+        return data.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError:
-        raise ScenarioError(str(path), "this is not text in UTF-8") from None
+        raise ScenarioError(str(path), "is not UTF-8 text") from None

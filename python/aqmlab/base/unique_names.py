@@ -1,14 +1,14 @@
-"""Names that are each given once, also for file systems that ignore case."""
+"""Unique names, also for file systems that ignore case."""
 
 from __future__ import annotations
 
 
 class Names:
-    """Gives each name that is wanted again a number behind it, the lowest that is free.
+    """A generator of unique names. It appends the lowest free number to a repeated name.
 
-    It remembers where it stopped counting, or many that want the same name would take long.
+    It stores the next number of each name, because a search from the start would be slow.
 
-    Names that differ in case only are one name.
+    Names that differ only in case count as equal.
 
     >>> names = Names()
     >>> [names.free(wanted) for wanted in ("a", "a", "a-3", "a", "a")]
@@ -21,7 +21,7 @@ class Names:
         self._next: dict[str, int] = {}
 
     def free(self, wanted: str) -> str:
-        """`wanted`, or else with a number; it is taken from now on."""
+        """Returns `wanted`, with a number if needed, and marks the result as taken."""
         own, number = wanted, self._next.get(wanted.casefold(), 2)
         while own.casefold() in self._next:
             own, number = f"{wanted}-{number}", number + 1

@@ -1,4 +1,4 @@
-"""Versions of all that results depend on: this package, its core, and the machine's kind."""
+"""Versions on which results depend: this package, its core, and the system."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _RESULTS_ARE_MADE_BY = (
     "campaign/task.py",
     "engines",
 )
-"""Modules between a resolved trial and its tables. The trial's JSON does not say how they work."""
+"""Modules that turn a resolved trial into tables. The trial's JSON does not cover their code."""
 
 
 @cache
 def build() -> str:
-    """The core's version, and a digest of its binary and of the Python that makes tables.
+    """The core's version, with a digest of its binary and of the Python code that makes tables.
 
-    Results of two builds never share a folder, nor a campaign.
+    Results of two builds never share a folder or a campaign.
     """
     from aqmlab import _core
 
@@ -34,7 +34,7 @@ def build() -> str:
 
 
 def versions() -> dict[str, str]:
-    """What a manifest says of the software; `build` stands for what makes results."""
+    """The software versions for a manifest. `build` identifies the code that makes results."""
     import pyarrow
 
     from aqmlab import __version__

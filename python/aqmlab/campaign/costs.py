@@ -1,8 +1,8 @@
-"""What a trial costs, before it is run.
+"""Estimates the cost of a trial before it runs.
 
-Trials differ: a minute of 100 Mbit/s takes longer than one of 8. What a campaign's trials cost in
-all, in units of no meaning, says what share of it is done; what a unit took of late on this very
-machine says how long the rest will take.
+The cost depends on the trial: a minute at 100 Mbit/s takes longer than one at 8. It has an
+arbitrary unit. The share of the total cost shows the progress of a campaign. Recent times for one
+unit on this machine give the remaining time.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from functools import lru_cache
 from aqmlab.campaign.store.folder import Trial
 
 _WEIGHTS = {"sim": 1e-6, "kernel": 1e-7, "kernel-ours": 1e-7}
-"""What a bit per second costs, where a second without traffic costs one; in real time, nothing."""
+"""The cost of one bit/s, relative to a second without traffic. In real time it is zero."""
 
 
 def cost(trial: Trial, seconds: float | None = None) -> float:
-    """About what so many seconds of a trial, or all, cost: each link's traffic, and the rest."""
+    """The approximate cost of `seconds` of a trial, or of all of it: links' traffic plus time."""
     duration_s, bps = _facts(trial.spec)
     length_s = duration_s if seconds is None else seconds
     return length_s * (1 + _WEIGHTS.get(trial.engine, 0.0) * bps)
 
 
 def simulated_s(trial: Trial) -> float:
-    """How long a trial lasts, in its own seconds."""
+    """The duration of a trial in simulated seconds."""
     return _facts(trial.spec)[0]
 
 
 @lru_cache(maxsize=100_000)
 def _facts(spec: str) -> tuple[float, float]:
-    """A trial's length in seconds, and the rates of its links in all."""
+    """A trial's duration in seconds, and the sum of its links' rates."""
     read = json.loads(spec)
     return float(read["duration_ns"]) / 1e9, float(sum(one["rate_bps"] for one in read["links"]))

@@ -1,9 +1,9 @@
 """A Dask cluster as an executor of trials.
 
-Workers may be on other machines, with nothing in common but the network: an order goes there, the
-result's bytes come back, and the campaign writes them. Every worker must have this very build of
-the simulator, or the digests of a campaign would be those of several programs. One of another
-build that joins later gets no trials.
+Workers may be on other machines that share only the network. A worker receives an order and
+returns the bytes of the result, which the campaign writes. Every worker needs the same build of
+the simulator. Otherwise the digests of a campaign would come from several programs. A worker with
+another build that joins later gets no trials.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from aqmlab.base.versions import build
 INSTALL = "pip install 'aqmlab[dask]'"
 
 _AHEAD = 3
-"""Trials handed out per thread of a worker, as the way there is longer than to a process."""
+"""Trials submitted per worker thread; more than to a local process because of the latency."""
 
 _CONNECT_S = 10.0
 _FIRST_WORKER_S = 60.0
-"""Seconds in which a first worker must join, or another when all are gone."""
+"""Time limit in seconds for the first worker to join, or for another after all have left."""
 
 _SAME_BUILD = "install the same build of aqmlab on every worker"
 
 _LOG = logging.getLogger(__name__)
 
 _MOST_BYTES = 2**20
-"""Of a scheduler's file, which has about one thousand."""
+"""The largest scheduler file that is read. A usual file has about one thousand bytes."""
 
 _COUNT_S = 2.0
-"""Seconds for which the number of workers is taken to stay what it is."""
+"""Seconds for which the number of workers is cached."""
 
 
 class Cluster(Executor):
     """The Dask cluster whose scheduler is at `address` (tcp://HOST:8786, or a scheduler file).
 
-    Raises `RequestError` if Dask is not installed, if nobody answers there, if no worker joins, or
-    if one has another build.
+    The constructor raises `RequestError` if Dask is not installed, if no scheduler answers, if no
+    worker joins, or if a worker has another build.
     """
 
     remote = True
     lives = 1
-    """The scheduler itself hands out the trial of a worker that died, three times at most."""
+    """The scheduler itself resubmits the trial of a dead worker, at most three times."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -72,7 +72,7 @@ class Cluster(Executor):
 
     @property
     def room(self) -> int:
-        """How many trials the workers that are there are to have at once."""
+        """The number of trials that the present workers should hold at once."""
         if time.monotonic() - self._counted > _COUNT_S:
             there = self._client.nthreads()
             self._examine([one for one in there if one not in self._trusted | self._others.keys()])
@@ -81,20 +81,20 @@ class Cluster(Executor):
         return max(1, self._threads * _AHEAD)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Runs `fn` on some worker of this build, after what was submitted before."""
+        """Runs `fn` on a worker of this build, after earlier submissions."""
         self._submitted += 1
         where = {"workers": sorted(self._trusted), "priority": -self._submitted}
         future: Future[Any] = self._executor.submit(fn, *args, **where, **kwargs)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes back what is not finished, and lets go of the cluster, which stays."""
+        """Cancels unfinished trials and disconnects. The cluster continues to run."""
         self._executor.shutdown(wait=False)
         self._client.close()
 
     def check(self) -> None:
-        """Raises `LabError` if the cluster is gone, or has had no workers for a minute."""
-        again = "what was finished is kept: the same command goes on from here"
+        """Raises `LabError` if the connection is lost, or if no workers remain for a minute."""
+        again = "finished trials are kept; the same command goes on from here"
         if self._client.status != "running":
             raise LabError(f"--cluster {self._address}: the connection is lost", again)
         if self._trusted.intersection(self._client.nthreads()):
@@ -102,17 +102,17 @@ class Cluster(Executor):
             return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > _FIRST_WORKER_S:
-            raise LabError(f"--cluster {self._address}: there are no workers any more", again)
+            raise LabError(f"--cluster {self._address}: no workers are left", again)
 
     def _await_workers(self) -> None:
         try:
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
         except TimeoutError:
             problem = f"--cluster {self._address}: no worker has joined for {_FIRST_WORKER_S:.0f} s"
-            raise RequestError(problem, "`aqmlab cluster` says how to start some") from None
+            raise RequestError(problem, "`aqmlab cluster` shows how to start workers") from None
 
     def _examine(self, workers: list[str]) -> None:
-        """Asks new workers for their build; from now on trials go to those of this build too."""
+        """Checks the build of new workers. Those with this build now also receive trials."""
         builds = self._client.run(build, workers=workers, on_error="return") if workers else {}
         for worker, found in builds.items():
             if isinstance(found, BaseException):
@@ -128,7 +128,7 @@ class Cluster(Executor):
 
 @contextmanager
 def opened(address: str | None) -> Iterator[Cluster | None]:
-    """The cluster at `address`, as long as it is needed; none if there is no address."""
+    """The cluster at `address` within the context, or `None` without an address."""
     if address is None:
         yield None
         return
@@ -142,12 +142,12 @@ def _connected(address: str) -> Any:
         from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise RequestError("--cluster: Dask is not installed", INSTALL) from None
-    for name in ("distributed", "distributed.client"):  # the latter has a level of its own
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # we say what must be known
+    for name in ("distributed", "distributed.client"):  # the latter sets its own level
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # this module reports the errors
     named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
-        # A client that has begun with what is no address, or without certificates, does not end
-        # in silence.
+        # A client that starts with an invalid address, or without certificates, logs errors when it
+        # ends.
         scheduler = _named_in(Path(address)) if address.endswith(".json") else address
         get_address_host_port(scheduler)
         if scheduler.startswith("tls:"):
@@ -156,19 +156,19 @@ def _connected(address: str) -> Any:
         return connect(**named, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, NotImplementedError) as error:
         problem = f"--cluster {address}: no scheduler can be reached: {describe(error)}"
-        hint = "give it as tcp://HOST:8786; `aqmlab cluster` says how to start one"
+        hint = "give it as tcp://HOST:8786; `aqmlab cluster` shows how to start one"
         raise RequestError(problem, hint) from None
 
 
 def _refuse_without_certificates(address: str) -> None:
-    """Raises `RequestError` if Dask has no certificates, or none that can be read."""
+    """Raises `RequestError` if Dask has no readable certificates."""
     from distributed.security import Security
 
     security: Callable[[], Any] = Security
     try:
         if security().get_connection_args("client").get("ssl_context") is not None:
             return
-        problem = "Dask knows no certificates, which tls:// needs"
+        problem = "Dask has no certificates, which tls:// needs"
     except OSError as error:
         problem = f"Dask's certificates cannot be read: {describe(error)}"
     raise RequestError(
@@ -179,7 +179,7 @@ def _refuse_without_certificates(address: str) -> None:
 
 
 def _named_in(path: Path) -> str:
-    """The address in a scheduler's file; raises `OSError` or `ValueError` if it has none."""
+    """The address in a scheduler file; raises `OSError` or `ValueError` if there is none."""
     with open_regular(path) as file:
         found = json.loads(file.read(_MOST_BYTES))
     if not isinstance(found, dict) or not isinstance(found.get("address"), str):

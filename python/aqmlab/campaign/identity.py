@@ -1,7 +1,7 @@
-"""Whether a folder is a campaign's own.
+"""Checks that a folder belongs to a campaign.
 
-A campaign's folder holds its trials by their names, and trials of two campaigns may be called
-alike: what they are is known by the campaign's key, which folds all that they depend on.
+A campaign's folder holds trials by name, and trials of two campaigns may have equal names. The
+campaign's key distinguishes them. It is a digest of everything on which the trials depend.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
-    """Raises `RequestError` if `folder` holds anything but `campaign`, or what is left of it.
+    """Raises `RequestError` if `folder` holds anything but `campaign` or its remains.
 
-    `remove` is what to remove for a fresh start, the folder itself if absent.
+    The hint suggests to remove `remove` for a fresh start, or the folder itself if absent.
     """
     hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
     try:
@@ -43,7 +43,7 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
 
 
 def _told(campaign: Campaign, manifest: dict[str, Any]) -> str:
-    """What a folder holds, and how that differs from `campaign` where it does not show."""
+    """Describes the campaign in a folder, and its difference from `campaign` if not obvious."""
     name, command = manifest.get("name", "?"), manifest.get("command", "?")
     made_by = registry.made_by(str(manifest.get("engine", "sim")), manifest["versions"])
     own = registry.made_by(campaign.engine, campaign.about["versions"])

@@ -1,4 +1,4 @@
-"""Processes on this machine that run trials, as a standard executor."""
+"""A standard executor that runs trials in processes on this machine."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from aqmlab.campaign.task import STOPPED, Answer, Moved, Order, perform
 _CRASH_NOTE = 200
 
 _AHEAD = 2
-"""Trials handed out per worker, so that none waits for the next."""
+"""Trials submitted per worker, so no worker is idle between trials."""
 
 
 _MOST_WORKERS = 1024
-"""On one machine, whatever is asked for."""
+"""The most workers on one machine, also if more are requested."""
 
 _HANDLES, _OTHER_HANDLES = 6, 64
-"""Open files that a worker takes here, also while it is started, and that all else may take."""
+"""Open files of this process for each worker, including its start, and for everything else."""
 
 
 class Processes(Executor):
-    """Worker processes, each driven by a thread of its own.
+    """Worker processes, each driven by its own thread.
 
-    Unlike those of `ProcessPoolExecutor`, they survive each other: of a process that dies, only
-    the trial is lost. They run nothing but trials.
+    Unlike in `ProcessPoolExecutor`, a process that dies loses only its trial and does not affect
+    the others. The processes run only trials.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -46,31 +46,31 @@ class Processes(Executor):
         self.room = jobs * _AHEAD
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Runs `perform(order)` in a process, or `perform(order, moved)`."""
+        """Runs `perform(order)` or `perform(order, moved)` in a process."""
         if fn is not perform:
             raise TypeError(f"these processes run trials, not {fn!r}")
         return self._threads.submit(self._pool.run, *args, **kwargs)
 
     def check(self) -> None:
-        """Replaces workers that somebody has stopped; called now and then while none answers."""
+        """Replaces stopped workers. The caller repeats this while no worker answers."""
         self._pool.replace_stopped()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Ends all processes at once, also in the middle of a trial."""
+        """Kills all processes immediately, also during a trial."""
         self._pool.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._pool.close()
 
 
 class Worker:
-    """A process that runs trials, one at a time; a new one is started whenever it has died."""
+    """A process that runs one trial at a time, and is replaced after its death."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-        self._scratch = Scratch()  # for what a worker that is killed leaves behind
+        self._scratch = Scratch()  # for temporary files of a killed worker
         self._was_stopped = False
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
@@ -91,15 +91,14 @@ class Worker:
                 if "passed" not in said:
                     return Answer(data, **said)
                 moved(said["passed"])
-        except (OSError, ValueError):  # it died, maybe in the middle of an answer
+        except (OSError, ValueError):  # it died, possibly during an answer
             pass
         return self._died(process)
 
     def replace_stopped(self) -> None:
-        """Ends the process if it is stopped now and was when last asked; another takes its place.
+        """Kills the process if it is stopped at two successive calls; another one replaces it.
 
-        A process that somebody stops (SIGSTOP) neither ends nor answers, and the campaign would
-        wait for it for good.
+        A stopped process (SIGSTOP) neither ends nor answers, and the campaign would wait for ever.
         """
         with self._lock:
             before, self._was_stopped = self._was_stopped, False
@@ -109,14 +108,14 @@ class Worker:
                     _kill(self._process)
 
     def kill(self) -> None:
-        """Ends the process and what it has started at once, and starts no other."""
+        """Kills the process and its children immediately, and starts no other."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
                 _kill(self._process)
 
     def close(self) -> None:
-        """Lets go of everything; only after `kill`, and when nobody waits in `run`."""
+        """Releases all resources. Call it only after `kill`, when no thread waits in `run`."""
         if self._process is not None:
             self._process.wait()
             _close_pipes(self._process)
@@ -132,7 +131,7 @@ class Worker:
                     stdout=subprocess.PIPE,
                     stderr=self._errors,
                     env=_environment(self._scratch.name),
-                    process_group=0,  # so that a virtual machine ends with its worker
+                    process_group=0,  # a virtual machine must end with its worker
                 )
             return None if self._stopped else self._process
 
@@ -157,7 +156,7 @@ class Worker:
 
 
 class Pool:
-    """One worker for each thread that asks."""
+    """A pool with one worker for each calling thread."""
 
     def __init__(self) -> None:
         self._own = threading.local()
@@ -166,7 +165,7 @@ class Pool:
         self._lock = threading.Lock()
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
-        """Runs a trial in this thread's worker; `moved` is told how far it is."""
+        """Runs a trial in this thread's worker. `moved` receives the progress."""
         with self._lock:
             if self._stopped:
                 return STOPPED
@@ -177,14 +176,14 @@ class Pool:
         return worker.run(order, moved)
 
     def replace_stopped(self) -> None:
-        """Replaces workers that somebody has stopped."""
+        """Replaces stopped workers."""
         with self._lock:
             workers = list(self._all)
         for worker in workers:
             worker.replace_stopped()
 
     def kill(self) -> None:
-        """Ends all workers at once, also those in the middle of a trial."""
+        """Kills all workers immediately, also during a trial."""
         with self._lock:
             self._stopped = True
             workers = list(self._all)
@@ -192,13 +191,13 @@ class Pool:
             worker.kill()
 
     def close(self) -> None:
-        """Lets go of all workers; only after `kill`, and when no thread waits in `run`."""
+        """Releases all workers. Call it only after `kill`, when no thread waits in `run`."""
         for worker in self._all:
             worker.close()
 
 
 def _affordable(jobs: int) -> int:
-    """As many of `jobs` workers as there may be open files for."""
+    """The number of workers, at most `jobs`, that the limit of open files permits."""
     jobs = min(jobs, _MOST_WORKERS)
     try:
         import resource
@@ -217,7 +216,7 @@ def _affordable(jobs: int) -> int:
 
 
 def _environment(scratch: str) -> dict[str, str]:
-    # A worker is one core's worth of work; libraries that start threads would only contend.
+    # A worker uses one core. Threads of libraries would compete with other workers.
     return {
         **os.environ,
         "PYTHONPATH": python_path(),
@@ -232,7 +231,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    else:  # Windows, where no worker starts others
+    else:  # Windows, where no worker starts processes
         process.kill()
 
 

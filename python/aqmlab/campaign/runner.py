@@ -1,7 +1,7 @@
-"""Runs a campaign: all trials of a plan, over all cores or a cluster, into a folder.
+"""Runs all trials of a campaign on local cores or on a cluster, and stores them in a folder.
 
-A campaign may be stopped at any time, by Ctrl-C, a crash or a power cut. The same command
-goes on with the trials that are missing and ends with the same bytes.
+A campaign may stop at any time: by Ctrl-C, a crash or a power cut. The same command then runs the
+missing trials and produces the same bytes.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ _RESULTS = (
     "files",
     "versions",
 )
-"""What a manifest says of the trials that were run, and of the software that ran them."""
+"""Members of a manifest about the completed trials and the software that ran them."""
 
 _REQUEST = ("command", "source")
-"""What it says of how they were asked for; another spelling is the same request."""
+"""Members of a manifest about the request. Another spelling is the same request."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is to be run, and what its manifest says about it."""
+    """The trials of a campaign, and the contents of its manifest."""
 
     trials: Sequence[Trial]
     about: dict[str, Any]
-    """What the manifest says besides: scenario, versions, how it was asked for."""
+    """Other members of the manifest: scenario, versions, request."""
     engine: str = "sim"
-    """What runs the trials; several engines are separated by commas."""
+    """The engines that run the trials, separated by commas."""
     runner: str | None = None
     """The function that runs a trial, as "module:name"; the engine's own if absent."""
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What the runner of each engine is given besides the trial."""
+    """Options of each engine's runner."""
 
     @cached_property
     def key(self) -> str:
-        """What identifies it."""
+        """The key that identifies the campaign."""
         return campaign_key(self.trials, self.engine, self.about["versions"])
 
     def order(self, trial: Trial) -> Order:
-        """How a worker is told to run `trial`."""
+        """The order for a worker to run `trial`."""
         engine = ENGINES[trial.engine]
         options = self.options.get(engine.name, {})
         return Order(
@@ -92,13 +92,12 @@ def run(
     progress: Progress | None = None,
     only: Collection[str] | None = None,
 ) -> Report:
-    """Runs what is missing of `campaign` in the folder `path`, and completes the folder.
+    """Runs the missing trials of `campaign` in the folder `path`, and completes the folder.
 
-    Trials run in `jobs` processes of this machine, one for each core if absent, or wherever
-    `executor` runs what it is given. With `only`, runs nothing but the trials of these names; the
-    folder is complete when none is left. Raises `RequestError` if the folder holds another
-    campaign or a damaged file, and `DiskError` if a file cannot be written; what was finished is
-    kept.
+    Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
+    `only`, it runs only the trials with these names. The folder is complete when no trial is
+    missing. Raises `RequestError` if the folder holds another campaign or a damaged file, and
+    `DiskError` if a file cannot be written. Finished trials are kept.
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
@@ -109,7 +108,7 @@ def run(
         folder.clear_finished()
         return Report()
     with folder.locked():
-        refuse_other(campaign, folder)  # again, for another may have been quicker
+        refuse_other(campaign, folder)  # again, because another process may have written meanwhile
         folder.clear_unfinished()
         dataset = _reopened(campaign, folder)
         left = [
@@ -118,7 +117,7 @@ def run(
             if (only is None or one.id in only) and not dataset.has(one)
         ]
         for damaged, problem in dataset.damaged.items():
-            progress.damaged(f"{damaged}: is damaged: {problem}; its trials are run again")
+            progress.damaged(f"{damaged}: is damaged: {problem}; its trials run again")
         progress.begin(campaign.trials, left)
         with dataset.recording():
             if executor is not None:
@@ -134,11 +133,11 @@ def run(
 
 
 def follow(campaign: Campaign, path: Path) -> None:
-    """Lets the manifest in the folder `path` say of the scenario what `campaign` says.
+    """Updates the scenario in the manifest of the folder `path` to that of `campaign`.
 
-    Trials that have ended stay as they are, and so does what made them. Does nothing if the
-    manifest says so already, or if trials run. Raises `RequestError` if the folder holds another
-    campaign, and `DiskError` if it cannot be written.
+    Finished trials and the versions that made them do not change. The function does nothing if the
+    manifest is up to date, or if trials run. Raises `RequestError` if the folder holds another
+    campaign, and `DiskError` if the manifest cannot be written.
     """
     folder = Folder(path)
     if not _is_behind(campaign, folder):
@@ -152,7 +151,7 @@ def follow(campaign: Campaign, path: Path) -> None:
 
 
 def _is_behind(campaign: Campaign, folder: Folder) -> bool:
-    """Whether a manifest that lists results says of the scenario something else."""
+    """Returns whether a manifest with results describes the scenario differently."""
     before = folder.manifest()
     told = json.loads(text_of(_manifest(campaign, None)))
     return "files" in before and any(
@@ -163,9 +162,9 @@ def _is_behind(campaign: Campaign, folder: Folder) -> bool:
 
 
 def missing(campaign: Campaign, path: Path) -> list[Trial]:
-    """The trials of `campaign` that the folder `path` does not have.
+    """The trials of `campaign` without a result in the folder `path`.
 
-    Raises `RequestError` if it holds another campaign.
+    Raises `RequestError` if the folder holds another campaign.
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
@@ -176,19 +175,19 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
 
 
 def _is_complete(campaign: Campaign, folder: Folder) -> bool:
-    """Whether every result is there; raises `RequestError` for a damaged file."""
+    """Returns whether all results exist; raises `RequestError` for a damaged file."""
     if not folder.exists() or not (manifest := folder.manifest())["complete"]:
         return False
     return not lost_trials(folder, manifest, campaign.trials)
 
 
 def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
-    """The data set of a folder, whose manifest says from here on that trials are missing.
+    """Opens the data set of a folder, and marks its manifest as incomplete.
 
     Raises `RequestError` for a damaged file.
     """
     before = folder.manifest() if folder.exists() else None
-    if before is not None and before["complete"]:  # and has lost a part of its tables
+    if before is not None and before["complete"]:  # a part of its tables has been removed
         files = table_files(folder, before)
         write_records(folder, before, files.without(files.lost_chunks()), campaign.trials)
     if before is None or "files" in before:
@@ -199,7 +198,7 @@ def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
 
 
 def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
-    """The trials of each engine, as their speed is known."""
+    """Groups trials by engine for estimates of their speed."""
     name = f"{campaign.about['name']}: {campaign.about['title']}"
     return [
         Lot(
@@ -213,14 +212,14 @@ def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
 
 
 def cores() -> int:
-    """The processors that this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
 
 
 def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
-    """Raises `RequestError` if a cluster is to run what was made ready on this machine only."""
+    """Raises `RequestError` if a cluster cannot run an engine that is prepared only locally."""
     for engine, options in campaign.options.items():
         if options and getattr(executor, "remote", False):
             raise RequestError(
@@ -230,7 +229,7 @@ def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
 
 
 def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
-    """Remembers how long trials took; with several engines, their tables are not told apart."""
+    """Stores the run times of trials by engine. The stored table size is that of all engines."""
     ran = [one for one in campaign.trials if one.index in report.busy_s]
     stored = [one for one in campaign.trials if one.index in found.digests]
     size = sum(one.size_bytes for one in found.files.values())

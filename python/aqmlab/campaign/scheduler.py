@@ -1,8 +1,9 @@
-"""Hands trials to an executor, and takes back what comes of them.
+"""Submits trials to an executor and collects their results.
 
-Any executor with the interface of `concurrent.futures` will do. One that says how much `room` it
-has is handed no more trials than that; one with a `check` is asked now and then whether it is
-still there; one that says how many `lives` a trial has may run again by itself what was lost.
+Any executor with the interface of `concurrent.futures` works. Three attributes are optional. `room`
+bounds the number of submitted trials. `check` tests whether the executor still works, and is called
+from time to time. `lives` is the number of attempts for a trial, for an executor that repeats lost
+trials itself.
 """
 
 from __future__ import annotations
@@ -21,59 +22,59 @@ from aqmlab.campaign.store.folder import Trial
 from aqmlab.campaign.task import Answer, Order, perform
 
 LIVES = 3
-"""How often a trial is run whose worker dies; then it has failed, for it may be its doing."""
+"""Attempts for a trial whose worker dies. Then it has failed, because it may be the cause."""
 
 _LOOK_S = 5.0
-"""Seconds without news after which the executor is asked whether it is still there."""
+"""Seconds without a result after which the scheduler calls the executor's `check`."""
 
 
 class Progress(Protocol):
-    """Who wants to know how far a campaign is."""
+    """A receiver of a campaign's progress."""
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """The campaign is about to run the `missing` ones of its trials."""
+        """Reports that the campaign starts to run its `missing` trials."""
 
     def damaged(self, problem: str) -> None:
-        """A file of trials does not count, so that they are run again; comes before `begin`."""
+        """Reports a damaged file, whose trials run again. It is called before `begin`."""
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """So much of a running trial has passed; any thread may say so, and few engines do."""
+        """Reports the progress of a trial from any thread. Few engines support it."""
 
     def done(self, trial: Trial, problem: str | None) -> None:
-        """A trial has ended, well or with a problem."""
+        """Reports the end of a trial, with its problem if it failed."""
 
     def tables(self) -> None:
-        """All trials have ended; the tables are being written."""
+        """Reports that all trials have ended and that tables are being written."""
 
 
 class Silence:
-    """Nobody wants to know."""
+    """A `Progress` that ignores all reports."""
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
     def damaged(self, problem: str) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
     def done(self, trial: Trial, problem: str | None) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
     def tables(self) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
 
 @dataclass(slots=True)
 class Report:
-    """How a run of a campaign ended."""
+    """The outcome of a run of a campaign."""
 
     run: int = 0
-    """Trials that were run now; the others were finished before."""
+    """The number of trials in this run. The others were finished before."""
     seconds: float = 0.0
     busy_s: dict[int, float] = field(default_factory=dict)
-    """How long each trial took that has a result now, by its index."""
+    """The run time of each trial that now has a result, by its index."""
     failed: dict[str, str] = field(default_factory=dict)
     """The problem of each trial that has no result."""
 
@@ -89,7 +90,7 @@ def run_all(
     keep: Keep,
     progress: Progress,
 ) -> Report:
-    """Runs all `trials`; raises `LabError` if that cannot go on."""
+    """Runs all `trials`; raises `LabError` if the executor fails."""
     running = _Running(order, executor, progress)
     lives = getattr(executor, "lives", LIVES)
     waiting = deque(trials)
@@ -110,7 +111,7 @@ def run_all(
 
 
 class _Running:
-    """The trials that the executor has."""
+    """The trials that the executor holds."""
 
     def __init__(
         self, order: Callable[[Trial], Order], executor: Executor, progress: Progress
@@ -120,22 +121,22 @@ class _Running:
         self._lives: dict[int, int] = {}
 
     def hand_out(self, waiting: deque[Trial]) -> None:
-        """Gives the executor what it has room for."""
+        """Submits as many trials as the executor has room for."""
         while waiting and len(self.futures) < room(self._executor):
             trial = waiting.popleft()
             self._lives[trial.index] = self.lives(trial) + 1
             order = self._order(trial)
-            # Only processes of this machine can tell how far they are.
+            # Only local processes can report progress.
             told: tuple[Any, ...] = ()
             if order.tells and isinstance(self._executor, Processes):
                 told = (partial(self._progress.moved, trial),)
             try:
                 self.futures[self._executor.submit(perform, order, *told)] = trial
             except Exception as error:
-                raise LabError(f"the executor takes no trial: {describe(error)}") from error
+                raise LabError(f"the executor refuses a trial: {describe(error)}") from error
 
     def ended(self) -> list[tuple[Trial, Answer]]:
-        """What has ended since; waits for something to end."""
+        """Waits until a trial ends; returns all trials that have ended since the last call."""
         ended, _ = wait(self.futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
         gone = any(future.cancelled() for future in ended)
         if (gone or not ended) and hasattr(self._executor, "check"):
@@ -143,17 +144,17 @@ class _Running:
         return [(self.futures.pop(future), _answer(future)) for future in ended]
 
     def lives(self, trial: Trial) -> int:
-        """How often a trial was handed out."""
+        """The number of submissions of a trial."""
         return self._lives.get(trial.index, 0)
 
     def cancel(self) -> None:
-        """Takes back what has not ended."""
+        """Cancels all trials that have not ended."""
         for future in self.futures:
             future.cancel()
 
 
 def room(executor: Executor) -> int:
-    """How many trials an executor is to have at once, those included that wait in it."""
+    """The number of trials that an executor should hold at once, including waiting ones."""
     known = getattr(executor, "room", None)
     if known is None:
         known = 2 * (getattr(executor, "_max_workers", None) or 1)
@@ -161,7 +162,7 @@ def room(executor: Executor) -> int:
 
 
 def _answer(future: Future[Answer]) -> Answer:
-    """What came of a trial; an executor that breaks is a worker that died."""
+    """The answer of a trial. A broken executor counts as a dead worker."""
     try:
         return future.result()
     except CancelledError:

@@ -1,7 +1,7 @@
-"""How fast this machine ran trials of late, and so, how long others will take.
+"""Predicts run times of trials from recent runs on this machine.
 
-Every run of a campaign leaves what it measured in the user's cache, for its engine in its very
-version: what is expected of another campaign rests on what was measured here, or is not known.
+Every run of a campaign stores its measurements in the user's cache, by engine and version. A
+prediction uses only measurements from this machine. Without any, there is no prediction.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from aqmlab.campaign.store.folder import Trial
 from aqmlab.engines import registry
 
 _MOST_SCENARIOS = 200
-"""Scenarios that are remembered of an engine; those that were run last."""
+"""Scenarios that the cache keeps for each engine: the most recent ones."""
 
 _FIELDS = ("trials", "cost", "busy_s", "simulated_s", "stored_s", "stored_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What trials will take, from what others took."""
+    """The predicted resources of trials."""
 
     busy_s: float
-    """Seconds of one process."""
+    """Total seconds of processes."""
     stored_bytes: float
-    """What their tables will have."""
+    """The size of the tables."""
     trials: int
-    """The trials on which this rests."""
+    """The number of measured trials behind the prediction."""
     alike: bool
-    """Whether those were of the same scenario."""
+    """Whether the measured trials are of the same scenario."""
 
     def seconds(self, processes: int, trials: int) -> float:
-        """How long `trials` of these take in so many processes."""
+        """The run time of `trials` trials in `processes` processes."""
         return self.busy_s / max(1, min(processes, trials))
 
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """Trials of a scenario on an engine."""
+    """The trials of a scenario on one engine."""
 
     scenario: str
     engine: str
@@ -54,12 +54,12 @@ class Lot:
 
     @property
     def key(self) -> str:
-        """What runs them, in the version on which their speed depends."""
+        """The engine with the versions on which its speed depends."""
         return f"{self.engine} {registry.identity(self.engine, self.versions)}"
 
 
 def expected(lots: Iterable[Lot]) -> Expected | None:
-    """What trials will take; `None` if no trial of their engines was run here."""
+    """Predicts the resources of trials; `None` if this machine has not run their engines."""
     known = _read()
     found = [_expected(lot, known.get(lot.key, {})) for lot in lots if lot.trials]
     if not found or None in found:
@@ -74,7 +74,7 @@ def expected(lots: Iterable[Lot]) -> Expected | None:
 
 
 def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) -> None:
-    """Remembers that the trials of `lot` took so long, and what the tables of `stored` have."""
+    """Stores the run time of the trials of `lot` and the size of the tables of `stored`."""
     if not lot.trials:
         return
     known = _read()
@@ -90,7 +90,7 @@ def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) ->
     }
     for old in list(scenarios)[:-_MOST_SCENARIOS]:
         del scenarios[old]
-    with contextlib.suppress(OSError, DiskError):  # who cannot remember has lost little
+    with contextlib.suppress(OSError, DiskError):  # the loss of measurements is harmless
         _path().parent.mkdir(parents=True, exist_ok=True)
         write_atomically(_path(), json.dumps(known, indent=1).encode(), synced=False)
 

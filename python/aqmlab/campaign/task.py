@@ -1,7 +1,7 @@
-"""A trial that is handed to whatever runs it, here or on another machine, and what comes back.
+"""The order to run a trial, on this machine or another, and its answer.
 
-`perform` is all that an executor is given to run. What it returns holds the trial's result as
-bytes, for a worker may have no disk in common with the campaign.
+An executor runs only `perform`. The answer contains the result as bytes, because a worker may not
+share a disk with the campaign.
 """
 
 from __future__ import annotations
@@ -17,66 +17,66 @@ from aqmlab.campaign.store import trial_file
 from aqmlab.engines.registry import load
 
 Moved = Callable[[float], None]
-"""Is told how many seconds of a trial have passed."""
+"""Receives the number of seconds of a trial that have passed."""
 
 Runner = Callable[..., dict[str, Any]]
-"""What runs a trial: from its JSON to its digest and tables. Options are keyword arguments."""
+"""A function that runs a trial: it takes JSON and options, and returns digest and tables."""
 
 MOST_BYTES = 1 << 30
-"""The largest result that is taken; a trial of the papers makes half a megabyte."""
+"""The largest result that is kept. A trial of the papers makes half a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A trial to run: what runs it, and what that is given besides."""
+    """A trial to run, with its runner and the runner's options."""
 
     runner: str
     spec: str
     campaign: str
-    """The key of the campaign that the trial belongs to."""
+    """The key of the trial's campaign."""
     trial: str
     """The name of the trial."""
     engine: str
     options: Mapping[str, Any] = field(default_factory=dict)
     tells: bool = False
-    """Whether the runner tells how far it is."""
+    """Whether the runner reports progress."""
     build: str | None = None
-    """The build that must run it; any, if absent."""
+    """The required build; any build if absent."""
 
     @property
     def origin(self) -> trial_file.Origin:
-        """The trial, as its result names it."""
+        """The trial's identity in its result."""
         digest = trial_file.spec_digest(self.spec)
         return trial_file.Origin(self.campaign, self.trial, self.engine, digest)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a trial: its result, or a problem and whose it was."""
+    """The answer for a trial: its result, or a problem and its cause."""
 
     data: bytes = b""
-    """A part, as `parts.encode` makes it."""
+    """The trial file, made by `trial_file.encode`."""
     seconds: float = 0.0
     failed: str | None = None
-    """Whose problem: the `trial`'s, of the worker that `died`, of the `request`, of the worker's
-    `build`; or it was `stopped`."""
+    """The cause of the problem: the `trial`, a worker that `died`, the `request`, the worker's
+    `build`, or a `stopped` campaign."""
     problem: str = ""
     hint: str | None = None
 
 
 STOPPED = Answer(failed="stopped", problem="the campaign was stopped")
-"""What becomes of a trial when its campaign is stopped."""
+"""The answer for a trial whose campaign is stopped."""
 
 
 def perform(order: Order, moved: Moved | None = None) -> Answer:
-    """Runs a trial in this process; whatever goes wrong is an answer too."""
+    """Runs a trial in this process. Errors are returned in the answer."""
     if order.build not in (None, build()):
         problem = f"a worker has another build of the simulator: {build()}, not {order.build}"
         return Answer(failed="build", problem=problem)
     told = {"progress": moved or _nobody} if order.tells else {}
     try:
         run: Runner = load(order.runner)
-        trial_file.make_ready()  # which takes longer than many a trial, once
+        trial_file.make_ready()  # the first import takes longer than many trials
         started = time.perf_counter()
         data = trial_file.encode(run(order.spec, **order.options, **told), order.spec, order.origin)
     except LabError as error:
@@ -87,13 +87,13 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
     except MemoryError:
         return Answer(failed="trial", problem="not enough memory")
     except BaseException as error:
-        # A panic of the simulator is no `Exception`, and must fail its trial only.
+        # A panic of the simulator is not an `Exception`. It must fail only its trial.
         return Answer(failed="trial", problem=describe(error))
     if len(data) > MOST_BYTES:
-        problem = f"its result has {len(data)} bytes; {MOST_BYTES} are the most that is kept"
+        problem = f"its result has {len(data)} bytes; the limit is {MOST_BYTES}"
         return Answer(failed="trial", problem=problem, hint="measure less: `measure.points`")
     return Answer(data, time.perf_counter() - started)
 
 
 def _nobody(_: float) -> None:
-    """Is told how far a trial is, and does not care."""
+    """Ignores the progress of a trial."""

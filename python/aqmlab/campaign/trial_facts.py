@@ -1,4 +1,4 @@
-"""What a manifest says of a trial besides its conditions, read from the resolved trial."""
+"""Facts of a resolved trial that a manifest holds beside its conditions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 
 def links_of(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Per direction, the slowest link that an application crosses: its rate and discipline.
+    """The rate and the discipline of the slowest link of applications, for each direction.
 
-    A modem's is none of them, for what people compare is what the gateway is set to.
+    Links of a modem are excluded, because users compare settings of the gateway.
     """
     found: dict[str, dict[str, Any]] = {}
     for direction in ("down", "up"):
@@ -32,12 +32,12 @@ def kinds_of(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def kinds_in(manifest: Mapping[str, Any], trial: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of each application of one of a manifest's trials, which may have its own."""
+    """The kind of each application of a trial in a manifest. A trial may override the kinds."""
     return {**manifest.get("apps", {}), **trial.get("apps", {})}
 
 
 def trials_with(manifest: Mapping[str, Any], kind: str) -> dict[str, list[str]]:
-    """The trials in which an application is of a kind, by the application."""
+    """The trials in which each application is of a given `kind`, by application."""
     found: dict[str, list[str]] = {}
     for trial in manifest["trials"]:
         for app, own in kinds_in(manifest, trial).items():
@@ -47,9 +47,9 @@ def trials_with(manifest: Mapping[str, Any], kind: str) -> dict[str, list[str]]:
 
 
 def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """For each application the name under which figures show it.
+    """The name of each application in figures.
 
-    Copies that differ only in their number and their start stand together: `web-1` to `web-4`
+    Copies that differ only in their number and their start share a name: `web-1` to `web-4`
     are `web`, or `web-1 to 4` if other applications are called `web-5`.
     """
     likes: dict[tuple[str, str], list[str]] = {}
@@ -60,7 +60,7 @@ def group_apps(apps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         start_ns, stop_ns = app.get("start_ns", 0), app.get("stop_ns")
         span_ns = None if stop_ns is None else stop_ns - start_ns
         if before.get(app["name"]) == (app["app"], span_ns):
-            continue  # as in most trials
+            continue  # the usual case
         before[app["name"]] = (app["app"], span_ns)
         likeness = json.dumps([app["app"], span_ns], sort_keys=True)
         names = likes.setdefault((stem, likeness), [])

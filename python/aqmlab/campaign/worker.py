@@ -1,10 +1,10 @@
-"""A worker process: runs one trial after another and hands each result back.
+"""A worker process, which runs one trial after another and returns the results.
 
-It reads a JSON line per trial from standard input and answers with a JSON line on what was
-its standard output, after which come the bytes of the result; what the simulator prints goes to
-standard error. It is a program of its own rather than a fork or a spawned copy of the caller, so
-that a trial that dies takes nothing with it, threads of the caller do no harm, and scripts need
-no `if __name__ == "__main__"`.
+It reads a JSON line per trial from standard input. It answers with a JSON line on its original
+standard output, followed by the bytes of the result. Output of the simulator goes to standard
+error. The worker is a separate program, not a fork or a spawned copy of the caller. A trial that
+crashes therefore affects nothing else, threads of the caller do not interfere, and scripts need no
+`if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from aqmlab.campaign.task import Order, perform
 
 
 def main() -> None:
-    """Serves the caller until it closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's to answer
+    """Runs trials until the caller closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller handles Ctrl-C
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _listen() -> queue.SimpleQueue[str | None]:
-    """The lines that come in; when the caller is gone, so is this process, at once."""
+    """A queue of input lines. This process ends immediately when the caller closes the pipe."""
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def read(source: TextIO) -> None:
@@ -54,7 +54,7 @@ def _listen() -> queue.SimpleQueue[str | None]:
 
 
 def _end(scratch: str) -> None:
-    """Ends this process and what it has started; removes what it would leave behind."""
+    """Ends this process and its children, and removes its temporary files."""
     shutil.rmtree(scratch, ignore_errors=True)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)

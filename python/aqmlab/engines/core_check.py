@@ -1,8 +1,8 @@
-"""What no engine could run, found before anything runs.
+"""Checks for trials that no engine can run, before any trial runs.
 
-The simulator's core checks a resolved trial as it would before running it, and builds it to its
-end, in well under a millisecond: bounds of parameters, datagrams that fit no packet, series
-that no memory holds. The limits stay where they are needed and are not told twice.
+The simulator's core checks a resolved trial exactly as before a run, and constructs its simulation.
+This takes well under a millisecond. It finds parameters out of bounds, datagrams that fit no
+packet, and series that exceed the memory. The limits are stated only in the core.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PART = re.compile(r"(\w+)|\[(\d+)\]")
 
 
 def refusal(spec: Mapping[str, Any]) -> Refusal | None:
-    """Why the trial `spec` cannot be run by any engine, if so."""
+    """The reason why no engine can run the trial `spec`, if there is one."""
     from aqmlab import _core
 
     wrong = _core.check(json.dumps(spec))
@@ -26,7 +26,7 @@ def refusal(spec: Mapping[str, Any]) -> Refusal | None:
 
 
 def address(text: str) -> Address:
-    """A place in a trial as the core writes it.
+    """Parses a location in a trial from the core's notation.
 
     >>> address("links[0].qdisc.limit")
     ('links', 0, 'qdisc', 'limit')

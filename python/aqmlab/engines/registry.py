@@ -1,7 +1,7 @@
-"""What runs trials: the simulator, and Linux itself.
+"""The registry of engines: the simulator and Linux.
 
-An engine is named here and lives elsewhere; nothing of it is imported before it is used. To add
-one, add an `Engine` to `ENGINES`.
+The registry names the functions of an engine and imports them on first use. To add an engine, add
+an `Engine` to `ENGINES`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 
 Address = tuple[str | int, ...]
-"""A place in a resolved trial, such as `("links", 0, "qdisc")`."""
+"""A location in a resolved trial, such as `("links", 0, "qdisc")`."""
 
 Say = Callable[[str], None]
-"""Is told what takes long."""
+"""Receives a message before a slow step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What an engine cannot do, and where the trial asks for it."""
+    """An unsupported part of a trial, with its location and the reason."""
 
     at: Address
     problem: str
@@ -32,49 +32,49 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """An engine that is ready: what its results are made by, and what its runner is given."""
+    """A prepared engine: its versions, and the options of its runner."""
 
     versions: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the runner; they go to another process as JSON."""
+    """Keyword arguments of the runner, which are passed to another process as JSON."""
 
 
 STRUCTURE = "aqmlab.engines.core_check:refusal"
-"""Finds what no engine could run."""
+"""The check for trials that no engine can run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Something that runs trials. Functions are named as "module:name"."""
+    """A program that runs trials. Functions are named as "module:name"."""
 
     name: str
     runner: str
-    """Runs a trial: from its JSON to its digest and tables."""
+    """The function that runs a trial: it takes JSON and returns digest and tables."""
     identity: tuple[str, ...]
-    """The versions on which results depend: with others, a campaign is another campaign."""
+    """The versions on which results depend. They are part of a campaign's key."""
     abilities: str | None = None
-    """Says for a family of the catalogue which kinds there are; everything if absent."""
+    """The function that lists the supported kinds of a family; all kinds if absent."""
     checker: str | None = None
-    """Finds the `Refusal` of a trial, if the engine cannot run it."""
+    """The function that returns the `Refusal` of a trial that the engine cannot run."""
     ready: str | None = None
-    """Says whether the checker can be asked without building anything first; always if absent."""
+    """The function that returns whether the checker is built. If absent, no build is needed."""
     preparer: str | None = None
-    """From the trials to run, and whom to tell what takes long, to `Prepared`."""
+    """The function that prepares trials: it takes them and a `Say`, and returns `Prepared`."""
     tells: bool = False
-    """Whether the runner takes `progress`, which it tells the seconds that have passed."""
+    """Whether the runner takes `progress` and reports the seconds that have passed."""
     captures: bool = True
-    """Whether the runner takes `captures`, two files for the headers of all packets."""
+    """Whether the runner takes `captures`, the names of two files for all packet headers."""
     variant: bool = False
-    """Whether it is another engine, run with another discipline or in another place."""
+    """Whether this is a variant of another engine, with other disciplines or in another place."""
     remark: str = ""
-    """What must be known of its results."""
+    """A remark that readers of its results need."""
 
     def has(self, family: str, kind: str) -> bool:
-        """Whether the engine has a kind of the catalogue."""
+        """Returns whether the engine supports a kind of the catalogue."""
         return self.abilities is None or kind in load(self.abilities)(family)
 
     def refusal(self, spec: Mapping[str, Any]) -> Refusal | None:
-        """Why the engine cannot run a trial, as far as that can be known before it is started."""
+        """The reason why the engine cannot run a trial, if it is known before the start."""
         for checker in filter(None, (STRUCTURE, self.checker)):
             found: Refusal | None = load(checker)(spec)
             if found is not None:
@@ -82,11 +82,11 @@ class Engine:
         return None
 
     def is_built(self) -> bool:
-        """Whether trials can be checked and made ready without building a program first."""
+        """Returns whether trials can be checked and prepared without building a program."""
         return self.ready is None or bool(load(self.ready)())
 
     def prepare(self, specs: Sequence[Mapping[str, Any]], say: Say | None = None) -> Prepared:
-        """Makes what running `specs` needs; raises `LabError` with what must be installed."""
+        """Prepares the engine for `specs`; raises `LabError` for missing requirements."""
         if self.preparer is None:
             return Prepared()
         prepared: Prepared = load(self.preparer)(specs, say or (lambda _: None))
@@ -151,23 +151,23 @@ ENGINES = {
 """All engines, by name."""
 
 DISCIPLINES = ("kernel", "ours")
-"""Whose disciplines may wait between the kernel's TCPs: the first unless another is asked for."""
+"""Sources of the disciplines between the kernel's TCPs. The first is the default."""
 
 PLACES = ("vm", "host")
-"""Where the kernel may be: the first unless another is asked for."""
+"""Places where the kernel can run. The first is the default."""
 
 
 def load(name: str) -> Any:
-    """The function that is called "module:name"."""
+    """Imports the function named "module:name"."""
     module, _, function = name.partition(":")
     return getattr(import_module(module), function)
 
 
 def named(text: str, disciplines: str = "kernel", places: str = "vm") -> tuple[str, ...]:
-    """The engines of a list such as "sim,kernel", each once; raises `RequestError`.
+    """The engines of a list such as "sim,kernel", without duplicates; raises `RequestError`.
 
-    The engine `kernel` is run with each of the `disciplines` in each of the `places`, and is
-    called after what is not the first of its kind.
+    The engine `kernel` runs with each of the `disciplines` in each of the `places`. The name of a
+    variant contains the choices that are not the default.
 
     >>> named("kernel"), named("sim, kernel")
     (('kernel',), ('sim', 'kernel'))
@@ -183,7 +183,7 @@ def named(text: str, disciplines: str = "kernel", places: str = "vm") -> tuple[s
     ):
         if chosen != known[:1] and "kernel" not in names:
             raise RequestError(
-                f"{option} {','.join(chosen)}: only the engine `kernel` has a choice",
+                f"{option} {','.join(chosen)}: applies to the engine `kernel` only",
                 f"--engine kernel {option} {','.join(chosen)}",
             )
     kernels = [
@@ -204,24 +204,24 @@ def _listed(problem: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def unbuilt(names: Iterable[str]) -> tuple[str, ...]:
-    """Those of the engines `names` that are asked by a program that is not built yet."""
+    """The engines among `names` whose checker is not built yet."""
     return tuple(name for name in names if not ENGINES[name].is_built())
 
 
 def that_have(family: str, kind: str) -> Iterator[str]:
-    """The names of the engines that have a kind of the catalogue."""
+    """Yields the names of the engines that support a kind of the catalogue."""
     engines = (engine for engine in ENGINES.values() if not engine.variant)
     return (engine.name for engine in engines if engine.has(family, kind))
 
 
 def identity(names: str, versions: Mapping[str, str]) -> str:
-    """What of `versions` the results of the engines `names` ("sim,kernel") depend on."""
+    """The part of `versions` on which results of the engines `names` ("sim,kernel") depend."""
     wanted = [part for name in names.split(",") for part in ENGINES[name].identity]
     return " ".join(str(versions.get(part)) for part in wanted)
 
 
 def made_by(names: str, versions: Mapping[str, str]) -> str:
-    """The engines `names`, also some that are no longer known, and their versions in words.
+    """Describes the engines `names` and their versions. The names may be unknown by now.
 
     >>> made_by("sim", {"core": "0.1.0", "build": "9f"})
     'sim (core 0.1.0, build 9f)'

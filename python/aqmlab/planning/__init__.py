@@ -1,5 +1,5 @@
 """Planning: from a scenario or a TEACUP config to the resolved trials of a campaign.
 
-Everything is planned and checked before the first trial runs. Knows scenarios, and which engine
-refuses what. Door: `planner.load`.
+All trials are planned and checked before the first one runs. This package knows scenarios and the
+refusals of engines. Door: `planner.load`.
 """

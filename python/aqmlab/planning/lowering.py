@@ -1,4 +1,4 @@
-"""From a scenario to trials as the simulator takes them: base units, nothing left to choose."""
+"""Resolves scenarios to trials in the simulator's form: base units, all values explicit."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from aqmlab.scenario.fields import Hop, Link, Overhead, is_share
 from aqmlab.scenario.model import Measure, Path, Scenario
 
 _LAN_OVERHEAD = Overhead.model_validate("ethernet-wire")
-"""IEEE 802.3: header, check sequence, preamble and gap; a frame of 64 bytes at least."""
+"""IEEE 802.3: header, check sequence, preamble and gap, with frames of at least 64 bytes."""
 
 
 @dataclass
 class Resolved:
-    """A trial but for its seed, and what is worth saying about it."""
+    """A trial without its seed, and its warnings."""
 
     spec: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
 
 
 def rtt_base_ms(spec: dict[str, Any]) -> dict[str, float]:
-    """Round-trip propagation of each application of a trial, in milliseconds."""
+    """The round-trip propagation delay of each application of a trial, in milliseconds."""
     return {
         app["name"]: (app["up"]["delay_ns"] + app["down"]["delay_ns"]) / 1e6 for app in spec["apps"]
     }
 
 
 def resolve(scenario: Scenario) -> Resolved:
-    """The trial that `scenario` describes, ignoring what it varies.
+    """The trial of `scenario` without its loops.
 
-    Raises `ScenarioError` where values that are each allowed do not fit together.
+    Raises `ScenarioError` if values are valid separately but not in combination.
     """
     duration_ns = quantities.duration(scenario.duration)
     path = scenario.path
@@ -59,7 +59,7 @@ def resolve(scenario: Scenario) -> Resolved:
 
 
 def _links(path: Path) -> list[dict[str, Any]]:
-    """Both of the gateway's links, and those of the home's network and of the modem, if any."""
+    """Both links of the gateway, and those of the home network and of the modem, if any."""
     up_ns, down_ns = _delays_ns(path.rtt)
     modem = path.modem
     links = [
@@ -67,7 +67,7 @@ def _links(path: Path) -> list[dict[str, Any]]:
         _link("down", path.down, modem.down if modem else None, down_ns),
     ]
     if path.lan is not None:
-        # A host sees what waits in its own link, which the home's hosts share here.
+        # The home's hosts share this link and its queue.
         links += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
     if path.wifi is not None:
         links += [path.wifi.link("up", own=True), path.wifi.link("down")]
@@ -77,7 +77,7 @@ def _links(path: Path) -> list[dict[str, Any]]:
 
 
 def _routes(links: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
-    """The links that are crossed up and down, by number."""
+    """The indices of the links of the upstream and of the downstream route."""
     number = {link["name"]: at for at, link in enumerate(links)}
     up = [number[name] for name in ("lan-up", "wifi-up", "up", "modem-up") if name in number]
     down = ("modem-down", "down", "lan-down", "wifi-down")
@@ -107,7 +107,7 @@ def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> dict[str, A
 
 
 def _rate_bps(rate: str, line: Hop | None) -> int:
-    """A rate, or its share of the rate of the line beyond."""
+    """A rate in bit/s. A share refers to the rate of `line`."""
     if line is None or not is_share(rate):
         return quantities.rate(rate)
     return max(1, round(quantities.share(rate) * quantities.rate(line.rate)))
@@ -137,8 +137,8 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
         stop_ns = _stop(name, app, scenario.defaults, start_ns)
         if start_ns >= duration_ns:
             resolved.warnings.append(
-                f"apps.{own_name} starts at {quantities.show_duration(start_ns)}, when the trial"
-                f" of {scenario.duration} is over"
+                f"apps.{own_name} starts at {quantities.show_duration(start_ns)}, after the end of"
+                f" the trial of {scenario.duration}"
             )
         up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
         apps.append(
@@ -157,10 +157,10 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
 
 
 def _warn_of_target(resolved: Resolved, link: dict[str, Any]) -> None:
-    """Says where CoDel's `target` is not well below its `interval`.
+    """Warns if CoDel's `target` is not well below its `interval`.
 
-    RFC 8289, section 3.2, has 5 to 10 % of the round trip for which `interval` stands. Slow links
-    need more for a single packet (tc-codel(8)), so that only what is beyond a half is said.
+    RFC 8289, section 3.2, recommends 5 to 10 % of the round trip that `interval` represents. Slow
+    links need more for a single packet (tc-codel(8)), so the warning starts above one half.
     """
     name, given = link["qdisc"]["kind"], link["qdisc"]["params"]
     known = catalogue.load()["disciplines"][name].params
@@ -170,12 +170,12 @@ def _warn_of_target(resolved: Resolved, link: dict[str, Any]) -> None:
     if 2 * target_ns > interval_ns:
         resolved.warnings.append(
             f"the target of {name}, {quantities.show_duration(target_ns)}, is not well below its"
-            f" interval, {quantities.show_duration(interval_ns)}; RFC 8289 has 5 to 10 % of it"
+            f" interval, {quantities.show_duration(interval_ns)}; RFC 8289 recommends 5 to 10 %"
         )
 
 
 def _warn_of_jitter(resolved: Resolved, scenario: Scenario) -> None:
-    """Says which applications chance may start only when the trial is over."""
+    """Warns of applications that start jitter may start after the end of the trial."""
     spec = resolved.spec
     late = [
         app["name"]
@@ -185,13 +185,13 @@ def _warn_of_jitter(resolved: Resolved, scenario: Scenario) -> None:
     if late:
         others = f" and {len(late) - 1} more" if len(late) > 1 else ""
         resolved.warnings.append(
-            f"path.start_jitter is {scenario.path.start_jitter}, so that apps.{late[0]}{others} may"
-            f" start when the trial of {scenario.duration} is over"
+            f"path.start_jitter is {scenario.path.start_jitter}, so apps.{late[0]}{others} may"
+            f" start after the end of the trial of {scenario.duration}"
         )
 
 
 def _copies(app: App, defaults: Timing) -> list[tuple[int, str | None]]:
-    """Start in ns and round-trip time of each copy of an application."""
+    """The start in ns and the round-trip time of each copy of an application."""
     start = app.start if app.start is not None else defaults.start
     if isinstance(start, tuple):
         starts = [quantities.duration(one) for one in start]
@@ -229,7 +229,7 @@ def _kind(app: App) -> dict[str, Any]:
 
 
 def _delays_ns(rtt: str) -> tuple[int, int]:
-    """What of a round trip without queues is the delay up, and what is the delay down."""
+    """Splits a round-trip time without queues into the upstream and the downstream delay."""
     rtt_ns = quantities.duration(rtt)
     return rtt_ns // 2, rtt_ns - rtt_ns // 2
 
@@ -245,7 +245,7 @@ def _route(links: list[int], way: Link, delay_ns: int) -> dict[str, Any]:
 
 
 def _end(scenario: Scenario, app: App, side: str) -> Host:
-    """The host at one end: what the application says, over the defaults, over the side's host."""
+    """The host at one end. The application precedes the defaults and the side's host."""
     host = scenario.hosts.get(side, Host())
     for timing in (scenario.defaults, app):
         for said in (timing.tcp, getattr(timing, side)):
@@ -257,9 +257,9 @@ def _end(scenario: Scenario, app: App, side: str) -> Host:
 
 
 def tcp(where: str, host: Host) -> dict[str, Any]:
-    """The settings of one TCP endpoint as the simulator takes them.
+    """The settings of one TCP endpoint in the simulator's form.
 
-    Raises `ScenarioError` about `where` if its profile has no setting that some layer gives it.
+    Raises `ScenarioError` at `where` for a setting that the endpoint's profile lacks.
     """
     profile = host.profile or "linux"
     known = catalogue.load()
@@ -286,7 +286,7 @@ def _buffer(text: str | None) -> int | None:
 
 
 def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, Any]:
-    """What is measured in a trial of so long, as the simulator takes it."""
+    """The measurements of a trial of `duration_ns` in the simulator's form."""
     from_ns = quantities.duration(said.from_)
     to_ns = quantities.duration(said.to) if said.to else None
     end = quantities.show_duration(duration_ns)
@@ -298,7 +298,7 @@ def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, A
         )
     if to_ns is not None and to_ns > duration_ns:
         warnings.append(
-            f"measure.to is {said.to}, after the end of the trial: statistics end with it, at {end}"
+            f"measure.to is {said.to}, after the end of the trial; statistics end at {end}"
         )
         to_ns = duration_ns
     return {

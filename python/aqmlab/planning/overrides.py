@@ -1,4 +1,4 @@
-"""What a command line changes of a scenario: `--set`, `--vary` and `--seeds`."""
+"""Changes of a scenario on the command line: `--set`, `--vary` and `--seeds`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aqmlab.scenario.normalise import spelled
 
 
 def assignment(text: str, option: str) -> tuple[str, str]:
-    """The address and the value of "path.rtt=20 ms", which was given to `option`."""
+    """Splits an argument of `option`, such as "path.rtt=20 ms", into address and value."""
     address, equals, value = text.partition("=")
     if not equals or not address.strip():
         raise ScenarioError(
@@ -22,7 +22,7 @@ def assignment(text: str, option: str) -> tuple[str, str]:
 
 
 def split_values(text: str) -> list[Any]:
-    """The values of a `--vary`, separated by commas outside brackets and quotes.
+    """Splits the values of a `--vary` at commas outside brackets and quotes.
 
     >>> split_values('pfifo,{kind = "pie", limit = 9},20 ms')
     ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
@@ -45,7 +45,7 @@ def split_values(text: str) -> list[Any]:
 
 
 def with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
-    """`layer` with the loops of `--vary` in place of its own, or innermost if they are new."""
+    """Adds the loops of `--vary` to `layer`: in place of its own, or innermost if new."""
     loops = dict(layer.data.get("vary") or {})
     for number, (address, text) in enumerate(vary):
         place = f"--vary {shown(address)}"
@@ -65,7 +65,7 @@ def with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
 
 
 def checked_seeds(seeds: Any) -> int | str:
-    """What `--seeds` says in its one spelling; raises `ScenarioError`."""
+    """The canonical spelling of `--seeds`; raises `ScenarioError` if the value is invalid."""
     try:
         return seed_numbers.spelled(seeds)
     except BadValueError as problem:
@@ -73,12 +73,12 @@ def checked_seeds(seeds: Any) -> int | str:
 
 
 def refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
-    """Without this a slip in a name would be reported as a new application without a kind."""
+    """Raises `ScenarioError` for an unknown name, rather than for a new one without a kind."""
     keys = address.split(".")
     apps = layer.data.get("apps")
     if keys[0] == "apps" and len(keys) > 2 and isinstance(apps, dict) and keys[1] not in apps:
         hint = suggestion(keys[1], apps)
         if place in ("--set", "--vary") and nearest(keys[1], apps) is None:
-            hint += f"; one more is added in a scenario's file only: [apps.{shown(keys[1])}]"
+            hint += f"; only a scenario's file can add an application: [apps.{shown(keys[1])}]"
         problem = f"unknown application `{shown(keys[1])}`"
         raise ScenarioError(f"{place}: {address}", problem, hint)

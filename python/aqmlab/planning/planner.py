@@ -1,8 +1,7 @@
-"""From what a user names to the trials that will be run.
+"""Plans the trials of a source.
 
-A source is the name of a built-in scenario, a TOML file, a TEACUP config or a `Scenario`. The
-plan that comes of it is complete: every trial is resolved, so a mistake anywhere in it is
-found before the first trial runs.
+A source is the name of a built-in scenario, a TOML file, a TEACUP config or a `Scenario`. A plan
+is complete: all trials are resolved. Errors are therefore found before the first trial runs.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from aqmlab.scenario.model import Report, Scenario, build
 Source = str | Path | Scenario
 
 MOST_RESOLVED = 1_000_000
-"""The most applications of all combinations together: the memory of a plan is theirs."""
+"""The most applications in all combinations together, which determine the memory of a plan."""
 
 TOLERANCES_MS: dict[str, float] = {
     "voip": 150.0,
@@ -52,17 +51,17 @@ TOLERANCES_MS: dict[str, float] = {
     "audio_stream": 10_000.0,
     "notification": 10_000.0,
 }
-"""The most round-trip time that a kind of application tolerates, in milliseconds.
+"""The largest round-trip time that a kind of application tolerates, in milliseconds.
 
-Source: ITU-T G.1010 as adapted by Boerlage et al. 2016, Table I: voice and video to 150 ms,
-games to 200 ms, web and e-mail to 2 s, streaming and messaging to 10 s. Bulk transfers have
-no bound.
+Source: ITU-T G.1010 as adapted by Boerlage et al. 2016, Table I: voice and video up to 150 ms,
+games up to 200 ms, web and e-mail up to 2 s, streaming and messaging up to 10 s. Bulk transfers
+have no bound.
 """
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of the simulator: `spec` is what it takes, as JSON."""
+    """One run of an engine. `spec` is the resolved trial, as JSON values."""
 
     id: str
     conditions: dict[str, variation.Condition]
@@ -72,23 +71,23 @@ class Trial:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The conditions as people write them."""
+        """The conditions as text."""
         return {name: condition_text(value) for name, value in self.conditions.items()}
 
     @property
     def rtt_base_ms(self) -> dict[str, float]:
-        """Round-trip time without any queue, for each application."""
+        """The round-trip time of each application without queues."""
         return rtt_base_ms(self.spec)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All trials of a campaign, and what a report needs to know about them.
+    """All trials of a campaign, with the facts that a report needs.
 
-    `conditions` names the varied parameters, outermost loop first; `tolerances` is the most
-    round-trip time that each application tolerates, in milliseconds; `rates` is the least rate
-    that is stated for an application, in Mbit/s; `scenario` is what was asked for, after
-    inheritance and overrides (for a TEACUP config, its variables).
+    `conditions` names the varied parameters, outermost loop first. `tolerances` holds the largest
+    round-trip time that each application tolerates, in milliseconds. `rates` holds the lowest rate
+    stated for an application, in Mbit/s. `scenario` is the scenario after inheritance and overrides
+    (for a TEACUP config, its variables).
     """
 
     name: str
@@ -101,15 +100,15 @@ class Plan:
     figures: tuple[str, ...] = ()
     tolerances: dict[str, float] = field(default_factory=dict)
     stated_tolerances: dict[str, float] = field(default_factory=dict)
-    """Those of `tolerances` that the scenario states."""
+    """The members of `tolerances` that the scenario states."""
     rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
     scenario: dict[str, Any] = field(default_factory=dict)
     text: str = ""
-    """What was asked for as it was written, comments and all; of a value, as TOML."""
+    """The source text including comments, or the TOML of a `Scenario`."""
 
     def to_manifest(self) -> dict[str, Any]:
-        """The plan as JSON: what was asked for, and every trial with what its seeds share."""
+        """The plan as JSON: the scenario, and every trial with the digest of its condition."""
         return {
             "name": self.name,
             "title": self.title,
@@ -135,13 +134,13 @@ class Plan:
 
 
 def spec_digest(spec: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits that stand for a resolved trial."""
+    """A digest of a resolved trial, with sixteen hexadecimal digits."""
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def condition_digest(spec: Mapping[str, Any]) -> str:
-    """Stands for a resolved trial apart from its seed: all trials of a condition have the same."""
+    """A digest of a resolved trial without its seed. All trials of a condition share it."""
     return spec_digest({name: value for name, value in spec.items() if name != "seed"})
 
 
@@ -154,16 +153,16 @@ def load(
     engine: str = "sim",
     build: bool = True,
 ) -> Plan:
-    """The plan for `source`, with the changes of a command line.
+    """Plans `source` with the changes of a command line.
 
-    `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms";
-    `seeds` is how many, or which ("3-7"). Several engines ("sim,kernel") each run every trial,
-    and are one more condition. Unless it may `build` what an engine is asked by, one that is not
-    built yet is not asked whether it can run the trials. Raises `ScenarioError`.
+    `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms". `seeds`
+    is a number of repetitions or a list ("3-7"). Several engines ("sim,kernel") each run every
+    trial and become an additional condition. If `build` is false, an engine whose checker is not
+    built yet does not check the trials. Raises `ScenarioError`.
     """
     names = registry.named(engine)
     unasked = () if build else registry.unbuilt(names)
-    # What the simulator refuses, no engine could run.
+    # No engine can run a trial that the simulator refuses.
     asked_of = tuple("sim" if name in unasked else name for name in names)
     fixed = [assignment(text, "--set") for text in sets]
     varied = [assignment(text, "--vary") for text in vary]
@@ -190,26 +189,26 @@ class _Asked:
     seeds: Any
     duration: str | None
     engines: tuple[str, ...]
-    """Those that are asked whether they can run the trials."""
+    """The engines that check whether they can run the trials."""
 
 
 # --- Engines ---------------------------------------------------------------------------------
 
 
 def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
-    """`plan` on its engines: on several, each runs every trial."""
+    """Repeats the trials of `plan` for each of its engines."""
     if len(names) == 1:
         return replace(plan, trials=tuple(replace(one, engine=names[0]) for one in plan.trials))
     for name in plan.conditions:
         if name.casefold() == "engine":
-            problem = f"the scenario has a condition `{shown(name)}` of its own"
+            problem = f"the scenario already has a condition `{shown(name)}`"
             hint = (
-                "several engines are a condition `engine`, and tables ignore case; rename the loop"
+                "several engines add a condition `engine`, and tables ignore case; rename the loop"
             )
             raise ScenarioError("--engine", problem, hint)
     trials = []
     taken = TrialNames()
-    # The engines of one condition stand side by side, each with all its seeds.
+    # The engines of one condition are adjacent, each with all seeds.
     for _, group in itertools.groupby(plan.trials, key=lambda one: one.conditions):
         for name, one in itertools.product(names, list(group)):
             conditions = {**one.conditions, "engine": name}
@@ -219,7 +218,7 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
 
 
 def _refuse(scenario: Scenario, spec: dict[str, Any], layer: Layer, names: Iterable[str]) -> None:
-    """Raises `ScenarioError` where a trial asks for what one of the engines cannot do."""
+    """Raises `ScenarioError` if one of the engines cannot run a trial."""
     for name in names:
         refusal = registry.ENGINES[name].refusal(spec)
         if refusal is not None:
@@ -228,7 +227,7 @@ def _refuse(scenario: Scenario, spec: dict[str, Any], layer: Layer, names: Itera
 
 
 def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
-    """The same for the trials of a TEACUP config, which are named instead of a line."""
+    """Raises `ScenarioError` for a trial of a TEACUP config. It names the trial, not a line."""
     for name, trial in itertools.product(names, plan.trials):
         refusal = registry.ENGINES[name].refusal(trial.spec)
         if refusal is not None:
@@ -261,33 +260,33 @@ def _from_layer(found: Found, asked: _Asked) -> Plan:
 
 
 class _Set(NamedTuple):
-    """What an option sets."""
+    """An assignment of an option."""
 
     option: str
     layer: Layer
 
 
 def _refuse_both(address: str, text: str, fixed: Iterable[_Set]) -> None:
-    """Raises `ScenarioError` if an option sets what `--vary` varies."""
+    """Raises `ScenarioError` if an option sets a parameter that `--vary` varies."""
     for value in split_values(text):
         varied = merge.from_address(address, value, "--vary")
         for one in fixed:
             if conflicts.overlap(varied, one.layer):
                 problem = f"`{shown(address)}` is both set and varied"
                 if one.option != f"--set {address}":
-                    problem += f": {shown(one.option)} sets it, too"
+                    problem += f": {shown(one.option)} also sets it"
                 raise ScenarioError("--vary", problem, "choose one")
 
 
 def _overridden(vary: Mapping[str, Any], fixed: Sequence[_Set]) -> Iterator[str]:
-    """What to say of loops of which an option sets a part."""
+    """Yields a warning for each loop of which an option sets a part."""
     for loop in variation.loops(vary) if fixed else ():
         changes = [
             merge.from_address(*change, "") for step in loop.steps for change in step.changes
         ]
         for one in fixed:
             if any(conflicts.overlap(change, one.layer) for change in changes):
-                yield f"{one.option} holds for every value of the loop {shown(loop.name)}"
+                yield f"{one.option} applies to every value of the loop {shown(loop.name)}"
 
 
 def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
@@ -307,7 +306,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     trials: list[Trial] = []
     warnings: dict[str, None] = {}
     taken = TrialNames()
-    # Without its loops, which would be copied with each change of each of their points.
+    # Without its loops, because each change of each point would copy them.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
     changes = _Changes(bare, fixed)
     conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
@@ -354,23 +353,23 @@ def _names_of(loops: Iterable[variation.Loop]) -> tuple[str, ...]:
 
 
 def _refuse_too_much(apps: int, count: int, where: str) -> None:
-    """Bounds the memory of a plan, which holds every application of every combination."""
+    """Bounds the memory of a plan, which holds all applications of all combinations."""
     if apps * count > MOST_RESOLVED:
         raise ScenarioError(
             where,
             f"{count} combinations of {apps} applications are {apps * count} applications,"
             f" {MOST_RESOLVED} at most",
-            "vary less, or have fewer applications",
+            "vary less, or use fewer applications",
         )
 
 
 def _loop_place(layer: Layer, name: str) -> str:
-    """What to call a loop where something is wrong with what it changes."""
+    """The location of a loop for a message about its changes."""
     return layer.where(("vary", name)).partition(": ")[0]
 
 
 def _check_whole(layer: Layer) -> Scenario:
-    """The scenario as it stands; if only its loops complete it, with the first value of each."""
+    """Checks the scenario alone, or with the first value of each loop if it is incomplete."""
     try:
         return build(layer)
     except ScenarioError as error:
@@ -388,7 +387,7 @@ def _check_whole(layer: Layer) -> Scenario:
 
 
 class _Changes:
-    """A scenario with its loops' values, and then with what was set."""
+    """A scenario, the values of its loops, and the assignments of options over both."""
 
     def __init__(self, layer: Layer, fixed: Layer) -> None:
         self._layer, self._fixed = layer, fixed
@@ -405,20 +404,20 @@ class _Changes:
         return merge.merge(layer, self._fixed) if self._fixed.data else layer
 
     def scenario(self, layer: Layer) -> Scenario:
-        """The scenario of a layer; applications that were in another one are not checked again."""
+        """The scenario of a layer. Applications from earlier layers are not checked again."""
         tables = layer.data["apps"]
         if not isinstance(tables, dict):
             return build(layer)
         known = {name: self._checked.get(id(table), table) for name, table in tables.items()}
         scenario = build(Layer({**layer.data, "apps": known}, layer.origins, layer.source))
         for name, table in tables.items():
-            if id(table) in self._own:  # as it was written; what is varied is not kept
+            if id(table) in self._own:  # only unvaried applications are cached
                 self._checked[id(table)] = scenario.apps[name]
         return scenario
 
     def of(self, address: str, value: Any) -> Layer:
-        """The layer of one value of a loop, which is in many combinations."""
-        key = (address, id(value))  # the loops keep their values, so no other has this number
+        """The layer of one value of a loop, cached because many combinations contain it."""
+        key = (address, id(value))  # the loops keep their values alive, so the id stays unique
         if key not in self._made:
             place = _loop_place(self._layer, address)
             self._made[key] = merge.from_address(address, value, place)
@@ -438,7 +437,7 @@ def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[st
 
 
 def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
-    """What to say of needs that are stated for no application of any trial."""
+    """Yields a warning for each stated need without an application."""
     names = {app["name"] for trial in trials for app in trial.spec["apps"]}
     families = names | {name.rpartition("-")[0] for name in names}
     for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
@@ -448,7 +447,7 @@ def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
 
 
 def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, float]:
-    """What is `said` of applications, by the names of their copies."""
+    """The facts `said` of applications, by the names of their copies."""
     return {
         app["name"]: said[family]
         for trial in trials
@@ -459,7 +458,7 @@ def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, floa
 
 
 def tolerances(trials: Iterable[Trial]) -> dict[str, float]:
-    """The round-trip time that each application of `trials` tolerates by its kind, in ms."""
+    """The default tolerance of each application of `trials`: a round-trip time in ms."""
     return {
         app["name"]: TOLERANCES_MS[app["app"]["kind"]]
         for trial in trials

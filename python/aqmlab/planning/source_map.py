@@ -1,4 +1,4 @@
-"""Where a scenario says what stands at some place of a resolved trial."""
+"""Maps locations in a resolved trial back to keys of its scenario."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _NAMES = {
     "stop_ns": "stop",
     **{f"{name}_ns": name for name in ("from", "to", "window", "step", "sample")},
 }
-"""What scenarios call the quantities of a trial."""
+"""The scenario's names of a trial's quantities."""
 
 
 def in_scenario(scenario: Scenario, spec: dict[str, Any], at: Address) -> Keys:
-    """The keys in `scenario` that have led to what stands `at` a place of `spec`."""
+    """The keys of `scenario` that determine the value `at` a location in `spec`."""
     if at[0] == "links" and len(at) > 1:
         keys = tuple(_NAMES.get(str(key), str(key)) for key in at[2:])
         place, _, way = spec["links"][at[1]]["name"].rpartition("-")
@@ -40,7 +40,7 @@ def in_scenario(scenario: Scenario, spec: dict[str, Any], at: Address) -> Keys:
         if way in ("home", "wan") and keys:
             return _host(scenario, name, way, keys)
         return ("apps", name, *(keys if way == "app" else (_NAMES.get(way, way),)))
-    if at[:1] == ("links",):  # how many there are
+    if at[:1] == ("links",):  # the number of links
         further = [name for name in ("lan", "wifi", "modem") if getattr(scenario.path, name)]
         return ("path", *further[:1])
     return tuple(_NAMES.get(str(key), str(key)) for key in at)
@@ -55,7 +55,7 @@ def _route(scenario: Scenario, name: str, way: str, keys: Keys) -> Keys:
 
 
 def _app(scenario: Scenario, own_name: str) -> str:
-    """The application of which `own_name` is a copy, or itself."""
+    """The application of which `own_name` is a copy, or `own_name` itself."""
     return own_name if own_name in scenario.apps else own_name.rpartition("-")[0]
 
 
@@ -67,7 +67,7 @@ def _host(scenario: Scenario, name: str, side: str, keys: Keys) -> Keys:
 
 
 def _hosts(scenario: Scenario, app: App, name: str, side: str) -> Iterator[tuple[Keys, Host]]:
-    """The tables that describe one end of an application, those that win first."""
+    """Yields the tables that describe one end of an application, highest precedence first."""
     for place, timing in ((("apps", name), app), (("defaults",), scenario.defaults)):
         for key in (side, "tcp"):
             said = getattr(timing, key)

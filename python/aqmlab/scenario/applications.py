@@ -1,4 +1,4 @@
-"""Applications, and the hosts at their ends."""
+"""Applications and their hosts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from aqmlab.scenario.fields import (
 
 
 class Host(Value):
-    """One end of an application. What is not said is left to the table below, or the profile.
+    """One end of an application. Omitted members come from the table below or from the profile.
 
-    Further keys are settings of the profile, such as `delayed_ack`.
+    Other keys are settings of the profile, such as `delayed_ack`.
     """
 
     profile: str | None = None
@@ -78,7 +78,7 @@ class Host(Value):
         return table | dict(self.settings)
 
     def over(self, below: Host) -> Host:
-        """These settings where they say something, and those `below` where they do not."""
+        """Combines these settings with those of `below`, which apply where these are unset."""
         table = merge.merge(
             merge.Layer({"host": dict(below)}), merge.Layer({"host": _said(self)})
         ).data["host"]
@@ -95,11 +95,11 @@ def _end(value: Any) -> Any:
 
 
 End = Annotated[str | Host, BeforeValidator(_end)]
-"""A host of the scenario by name, or what differs from the host of that side."""
+"""The name of a host of the scenario, or changes to the host of that side."""
 
 
 class Timing(Value):
-    """When and between whom an application runs; also what `defaults` may set for all."""
+    """The times, hosts and round-trip times of an application, which `defaults` can also set."""
 
     start: Times = "0 s"
     stop: Span | None = None
@@ -111,12 +111,13 @@ class Timing(Value):
 
 
 class App(Timing):
-    """One application: a kind, its parameters, and when and how often it runs.
+    """One application: a kind, its parameters, its times and its copies.
 
-    `count` makes copies, each `stagger` after the one before; a list of `start` times makes
-    one copy for each. A list of `rtt` gives each copy its own. `tcp` is for both ends. Where a
-    kind has a parameter of one of these names, such as the `count` of `bursts`, it is meant.
-    `priority` is Linux's `skb->priority`, 0 to 15, by which `pfifo_fast` chooses a band.
+    `count` is the number of copies, and `stagger` is the interval between their starts. A list of
+    `start` times makes one copy for each. A list of `rtt` gives each copy its own round-trip time.
+    `tcp` applies to both ends. If a kind has a parameter with one of these names, such as the
+    `count` of `bursts`, the key sets that parameter. `priority` is Linux's `skb->priority`, 0 to
+    15, from which `pfifo_fast` selects a band.
     """
 
     kind: str
@@ -162,7 +163,7 @@ class App(Timing):
             raise BadMemberError("stop", "given together with `duration`", "write one of the two")
         if isinstance(self.start, tuple) and (self.count > 1 or not self.start):
             raise BadMemberError(
-                "start", "a list of starts stands for the copies", "leave out `count`"
+                "start", "a list of starts already sets the number of copies", "leave out `count`"
             )
         copies = self.copies(self)
         if isinstance(self.rtt, tuple) and len(self.rtt) != copies:
@@ -170,7 +171,7 @@ class App(Timing):
         return self
 
     def copies(self, defaults: Timing) -> int:
-        """How many there are of this application; a list of starts stands for as many."""
+        """The number of copies. A list of starts makes one copy for each start."""
         start = self.start if self.start is not None else defaults.start
         return len(start) if isinstance(start, tuple) else self.count
 
@@ -200,7 +201,7 @@ _TRANSFERS = {
     **dict.fromkeys(("music", "radio", "audio", "spotify"), "did you mean `audio_stream`?"),
     **dict.fromkeys(("photos", "photo"), "did you mean `photo_upload`?"),
 }
-"""What applications are called elsewhere."""
+"""Suggestions for common names of applications."""
 
 
 def _kinds_hint() -> str:

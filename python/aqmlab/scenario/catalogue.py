@@ -1,8 +1,8 @@
-"""What a scenario may name: disciplines, applications, congestion controls and hosts.
+"""The catalogue of disciplines, applications, congestion controls and host profiles.
 
-The entries come from the simulator's own registries, so a kind added there is known here.
-Parameter values are read by their declared type, and everything a user writes is checked
-against the declaration before a trial exists.
+The entries come from the simulator's registries, so new kinds appear here automatically. Each
+parameter has a declared type. User input is checked against the declarations before a trial is
+made.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ FAMILIES = {
     "tcp": "congestion control",
     "profiles": "host profile",
 }
-"""The registries, and what messages call one entry of each."""
+"""The registries, each with the name of one entry in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter of a kind; `default` in base units (ns, bytes, bit/s; `None` is off)."""
+    """One parameter of a kind. `default` is in base units (ns, bytes, bit/s; `None` is off)."""
 
     name: str
     type: str
@@ -36,19 +36,19 @@ class Param:
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
-    """The ends of what is allowed, in base units; absent for switches and words."""
+    """The inclusive bounds in base units. Switches and words have none."""
 
     @property
     def allowed(self) -> str:
-        """What is allowed, as people write it; empty for switches and words."""
+        """The allowed range in scenario notation; empty for switches and words."""
         if self.least is None or self.most is None:
             return ""
         return f"{self.show(self.least)} to {self.show(self.most)}"
 
     def read(self, value: object) -> object:
-        """`value`, as people write it, in base units.
+        """Converts `value` from scenario notation to base units.
 
-        Raises `BadValueError` if it is of another type, out of bounds or not among the choices.
+        Raises `BadValueError` for a wrong type, a value out of bounds or an unknown choice.
         """
         if self.type != "word":
             number = quantities.READERS[self.type](value)
@@ -73,7 +73,7 @@ class Param:
             )
 
     def show(self, value: object) -> object:
-        """`value`, in base units, as people write it."""
+        """Converts `value` from base units to scenario notation."""
         return quantities.show(self.type, value)
 
 
@@ -89,9 +89,9 @@ _NEAREST = {
     "sfb": "red",
     "gred": "red",
 }
-"""Disciplines that people ask for, and what here is nearest."""
+"""Disciplines that are not modelled, each with the nearest one that is."""
 _ELSEWHERE = dict.fromkeys(("fifo", "droptail", "drop_tail", "taildrop", "tail_drop"), "pfifo")
-"""What disciplines are called elsewhere."""
+"""Other common names of disciplines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,11 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return iter(self._families)
 
     def __len__(self) -> int:
-        """How many families there are."""
+        """The number of families."""
         return len(self._families)
 
     def find(self, family: str, name: object) -> Kind:
-        """The kind called `name`; raises `BadValueError` with what was probably meant."""
+        """The kind called `name`; raises `BadValueError` with a suggestion if there is none."""
         kinds = self._families[family]
         if not isinstance(name, str) or name not in kinds:
             what = f"unknown {FAMILIES[family]} `{shown(name)}`"
@@ -136,7 +136,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return kinds[name]
 
     def refuse_setting(self, profile: str, name: str) -> BadValueError | None:
-        """Why a host of `profile` cannot be told `name`, if that is a setting of others only."""
+        """The error for a setting `name` that only other profiles than `profile` have."""
         kind, any_host = self.find("profiles", profile), self.any_profile()
         if any_host is None or name in kind.params or name not in any_host.params:
             return None
@@ -144,7 +144,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return BadValueError(problem, "docs/tcp.md lists which host has which")
 
     def any_profile(self) -> Kind | None:
-        """A host profile with the settings of all of them, for what any host may be told."""
+        """A profile with the settings of all host profiles."""
         profiles = list(self["profiles"].values())
         if not profiles:
             return None
@@ -153,7 +153,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
 
 
 def _meant(family: str, name: str, kinds: Mapping[str, Kind]) -> str:
-    """What was probably meant by a name that is none of the `kinds`."""
+    """A hint for an unknown name, which is not among `kinds`."""
     first, comma, rest = name.partition(",")
     if comma and first.strip() in kinds:
         return f"write a space before parameters: `{first.strip()} {rest.strip()}`"
@@ -185,7 +185,7 @@ def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
 
 
 def raw() -> Mapping[str, list[dict[str, Any]]]:
-    """The registries as the simulator's binary gives them."""
+    """The registries, read from the simulator's binary."""
     from aqmlab import _core
 
     registries: Mapping[str, list[dict[str, Any]]] = _core.catalogue()
@@ -194,5 +194,5 @@ def raw() -> Mapping[str, list[dict[str, Any]]]:
 
 @lru_cache(maxsize=1)
 def load() -> Catalogue:
-    """Everything that this build of the laboratory knows."""
+    """The catalogue of this build."""
     return Catalogue(raw())

@@ -1,4 +1,4 @@
-"""The names that a scenario gives to columns of tables, and the names of its trials."""
+"""Names of the table columns and of the trials of a scenario."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aqmlab.base.unique_names import Names
 _MOST_NAME = 100
 
 RESERVED = ("trial", "seed", "chunk", "campaign")
-"""The columns that tables have of their own: of trials, of their files' folders, of a query."""
+"""Reserved column names: those of trials, of the files' folders and of queries."""
 
 _NAME = re.compile(r"[^\W\d_](?:[\w .-]*[\w.-])?")
 
 
 def is_column(name: str) -> bool:
-    """Whether a column of a table may have the `name`: one that nothing takes for something else.
+    """Returns whether `name` is valid and unambiguous as the name of a table column.
 
     >>> is_column("rate"), is_column("*"), is_column("Chunk"), is_column("condition.rate")
     (True, False, False, False)
@@ -34,7 +34,7 @@ def is_column(name: str) -> bool:
 
 
 def refuse_name(name: str) -> None:
-    """Raises `BadValueError` for a loop whose name no column of a table may have."""
+    """Raises `BadValueError` for a loop whose name is not a valid column name."""
     if not is_column(name):
         raise BadValueError(
             f"`{shown(name)}` is not a name of a loop",
@@ -44,9 +44,9 @@ def refuse_name(name: str) -> None:
 
 
 class TrialNames:
-    """Gives trials names that are fit for files and differ.
+    """A generator of unique trial names that are valid file names.
 
-    Values that files cannot tell apart, such as "a/b" and "a-b", get a number behind them.
+    Values with the same file name, such as "a/b" and "a-b", get a number appended.
 
     >>> names = TrialNames()
     >>> names.of({"rate": "12/1 Mbit/s", "qdisc": "fq_codel", "rtt": "40 ms"}, 1)
@@ -61,7 +61,7 @@ class TrialNames:
         self._known: dict[tuple[str, str], str] = {}
 
     def of(self, conditions: Mapping[str, str | int | float], seed: int) -> str:
-        """The name of one more trial."""
+        """The name of the next trial."""
         parts = [f"{file_safe(name)}={self._value(name, one)}" for name, one in conditions.items()]
         return self._whole.free(_cut(",".join([*parts, f"seed={seed}"])))
 
@@ -74,14 +74,14 @@ class TrialNames:
 
 
 def _cut(wanted: str) -> str:
-    """`wanted`, cut to what file systems take."""
+    """Shortens `wanted` to the maximum length of a file name."""
     if len(wanted) <= 180:
         return wanted
     return f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
 
 
 def file_safe(value: str | int | float) -> str:
-    """`value` in characters that every file system takes, and not the separators of an id."""
+    """Replaces characters that some file systems refuse, and the separators of a trial's id."""
     text = re.sub(r"\s*Mbit/s$", "", str(value))
     text = re.sub(r"\s+", "", text).replace("/", "-").replace("=", "")
     return re.sub(r"[^A-Za-z0-9._+-]", "-", text)[:80] or "-"

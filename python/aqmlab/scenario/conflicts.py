@@ -1,8 +1,8 @@
-"""Loops that contradict each other, or of which a value changes nothing.
+"""Checks for loops that contradict each other and for values without effect.
 
-A column of a table says what a trial ran at. It would not if a second loop set the same
-parameter, by whatever spelling. And of two values that make the same trials, one is a comparison
-of a trial with itself.
+A column of a table shows the value at which a trial ran. It would be wrong if a second loop set the
+same parameter, in any spelling. If two values make the same trials, a comparison of them compares
+a trial with itself.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from aqmlab.scenario.merge import Keys, Layer
 from aqmlab.scenario.sweep import Loop, Step
 
 Where = Callable[[str], str]
-"""How a message names the place of a loop."""
+"""Formats the location of a loop for a message."""
 
 _CHOOSING = ("profile", "kind")
-"""What chooses a table: a member that stood in another one means nothing to it."""
+"""Keys that replace a whole table, because the members of another kind do not apply to it."""
 
 
 def in_order(changes: Iterable[Layer]) -> list[Layer]:
-    """The changes of one trial in the order in which each holds, whatever loop it is of.
+    """Sorts the changes of one trial by precedence, independently of their loops.
 
-    First come those that choose a profile or a kind, then members of it, and last what takes an
-    application away; of two that overlap, the one with more keys comes later.
+    Changes of a profile or a kind come first, then their members, then removals of applications.
+    If two changes overlap, the one with more keys comes later.
     """
     return sorted(changes, key=lambda one: (_takes_away(one), _chooses(one), _depth(one)))
 
 
 def choosing_first(changes: Iterable[Layer]) -> list[Layer]:
-    """The changes of options, of which later ones win, with those in front that choose a table."""
+    """Moves changes of a profile or a kind to the front. Among options, later changes win."""
     return sorted(changes, key=lambda one: -1 if _takes_away(one) else _chooses(one))
 
 
@@ -48,7 +48,7 @@ def _takes_away(change: Layer) -> bool:
 
 
 def _chooses(change: Layer) -> int:
-    """Which of `_CHOOSING` is changed; their number if none is."""
+    """The index in `_CHOOSING` of the key that changes; its length if none does."""
     last = {keys[-1] for keys in _keys(change)}
     found = (number for number, key in enumerate(_CHOOSING) if key in last)
     return next(found, len(_CHOOSING))
@@ -61,9 +61,9 @@ def _depth(change: Layer) -> int:
 def refuse_overlaps(
     loops: Sequence[Loop], layer_of: Callable[[str, Any], Layer], where: Where
 ) -> None:
-    """Raises `ScenarioError` if two loops set one parameter.
+    """Raises `ScenarioError` if two loops set the same parameter.
 
-    `layer_of` gives the layer that sets an address to a value.
+    `layer_of` returns the layer that sets an address to a value.
     """
     owners: dict[Keys, tuple[str, str]] = {}
     above: dict[Keys, tuple[str, str]] = {}
@@ -86,7 +86,7 @@ def refuse_overlaps(
 
 
 def overlap(first: Layer, second: Layer) -> bool:
-    """Whether two changes set one parameter."""
+    """Returns whether two changes set the same parameter."""
     return any(
         one[: len(other)] == other or other[: len(one)] == one
         for one in _leaves(first)
@@ -95,7 +95,7 @@ def overlap(first: Layer, second: Layer) -> bool:
 
 
 class _ById:
-    """A value that is compared as the object that it is."""
+    """A value that is compared by identity."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -112,7 +112,7 @@ def _changes(loop: Loop) -> list[tuple[str, _ById]]:
 
 
 def _leaves(change: Layer) -> list[Keys]:
-    """What a change sets; whoever takes an application away leaves its parameters as they are."""
+    """The keys that a change sets. Removing an application sets none of its parameters."""
     return [
         keys
         for keys, value in merge.leaves(change.data)
@@ -125,13 +125,13 @@ def _overlap(place: str, loop: str, address: str, other: str, its: str) -> Scena
     owner = f"vary.{shown(other)}" + (f" ({shown(its)})" if its != other else "")
     return ScenarioError(
         place,
-        f"{own} sets what {owner} sets, too",
-        "a column could not say which of them holds; vary each parameter in one loop",
+        f"{own} sets the same parameter as {owner}",
+        "a column cannot show which of the two applies; vary each parameter in one loop",
     )
 
 
 class Effects:
-    """Notes the trial of every combination, and tells which values of a loop change nothing."""
+    """A record of the trials of all combinations, which finds loop values without effect."""
 
     def __init__(self, loops: Sequence[Loop]) -> None:
         self._loops = loops
@@ -140,7 +140,7 @@ class Effects:
         ]
 
     def note(self, picks: Sequence[int], spec: Mapping[str, Any]) -> None:
-        """Notes the trial of the steps `picks`; combinations come in the order of the loops."""
+        """Records the trial of the steps `picks`. Combinations arrive in the order of the loops."""
         if not any(self._folded):
             return
         digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).digest()
@@ -149,7 +149,7 @@ class Effects:
                 folded[pick].update(digest)
 
     def refuse_none(self, where: Where) -> None:
-        """Raises `ScenarioError` if two steps of a loop make the same trials throughout."""
+        """Raises `ScenarioError` if two steps of a loop make the same trials everywhere."""
         for loop, folded in zip(self._loops, self._folded, strict=True):
             seen: dict[bytes, Step] = {}
             for step, one in zip(loop.steps, folded, strict=False):
@@ -158,8 +158,8 @@ class Effects:
                     raise ScenarioError(
                         where(loop.name),
                         f"`{_text(other)}` and `{_text(step)}` make the same trials",
-                        "leave one of them out; if they should differ, see what else sets the "
-                        "parameter, and whether anything depends on it",
+                        "leave one of them out; if they should differ, check whether something else"
+                        " sets the parameter and whether anything depends on it",
                     )
 
 

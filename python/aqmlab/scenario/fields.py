@@ -1,4 +1,4 @@
-"""The quantities and parts of which scenarios are made: frozen, and spelled in one way."""
+"""Quantities and parts of scenarios: frozen values with one canonical spelling."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from aqmlab.scenario import catalogue, merge, quantities, seeds
 
 
 class FrozenDict(dict[str, Any]):
-    """A dictionary that does not change, so that it can be part of a frozen value."""
+    """An immutable dictionary, for use in frozen values."""
 
     def _refuse(self, *_: object, **__: object) -> None:
-        raise TypeError("a scenario does not change; use `.but()` or `.set()`")
+        raise TypeError("a scenario is immutable; use `.but()` or `.set()`")
 
     __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _refuse  # type: ignore[assignment]
     __ior__ = _refuse  # type: ignore[assignment]
@@ -55,10 +55,10 @@ def _positive_duration(value: object) -> str:
 
 
 def refuse_rate(bps: int, written: object) -> None:
-    """Raises `BadValueError` if a link cannot have the rate that is `written`."""
+    """Raises `BadValueError` if a link cannot have the rate `written`."""
     if not 1_000 <= bps <= 100_000_000_000:
         raise BadValueError(
-            f"`{shown(written)}` is not a rate that can be simulated",
+            f"`{shown(written)}` is outside the supported range",
             "write a rate between 1 kbit/s and 100 Gbit/s",
         )
 
@@ -70,7 +70,7 @@ def _limited_rate(value: object) -> str:
 
 
 def is_share(rate: str) -> bool:
-    """Whether a rate is a share of another."""
+    """Returns whether a rate is a share of another rate."""
     return rate.endswith("%")
 
 
@@ -79,7 +79,7 @@ def _rate_or_share(value: object) -> str:
         return _limited_rate(value)
     part = quantities.share(value)
     if not part:
-        raise BadValueError(f"`{shown(value)}` of a rate is none")
+        raise BadValueError(f"`{shown(value)}` is a rate of zero")
     return quantities.show_share(part)
 
 
@@ -119,7 +119,7 @@ Times = Annotated[str | tuple[str, ...], BeforeValidator(_rtts)]
 
 
 class Value(BaseModel):
-    """A part of a scenario: frozen, hashable, compared by value."""
+    """A part of a scenario, which is frozen, hashable and compared by value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -128,9 +128,9 @@ class Value(BaseModel):
 
 
 class Choice(Value):
-    """A kind by name, with the parameters that differ from its defaults.
+    """The name of a kind, with the parameters that differ from its defaults.
 
-    It may be written as a name, as "fq_codel limit=1000", or as a table with `kind`.
+    Its forms are a name, "fq_codel limit=1000", or a table with `kind`.
     """
 
     family: ClassVar[str]
@@ -158,16 +158,16 @@ class Choice(Value):
         return {"kind": self.kind, **self.params}
 
     def base_units(self) -> dict[str, Any]:
-        """The form that the simulator takes: parameters in ns, bytes and bit/s."""
+        """The kind in the simulator's form, with parameters in ns, bytes and bit/s."""
         kind = catalogue.load().find(self.family, self.kind)
         params = {name: kind.params[name].read(value) for name, value in self.params.items()}
         return {"kind": self.kind, "params": params}
 
 
 def inner_table(table: dict[str, Any], key: str) -> Mapping[str, Any]:
-    """Takes the table at `key` out of `table`; an absent one is empty.
+    """Removes the table at `key` from `table` and returns it; an absent table is empty.
 
-    Raises `BadMemberError` if something else stands there.
+    Raises `BadMemberError` if the member is not a table.
     """
     inner = table.pop(key, None)
     if inner is None:
@@ -180,9 +180,9 @@ def inner_table(table: dict[str, Any], key: str) -> Mapping[str, Any]:
 def checked(
     kind: catalogue.Kind, given: Mapping[str, Any], also: tuple[str, ...] = ()
 ) -> FrozenDict:
-    """The parameters `given` to `kind`, in their one spelling.
+    """Checks the parameters `given` to `kind` and converts them to their canonical spelling.
 
-    `also` are names that belong here beside the parameters, for the hint.
+    `also` lists other valid names in the same table, for the hint.
     """
     params = {}
     for name, value in given.items():
@@ -219,16 +219,16 @@ OVERHEADS: dict[str, dict[str, Any]] = {
     "pppoe": {"bytes": 30, "counted": 14},
     "atm": {"bytes": 40, "atm": True, "counted": 14},
 }
-"""What links charge beyond the bytes of IP, and what a discipline before them counts.
+"""The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
 
 `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
-check sequence. The others are what tc-cake(8) calls ethernet, docsis, pppoe-ptm (VDSL) and
-pppoe-llcsnap (ADSL), before a discipline of a Linux gateway, which counts the frame.
+check sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of
+tc-cake(8). With these, a discipline of a Linux gateway counts the frame.
 """
 
 
 class Overhead(Value):
-    """What a link charges for a packet beyond its IP bytes, by name or as a table."""
+    """The bytes that a link charges for a packet beyond IP, by name or as a table."""
 
     bytes: Count = 0
     minimum: Count = 0
@@ -245,7 +245,7 @@ class Overhead(Value):
         return value
 
     def base_units(self) -> dict[str, Any]:
-        """The form that the simulator takes: bytes, and whether they go in cells of ATM."""
+        """The overhead in the simulator's form: bytes, and whether the link sends ATM cells."""
         return dict(self)
 
     @model_serializer
@@ -257,9 +257,9 @@ class Overhead(Value):
 
 
 SHAPERS = ("line", "htb", "dummynet")
-"""What limits a rate: the wire; or Linux's HTB before a faster one, which lets a packet go at the
-beginning of its time on the wire, and one more after a pause; or FreeBSD's dummynet, which lets
-packets go at the ticks of its clock, a millisecond apart."""
+"""Rate limiters: the wire, Linux's HTB or FreeBSD's dummynet. HTB shapes before a faster wire. It
+releases a packet at the start of its transmission time, and one more packet after a pause.
+Dummynet releases packets at its clock ticks, which are one millisecond apart."""
 
 
 def _shaper(value: object) -> str:
@@ -272,7 +272,7 @@ Shaper = Annotated[str, BeforeValidator(_shaper)]
 
 
 class Hop(Value):
-    """One direction of a modem: a discipline before a link of a finite rate."""
+    """One direction of a modem: a discipline before a link with a finite rate."""
 
     rate: Rate
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
@@ -280,9 +280,9 @@ class Hop(Value):
 
 
 class Link(Value):
-    """One direction of the access line: a discipline before a link of a finite rate.
+    """One direction of the access line: a discipline before a link with a finite rate.
 
-    A rate may be a share of the modem's, such as "95 %".
+    The rate may be a share of the modem's rate, such as "95 %".
     """
 
     rate: LinkRate

@@ -1,6 +1,7 @@
-"""The figures that a scenario may ask for. The room `report` draws them.
+"""Names of the figures that a scenario can request. The package `report` draws them.
 
-The names stand here because a scenario is checked before anything is run or drawn.
+The names are defined here because a scenario is checked before any trial runs or any figure is
+drawn.
 """
 
 from __future__ import annotations
@@ -17,4 +18,4 @@ FIGURES = (
     "queue_time",
     "cwnd_time",
 )
-"""Every figure, in the order of the report; each is a module of `report.figures`."""
+"""All figures in the order of the report. Each is a module of `report.figures`."""

@@ -1,7 +1,7 @@
-"""The JSON Schema of scenario files, for editors: completion, and a red line under a slip.
+"""The JSON Schema of scenario files, for completion and error markers in editors.
 
-It is made from the catalogue, so a new kind is known to editors as soon as it is registered.
-It is a little more lenient than the laboratory, which also checks how values fit together.
+The schema is made from the catalogue, so it always contains all registered kinds. It is slightly
+more lenient than the planner, which also checks combinations of values.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SEEDS: Schema = {
             "uniqueItems": True,
         },
     ],
-    "description": 'How many repetitions, or which seeds: 5, "3-7", "7-7" or [1, 4].',
+    "description": 'The number of repetitions, or the seeds: 5, "3-7", "7-7" or [1, 4].',
 }
 
 
@@ -86,7 +86,10 @@ def _top() -> dict[str, Schema]:
     app = {"$ref": "#/$defs/app"}
     named_app = {"allOf": [app]}
     return {
-        "extends": {"type": "string", "description": "A built-in scenario, or a file beside this."},
+        "extends": {
+            "type": "string",
+            "description": "A built-in scenario, or a file in the same folder.",
+        },
         "title": {"type": "string"},
         "description": {"type": "string"},
         "duration": _REF["duration"],
@@ -195,7 +198,7 @@ def _param(param: catalogue.Param) -> Schema:
     bounds: Schema = {}
     if param.allowed:
         about += f" From {param.allowed}."
-        if param.type in ("count", "number"):  # the others are text, with a unit
+        if param.type in ("count", "number"):  # other types are text with a unit
             bounds = {"minimum": param.least, "maximum": param.most}
     return {"allOf": [_REF[param.type]], **bounds, "description": about}
 
@@ -209,10 +212,10 @@ def _named(kind: catalogue.Kind) -> dict[str, Schema]:
 
 
 def _choice(kinds: Any) -> Schema:
-    """A kind as a word, as a word with parameters, or as a table."""
+    """The schema of a kind: a name, a name with parameters, or a table."""
     pattern = f"^({'|'.join(kinds)})(\\s+\\S+=\\S+)+$"
     tables = [_table({**_named(kind), **_params(kind)}) for kind in kinds.values()]
-    # A table without `kind` changes the parameters of what is extended.
+    # A table without `kind` changes the parameters of the extended scenario's kind.
     names = {name for kind in kinds.values() for name in kind.params}
     partial = _table({name: {} for name in sorted(names)})
     words = {"enum": list(kinds)}

@@ -1,4 +1,4 @@
-"""Where scenarios come from: built-in, or files, with what they extend."""
+"""Loads built-in scenarios and scenario files, with the scenarios that they extend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_ANCESTORS = 10
 
 
 def builtins() -> dict[str, str]:
-    """The built-in scenarios: name and title."""
+    """The titles of the built-in scenarios by name."""
     return {name: read_builtin(name).data.get("title", "") for name in builtin_names()}
 
 
@@ -26,30 +26,30 @@ def builtin_names() -> list[str]:
 
 
 def builtin_text(name: str) -> str:
-    """The TOML text of a built-in scenario, comments and all."""
+    """The TOML text of a built-in scenario, including comments."""
     if name not in builtin_names():
         raise ScenarioError.unknown("", "scenario", name, builtin_names())
     return (resources.files("aqmlab.scenario") / "builtin" / f"{name}.toml").read_text("utf-8")
 
 
 def read_builtin(name: str) -> Layer:
-    """The layer of a built-in scenario, with what it extends."""
+    """The layer of a built-in scenario, merged with the scenarios that it extends."""
     return _read(builtin_text(name), f"{name}.toml", None, 0)
 
 
 class Found(NamedTuple):
-    """A scenario as it was written, with what it extends."""
+    """A scenario's text, and its layer with the scenarios that it extends."""
 
     layer: Layer
     name: str
     source: str
-    """Where it came from."""
+    """The file or built-in name."""
     text: str
-    """Its own text, comments and all."""
+    """The scenario's own text, including comments."""
 
 
 def find(source: str | Path) -> Found:
-    """What a file or a built-in name stands for."""
+    """Finds the scenario of a file or a built-in name."""
     path = Path(source)
     if str(source) in builtin_names():
         name = str(source)
@@ -59,7 +59,7 @@ def find(source: str | Path) -> Found:
         text = file_text(path)
         return Found(_read(text, path.name, path.parent, 0), path.stem, str(path), text)
     if path.is_dir():
-        raise ScenarioError(shown(str(source)), "is a folder, and no scenario", _inside(path))
+        raise ScenarioError(shown(str(source)), "is a folder, not a scenario", _inside(path))
     known = builtin_names()
     meant = nearest(str(source), [*known, *beside(path)])
     hint = f"name a .toml file, a TEACUP config (.py) or a built-in: {', '.join(known)}"
@@ -69,7 +69,7 @@ def find(source: str | Path) -> Found:
 
 
 def _inside(folder: Path) -> str:
-    """What may have been meant by a folder."""
+    """A hint for a folder that was given in place of a scenario."""
     if (folder / "manifest.json").is_file():
         return f"it holds a campaign's results: `aqmlab show {folder}` shows them"
     if (folder / "study.toml").is_file():
@@ -90,7 +90,7 @@ def _read(text: str, source: str, folder: Path | None, depth: int) -> Layer:
 
 
 def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
-    """The layer that is extended: a built-in, or a file in the folder of the one extending it."""
+    """The layer of the extended scenario: a built-in one, or a file in the same folder."""
     if isinstance(name, str) and name in builtin_names():
         return _read(builtin_text(name), f"{name}.toml", None, depth + 1)
     hint = f"name a .toml file beside this one, or a built-in: {', '.join(builtin_names())}"
@@ -99,7 +99,7 @@ def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
     try:
         path = (folder / name).resolve()
         inside = path.is_relative_to(folder.resolve()) and not Path(name).is_absolute()
-    except (OSError, ValueError, RuntimeError):  # the last of links that lead to each other
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: a cycle of symbolic links
         inside = False
     if not inside:
         raise ScenarioError(place, f"`{shown(name)}` is outside the scenario's folder", hint)

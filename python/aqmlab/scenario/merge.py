@@ -1,10 +1,10 @@
-"""Scenario tables before they are a scenario: read, brought to one form, and laid over another.
+"""Reads, expands and merges the layers of a scenario.
 
-A scenario is made of layers: the file it extends, the file itself, one step of a varied
-parameter, a `--set`. Each is first *expanded*: `path.qdisc` becomes `path.down.qdisc` and
-`path.up.qdisc`, `"fq_codel limit=1000"` becomes a table, an array of applications becomes a
-table by name. Only then is it laid over the layer below, so that the later layer wins however
-the two were written. Every key remembers where it was written, for messages.
+The layers of a scenario are the file that it extends, the file itself, one step of a varied
+parameter, and a `--set`. Each layer is first *expanded*: `path.qdisc` becomes `path.down.qdisc` and
+`path.up.qdisc`, `"fq_codel limit=1000"` becomes a table, and an array of applications becomes a
+table by name. The expanded layer is then merged over the layer below. The later layer therefore
+wins in any notation. Each key stores its location for messages.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _STRING = re.compile(r"""\"[^"]*\"|'[^']*'""")
 
 
 def from_toml(text: str, source: str) -> Layer:
-    """The layer that a TOML text describes; `source` is what messages call the text."""
+    """The layer of a TOML text. Messages refer to the text as `source`."""
     if len(text) > MOST_BYTES:
         raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
     refuse_deep_nesting(text, source)
@@ -74,7 +74,7 @@ def from_toml(text: str, source: str) -> Layer:
         raise _syntax_error(str(error), text, source) from None
     origins: dict[Keys, Origin] = {}
     for path, line in toml_positions.lines(text).items():
-        if len(path) > MOST_NESTING:  # by a header, keys and inline tables together
+        if len(path) > MOST_NESTING:  # headers, keys and inline tables together
             raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
         keys = tuple(str(key) for key in path)
         origins[keys] = Origin(f"{source}:{line}", ".".join(keys))
@@ -82,7 +82,7 @@ def from_toml(text: str, source: str) -> Layer:
 
 
 def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
-    """`tomllib` ends its messages with "(at line L, column C)"; the line goes to the front."""
+    """Moves the line to the front of a `tomllib` message, which ends "(at line L, column C)"."""
     lines = text.split("\n")
     number = len(lines)
     found = _AT.fullmatch(problem)
@@ -93,7 +93,7 @@ def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
 
 
 def _unquoted(line: str) -> str | None:
-    """The hint for a line with a value that is text without quotes, if it has one."""
+    """A hint for a line whose value is text without quotes."""
     bare = _STRING.sub('""', line[:1000]).partition("#")[0].partition("=")[2]
     first, *members = re.split(r"[\[\]{},]", bare)
     for value in (first, *(one.partition("=")[2] or one for one in members)):
@@ -101,13 +101,13 @@ def _unquoted(line: str) -> str | None:
             tomllib.loads(f"x = {value.strip() or 0}")
         except tomllib.TOMLDecodeError:
             return None if '"' in value else f'put text in quotes: "{shown(value.strip())}"'
-        except ValueError:  # a number that is too long
+        except ValueError:  # the number is too long
             return None
     return None
 
 
 def from_address(address: str, value: Any, place: str) -> Layer:
-    """The layer that sets one dotted `address` to `value`."""
+    """A layer that sets one dotted `address` to `value`."""
     keys = split_address(address, place)
     data: Any = value
     for key in reversed(keys):
@@ -120,7 +120,7 @@ def from_address(address: str, value: Any, place: str) -> Layer:
 
 
 def split_address(address: str, place: str) -> Keys:
-    """The keys of a dotted address; raises `ScenarioError` if it begins with no known table."""
+    """The keys of a dotted address; raises `ScenarioError` if its first key is no known table."""
     keys = tuple(key.strip() for key in address.split("."))
     if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
         if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "modem", "wifi", "down", "up"):
@@ -132,7 +132,7 @@ def split_address(address: str, place: str) -> Keys:
 
 
 def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    """The members of nested tables that are no tables themselves."""
+    """Yields the members of nested tables that are not tables themselves."""
     if isinstance(value, Mapping):
         for key, member in value.items():
             yield from leaves(member, (*above, str(key)))
@@ -144,7 +144,7 @@ def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
 
 
 def combine(layers: Iterable[Layer]) -> Layer:
-    """Several changes as one, so that together they fix what each fixes only in part."""
+    """Combines several changes, because together they may fix a loop that each fixes in part."""
     whole = Layer({})
     for layer in layers:
         whole = Layer(_merged(whole.data, layer.data), whole.origins | layer.origins, layer.source)
@@ -152,11 +152,11 @@ def combine(layers: Iterable[Layer]) -> Layer:
 
 
 def merge(base: Layer, over: Layer) -> Layer:
-    """`over` laid over `base`; neither is changed, and what only one of them has is shared.
+    """Merges `over` over `base`. Both stay unchanged, and the result shares unmerged tables.
 
-    A table with another `kind` replaces the one below, since the parameters of one kind mean
-    nothing to another. What `over` sets is no longer varied by `base`. A `vary` table in `over`
-    replaces the one in `base`. An application set to "off" is removed.
+    A table with another `kind` replaces the one below, because the parameters of one kind do not
+    apply to another. A parameter that `over` sets is no longer varied by `base`. A `vary` table in
+    `over` replaces the one in `base`. An application set to "off" is removed.
     """
     data = _merged(base.data, over.data)
     if "vary" in over.data:
@@ -172,21 +172,21 @@ def merge(base: Layer, over: Layer) -> Layer:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """New where both have members, and else the one that is there."""
+    """Merges two values; a value that only one side has is returned unchanged."""
     if not isinstance(base, dict) or not isinstance(over, dict):
         return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:
         return over
     result = dict(base)
     if "profile" in over and over["profile"] != base.get("profile"):
-        result.pop("cc", None)  # chosen for the other host
+        result.pop("cc", None)  # it belongs to the replaced profile
     for key, value in over.items():
         result[key] = _merged(result[key], value) if key in result else value
     return result
 
 
 def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> dict[str, Any]:
-    """`vary` without what is `fixed`: loops over a fixed address, and linked changes of one."""
+    """Removes loops over `fixed` addresses from `vary`, and their changes from linked loops."""
     given = {one for item in fixed for one in _both(item)}
     left: dict[str, Any] = {}
     for name, values in vary.items():
@@ -202,7 +202,7 @@ def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> dict[str, Any]:
 
 
 def _sets(step: Any) -> bool:
-    """Whether a step of a linked loop sets anything; what is no table is refused later."""
+    """Returns whether a step of a linked loop sets anything; invalid steps are refused later."""
     return not isinstance(step, dict) or bool(step_changes(step))
 
 
@@ -218,14 +218,14 @@ def _uncovered_step(step: Any, given: Collection[str]) -> Any:
 
 
 def covers(fixed: Iterable[str], address: str) -> bool:
-    """Whether setting the `fixed` addresses leaves nothing of what `address` sets."""
+    """Returns whether the `fixed` addresses override everything that `address` sets."""
     return _covered({one for item in fixed for one in _both(item)}, address)
 
 
 def _covered(given: Collection[str], address: str) -> bool:
-    """The same of addresses that are `given` in their expanded form.
+    """Returns the same as `covers` for addresses `given` in their expanded form.
 
-    To name a kind is to choose the table.
+    An address that ends with a kind covers its whole table.
     """
     return all(
         f"{one}.kind" in given or any(above in given for above in _prefixes(one))
@@ -234,13 +234,13 @@ def _covered(given: Collection[str], address: str) -> bool:
 
 
 def _prefixes(address: str) -> Iterator[str]:
-    """Each table around an address, and the address itself."""
+    """Yields each table that contains an address, and the address itself."""
     keys = address.split(".")
     return (".".join(keys[:length]) for length in range(1, len(keys) + 1))
 
 
 def _both(address: str) -> tuple[str, ...]:
-    """An address in its expanded form: for "path.qdisc", both directions."""
+    """The expanded form of an address; "path.qdisc" has two directions."""
     above, below = of_both_ways(tuple(address.split(".")))
     if not below:
         return (address,)

@@ -1,9 +1,9 @@
-"""What is to be run: plain, frozen values, the same in Python and in TOML.
+"""The scenario as frozen values, identical in Python and in TOML.
 
-A scenario says everything that a run depends on, save the seed. Every quantity is kept as
-people write it, in one spelling ("12mbit" becomes "12 Mbit/s"), so that values compare and
-print as they are meant. Unknown names and wrong units are refused when the value is made;
-numbers in base units appear only in `aqmlab.planning.lowering`.
+A scenario states everything on which a run depends, except the seed. Quantities are text in one
+canonical spelling ("12mbit" becomes "12 Mbit/s"), so equal quantities compare as equal. The
+constructors refuse unknown names and wrong units. Numbers in base units appear only in
+`aqmlab.planning.lowering`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from aqmlab.scenario.wifi import Wifi
 
 
 class Modem(Value):
-    """What carries the access line where the gateway does not: a queue at either of its ends.
+    """A modem on the access line, with a queue at each end of the line.
 
     `rate`, `qdisc` and `overhead` may be given once for both directions. `down` is the queue at the
-    provider's end, and `up` the modem's own. The rates of `path` are then what the gateway shapes
-    to.
+    provider's end, and `up` is the modem's own queue. With a modem, the rates of `path` are those
+    to which the gateway shapes.
     """
 
     down: Hop
@@ -51,13 +51,13 @@ class Modem(Value):
 
 
 class Path(Value):
-    """The way between the home and the internet.
+    """The path between the home and the internet.
 
     `rate`, `qdisc`, `shaper`, `pipe_delays`, `overhead`, `loss`, `jitter` and `reorder` may be
     given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
-    of the network within the home, an Ethernet with FIFOs of 1000 packets, and `wifi` makes it one
-    of 802.11n; without either, hosts reach the gateway in no time. `modem` is a line with queues of
-    its own beyond the gateway; without it the gateway's own link is the line.
+    of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network
+    802.11n. Without both, packets between hosts and gateway take no time. `modem` is a line beyond
+    the gateway with queues of its own. Without it, the gateway's link is the line.
     """
 
     down: Link
@@ -90,10 +90,10 @@ class Path(Value):
 
 
 class Measure(Value):
-    """What is measured and kept. `from` and `to` bound the statistics.
+    """The measurements of a trial. `from` and `to` bound the statistics.
 
-    Without `series`, nothing is kept over time. With it, a trial longer than `points` steps is
-    kept in coarser ones, so that memory does not grow with the trial.
+    Without `series`, no time series are kept. With it, a trial longer than `points` steps uses
+    coarser steps, so memory does not grow with the length of the trial.
     """
 
     enabled: Flag = True
@@ -127,7 +127,7 @@ def _figure(name: str) -> str:
 
 
 class Report(Value):
-    """What the report should show: figures by name, what applications need, notes."""
+    """The contents of the report: figures by name, needs of applications, notes."""
 
     figures: tuple[Annotated[str, AfterValidator(_figure)], ...] = ()
     tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
@@ -136,9 +136,9 @@ class Report(Value):
 
 
 class Scenario(Value):
-    """One home, one access line, the things going on, and what is varied.
+    """A home, its access line, its applications and the varied parameters.
 
-    Raises `ScenarioError` for whatever cannot be run.
+    The constructor raises `ScenarioError` for a scenario that cannot be run.
     """
 
     title: str = ""
@@ -172,7 +172,7 @@ class Scenario(Value):
             problem = f"{copies} applications are too many, {merge.MOST_APPS} at most"
             raise BadMemberError("apps", problem, "each copy counts")
         for name in self.apps:
-            # A name stands in figures, tables and messages; SVG takes no control characters.
+            # Names appear in figures, tables and messages; SVG forbids control characters.
             if not name.isprintable() or not 0 < len(name) <= 100:
                 raise BadMemberError(("apps", name), "a name is one line of at most 100 characters")
         for keys, timing in [
@@ -188,14 +188,14 @@ class Scenario(Value):
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Nested tables as TOML has them, without what is at its default."""
+        """The scenario as nested TOML tables, without default values."""
         table = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         for way in ("down", "up"):
             table["path"].setdefault(way, {})
         return table
 
     def to_toml(self) -> str:
-        """The text of a scenario file that reads back as this value."""
+        """The text of a scenario file, from which `from_toml` restores this value."""
         return toml_writer.write(self.to_dict())
 
     @classmethod
@@ -206,11 +206,11 @@ class Scenario(Value):
 
     @classmethod
     def from_toml(cls, text: str, source: str = "scenario") -> Scenario:
-        """The scenario of a TOML text that extends nothing."""
+        """The scenario of a TOML text without `extends`."""
         return build(merge.from_toml(text, source))
 
     def but(self, **changes: Any) -> Scenario:
-        """This scenario with some tables laid over it: `home.but(path={"rtt": "20 ms"})`."""
+        """This scenario with some tables changed: `home.but(path={"rtt": "20 ms"})`."""
         merge.refuse_deep(changes, "")
         plain = {name: _plain(value) for name, value in changes.items()}
         over = merge.expand(merge.Layer(plain))
@@ -232,7 +232,7 @@ def _plain(value: Any) -> Any:
 
 
 class _MisplacedError(ScenarioError):
-    """An error that knows its keys, for whoever knows on which line they were written."""
+    """An error with its keys, from which the caller finds the line."""
 
     def __init__(self, keys: tuple[str, ...], problem: BadValueError) -> None:
         super().__init__(".".join(keys), problem.problem, problem.hint)
@@ -243,7 +243,7 @@ class _MisplacedError(ScenarioError):
 
 
 def build(layer: merge.Layer) -> Scenario:
-    """The scenario that an expanded layer describes; errors name their place in it."""
+    """The scenario of an expanded layer; errors name their location in it."""
     try:
         return Scenario(**layer.data)
     except _MisplacedError as error:
@@ -254,10 +254,10 @@ def build(layer: merge.Layer) -> Scenario:
 def first_problem(
     error: ValidationError, model: type[Value]
 ) -> tuple[tuple[str, ...], BadValueError]:
-    """The first thing that is wrong with a `model`: at which keys, and in words for people."""
+    """The first error of a `model`: its keys, and its message for users."""
     found = error.errors(include_url=False)
     first = found[0]
-    if first["type"] == "missing":  # what is there under another name is probably what is meant
+    if first["type"] == "missing":  # a misspelt key is the probable cause
         first = next((one for one in found if one["type"] == "extra_forbidden"), first)
     keys = tuple(str(key) for key in first["loc"] if str(key) not in _TAGS)
     cause = first.get("ctx", {}).get("error")
@@ -265,7 +265,7 @@ def first_problem(
         return (*keys, *cause.keys), cause
     if isinstance(cause, BadValueError):
         return keys, cause
-    if isinstance(cause, ScenarioError):  # from a part that was written in the short form
+    if isinstance(cause, ScenarioError):  # from a part in the short form
         return keys or tuple(cause.where.split(".")), BadValueError(cause.problem, cause.hint)
     if first["type"] == "extra_forbidden":
         return keys, _unknown_key(keys, _fields_beside(keys, model))
@@ -279,7 +279,7 @@ _MEANT = {
     "aqm": "qdisc", "discipline": "qdisc", "type": "kind", "time": "duration",
     "runtime": "duration", "length": "duration", "seed": "seeds",
 }  # fmt: skip
-"""What is said in other places for keys of a scenario."""
+"""Keys of scenarios by their common other names."""
 
 
 def _unknown_key(keys: tuple[str, ...], known: list[str]) -> BadValueError:
@@ -304,7 +304,7 @@ _MISSING = {
 
 
 def _fields_beside(keys: tuple[str, ...], model: Any) -> list[str]:
-    """The names that are allowed where the last of `keys` stands."""
+    """The valid names at the position of the last of `keys`."""
     for key in keys[:-1]:
         info = model.model_fields.get(key) if hasattr(model, "model_fields") else None
         model = info.annotation if info else model

@@ -1,8 +1,8 @@
-"""Scenario tables in one form, however they were written.
+"""Converts scenario tables to one expanded form.
 
 `path.qdisc` becomes `path.down.qdisc` and `path.up.qdisc`, "fq_codel limit=1000" becomes a
 table, an array of applications becomes a table by name, and the dotted keys of `vary` become
-one name each. Origins are copied along, so that messages still name what was written.
+one name each. Origins are copied too, so messages name the keys as the user wrote them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from aqmlab.base.unique_names import Names
 from aqmlab.scenario import quantities
 
 Keys = tuple[str, ...]
-"""A way into nested tables."""
+"""The path of a member in nested tables."""
 
 ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
-"""The tables whose members can be set and varied."""
+"""Tables whose members can be set and varied."""
 
 BOTH_WAYS = ("rate", "qdisc", "shaper", "pipe_delays", "overhead", "loss", "jitter", "reorder")
-"""What may be written once under `path`, or `path.modem`, and then holds for both directions."""
+"""Keys that, directly under `path` or `path.modem`, apply to both directions."""
 
 _UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
 _PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:({_UNIT})\s*)?/\s*([0-9.]{{1,20}})\s*({_UNIT})")
@@ -33,29 +33,29 @@ _MARK = re.compile(r"""\"{3}|'{3}|["'.=,\n\[\]{}]|#[^\n]*""")
 _ENDS = {
     '"': re.compile(r'\\.|"', re.DOTALL),
     "'": re.compile("'"),
-    '"""': re.compile(r'\\.|"{3,5}', re.DOTALL),  # up to two quotes are the string's own
+    '"""': re.compile(r'\\.|"{3,5}', re.DOTALL),  # up to two quotes belong to the string
     "'''": re.compile("'{3,5}"),
 }
-"""What ends a string, by what begins it, and what is escaped in it."""
+"""The end and the escapes of a string, by its opening quote."""
 
 _INNER = ("params", "settings")
-"""What Python's values call the tables of what a kind or a profile takes."""
+"""The inner tables of kinds and profiles in Python values."""
 
 _WITH_INNER = ("path", "hosts", "apps", "defaults")
 _LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
 _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
-"""What the defaults of a table must fit."""
+"""The table with which the defaults of another table must be consistent."""
 
 MOST_NESTING = 60
 MOST_APPS = 10_000
-"""The most applications of a trial, each copy counted; it is the simulator's own bound."""
+"""The most applications of a trial, including copies. The simulator has the same bound."""
 
 _MOST_LOOPS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a key was written, and how."""
+    """The location and the spelling of a key."""
 
     place: str
     path: str
@@ -66,28 +66,28 @@ class Origin:
 
 @dataclass
 class Layer:
-    """Nested tables in the expanded form, and the origins of their keys."""
+    """Nested tables with the origins of their keys."""
 
     data: dict[str, Any]
     origins: dict[Keys, Origin] = field(default_factory=dict)
     source: str = ""
 
     def where(self, keys: tuple[str | int, ...]) -> str:
-        """How a message names the place of `keys`."""
+        """The location of `keys` for a message."""
         wanted = tuple(str(key) for key in keys)
         for length in range(len(wanted), 0, -1):
             origin = self.origins.get(wanted[:length])
             if origin is not None:
                 path = ".".join((origin.path, *wanted[length:]))
                 return str(Origin(origin.place, path))
-        # What is nowhere written is at its default, which something else has made wrong.
+        # A key without an origin has its default, which conflicts with another key.
         other = self.origins.get(_DEPENDS.get(wanted[:1], ()))
         place = other.place if other else f"{self.source}:1" if self.source else ""
         return str(Origin(place, ".".join(wanted)))
 
 
 def expand(layer: Layer) -> Layer:
-    """The same layer in the one form in which layers can be laid over each other."""
+    """Expands a layer to the form in which layers are merged."""
     layer.data = copy.deepcopy(layer.data)
     _refuse_many_apps(layer)
     if isinstance(layer.data.get("apps"), list):
@@ -108,7 +108,7 @@ def expand(layer: Layer) -> Layer:
 
 
 def _lift(layer: Layer, keys: Keys, table: dict[str, Any]) -> Iterator[Keys]:
-    """Moves members of `params` and `settings` to where they are usually written."""
+    """Moves members of `params` and `settings` to the table around them."""
     for name in _INNER:
         inner = table.get(name)
         if not isinstance(inner, dict):
@@ -123,7 +123,7 @@ def _lift(layer: Layer, keys: Keys, table: dict[str, Any]) -> Iterator[Keys]:
 
 
 def _lift_origins(layer: Layer, lifted: Collection[Keys]) -> None:
-    """Moves the origins of what was moved, in one pass: each application may have such a table."""
+    """Moves the origins of lifted members, in one pass because there may be many applications."""
     for keys, origin in list(layer.origins.items()):
         for length in range(2, len(keys)):
             if keys[:length] in lifted:
@@ -175,7 +175,7 @@ def _name_apps(layer: Layer) -> None:
 
 
 def _free_name(app: Mapping[str, Any], taken: Mapping[str, Any], kinds: Names) -> str:
-    """The kind of an application without a name, with a number if there are several."""
+    """A name for an unnamed application: its kind, with a number if there are several."""
     name = kinds.free(str(app.get("kind", "app")))
     while name in taken:
         name = kinds.free(str(app.get("kind", "app")))
@@ -183,9 +183,9 @@ def _free_name(app: Mapping[str, Any], taken: Mapping[str, Any], kinds: Names) -
 
 
 def of_both_ways(keys: Keys) -> tuple[Keys, Keys]:
-    """What stands before the direction and behind it, of a key that is written for both.
+    """Splits a key for both directions into the parts before and after the direction.
 
-    Two empty ones if it is not.
+    Returns two empty parts for any other key.
 
     >>> of_both_ways(("path", "modem", "qdisc", "limit"))
     (('path', 'modem'), ('qdisc', 'limit'))
@@ -238,7 +238,7 @@ def _located(layer: Layer, keys: Keys, text: str) -> dict[str, Any]:
 
 
 def _rates(value: Any, place: str) -> tuple[Any, Any]:
-    """Both rates of "12/1 Mbit/s", down before up; a single rate holds for both."""
+    """Both rates of "12/1 Mbit/s", down before up. A single rate applies to both directions."""
     hint = 'write down and up and a unit, such as "12/1 Mbit/s"'
     if not isinstance(value, str):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -273,7 +273,7 @@ def rate_pair(text: str) -> tuple[str, str]:
 
 
 def _shares(text: str) -> list[str]:
-    """The numbers of "95 %" or "90/95 %"."""
+    """The numbers in "95 %" or "90/95 %"."""
     parts = text.strip().removesuffix("%").split("/")
     if len(parts) > 2:
         raise BadValueError(f"`{shown(text)}` are more than two shares, down before up")
@@ -281,7 +281,7 @@ def _shares(text: str) -> list[str]:
 
 
 def kind_table(text: str) -> dict[str, Any]:
-    """The table that "fq_codel limit=1000 target=5ms" stands for.
+    """Parses a kind with parameters, such as "fq_codel limit=1000 target=5ms", into a table.
 
     >>> kind_table("fq_codel limit=1000")
     {'kind': 'fq_codel', 'limit': 1000}
@@ -301,7 +301,7 @@ def kind_table(text: str) -> dict[str, Any]:
 
 
 def _flatten_vary(layer: Layer) -> None:
-    """`vary.path.rtt` and `vary."path.rtt"` both become the member "path.rtt" of `vary`."""
+    """Flattens `vary`: `vary.path.rtt` and `vary."path.rtt"` become the member "path.rtt"."""
     if not isinstance(layer.data["vary"], dict):
         hint = 'write [vary] and, below it, path.rtt = ["20 ms", "40 ms"]'
         problem = f"`{shown(layer.data['vary'])}` is not a table"
@@ -311,7 +311,7 @@ def _flatten_vary(layer: Layer) -> None:
         problem = f"{len(leaves)} loops are too many, {_MOST_LOOPS} at most"
         raise ScenarioError(layer.where(("vary",)), problem)
     flat: dict[str, Any] = {}
-    # Dotted keys with a common beginning share a table; the loops turn in the order written.
+    # Dotted keys with a common prefix share a table, but loops keep their order in the file.
     written = {keys: number for number, keys in enumerate(layer.origins)}
     members = sorted(leaves, key=lambda member: written.get(("vary", *member[0]), 0))
     for keys, value in members:
@@ -324,7 +324,7 @@ def _flatten_vary(layer: Layer) -> None:
 
 
 def spelled(address: str) -> str:
-    """An address in its one spelling: without blanks around its keys.
+    """The canonical spelling of an address, without blanks around its keys.
 
     >>> spelled("path. rtt"), spelled("a linked loop. ")
     ('path.rtt', 'a linked loop. ')
@@ -362,7 +362,7 @@ def refuse_deep_nesting(text: str, source: str) -> None:
         if mark in _ENDS:
             at = _behind_string(text, at, mark)
         elif mark == ".":
-            dots += 1  # of a key, or else the one of a number
+            dots += 1  # the dot of a key or of a number
         elif mark[0] != "#":
             dots = 0
             depth = max(0, depth + (mark in "[{") - (mark in "]}"))
@@ -372,7 +372,7 @@ def refuse_deep_nesting(text: str, source: str) -> None:
 
 
 def refuse_deep(value: Any, place: str) -> None:
-    """The same of values that were in no text; what follows recurses."""
+    """Bounds the nesting of values from Python, because later functions recurse."""
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()
@@ -384,7 +384,7 @@ def refuse_deep(value: Any, place: str) -> None:
 
 
 def _behind_string(text: str, at: int, quote: str) -> int:
-    """Where the string ends whose opening `quote` ends at `at`."""
+    """The end of the string whose opening `quote` ends at `at`."""
     for found in _ENDS[quote].finditer(text, at):
         if found[0][0] != "\\":
             return found.end()
@@ -392,7 +392,7 @@ def _behind_string(text: str, at: int, quote: str) -> int:
 
 
 def parse_text(text: str) -> Any:
-    """A value from the command line: TOML if it is TOML, else the text itself.
+    """Parses a value from the command line as TOML, or returns the text itself.
 
     >>> parse_text("5"), parse_text("20 ms"), parse_text('{kind = "pie", limit = 9}')
     (5, '20 ms', {'kind': 'pie', 'limit': 9})
@@ -410,7 +410,7 @@ def parse_text(text: str) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is of the types that scenarios use; TOML also has dates."""
+    """Returns whether a value has a type that scenarios use. TOML dates, for example, do not."""
     if isinstance(value, dict):
         return all(_is_plain(member) for member in value.values())
     if isinstance(value, list):

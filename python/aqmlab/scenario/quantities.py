@@ -1,12 +1,12 @@
-"""Numbers as people write them: "40 ms", "12 Mbit/s", "300 kB", "490 packets", "5 %".
+"""Readers and writers of quantities: "40 ms", "12 Mbit/s", "300 kB", "490 packets", "5 %".
 
-Every reader takes text or a Python number and returns a whole number of base units
-(nanoseconds, bits per second, bytes) or raises `BadValueError`. Arithmetic is decimal and exact;
-what falls between two base units is rounded to the nearest. The writers give the form that the
-laboratory prints; reading it back gives the same number.
+Each reader accepts text or a Python number. It returns a whole number of base units (nanoseconds,
+bits per second, bytes) or raises `BadValueError`. Arithmetic is decimal and exact. A value between
+two base units is rounded to the nearest. The writers return the canonical text, and the reader of
+that text returns the same number.
 
-A number without a unit is refused wherever there is a choice of units. Bits are `bit`, bytes
-are `B`; `Mbps` is read as megabits, although tc(8) means megabytes by its `mbps`.
+Readers refuse a number without a unit if there is a choice of units. `bit` means bits and `B`
+means bytes. `Mbps` means megabits, although `mbps` of tc(8) means megabytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _REMEMBERED = 4096
 
 
 def _remembered(read: Callable[[object], _Amount]) -> Callable[[object], _Amount]:
-    """`read`, which reads a text that it has read before at once: plans repeat a few of them."""
+    """Caches `read`, because plans repeat the same few texts."""
     known = lru_cache(_REMEMBERED)(read)
 
     @wraps(read)
@@ -65,7 +65,7 @@ def _remembered(read: Callable[[object], _Amount]) -> Callable[[object], _Amount
 
 
 def _split(text: object) -> tuple[Decimal, str] | None:
-    """The number and the unit of `text`, or `None` if it does not begin with a number."""
+    """The number and the unit of `text`, or `None` if it does not start with a number."""
     found = _NUMBER.fullmatch(text.strip()) if isinstance(text, str) and len(text) < 200 else None
     if found is None:
         return None
@@ -96,7 +96,7 @@ def _whole(number: Decimal, value: object, what: str) -> int:
 
 
 def _wrong(value: object, what: str, example: str, units: tuple[str, ...] = ()) -> BadValueError:
-    """The refusal of `value`; a number without a unit is shown with the `units` it may mean."""
+    """The error for `value`. For a number without a unit, the hint lists possible `units`."""
     hint = f'write a number and a unit, such as "{example}"'
     if units and _plain(value) is not None:
         meant = [f'"{shown(value)} {unit}"' for unit in units]
@@ -108,7 +108,7 @@ def _wrong(value: object, what: str, example: str, units: tuple[str, ...] = ()) 
 
 @_remembered
 def duration(value: object) -> int:
-    """Nanoseconds of a length of time; a bare zero needs no unit.
+    """Reads a duration in nanoseconds. Zero needs no unit.
 
     >>> duration("40 ms"), duration("1.5s"), duration("250 us")
     (40000000, 1500000000, 250000)
@@ -123,7 +123,7 @@ def duration(value: object) -> int:
 
 
 def duration_or_off(value: object) -> int | None:
-    """Nanoseconds of a length of time, or `None` for "off"."""
+    """Reads a duration in nanoseconds, or `None` for "off"."""
     if value is None or value is False or (isinstance(value, str) and value.strip() in _OFF):
         return None
     try:
@@ -136,7 +136,7 @@ def duration_or_off(value: object) -> int | None:
 
 @_remembered
 def rate(value: object) -> int:
-    """Bits per second, never zero.
+    """Reads a rate in bits per second; refuses zero.
 
     >>> rate("12 Mbit/s"), rate("500kbit"), rate("1.5mbit")
     (12000000, 500000, 1500000)
@@ -172,7 +172,7 @@ def _no_rate(value: object, split: tuple[Decimal, str] | None) -> BadValueError:
 
 @_remembered
 def size(value: object) -> int:
-    """Bytes; a bare zero needs no unit.
+    """Reads a size in bytes. Zero needs no unit.
 
     >>> size("300 kB"), size("64 KiB"), size("1514 B")
     (300000, 65536, 1514)
@@ -191,7 +191,7 @@ def size(value: object) -> int:
 
 
 def count(value: object) -> int:
-    """A number of things, with or without their name.
+    """Reads a count, with or without a noun.
 
     >>> count(490), count("490 packets")
     (490, 490)
@@ -209,7 +209,7 @@ def count(value: object) -> int:
 
 
 def number(value: object) -> float:
-    """A plain number, or a share written as per cent.
+    """Reads a number or a percentage.
 
     >>> number(0.05), number("5 %")
     (0.05, 0.05)
@@ -225,7 +225,7 @@ def number(value: object) -> float:
 
 @_remembered
 def share(value: object) -> float:
-    """A probability between 0 and 1."""
+    """Reads a probability between 0 and 1."""
     part = number(value)
     if not 0.0 <= part <= 1.0:
         raise BadValueError(
@@ -235,7 +235,7 @@ def share(value: object) -> float:
 
 
 def flag(value: object) -> bool:
-    """A switch: true or false, on or off, yes or no."""
+    """Reads a switch: true or false, on or off, yes or no."""
     if isinstance(value, bool):
         return value
     word = value.strip().lower() if isinstance(value, str) else value
@@ -252,7 +252,7 @@ def _trim(amount: Decimal) -> str:
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
-    """`amount` in the first unit of `steps` of which it is at least one."""
+    """Formats `amount` in the first unit of `steps` that is not larger than it."""
     for scale, unit in steps:
         if amount >= scale:
             return f"{_trim(Decimal(amount) / scale)} {unit}"
@@ -261,7 +261,7 @@ def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
 
 @lru_cache(_REMEMBERED, typed=True)
 def show_duration(ns: int) -> str:
-    """A duration as the laboratory writes it.
+    """Formats a duration in nanoseconds.
 
     >>> show_duration(40_000_000), show_duration(1_500_000_000), show_duration(0)
     ('40 ms', '1.5 s', '0 s')
@@ -273,7 +273,7 @@ def show_duration(ns: int) -> str:
 
 @lru_cache(_REMEMBERED, typed=True)
 def show_rate(bps: int) -> str:
-    """A rate as the laboratory writes it.
+    """Formats a rate in bits per second.
 
     >>> show_rate(12_000_000), show_rate(500_000), show_rate(1_000_000_000)
     ('12 Mbit/s', '500 kbit/s', '1 Gbit/s')
@@ -284,7 +284,7 @@ def show_rate(bps: int) -> str:
 
 @lru_cache(_REMEMBERED, typed=True)
 def show_size(size_bytes: int) -> str:
-    """A size as the laboratory writes it.
+    """Formats a size in bytes.
 
     >>> show_size(300_000), show_size(65_536), show_size(1_514)
     ('300 kB', '64 KiB', '1514 B')
@@ -297,13 +297,13 @@ def show_size(size_bytes: int) -> str:
 
 @lru_cache(_REMEMBERED, typed=True)
 def show_share(part: float) -> str:
-    """A probability as the laboratory writes it.
+    """Formats a probability as a percentage.
 
     >>> show_share(0.05)
     '5 %'
     """
     if 0.0 < part < 1e-9:
-        return repr(part)  # fewer characters than zeros
+        return repr(part)  # the exponent form is shorter
     return f"{_trim(Decimal(repr(part)) * 100)} %"
 
 
@@ -316,11 +316,11 @@ READERS = {
     "number": number,
     "flag": flag,
 }
-"""How each type of parameter is read."""
+"""The reader of each parameter type."""
 
 
 def show(kind: str, value: object) -> object:
-    """The text, number or switch that reads back as `value`, a parameter of type `kind`."""
+    """Formats `value`, a parameter of type `kind`, so that its reader returns the same value."""
     if value is None:
         return "off"
     if kind in ("duration", "duration or off"):

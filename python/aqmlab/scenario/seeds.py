@@ -1,8 +1,8 @@
-"""Seeds: how many repetitions, or which.
+"""Seeds, given as a number of repetitions or as a list.
 
-A number is how many, counted from 1. Text with a hyphen or a comma, and a list, say which: "3-7",
-"1,4,9", [1, 4]. A single seed is a range of one, "7-7". A seed is a whole number from 0 to
-2^63 - 1, the largest that a column of a table holds.
+A number n means the seeds 1 to n. Text with a hyphen or a comma lists seeds, and so does an array:
+"3-7", "1,4,9", [1, 4]. The range "7-7" is a single seed. A seed is a whole number from 0 to
+2^63 - 1, the largest number that a table's column can hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HINT = 'write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"'
 
 
 def numbers(value: Any) -> tuple[int, ...]:
-    """The seeds that `value` stands for.
+    """The seeds that `value` lists.
 
     >>> numbers(3), numbers("3-5"), numbers([1, 4]), numbers("1,7-8"), numbers("7-7")
     ((1, 2, 3), (3, 4, 5), (1, 4), (1, 7, 8), (7,))
@@ -61,9 +61,9 @@ def _part(text: str, whole: str) -> range:
 
 
 def spelled(value: Any) -> int | str:
-    """The one spelling of the seeds that `value` stands for, which `numbers` reads back.
+    """The canonical spelling of the seeds in `value`, from which `numbers` restores them.
 
-    Raises `BadValueError` if it stands for none.
+    Raises `BadValueError` if `value` lists no seeds.
 
     >>> spelled("3 - 7"), spelled([1, 2, 3]), spelled("5"), spelled([7]), spelled([2, 1])
     ('3-7', 3, 5, '7-7', '2,1')

@@ -1,9 +1,9 @@
-"""What is varied: loops over values, their order, and the names of the trials they make.
+"""Loops over varied parameters, and the combinations of their values.
 
-A `vary` table has one member for each loop; the first is the outermost, seeds are innermost.
-A member whose name is an address of the scenario lists values for that address. Any other
-name is that of a linked loop, which lists tables: each sets several addresses at once, and
-may have a `label`.
+A `vary` table has one member for each loop. The first loop is the outermost, and seeds are
+innermost. A member whose name is an address of the scenario lists values for that address. Any
+other name is that of a linked loop, which lists tables. Each table sets several addresses together
+and may have a `label`.
 
     [vary]
     path.rate = ["12/1 Mbit/s", "25/5 Mbit/s"]
@@ -12,8 +12,8 @@ may have a `label`.
         { label = "PIE", path.qdisc = "pie_freebsd limit=1000", hosts.home.ecn = true },
     ]
 
-Every loop gives its name to a column of every table, and each of its values tells trials apart.
-So names fit into tables and differ, also for readers that ignore case, and so do values.
+Each loop is a column of every results table, and its values distinguish trials. Names of loops
+must therefore be valid and unique, also for readers that ignore case. Values must be unique too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from aqmlab.scenario import merge, toml_writer
 from aqmlab.scenario.column_names import is_column, refuse_name
 
 Condition = str | int | float
-"""A varied value as people write it."""
+"""A varied value in scenario notation."""
 
 MOST_TRIALS = 1_000_000
 _MOST_COMBINATIONS = 100_000  # each is resolved before the first trial runs
@@ -39,7 +39,7 @@ _MOST_CHANGES = 1_000
 
 @dataclass(frozen=True)
 class Step:
-    """One turn of a loop: what it is called in the conditions, and what it sets."""
+    """One step of a loop: its conditions, and the values that it sets."""
 
     conditions: tuple[tuple[str, Condition], ...]
     changes: tuple[tuple[str, Any], ...]
@@ -47,16 +47,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Loop:
-    """One varied parameter, or several that vary together."""
+    """A varied parameter, or several that vary together."""
 
     name: str
     steps: tuple[Step, ...]
 
 
 def loops(vary: Mapping[str, Any]) -> tuple[Loop, ...]:
-    """The loops of a `vary` table in its flattened form.
+    """The loops of a flattened `vary` table.
 
-    Raises `BadMemberError` for a loop that cannot be read.
+    Raises `BadMemberError` for an invalid loop.
     """
     result = []
     for name, values in vary.items():
@@ -70,31 +70,31 @@ def loops(vary: Mapping[str, Any]) -> tuple[Loop, ...]:
 
 
 def _refuse_alike(loop: Loop) -> None:
-    """Raises `BadMemberError` if the conditions of two steps are alike, or two of one step are."""
+    """Raises `BadMemberError` if two steps, or two parameters of one step, have equal labels."""
     seen: dict[tuple[tuple[str, str], ...], int] = {}
     for number, step in enumerate(loop.steps):
         names = [name.casefold() for name, _ in step.conditions]
         if len(set(names)) < len(names):
             twice = next(name for name, _ in step.conditions if names.count(name.casefold()) > 1)
-            problem = f"a step sets two parameters that have one name, `{shown(twice)}`"
+            problem = f"a step sets two parameters with the same column name, `{shown(twice)}`"
             raise BadMemberError(str(number), problem, "give the step a label")
         own = tuple((name, condition_text(value)) for name, value in step.conditions)
         if own in seen:
             value = " ".join(text for _, text in own)
             problem = f"`{shown(value)}` is given twice, as values {seen[own] + 1} and {number + 1}"
-            hint = "their trials would count as repetitions; for those there are `seeds`"
+            hint = "their trials would count as repetitions; use `seeds` for repetitions"
             raise BadMemberError(str(number), problem, hint)
         seen[own] = number
 
 
 def _refuse_one_name(all_loops: list[Loop]) -> None:
-    """Raises `BadMemberError` if columns of two loops have one name when case is ignored."""
+    """Raises `BadMemberError` if columns of two loops have equal names, ignoring case."""
     owners: dict[str, str] = {}
     for loop in all_loops:
         for name in dict.fromkeys(name for step in loop.steps for name, _ in step.conditions):
             other = owners.setdefault(name.casefold(), loop.name)
             if other != loop.name:
-                problem = f"this and vary.{shown(other)} have one name in tables, `{shown(name)}`"
+                problem = f"this and vary.{shown(other)} have the same column name, `{shown(name)}`"
                 hint = "tables ignore case; rename a linked loop, or give its steps labels"
                 raise BadMemberError(("vary", loop.name), problem, hint)
 
@@ -138,11 +138,11 @@ def _changes(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _Labels = Mapping[tuple[str, int], Condition]
-"""The labels of values, by address and by the value's `id`."""
+"""Labels of values by address and by the value's `id`."""
 
 
 def _labels_by_address(changes: list[dict[str, Any]]) -> _Labels:
-    """The label of each value of each step, told apart from those of other steps."""
+    """The label of each value of each step, distinct from the labels of other steps."""
     found: dict[tuple[str, int], Condition] = {}
     for address in dict.fromkeys(address for own in changes for address in own):
         values = [own[address] for own in changes if address in own]
@@ -161,7 +161,7 @@ def _linked(name: str, step: Mapping[str, Any], changes: dict[str, Any], labels:
 
 
 def short_name(address: str) -> str:
-    """What conditions and columns call an address: all of it, if no column may have the short one.
+    """The column name of an address: its short form, or the full address if that is reserved.
 
     >>> short_name("path.rtt"), short_name("path.down.qdisc"), short_name("apps.web.start")
     ('rtt', 'down.qdisc', 'web.start')
@@ -173,7 +173,7 @@ def short_name(address: str) -> str:
 
 
 def label(value: Any) -> Condition:
-    """A value as a condition: text and numbers as they are, a table by its kind."""
+    """The label of a value: text and numbers unchanged, a table by its kind."""
     if isinstance(value, Mapping):
         return str(value.get("kind", shown(dict(value))))
     if isinstance(value, str):
@@ -185,7 +185,7 @@ def label(value: Any) -> Condition:
 
 
 def label_all(values: list[Any] | tuple[Any, ...]) -> list[Condition]:
-    """Labels for a list of values; those that would be alike are told apart by parameters.
+    """Labels for a list of values. Parameters distinguish labels that would otherwise be equal.
 
     >>> label_all(["pfifo limit=1", "pfifo limit=2", "codel"]), label_all(["codel ecn=true"] * 2)
     (['pfifo limit=1', 'pfifo limit=2', 'codel'], ['codel', 'codel'])
@@ -216,11 +216,11 @@ class Point:
     conditions: dict[str, Condition]
     changes: tuple[tuple[str, Any], ...]
     picks: tuple[int, ...]
-    """Which step of each loop, counted from 0."""
+    """The index of the step in each loop, from 0."""
 
 
 def points(all_loops: tuple[Loop, ...]) -> Iterator[Point]:
-    """Every combination; the last loop turns fastest."""
+    """Yields every combination; the last loop is the innermost."""
     for picked in itertools.product(*(enumerate(loop.steps) for loop in all_loops)):
         steps = [step for _, step in picked]
         yield Point(
@@ -231,7 +231,7 @@ def points(all_loops: tuple[Loop, ...]) -> Iterator[Point]:
 
 
 def combinations(all_loops: tuple[Loop, ...], seeds: int, engines: int) -> int:
-    """How many points there are; raises `BadValueError` if they or their trials are too many."""
+    """The number of points; raises `BadValueError` if there are too many points or trials."""
     turns = [len(loop.steps) for loop in all_loops]
     count = math.prod(turns)
     product = " × ".join(map(str, turns))

@@ -1,7 +1,7 @@
-"""Where in a TOML file each key stands, so that an error can name its line.
+"""Finds the line of each key in a TOML file, for error messages.
 
-`tomllib` gives values without places. This walks text that `tomllib` has accepted, so it may
-assume valid syntax and only has to know where keys and values begin and end.
+`tomllib` returns values without positions. This module scans only text that `tomllib` has accepted.
+It therefore assumes valid syntax and only finds the ends of keys and values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 
 Path = tuple[str | int, ...]
-"""A way into nested tables and arrays."""
+"""The path of a member in nested tables and arrays."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]\}#\n]*")
@@ -18,7 +18,7 @@ _STRINGS = ('"""', "'''", '"', "'")
 
 
 def lines(text: str) -> dict[Path, int]:
-    """The line, counted from 1, of every key and array element in valid TOML.
+    """The line number, from 1, of every key and array element in valid TOML.
 
     >>> lines('title = "x"\\n[path]\\nrtt = "1 ms"')[("path", "rtt")]
     3
@@ -49,7 +49,7 @@ class _Walker:
             self.found.setdefault(path[:depth], self.line)
 
     def _skip(self, blank_lines: bool) -> bool:
-        """Passes over blanks and comments; says whether anything is left."""
+        """Skips blanks and comments; returns whether text is left."""
         blanks = " \t\r\n" if blank_lines else " \t"
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -75,7 +75,7 @@ class _Walker:
         return path
 
     def _resolve(self, keys: list[str]) -> Path:
-        """A header's keys, with the number of the latest element wherever an array is meant."""
+        """A header's keys, with the index of the last element after each array of tables."""
         path: Path = ()
         for left, key in enumerate(keys, start=1 - len(keys)):
             path = (*path, key)
@@ -147,7 +147,7 @@ class _Walker:
             self.at += 2 if quote[0] == '"' and self.text[self.at] == "\\" else 1
         body = self.text[start : self.at]
         self.at += len(quote)
-        # A multi-line string may end in one or two quotes of its own.
+        # A multi-line string may end with one or two quotes of its own.
         while len(quote) == 3 and self.text.startswith(quote[0], self.at):
             self.at += 1
         if quote == '"' and "\\" in body:

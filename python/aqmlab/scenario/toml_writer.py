@@ -1,4 +1,4 @@
-"""Nested tables as TOML text, in the layout that people use for scenarios."""
+"""Writes nested tables as TOML text in the usual layout of scenarios."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INLINE = frozenset(("qdisc", "cc", "overhead", "home", "wan", "tcp"))
 
 
 def write(table: Mapping[str, Any]) -> str:
-    """The TOML text of nested tables; reading it back gives equal tables.
+    """The TOML text of nested tables. Parsing the text returns equal tables.
 
     >>> print(write({"title": "x", "path": {"rtt": "40 ms"}}), end="")
     title = "x"
@@ -45,12 +45,12 @@ def _key(key: str) -> str:
 
 
 def _string(text: str) -> str:
-    # JSON's escapes are TOML's, except that TOML also wants DEL escaped.
+    # TOML's escapes are those of JSON, and TOML also requires an escape for DEL.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def value(part: Any) -> str:
-    """One value as TOML text, tables inline; TOML has no null, for which "off" stands."""
+    """One value as TOML text, with inline tables. "off" replaces null, which TOML lacks."""
     if part is None:
         return '"off"'
     if isinstance(part, bool):
@@ -63,5 +63,5 @@ def value(part: Any) -> str:
     if isinstance(part, (list, tuple)):
         return f"[{', '.join(value(member) for member in part)}]"
     if isinstance(part, int) and abs(part) >= _LONG:
-        return hex(part)  # Python writes no numbers of thousands of digits
+        return hex(part)  # Python refuses to write thousands of decimal digits
     return repr(part)

@@ -1,4 +1,4 @@
-"""A home's network of 802.11n, as scenarios describe it."""
+"""The 802.11n network of a home in scenarios."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTHS = {20: "20 MHz", 40: "40 MHz"}
 
 
 def _rates(value: object) -> str:
-    """An index of modulation and coding for both directions, or "15/7", down before up."""
+    """Reads an MCS index for both directions, or "15/7", down before up."""
     words = re.fullmatch(r"([0-9]{1,2})(?:\s*/\s*([0-9]{1,2}))?", str(value).strip())
     ways = [int(word) for word in words.groups() if word is not None] if words else []
     if not ways or isinstance(value, bool) or max(ways) > _WORST_MCS:
@@ -35,12 +35,12 @@ def _width(value: object) -> str:
 
 
 class Wifi(Value):
-    """One access point and one station, who share a medium, and what waits above each radio.
+    """One access point and one station on a shared medium, with the queue above each radio.
 
-    `mcs` is the index of modulation and coding, 0 to 31, which with `width` and `short_guard` is
-    the rate; "15/7" has one for each direction, down before up. `loss` is the chance that a frame
-    is lost on the air, `aggregate` and `airtime` bound what is sent at once, and `driver` is how
-    many frames the driver takes from the discipline before it is full.
+    `mcs` is the index of modulation and coding, 0 to 31. Together with `width` and `short_guard`
+    it sets the rate. "15/7" gives one index for each direction, down before up. `loss` is the
+    probability that a frame is lost on the air. `aggregate` and `airtime` bound one transmission.
+    `driver` is the number of frames that the driver takes from the discipline before it is full.
     """
 
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
@@ -62,7 +62,7 @@ class Wifi(Value):
         )
 
     def link(self, way: str, *, own: bool = False) -> dict[str, Any]:
-        """The link of a direction ("up" or "down"), as the simulator takes it."""
+        """The link of a direction ("up" or "down") in the simulator's form."""
         from aqmlab import _core
 
         down, _, up = self.mcs.partition("/")

@@ -195,7 +195,7 @@ def test_a_machine_that_panics_is_tried_twice_and_reported_with_its_console(lab,
     assert status_of(["run", "home.toml", "--engine", "kernel", "--out", "out", "--jobs", "1"]) == 1
     said = capsys.readouterr().err
     assert said.count("failed: qdisc=") == 2 and "    Kernel panic - not syncing" in said
-    assert "the same command tries the failed ones again" in said
+    assert "the same command repeats the failed ones" in said
     assert len(started(folder)) == 4
     lab(GOOD)
     assert status_of(["run", "home.toml", "--engine", "kernel", "--out", "out"]) == 0

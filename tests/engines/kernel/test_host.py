@@ -48,8 +48,8 @@ def test_disciplines_and_places_are_engines_of_their_own(asked, names) -> None:
     [
         (("kernel", "our"), "--discipline: unknown choice `our`"),
         (("kernel", "ours", "moon"), "--place: unknown place `moon`"),
-        (("sim", "ours"), "--discipline ours: only the engine `kernel` has a choice"),
-        (("sim", "kernel", "host"), "--place host: only the engine `kernel` has a choice"),
+        (("sim", "ours"), "--discipline ours: applies to the engine `kernel` only"),
+        (("sim", "kernel", "host"), "--place host: applies to the engine `kernel` only"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(asked, problem) -> None:

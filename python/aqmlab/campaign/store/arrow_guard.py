@@ -1,9 +1,9 @@
-"""Arrow streams of a trial's tables, measured before they are unpacked.
+"""Checks the sizes in Arrow streams of a trial's tables before it decompresses them.
 
-A folder may come from anybody. In a stream a few bytes can ask for any amount of memory: each
-buffer says how large it is unpacked, and each batch how many rows it has. So both are read first,
-from the message as Arrow's format describes it (`Message.fbs` in the tables of FlatBuffers), and no
-more is unpacked than a trial can need. What is unpacked then is held against its own lengths.
+A folder may come from an untrusted source. A few bytes of a stream can request any amount of
+memory: buffers state their decompressed size, and batches state their number of rows. This
+module first reads both from the message in Arrow's format (`Message.fbs`, encoded as FlatBuffers).
+It refuses streams that are larger than a trial can need. It then validates the decompressed data.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BYTES = 2**30
-"""The most memory of a table: ten thousand applications over time take three quarters of it."""
+"""The most memory of a table. Time series of ten thousand applications need three quarters."""
 
-_HEADER = 2  # of a Message: what it is about
+_HEADER = 2  # of a Message: its content
 _ROWS, _BUFFERS, _PACKED = 0, 2, 3  # of a RecordBatch: length, buffers, compression
 
 
 def read(data: bytes) -> pa.Table:
-    """The table of a stream; raises `ValueError` for one that no writer of ours has left."""
+    """The table of a stream; raises `ValueError` for a stream that aqmlab did not write."""
     import pyarrow as pa
 
     _refuse_absurd(data)
-    # For tables this small, handing work to other threads takes longer than the work.
+    # For small tables, threads cost more time than they save.
     options = pa.ipc.IpcReadOptions(use_threads=False)
     with pa.ipc.open_stream(data, options=options) as reader:
         table = reader.read_all()
@@ -54,7 +54,7 @@ def _refuse_absurd(data: bytes) -> None:
 
 
 def _measured(message: pa.ipc.Message) -> tuple[int, int]:
-    """How many rows a batch says that it has, and how many bytes it has unpacked."""
+    """The number of rows and the decompressed bytes that a batch states."""
     body = memoryview(message.body)
     try:
         batch = _Table(message.metadata.to_pybytes()).table(_HEADER)
@@ -63,7 +63,7 @@ def _measured(message: pa.ipc.Message) -> tuple[int, int]:
         for start, length in batch.pairs(_BUFFERS):
             unpacked = struct.unpack_from("<q", body, start)[0] if packed and length > 0 else -1
             if min(start, length) < 0 or unpacked < -1:
-                raise ValueError("a buffer of less than nothing")
+                raise ValueError("a buffer of negative size")
             size += length if unpacked == -1 else unpacked
         return batch.number(_ROWS), size
     except struct.error as error:
@@ -71,30 +71,30 @@ def _measured(message: pa.ipc.Message) -> tuple[int, int]:
 
 
 class _Table:
-    """A table of FlatBuffers: its fields, by number, lie where its own list says."""
+    """A FlatBuffers table, which lists the positions of its fields by number."""
 
     def __init__(self, data: bytes, place: int | None = None) -> None:
         self._data = data
         self._place = self._get("I", 0) if place is None else place
 
     def offset(self, field: int) -> int | None:
-        """Where a field is, if it is there."""
+        """The position of a field, if present."""
         fields = self._place - self._get("i", self._place)
         at = 4 + 2 * field
         found = self._get("H", fields + at) if at < self._get("H", fields) else 0
         return self._place + found if found else None
 
     def number(self, field: int) -> int:
-        """A whole number."""
+        """Reads a whole number."""
         at = self.offset(field)
         return 0 if at is None else self._get("q", at)
 
     def table(self, field: int) -> _Table:
-        """A table within."""
+        """Reads a nested table."""
         return _Table(self._data, self._followed(field))
 
     def pairs(self, field: int) -> list[tuple[int, int]]:
-        """A list of pairs of whole numbers."""
+        """Reads a list of pairs of whole numbers."""
         at = self._followed(field)
         count = self._get("I", at)
         if 16 * count > len(self._data):
@@ -109,5 +109,5 @@ class _Table:
 
     def _get(self, kind: str, at: int) -> int:
         if at < 0:
-            raise ValueError("a place before the message")
+            raise ValueError("a position before the message")
         return int(struct.unpack_from("<" + kind, self._data, at)[0])

@@ -1,8 +1,8 @@
-"""The record of a chunk: that all its trials are in the tables, and the checksums of these.
+"""The record of a chunk whose trials are all in the tables, with the tables' checksums.
 
-It stands beside the trials' own files while a campaign runs; the manifest of a complete campaign
-holds the same and replaces it. It names its campaign, its chunk and files of that chunk only, so
-that no record counts in another's place.
+A running campaign keeps it beside the trial files. The manifest of a complete campaign holds the
+same data and replaces it. A record names its campaign, its chunk and only files of that chunk, so
+one record cannot replace another.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from aqmlab.campaign.store.folder import text_of
 from aqmlab.campaign.store.manifest import STRICT, Count, FilePath, Sha256
 
 _MOST_BYTES = 2**24
-"""The largest record that is read; of a hundred trials it has some kilobytes."""
+"""The largest record that is read. The record of a hundred trials has a few kilobytes."""
 
 Alternatives = tuple[FileChecksum, ...]
-"""The checksums that a file may have: two while it is being replaced."""
+"""The valid checksums of a file: two while it is being replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """The results of a chunk of trials that stand in the tables."""
+    """The results of a chunk of trials in the tables."""
 
     campaign: str
     """The key of the campaign."""
@@ -41,12 +41,12 @@ class ChunkRecord:
     events: int
     packets: int
     files: Mapping[str, Alternatives]
-    """The checksums of each table's file, by its path in the campaign's folder."""
+    """The checksums of each table file, by its path in the campaign's folder."""
 
     def fault(self, campaign: str, chunk: int, trials: int, folder: str) -> str | None:
-        """Why it is not the record of a chunk of so many trials, with tables in folders so called.
+        """The reason why this is not the record of this `chunk` with `trials` trials in `folder`.
 
-        `None` if it is.
+        Returns `None` if it is.
         """
         if self.campaign != campaign:
             return "it is of another campaign"
@@ -59,7 +59,7 @@ class ChunkRecord:
         return None
 
     def write(self, path: Path) -> None:
-        """Writes it to `path`; raises `DiskError`."""
+        """Writes the record to `path`; raises `DiskError`."""
         text = text_of(
             {
                 "campaign": self.campaign,
@@ -85,10 +85,10 @@ class _Written(TypedDict):
 
 
 def read(path: Path) -> ChunkRecord:
-    """The record at `path`.
+    """Reads the record at `path`.
 
     Raises `FileNotFoundError` if there is none, another `OSError` if it cannot be read, and
-    `ValueError` if it is not as it was written.
+    `ValueError` if it has changed since it was written.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _MOST_BYTES:
@@ -99,7 +99,7 @@ def read(path: Path) -> ChunkRecord:
     try:
         found = _adapter().validate_json(text)
     except ValidationError:
-        raise ValueError("it is no record of a chunk") from None
+        raise ValueError("it is not the record of a chunk") from None
     files = {
         name: tuple(FileChecksum(*one) for one in known) for name, known in found["files"].items()
     }

@@ -1,4 +1,4 @@
-"""The columns that every table of a campaign begins with."""
+"""The leading columns of every table of a campaign."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
-"""The columns that `Results.labelled` adds to a table."""
+"""Columns that `Results.labelled` adds to a table."""
 
 
 class Columns:
-    """The columns in front of every table: which trial, under which conditions, which seed."""
+    """The leading columns of every table: trial, conditions, seed."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         names = dict.fromkeys(name for trial in trials for name in trial.conditions)
@@ -27,11 +27,11 @@ class Columns:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of columns."""
         return len(self._types) + 2
 
     def schema(self, taken: Collection[str]) -> pa.Schema:
-        """Their names and types; a condition called as a column of a table gets another name."""
+        """Names and types. A condition with the name of a table's column gets another name."""
         import pyarrow as pa
 
         # SQL ignores case.
@@ -43,7 +43,7 @@ class Columns:
         return pa.schema([("trial", pa.string()), *conditions, ("seed", pa.int64())])
 
     def arrays(self, rows: Sequence[tuple[Trial, int]]) -> list[pa.Array]:
-        """Their values for so many rows of each of some trials, one after the other."""
+        """The values for the given number of rows of each trial, in order."""
         import numpy as np
         import pyarrow as pa
 

@@ -1,10 +1,10 @@
-"""The tables of a campaign as a data set: a file for each hundred trials of each table.
+"""The tables of a campaign as a data set, with one file for each hundred trials of each table.
 
 A chunk is sealed as soon as its trials are finished: its tables are written, then its record, and
-the trials' own files go. So a campaign needs the memory of one chunk, whatever its size, and what
-is sealed can be queried while the rest runs. Chunks are counted off in the order of trials rather
-than made of conditions: their number is known beforehand, no value of a condition must be fit for a
-file's name, and neighbours share what the outer loops vary, which is what a filter asks for.
+its trial files are removed. A campaign of any size therefore needs the memory of one chunk, and
+sealed chunks can be queried while other trials run. Chunks follow the order of trials, not their
+conditions. Their number is then known in advance, and values of conditions need not be valid file
+names. Neighbouring trials share the values of the outer loops, on which queries usually filter.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 100
-"""Trials in a chunk: of 1500 trials, fifteen files of some megabytes for each table."""
+"""Trials in a chunk. Each table of 1500 trials has fifteen files of a few megabytes."""
 
 
 @dataclass(slots=True)
 class Found:
-    """The results that stand in a campaign's tables."""
+    """The results in a campaign's tables."""
 
     digests: dict[int, str] = field(default_factory=dict)
     """The digest of each finished trial, by its index."""
@@ -47,7 +47,7 @@ class Found:
     """The checksum of each file, by its path in the campaign's folder."""
 
     def add(self, trials: Sequence[Trial], chunk: ChunkRecord) -> None:
-        """Adds the results of some trials of a chunk."""
+        """Adds the results of trials of a chunk."""
         self.digests |= zip((one.index for one in trials), chunk.digests, strict=True)
         self.events += chunk.events
         self.packets += chunk.packets
@@ -55,14 +55,14 @@ class Found:
 
 
 class Dataset:
-    """The finished trials of a campaign in its folder; `campaign` is the campaign's key."""
+    """The finished trials in a campaign's folder. `campaign` is the campaign's key."""
 
     def __init__(self, folder: Folder, trials: Sequence[Trial], campaign: str) -> None:
         self._folder, self._campaign = folder, campaign
         self._columns = Columns(trials)
         self.chunks = [trials[start : start + CHUNK] for start in range(0, len(trials), CHUNK)]
         self.damaged: dict[Path, str] = {}
-        """Records and trials' own files that do not count, and why."""
+        """Damaged records and trial files, with the problem of each."""
         self._records = self._read_records(self.damaged)
         self._sealing: Future[None] | None = None
         self._sealer: ThreadPoolExecutor
@@ -73,18 +73,18 @@ class Dataset:
         return [self._recorded_in(chunk) for chunk in range(len(self.chunks))]
 
     def has(self, trial: Trial) -> bool:
-        """Whether a trial is finished."""
+        """Returns whether a trial is finished."""
         return trial.index in self._recorded[trial.index // CHUNK]
 
     def files(self) -> TableFiles:
-        """The files of the tables of sealed chunks."""
+        """The table files of sealed chunks."""
         sealed: dict[str, Alternatives] = {}
         for record in self._records.values():
             sealed |= record.files
         return TableFiles(self._folder, sealed, all_listed=False)
 
     def verify(self) -> None:
-        """Raises `RequestError` for a file of a sealed chunk that is not as it was written."""
+        """Raises `RequestError` for a file of a sealed chunk with a wrong checksum."""
         self.files().verify()
 
     def sealed(self) -> list[Trial]:
@@ -92,12 +92,12 @@ class Dataset:
         return [one for chunk in self._records for one in self.chunks[chunk]]
 
     def has_moved(self) -> bool:
-        """Whether the records in the folder are others than those that were read."""
+        """Returns whether the records in the folder have changed since they were read."""
         return self._read_records({}) != self._records
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within, trials can be kept; chunks are sealed beside what else is done."""
+        """A context in which trials can be kept. Chunks are sealed in the background."""
         with ThreadPoolExecutor(1, thread_name_prefix="aqmlab-seal") as self._sealer:
             yield
             self._wait()
@@ -109,21 +109,21 @@ class Dataset:
         write_atomically(self._folder.part_path(trial.index), data, synced=False)
         self._recorded[chunk].add(trial.index)
         if self.is_full(chunk):
-            self._wait()  # so that no more than one chunk is in memory
+            self._wait()  # at most one chunk may be in memory
             self._sealing = self._sealer.submit(self._seal, chunk)
 
     def is_full(self, chunk: int) -> bool:
-        """Whether all trials of a chunk are finished."""
+        """Returns whether all trials of a chunk are finished."""
         return len(self._recorded[chunk]) == len(self.chunks[chunk])
 
     def complete(self) -> Found:
-        """Writes what is not in the tables yet; returns what is in them."""
+        """Writes the remaining trials to the tables; returns all results in the tables."""
         found = Found()
         for chunk, trials in enumerate(self.chunks):
             if self.is_full(chunk):
                 self._seal(chunk)
             elif self._recorded[chunk]:
-                # Of a chunk that lacks trials the trials' own files stay, and no record is written.
+                # An incomplete chunk keeps its trial files and has no record.
                 present = [one for one in trials if self.has(one)]
                 found.add(present, self._write_tables(chunk))
         if len(self._records) == len(self.chunks):
@@ -134,7 +134,7 @@ class Dataset:
         return found
 
     def unsealed(self, chunk: int) -> Finished | None:
-        """The trials of a chunk from their own files, if it has no record."""
+        """The finished trials in the trial files of a chunk, if it has no record."""
         return None if chunk in self._records else self._finished(chunk)
 
     def _finished(self, chunk: int) -> Finished:
@@ -148,7 +148,7 @@ class Dataset:
         return {one.index for one in trials if self._has_part(one)}
 
     def _has_part(self, trial: Trial) -> bool:
-        """Whether a trial's own file is there and whole."""
+        """Returns whether a trial file exists and is intact."""
         path = self._folder.part_path(trial.index)
         try:
             fault = fault_of(path, trial.origin(self._campaign))
@@ -159,7 +159,7 @@ class Dataset:
         return fault is None
 
     def _read_records(self, damaged: dict[Path, str]) -> dict[int, ChunkRecord]:
-        """The records of the sealed chunks; of the others, `damaged` is told."""
+        """Reads the records of sealed chunks, and adds invalid ones to `damaged`."""
         found = {}
         for chunk, trials in enumerate(self.chunks):
             path = self._folder.record_path(chunk)
@@ -175,11 +175,11 @@ class Dataset:
             if fault is not None:
                 damaged[path] = fault
             elif any(os.path.lexists(self._folder.path / name) for name in record.files):
-                found[chunk] = record  # else somebody removed its tables, for its trials to be run
+                found[chunk] = record  # otherwise the user removed the tables to repeat the trials
         return found
 
     def _hold_against_tables(self, found: Found) -> None:
-        """Raises `RequestError` unless the table of trials has each trial once, with its digest."""
+        """Raises `RequestError` unless the table `trials` has each trial once, with its digest."""
         import pyarrow.parquet as pq
 
         for chunk, trials in enumerate(self.chunks):
@@ -206,14 +206,14 @@ class Dataset:
         self._records[chunk] = record
 
     def _seal(self, chunk: int) -> None:
-        """Writes tables and record of a finished chunk; then removes the trials' own files."""
+        """Writes tables and record of a finished chunk, then removes its trial files."""
         self._folder.refuse_replaced()
         if chunk not in self._records:
             self._keep_record(chunk, self._write_tables(chunk))
         self._folder.remove_parts([one.index for one in self.chunks[chunk]])
 
     def _write_tables(self, chunk: int) -> ChunkRecord:
-        """Writes the tables of what is finished in a chunk."""
+        """Writes the tables of the finished trials of a chunk."""
         self._folder.refuse_replaced()
         finished = self._finished(chunk)
         files = {
@@ -229,7 +229,7 @@ class Dataset:
         self._sealing = None
 
     def _make_alike(self) -> None:
-        """Gives all files of a table the same columns, for readers that look at one only."""
+        """Gives all files of a table the same columns, because some readers check only one file."""
         import pyarrow.parquet as pq
 
         chunks = {
@@ -252,9 +252,9 @@ class Dataset:
     def _replace(
         self, chunk: int, path: Path, front: int, schema: pa.Schema, *, is_due: bool
     ) -> None:
-        """Rewrites a file with the columns of `schema` if that `is_due`, and knows its checksum.
+        """Rewrites a file with the columns of `schema` if `is_due`, and stores its checksum.
 
-        The record has the old and the new checksum while the one file takes the other's place.
+        The record holds the old and the new checksum during the replacement.
         """
         name = self._folder.relative(path)
         if is_due:
@@ -272,16 +272,16 @@ class Dataset:
 
 
 def is_in_tables(folder: Folder, trial: Trial) -> bool:
-    """Whether there are tables of the chunk that a recorded trial belongs to."""
+    """Returns whether the chunk of a recorded trial has tables."""
     return folder.chunk_path(TRIALS, trial.index // CHUNK).is_file()
 
 
 def lost_trials(
     folder: Folder, manifest: Mapping[str, Any], trials: Sequence[Trial]
 ) -> list[Trial]:
-    """The trials of a complete campaign of which somebody removed the tables.
+    """The trials of a complete campaign whose tables the user has removed.
 
-    Raises `RequestError` for a file that is not as it was written.
+    Raises `RequestError` for a file with a wrong checksum.
     """
     files = table_files(folder, manifest)
     lost = files.lost_chunks()
@@ -294,7 +294,7 @@ def lost_trials(
 def write_records(
     folder: Folder, manifest: Mapping[str, Any], files: TableFiles, trials: Sequence[Trial]
 ) -> None:
-    """Writes the records of the chunks that are left of a complete campaign: those in `files`."""
+    """Writes the records of the remaining chunks of a complete campaign, which are in `files`."""
     import pyarrow.parquet as pq
 
     for chunk in range(0, len(trials), CHUNK):
@@ -329,7 +329,7 @@ def _with(front: pa.Schema, columns: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def _rewrite(path: Path, front: int, schema: pa.Schema, before_it_stands: Any) -> None:
-    """Gives a file's table the columns of `schema`, of which so many are in front."""
+    """Rewrites a file with the columns of `schema`, of which the first `front` are leading ones."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -2,21 +2,21 @@
 
 | Name                                   | Holds                                             |
 |----------------------------------------|---------------------------------------------------|
-| `manifest.json`                        | what was run, by what; the checksums of all files |
+| `manifest.json`                        | trials, versions, the checksums of all files      |
 | `tables/TABLE/chunk=0000/rows.parquet` | the rows of a hundred trials in a table           |
 | `catalogue.sql`                        | the tables as views, for DuckDB                   |
-| `trials/00000.zip`                     | a finished trial each, until its hundred are there |
+| `trials/00000.zip`                     | one finished trial, until its chunk is complete   |
 | `trials/chunk=0000.json`               | the record of a chunk, until the manifest holds it |
 | `trials/lock`                          | locked by the process that runs the campaign      |
 
-The table `trials` has one row per trial: conditions, seed, digest, and the trial resolved. Every
-other begins with trial, conditions and seed.
+The table `trials` has one row per trial: conditions, seed, digest, and the resolved trial. Every
+other table begins with trial, conditions and seed.
 
-Every file appears whole or not at all, in an order in which a half-finished folder can always
-be finished: trials; the tables of a chunk; the chunk's record, with the checksums of its tables;
-only then are its trials' own files removed; at the end, the manifest that calls the campaign
-complete and holds all checksums; then the records go. No byte of a complete folder depends on how
-many processes ran it, nor on how often it was interrupted.
+Files are written atomically, in an order that always permits the completion of an unfinished
+folder. Trial files come first, then the tables of a chunk, then the chunk's record with the
+checksums of its tables. Only then are its trial files removed. At the end comes the manifest, which
+marks the campaign as complete and holds all checksums, and the records are removed. The bytes of a
+complete folder depend neither on the number of processes nor on interruptions.
 """
 
 from __future__ import annotations
@@ -49,36 +49,36 @@ _CLAIM = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A trial as its campaign's folder knows it."""
+    """A trial in its campaign's folder."""
 
     index: int
     id: str
     seed: int
     conditions: Mapping[str, Any]
     spec: str
-    """The resolved trial, as JSON in one spelling; empty where only its name is known."""
+    """The resolved trial as canonical JSON; empty if only its name is known."""
     engine: str = "sim"
-    """What runs it."""
+    """The engine that runs the trial."""
     recorded: str | None = None
-    """The digest of `spec` that the manifest holds, where only that is known."""
+    """The digest of `spec` in the manifest, if `spec` itself is unknown."""
 
     @property
     def spec_digest(self) -> str:
-        """Stands for `spec`."""
+        """The digest of `spec`."""
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
-        """What identifies the trial: all that tables say of it, and all that the run depends on."""
+        """The key of the trial: its labels in tables, and everything on which its run depends."""
         told = [self.id, self.seed, dict(self.conditions), self.engine]
         return f"{json.dumps(told)}\n{self.spec}\n"
 
     def origin(self, campaign: str) -> Origin:
-        """The trial, as its own file names it."""
+        """The trial's identity in its trial file."""
         return Origin(campaign, self.id, self.engine, self.spec_digest)
 
 
 def recorded_trials(manifest: Mapping[str, Any]) -> list[Trial]:
-    """The trials as a manifest has them: of what was run, only the digest is known."""
+    """The trials in a manifest, which holds only the digests of resolved trials."""
     return [
         Trial(
             index,
@@ -94,7 +94,7 @@ def recorded_trials(manifest: Mapping[str, Any]) -> list[Trial]:
 
 
 class Folder:
-    """A campaign's folder; it need not exist before it is written to."""
+    """A campaign's folder, which need not exist before the first write."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -102,11 +102,11 @@ class Folder:
 
     @property
     def manifest_path(self) -> Path:
-        """Where the manifest is."""
+        """The path of the manifest."""
         return self.path / MANIFEST
 
     def manifest(self) -> dict[str, Any]:
-        """The manifest; raises `RequestError` if there is none that can be read."""
+        """The manifest; raises `RequestError` if there is no readable one."""
         if self.path.is_file():
             is_scenario = self.path.suffix in SUFFIXES
             made = f"`aqmlab run {self.path}` runs it, and makes a folder" if is_scenario else None
@@ -122,11 +122,11 @@ class Folder:
         return manifest
 
     def exists(self) -> bool:
-        """Whether there is a manifest."""
+        """Returns whether there is a manifest."""
         return self.manifest_path.is_file()
 
     def holds_results(self) -> bool:
-        """Whether there are trials or tables, of whatever campaign."""
+        """Returns whether there are trials or tables of any campaign."""
         places = ("trials/*.zip", f"{TABLES}/*/*/*.parquet")
         return any(path for place in places for path in self.path.glob(place))
 
@@ -137,78 +137,78 @@ class Folder:
         write_atomically(self.manifest_path, with_checksum(text_of(members)))
 
     def write_catalogue(self, text: str) -> FileChecksum:
-        """Replaces the views of the tables; returns the checksum of their file."""
+        """Replaces the file of the tables' SQL views; returns its checksum."""
         self.refuse_replaced()
         path = self.path / CATALOGUE
         write_atomically(path, text.encode())
         return checksum_of(path)
 
     def part_path(self, index: int) -> Path:
-        """Where trial number `index` is left when it is finished."""
+        """The path of the trial file of trial number `index`."""
         return self.path / _PARTS / f"{index:05d}.zip"
 
     def chunk_path(self, table: str, chunk: int) -> Path:
-        """Where the rows of a chunk of trials in a table are."""
+        """The path of the rows of a chunk of trials in a table."""
         return self.path / TABLES / table / f"chunk={chunk:04d}" / ROWS
 
     def record_path(self, chunk: int) -> Path:
-        """Where the record of a chunk is until the manifest holds it."""
+        """The path of the record of a chunk, which exists until the manifest holds its data."""
         return self.path / _PARTS / f"chunk={chunk:04d}.json"
 
     def relative(self, path: Path) -> str:
-        """A path in this folder as manifest and records name it."""
+        """The form of a path in this folder that manifest and records use."""
         return path.relative_to(self.path).as_posix()
 
     def damaged(self, path: Path, problem: str) -> DamagedError:
-        """The error for a file of a table that is not as it was written, with its remedy."""
+        """The error for a damaged table file, with its remedy."""
         hint = "remove the folder and run the campaign again"
         if path.parent.name == _PARTS:
-            hint = "give the campaign's command again: it runs the trials of that file"
+            hint = "run the campaign's command again: it repeats the trials of that file"
         elif path.parent.name.startswith("chunk="):
             hint = (
-                f"remove {self.path / TABLES}/*/{path.parent.name} and give the campaign's command"
-                " again: it runs the trials of that part, and keeps the others"
+                f"remove {self.path / TABLES}/*/{path.parent.name} and run the campaign's command"
+                " again: it repeats the trials of that part, and keeps the others"
             )
         return DamagedError(f"{path}: is damaged: {problem}", hint)
 
     def make(self) -> None:
-        """Makes the folder, with room for trials."""
+        """Creates the folder, with a subfolder for trial files."""
         try:
             (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DiskError.of(error, self.path) from None
 
     def clear_unfinished(self) -> None:
-        """Removes what a killed writer left behind."""
+        """Removes the partial files of killed writers."""
         for place in (".*.tmp", "trials/.*.tmp", f"{TABLES}/*/chunk=*/.*.tmp"):
             for leftover in self.path.glob(place):
                 leftover.unlink(missing_ok=True)
 
     def remove_parts(self, indices: Iterable[int]) -> None:
-        """Removes trials' own files, once the tables hold them; raises `DiskError`."""
+        """Removes trial files whose trials are in the tables; raises `DiskError`."""
         for path in map(self.part_path, indices):
             with disk_errors(path):
                 path.unlink(missing_ok=True)
 
     def clear_finished(self) -> None:
-        """Removes what a complete campaign needs no more: the records of chunks, and their room.
+        """Removes the records of chunks and their folder, which a complete campaign does not need.
 
-        A folder that cannot be written is complete too.
+        The campaign is complete even if these files cannot be removed.
         """
         if not (self.path / _PARTS).is_dir():
             return
-        with contextlib.suppress(OSError):  # which another process that completes it raises, too
+        with contextlib.suppress(OSError):  # another process may also complete the campaign
             self._claim = self._claim or Claim(self.path / _PARTS / _CLAIM)
             self.clear_unfinished()
             for path in self.path.glob("trials/chunk=*.json"):
                 path.unlink(missing_ok=True)
         self._release()
-        with contextlib.suppress(OSError):  # somebody keeps something of their own there
+        with contextlib.suppress(OSError):  # the folder holds other files of the user
             (self.path / _PARTS).rmdir()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the folder for this process alone; the lock goes with the process."""
+        """Locks the folder for this process. The lock ends with the process."""
         self.make()
         path = self.path / _PARTS / _CLAIM
         try:
@@ -231,9 +231,9 @@ class Folder:
             self._claim = None
 
     def refuse_replaced(self) -> None:
-        """Raises `RequestError` if this process held the folder, and another one stands there now.
+        """Raises `RequestError` if another folder has replaced the one that this process locked.
 
-        A lock goes with the file that is locked, and stays behind when the folder is removed.
+        A lock belongs to the locked file, not to its path.
         """
         try:
             is_replaced = self._claim is not None and not self._claim.is_held()
@@ -242,12 +242,12 @@ class Folder:
         if is_replaced:
             raise RequestError(
                 f"{self.path}: was removed or replaced while its campaign ran",
-                "give the campaign's command again, or another folder with `--out DIR`",
+                "run the campaign's command again, or give another folder with `--out DIR`",
             )
 
 
 def text_of(manifest: Mapping[str, Any]) -> str:
-    """A line for each member, for each member of a list, such as each trial, and for each file."""
+    """Formats a manifest as JSON, with one line for each member, list item and file."""
     members = []
     for key, value in manifest.items():
         if isinstance(value, list) and value:
@@ -263,7 +263,7 @@ def text_of(manifest: Mapping[str, Any]) -> str:
 
 
 def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, str]) -> str:
-    """What identifies a campaign: its trials, and what runs them."""
+    """The key of a campaign: a digest of its trials and of the software that runs them."""
     made_by = registry.identity(engine, versions)
     folded = hashlib.sha256(f"{FORMAT} {engine} {made_by}\n".encode())
     for trial in trials:
@@ -272,7 +272,7 @@ def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, st
 
 
 def digest_of(trials: Sequence[Trial], digests: Sequence[str | None]) -> str:
-    """The digest of a campaign: every trial's name and digest, in order."""
+    """The digest of a campaign, over the name and the digest of each trial in order."""
     folded = hashlib.sha256()
     for trial, digest in zip(trials, digests, strict=True):
         folded.update(f"{trial.id} {digest}\n".encode())

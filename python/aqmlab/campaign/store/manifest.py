@@ -1,7 +1,7 @@
-"""A campaign's manifest, read: what it must say, and where one that says else is damaged.
+"""Reads and validates a campaign's manifest.
 
-A folder may come from anybody, and words of its manifest become names of files and columns of
-tables. So a manifest is held against one description, whole, before a part of it is used.
+A folder may come from an untrusted source, and text of its manifest becomes names of files and
+columns. The whole manifest is therefore validated against one schema before any part is used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AllowInfNan, ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict  # pydantic's: that of Python 3.11 tells it too little
+from typing_extensions import TypedDict  # pydantic needs more than Python 3.11's TypedDict offers
 
 from aqmlab.base.checksums import is_intact
 from aqmlab.base.errors import shown
@@ -24,16 +24,16 @@ FORMAT = 3
 """The version of the layout of a campaign's folder."""
 
 TABLE_NAME = "[A-Za-z][A-Za-z0-9_]{0,63}"
-"""What a table may be called: its name is that of a folder, of a file, and a word in SQL."""
+"""The valid names of tables, which are also names of folders and files, and SQL identifiers."""
 
 MOST_BYTES = 2**30
-"""The largest manifest that is read; one of 100,000 trials has about 40 MB."""
+"""The largest manifest that is read. A manifest of 100,000 trials has about 40 MB."""
 
-# Trials are named so that files can be called after them; these two would be other folders.
+# Names of trials are valid file names, and two valid names are special folders.
 _NAME = "^[A-Za-z0-9._+,=-]+$"
 _OTHER_FOLDERS = (".", "..")
 
-# Numbers as tables and pages can hold them.
+# Tables and pages hold finite numbers only.
 _Number = Annotated[float, AllowInfNan(False)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
@@ -45,7 +45,7 @@ _Value = Annotated[
 
 STRICT = ConfigDict(strict=True, extra="allow")
 
-# Keys are paths in the campaign's folder and lead nowhere else.
+# A key must not lead out of the campaign's folder.
 _FILE = rf"^(tables/{TABLE_NAME}/chunk=[0-9]{{4,6}}/rows\.parquet|catalogue\.sql)$"
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 FilePath = Annotated[str, Field(pattern=_FILE)]
@@ -63,14 +63,14 @@ class _Link(TypedDict):
 class _Trial(TypedDict):
     id: Annotated[str, Field(pattern=_NAME, max_length=255)]
     spec: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
-    """Stands for all that the trial was resolved to: see `store.Trial.spec_digest`."""
+    """The digest of the resolved trial: see `folder.Trial.spec_digest`."""
     conditions: dict[str, _Value]
     condition: NotRequired[Annotated[str, Field(pattern="^[0-9a-f]{16}$")]]
-    """Stands for all of it but the seed: see `plan.condition_digest`."""
+    """The digest of the resolved trial without its seed: see `planner.condition_digest`."""
     seed: Count
     engine: NotRequired[str]
     apps: NotRequired[dict[str, str]]
-    """The kinds of applications that are of another kind than in the campaign's first trials."""
+    """The kinds of applications whose kind differs from that in the campaign's first trials."""
     duration_s: NotRequired[_Number]
     measure_from_s: NotRequired[_Number]
     measure_to_s: NotRequired[_Number]
@@ -80,7 +80,7 @@ class _Trial(TypedDict):
 
 @with_config(STRICT)
 class _Manifest(TypedDict):
-    """What is used of a manifest; it says more."""
+    """The members of a manifest that are used. There are others."""
 
     format: Literal[3]
     name: str
@@ -109,21 +109,21 @@ class _Manifest(TypedDict):
     digests: NotRequired[list[str | None]]
     failed: NotRequired[dict[str, str]]
     files: NotRequired[Files]
-    """Absent while trials run, when each chunk's record holds the checksums."""
+    """The checksums of all files. They are absent while trials run, and are in chunk records."""
     events: NotRequired[Count]
     packets: NotRequired[Count]
     checksum: Sha256
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The manifest at `path`.
+    """Reads the manifest at `path`.
 
     Raises `RequestError` if it cannot be read or is damaged, and `FileNotFoundError` if there is
     none.
     """
     try:
         with open_regular(path) as file:
-            # To ask for the most that it may be would set so much memory apart.
+            # A read of the maximum size would allocate that much memory.
             size_bytes = os.fstat(file.fileno()).st_size
             text = file.read(min(size_bytes, MOST_BYTES))
         if size_bytes > MOST_BYTES:
@@ -148,19 +148,19 @@ def _adapter() -> TypeAdapter[_Manifest]:
 
 
 def _contradictions(manifest: _Manifest) -> Iterator[str]:
-    """What parts of a manifest that are well by themselves say against each other."""
+    """Yields contradictions between separately valid parts of a manifest."""
     names = {trial["id"] for trial in manifest["trials"]}
     count = len(manifest["trials"])
     if len(names) < count:
         yield f"`trials`: {count} trials have {len(names)} names"
     for other in names.intersection(_OTHER_FOLDERS):
-        yield f"`trials`: `{other}` is no name of a trial"
+        yield f"`trials`: `{other}` is not a valid name of a trial"
     if len(manifest.get("digests", names)) != count:
         yield f"`digests`: {count} are expected, one for each trial"
 
 
 def _refused(path: Path, error: ValidationError) -> RequestError:
-    """What to say of a manifest that is not as it must be: of its format before all else."""
+    """The error for an invalid manifest. An unknown format takes precedence."""
     found = error.errors(include_url=False)
     first = next((one for one in found if one["loc"] == ("format",)), found[0])
     if first["type"] == "json_invalid":
@@ -175,9 +175,9 @@ def _refused(path: Path, error: ValidationError) -> RequestError:
 
 
 def _told(error: Mapping[str, Any]) -> str:
-    """Where a value is wrong, what is expected there, and what was found."""
+    """Describes a wrong value: its location, the expected value and the value found."""
     keys, expected = error["loc"], error["msg"]
-    if len(keys) > 4 and keys[2] == "conditions":  # one of several things, each with an error
+    if len(keys) > 4 and keys[2] == "conditions":  # a union, whose members each report an error
         keys, expected = keys[:4], "expected text, a number, a list or an object"
     where = ".".join(str(key) for key in keys if key != "[key]")
     if error["type"] == "missing":

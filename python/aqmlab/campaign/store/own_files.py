@@ -1,4 +1,4 @@
-"""Refusal to write over a campaign's own files."""
+"""Prevents overwriting of a campaign's own files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _DEPTH = 5
 
 
 def refuse(path: Path) -> None:
-    """Raises `RequestError` if `path` is, or would be, a file of a campaign's own."""
+    """Raises `RequestError` if `path` is the path of one of a campaign's own files."""
     try:
         whole = path.resolve()
-    except (OSError, RuntimeError):  # writing says what is wrong
+    except (OSError, RuntimeError):  # the write reports the error
         return
     for folder in list(whole.parents)[:_DEPTH]:
         if (folder / _MANIFEST).is_file() and _is_own(folder, whole):
-            problem = f"{path}: is the place of a file of the campaign in {folder}"
-            raise RequestError(problem, "give another name")
+            problem = f"{path}: is reserved for a file of the campaign in {folder}"
+            raise RequestError(problem, "use another name")
 
 
 def _is_own(folder: Path, path: Path) -> bool:

@@ -1,8 +1,8 @@
-"""From one file per trial to the tables of a chunk of trials.
+"""Converts trial files to the tables of a chunk of trials.
 
-Trials are read one at a time and rows leave in groups, so memory does not grow with the
-campaign. A table has the columns that any trial gives it; where a trial has no such column
-(a gauge that only one discipline has), there is no value.
+Trials are read one at a time and rows are written in groups, so memory does not grow with the
+campaign. A table has the columns of all its trials. Values are null for trials without a column,
+such as a gauge of one discipline.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 ROWS_PER_GROUP = 131_072
 
 TRIALS = "trials"
-"""The table of trials itself."""
+"""The name of the table of trials."""
 
 OF_TRIALS = ("digest", "events", "packets", "spec")
-"""Its columns after those of every table."""
+"""The columns of that table after the leading ones."""
 
 
 class Finished:
-    """Finished trials whose own files are still there, and the tables that they make together."""
+    """Finished trials that still have trial files, and the tables made of them."""
 
     def __init__(
         self, folder: Folder, trials: Sequence[Trial], columns: Columns, campaign: str
     ) -> None:
-        """Reads the heads of the files of `trials`; `campaign` is the campaign's key.
+        """Reads the heads of the files of `trials`. `campaign` is the campaign's key.
 
-        Raises `RequestError` for a file that is not as it was written, here and later.
+        This and the other methods raise `RequestError` for a damaged file.
         """
         self._folder, self._columns, self._campaign = folder, columns, campaign
         self.trials = trials
@@ -60,24 +60,24 @@ class Finished:
         self._front = columns.schema({*taken, *OF_TRIALS})
 
     def names(self) -> list[str]:
-        """The tables there are."""
+        """The names of the tables."""
         return [*self._own, TRIALS]
 
     def schema(self, name: str) -> pa.Schema:
-        """The columns of a table of all these trials."""
+        """The columns of a table over all these trials."""
         import pyarrow as pa
 
         return pa.schema([*self._front, *self._own[name]])
 
     def totals(self) -> tuple[list[str], int, int]:
-        """The digest of each trial, and the events and packets of all."""
+        """The digest of each trial, and the total numbers of events and packets."""
         digests = [digest for digest, *_ in self._heads]
         return digests, sum(one[1] for one in self._heads), sum(one[2] for one in self._heads)
 
     def write(self, chunk: int) -> dict[Path, FileChecksum]:
         """Writes every table of the chunk and returns the checksums of their files.
 
-        Raises `DiskError` and leaves no half of a file.
+        Raises `DiskError` and leaves no partial file.
         """
         with ExitStack() as stack:
             waiting = {name: _Waiting(ROWS_PER_GROUP) for name in self._own}
@@ -102,7 +102,7 @@ class Finished:
         return made | {file.path: file.checksum}
 
     def table(self, name: str) -> pa.Table:
-        """One table of all these trials, in memory."""
+        """One table over all these trials, in memory."""
         if name == TRIALS:
             return self._trials_table()
         rows = []
@@ -129,7 +129,7 @@ class Finished:
 
     @contextmanager
     def _refusing(self, trial: Trial) -> Iterator[None]:
-        """Within, what a trial's own file does not let be read is damage of that file."""
+        """Converts errors within the context into damage of the trial file."""
         try:
             yield
         except UNREADABLE as error:
@@ -139,7 +139,7 @@ class Finished:
             raise self._folder.damaged(path, reason) from None
 
     def _joined(self, name: str, rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Table:
-        """Rows of some trials with the columns in front."""
+        """The rows of trials with the leading columns."""
         import pyarrow as pa
 
         own = pa.concat_tables([self._own[name].empty_table(), *(table for _, table in rows)])
@@ -160,20 +160,20 @@ class Finished:
 
 
 class _Waiting:
-    """Rows of a table that wait for others, to be written together."""
+    """Buffered rows of a table, which are written as one group."""
 
     def __init__(self, enough: int) -> None:
         self._enough, self._rows = enough, 0
         self._tables: list[tuple[Trial, pa.Table]] = []
 
     def add(self, trial: Trial, table: pa.Table) -> bool:
-        """Adds rows; says whether there are enough."""
+        """Adds rows; returns whether there are enough for a group."""
         self._tables.append((trial, table))
         self._rows += table.num_rows
         return self._rows >= self._enough
 
     def take(self) -> list[tuple[Trial, pa.Table]]:
-        """All rows, which then no longer wait."""
+        """Removes and returns all rows."""
         taken, self._tables, self._rows = self._tables, [], 0
         return taken
 
@@ -182,13 +182,13 @@ class TableFile:
     """A Parquet file that is being written."""
 
     checksum: FileChecksum
-    """The checksum of the whole file, once it is on the disk."""
+    """The checksum of the whole file, set after it is on the disk."""
 
     def __init__(self, path: Path, writer: pq.ParquetWriter) -> None:
         self.path, self._writer = path, writer
 
     def add(self, rows: pa.Table) -> None:
-        """Adds rows, as a group of their own."""
+        """Adds rows as a separate group."""
         if rows.num_rows:
             with disk_errors(self.path):
                 self._writer.write_table(rows)
@@ -198,16 +198,16 @@ class TableFile:
 def table_file(
     path: Path, schema: pa.Schema, before_it_stands: Callable[[FileChecksum], None] | None = None
 ) -> Iterator[TableFile]:
-    """A Parquet file that appears at `path` when it is whole and on the disk.
+    """A Parquet file that appears at `path` when it is complete and on the disk.
 
-    `before_it_stands` is called with its checksum while another file may still stand in its place.
-    Raises `DiskError`, having removed what it had begun.
+    `before_it_stands` receives its checksum before the file replaces any previous one. On failure
+    the function removes the partial file and raises `DiskError`.
     """
     made = unfinished(path)
     with ExitStack() as cleanup:
         cleanup.callback(made.unlink, missing_ok=True)
         with disk_errors(path):
-            # The folder of the campaign itself is not made anew when somebody has removed it.
+            # A removed campaign folder must not be created again.
             for folder in (path.parents[2], path.parents[1], path.parents[0]):
                 folder.mkdir(exist_ok=True)
             file = made.open("wb")
@@ -237,18 +237,18 @@ def _parquet_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
         schema,
         compression="zstd",
         use_dictionary=_repeated(schema),
-        write_page_checksum=True,  # for readers that know nothing of the manifest
+        write_page_checksum=True,  # for readers that do not use the manifest
     )
 
 
 def _close(file: BinaryIO | pq.ParquetWriter) -> None:
-    """Closes what has been written, or could not be and is about to be removed."""
+    """Closes a file that is complete, or that failed and will be removed."""
     with suppress(OSError):
         file.close()
 
 
 def _repeated(schema: pa.Schema) -> list[str]:
-    """The columns in which few values come again and again."""
+    """The columns with few distinct values."""
     import pyarrow as pa
 
     words = [field.name for field in schema if not pa.types.is_floating(field.type)]
@@ -256,7 +256,7 @@ def _repeated(schema: pa.Schema) -> list[str]:
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The columns of `schema` of a table; one that it has not is all nulls."""
+    """Converts a table to the columns of `schema`. Missing columns contain nulls."""
     import pyarrow as pa
 
     if table.schema.equals(schema):
@@ -277,7 +277,7 @@ def _schema_of(columns: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def widen(known: dict[str, Any], schema: Any) -> None:
-    """Adds the columns of `schema` to `known`; words win over numbers, fractions over counts."""
+    """Adds the columns of `schema` to `known`. Text replaces numbers, and floats replace counts."""
     import pyarrow as pa
 
     for field in schema:

@@ -1,8 +1,8 @@
-"""A campaign's folder as it is at one moment, also while another process writes to it.
+"""A consistent view of a campaign's folder, also while another process writes to it.
 
-A reader opens several files one after the other: the manifest, records of chunks, files of tables,
-trials' own files. The campaign moves trials from one to another meanwhile. So a reader looks again
-after it has read, and reads anew if something was moved.
+A reader opens several files in sequence: the manifest, records of chunks, table files, trial files.
+Meanwhile the campaign may move trials from one to another. The reader therefore checks the folder
+again after it has read, and repeats the read if it has changed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from aqmlab.campaign.store.parquet import Finished
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 
 TRIES = 20
-"""How often a reader reads anew; a campaign moves a chunk once in many seconds."""
+"""Attempts of a reader. A campaign moves a chunk only once in many seconds."""
 
 
 class Snapshot:
-    """What a manifest and the records of chunks say together, and the files that hold it."""
+    """The contents of a manifest and of chunk records, with the files of the results."""
 
     def __init__(self, folder: Folder, manifest: Mapping[str, Any]) -> None:
         self.manifest = manifest
@@ -33,29 +33,29 @@ class Snapshot:
 
     @property
     def is_running(self) -> bool:
-        """Whether the campaign runs, or was stopped before it wrote all tables."""
+        """Returns whether the campaign runs, or stopped before all tables were written."""
         return self._dataset is not None
 
     @cached_property
     def files(self) -> TableFiles:
-        """The files of the tables: of sealed chunks only, while the campaign runs."""
+        """The table files. While the campaign runs, these are the files of sealed chunks."""
         if self._dataset is None:
             return table_files(self._folder, self.manifest)
         return self._dataset.files()
 
     @cached_property
     def unsealed(self) -> list[Finished | None]:
-        """Of each chunk the trials' own files, where no table has them."""
+        """The trial files of each chunk whose trials are not in the tables."""
         if self._dataset is None:
             return []
         return [self._dataset.unsealed(chunk) for chunk in range(len(self._dataset.chunks))]
 
     @property
     def in_tables(self) -> frozenset[str]:
-        """The names of the trials that are in the tables' files."""
+        """The names of the trials in the table files."""
         if self._dataset is not None:
             return frozenset(one.id for one in self._dataset.sealed())
-        # Without digests it was stopped before any trial was recorded.
+        # A campaign without digests stopped before any trial was recorded.
         trials = self.manifest["trials"]
         found = zip(trials, self.manifest.get("digests") or [None] * len(trials), strict=True)
         return frozenset(one["id"] for one, digest in found if digest is not None)
@@ -68,23 +68,23 @@ class Snapshot:
 
     @property
     def damage(self) -> list[RequestError]:
-        """The error for each file of the running campaign that does not count."""
+        """The error for each damaged file of the running campaign."""
         if self._dataset is None:
             return []
-        _ = self.unsealed  # which finds damage of trials' own files
+        _ = self.unsealed  # this detects damaged trial files
         return [self._folder.damaged(path, text) for path, text in self._dataset.damaged.items()]
 
     def has_moved(self) -> bool:
-        """Whether the folder says something else by now."""
+        """Returns whether the folder has changed since this snapshot."""
         if self._folder.manifest()["checksum"] != self.manifest["checksum"]:
             return True
         return self._dataset is not None and self._dataset.has_moved()
 
 
 def take(folder: Folder, *, whole: bool = True) -> Snapshot:
-    """What the folder holds now; not `whole`, nothing is read of trials' own files.
+    """Takes a snapshot of a folder. If `whole` is false, trial files are not read.
 
-    Raises `RequestError` if it cannot be read.
+    Raises `RequestError` if the folder cannot be read.
     """
     for _ in range(TRIES):
         snapshot = Snapshot(folder, folder.manifest())

@@ -1,4 +1,4 @@
-"""The tables of campaigns as SQL views."""
+"""SQL views of the tables of campaigns."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 
 def catalogue(tables: Iterable[str]) -> str:
-    """What makes a campaign's tables known to DuckDB, for somebody who stands in its folder."""
-    from aqmlab.campaign.store.folder import ROWS, TABLES  # not needed for an answer
+    """The SQL that makes a campaign's tables known to DuckDB, started in its folder."""
+    from aqmlab.campaign.store.folder import ROWS, TABLES  # queries do not need this import
 
     lines = ["-- In this folder: duckdb -init catalogue.sql"]
     for name in tables:
@@ -18,16 +18,16 @@ def catalogue(tables: Iterable[str]) -> str:
 
 
 def view(name: str, parts: Sequence[str]) -> str:
-    """The view of a table whose parts have different columns."""
+    """The SQL of a view over the parts of a table, which may have different columns."""
     rows = " UNION ALL BY NAME ".join(f"SELECT * FROM {named(part)}" for part in parts)
     return f"CREATE VIEW {named(name)} AS {rows}"
 
 
 def quoted(text: str) -> str:
-    """A text in SQL."""
+    """A string literal in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def named(name: str) -> str:
-    """A name in SQL."""
+    """A quoted identifier in SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""The files of a campaign's tables, each verified before it is read."""
+"""The table files of a campaign, each verified before it is read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from aqmlab.campaign.store.parquet import TRIALS
 
 
 class _Folders(NamedTuple):
-    """The folders within a folder of the tables."""
+    """The subfolders of a folder of the tables."""
 
     listed: tuple[Path, ...]
-    """Those that lead to files of the campaign."""
+    """Folders that contain files of the campaign."""
     others: tuple[Path, ...]
 
 
 class TableFiles:
-    """The files that hold the tables of a campaign, and the checksums that they must have."""
+    """The table files of a campaign with their valid checksums."""
 
     def __init__(self, folder: Folder, files: Mapping[str, Alternatives], *, all_listed: bool):
         self._folder, self._files, self._all_listed = folder, files, all_listed
@@ -33,7 +33,7 @@ class TableFiles:
         self._by_table: dict[str, list[Path]] = defaultdict(list)
         self._by_place: dict[tuple[str, str], list[Path]] = defaultdict(list)
         self._known: set[str] = set()
-        """The paths of all files and of the folders that they are in, as text."""
+        """The paths of all files and of their parent folders, as text."""
         for name in sorted(files):
             path = folder.path / name
             self._known.update((str(path), str(path.parent), str(path.parent.parent)))
@@ -44,21 +44,21 @@ class TableFiles:
 
     @property
     def names(self) -> list[str]:
-        """The tables, the one of trials last."""
+        """The names of the tables, with `trials` last."""
         return tables_in(self._files)
 
     def chunks(self) -> list[str]:
-        """The chunks of which there are files, as their folders are called."""
+        """The folder names of chunks with files."""
         return sorted({path.parent.name for path in self._listed()})
 
     def has(self, table: str, chunk: str) -> bool:
-        """Whether there is a file of a chunk of a table."""
+        """Returns whether a chunk of a table has a file."""
         return (table, chunk) in self._by_place
 
     def paths(self, table: str, chunk: str | None = None) -> list[Path]:
         """The files of a table, or of one chunk of it, in the order of trials.
 
-        Raises `RequestError` for the first that is not as it was written.
+        Raises `RequestError` for the first damaged file.
         """
         place = self._folder.path / TABLES / table
         if chunk is None:
@@ -72,28 +72,28 @@ class TableFiles:
         return list(wanted)
 
     def recorded(self, table: str) -> list[tuple[Path, Alternatives]]:
-        """The files of a table and their checksums, for a reader that verifies them itself."""
+        """The files and checksums of a table, for a reader that verifies them itself."""
         self._refuse_unlisted(self._folder.path / TABLES / table)
         paths = self._by_table.get(table, [])
         return [(path, self._files[self._folder.relative(path)]) for path in paths]
 
     def of_chunk(self, chunk: str) -> dict[str, Alternatives]:
-        """The files of a chunk and their checksums."""
+        """The files and checksums of a chunk."""
         return {name: known for name, known in self._files.items() if f"/{chunk}/" in name}
 
     def verify(self) -> None:
-        """Raises `RequestError` for the first file that is not as it was written."""
+        """Raises `RequestError` for the first damaged file."""
         self._refuse_unlisted(self._folder.path / TABLES)
         for name in self._files:
             self._verify(self._folder.path / name)
 
     def lost_chunks(self) -> list[str]:
-        """The chunks of which no file is left, as after somebody removed a damaged chunk."""
+        """The chunks without any file, for example after the user removed a damaged chunk."""
         left = {path.parent.name for path in self._listed() if os.path.lexists(path)}
         return sorted({path.parent.name for path in self._listed()} - left)
 
     def without(self, chunks: list[str]) -> TableFiles:
-        """The files of the other chunks."""
+        """The files of all chunks except `chunks`."""
         kept = {
             name: known
             for name, known in self._files.items()
@@ -116,9 +116,9 @@ class TableFiles:
             self._verified[path] = state
 
     def refuse_replaced(self, table: str, chunk: str | None = None) -> None:
-        """Raises `RequestError` if a file of a table is not the one that was verified.
+        """Raises `RequestError` if a file of a table has changed since its verification.
 
-        For readers that have read it since.
+        Callers use it after they have read the file.
         """
         found = self._by_table.get(table, [])
         for path in found if chunk is None else self._by_place.get((table, chunk), []):
@@ -126,10 +126,10 @@ class TableFiles:
                 raise self._folder.damaged(path, "it was replaced while it was read")
 
     def _refuse_unlisted(self, folder: Path, only: Path | None = None) -> None:
-        """Raises `RequestError` for a file in `folder` that is none of the campaign's.
+        """Raises `RequestError` for a file in `folder` that does not belong to the campaign.
 
-        Other readers take any file there for results: hidden ones, and those of linked folders,
-        too. With `only`, looks into no other folder that leads to files of the campaign.
+        Other readers treat every file there as results, including hidden files and files in linked
+        folders. With `only`, it skips all other folders that contain files of the campaign.
         """
         if not self._all_listed:
             return
@@ -139,7 +139,7 @@ class TableFiles:
             self._refuse_unlisted(one)
 
     def _folders_in(self, folder: Path) -> _Folders:
-        """The folders in a folder, which is read again when its entries have changed."""
+        """The subfolders of a folder, cached until the entries of the folder change."""
         state = _state(folder)
         if state is None:
             return _Folders((), ())
@@ -150,7 +150,7 @@ class TableFiles:
         others: list[Path] = []
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError as error:  # also a chain of links without an end
+        except OSError as error:  # also a cycle of symbolic links
             raise unreadable(folder, error) from None
         for entry in entries:
             if _leads_to_folder(entry):
@@ -158,20 +158,20 @@ class TableFiles:
             elif entry.path not in self._known:
                 raise DamagedError(
                     f"{entry.path}: is not one of the campaign's files",
-                    "remove it: readers of the folder take it for results",
+                    "remove it: readers of the folder would treat it as results",
                 )
         self._seen[folder] = (state, _Folders(tuple(listed), tuple(others)))
         return self._seen[folder][1]
 
 
 def tables_in(files: Iterable[str]) -> list[str]:
-    """The tables that the named files hold, the one of trials last."""
+    """The names of the tables in the given files, with `trials` last."""
     names = {name.split("/")[1] for name in files if name != CATALOGUE}
     return sorted(names, key=lambda name: (name == TRIALS, name))
 
 
 def table_files(folder: Folder, manifest: Mapping[str, Any]) -> TableFiles:
-    """The files of the tables that a manifest lists; a running campaign's lists none."""
+    """The table files that a complete campaign's manifest lists."""
     listed = {name: (FileChecksum(*one),) for name, one in manifest["files"].items()}
     return TableFiles(folder, listed, all_listed=True)
 
@@ -179,14 +179,14 @@ def table_files(folder: Folder, manifest: Mapping[str, Any]) -> TableFiles:
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself, which leads nowhere
+    except OSError:  # a link to itself
         return False
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """Changes whenever a program writes the file, or an entry of the folder.
+    """A state that changes with every write to a file or to the entries of a folder.
 
-    Programs may set the time of the last write, and not that of the last change.
+    It includes the time of the last change. Programs can set only the time of the last write.
     """
     try:
         found = path.stat()

@@ -1,11 +1,11 @@
-"""One finished trial on disk: a ZIP archive that holds each table as an Arrow stream.
+"""The file of one finished trial: a ZIP archive with each table as an Arrow stream.
 
-A trial's file appears under its name only when it is whole, so that one that can be read counts,
-whatever killed its writer. After a power cut the last few may be torn, which `fault_of` finds. Its
-bytes depend on the trial alone.
+A trial file is written atomically, so a file is complete even if its writer was killed. After a
+power cut the last few files may be truncated, which `fault_of` detects. The bytes depend only on
+the trial.
 
-The head says whose file it is and holds the SHA-256 of each table and of its own text, so that no
-byte is used that is not as it was written.
+The head names the trial. It holds the SHA-256 of each table and of its own text, which reveal
+every changed byte.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _HEAD = "trial.json"
 _SUFFIX = ".arrow"
 MOST_BYTES = arrow_guard.MOST_BYTES
-"""The largest file of a trial that is read."""
+"""The largest trial file that is read."""
 
 _MOST_MEMBERS, _MOST_LISTED = 100, 2**16
 _END = struct.Struct("<4sHHHHIIH")
@@ -60,14 +60,14 @@ UNREADABLE = (
     RuntimeError,
     zipfile.BadZipFile,
 )
-"""Errors with which `Part` refuses a file that is not as it was written."""
+"""Errors that `Part` raises for a damaged file."""
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
-"""Columns that differ from run to run, so that no result may hold them."""
+"""Columns that differ between runs. Results must not contain them."""
 
 
 def table_of(columns: Mapping[str, object]) -> pa.Table:
-    """An Arrow table of the core's columns: no-values are nulls, and counts can be subtracted."""
+    """An Arrow table of the core's columns. NaN becomes null, and counts become signed."""
     import pyarrow as pa
 
     arrays = {}
@@ -83,18 +83,18 @@ def table_of(columns: Mapping[str, object]) -> pa.Table:
 
 
 def make_ready() -> None:
-    """Loads what `encode` needs."""
+    """Imports the modules that `encode` needs."""
     import pyarrow.ipc  # noqa: F401
 
 
 def spec_digest(spec: str) -> str:
-    """Stands for a resolved trial where its text would be too long."""
+    """A short digest of a resolved trial."""
     return hashlib.sha256(spec.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The trial that a part is the result of."""
+    """The trial to which a trial file belongs."""
 
     campaign: str
     """The key of the campaign."""
@@ -106,7 +106,7 @@ class Origin:
 
 
 def encode(outcome: Mapping[str, object], spec: str, origin: Origin) -> bytes:
-    """The file that holds `outcome`, as the core returns it, of the trial that `spec` resolves."""
+    """The trial file of the core's `outcome` for the resolved trial `spec`."""
     columns: Mapping[str, Mapping[str, object]] = outcome["tables"]  # type: ignore[assignment]
     tables = {name: table_of(own) for name, own in columns.items()}
     head = {
@@ -121,7 +121,7 @@ def encode(outcome: Mapping[str, object], spec: str, origin: Origin) -> bytes:
 
 
 def archived(head: Mapping[str, object], streams_of: Mapping[str, bytes]) -> bytes:
-    """The archive of a head and of each table's stream, with their checksums."""
+    """The archive of a head and of the tables' streams, with their checksums."""
     tables = {name: hashlib.sha256(data).hexdigest() for name, data in streams_of.items()}
     text = json.dumps({**head, "tables": tables}, indent=1) + "\n"
     buffer = io.BytesIO()
@@ -143,7 +143,7 @@ def _stream_of(table: pa.Table) -> bytes:
 
 
 def _form(tables: Mapping[str, pa.Table]) -> str:
-    """Stands for the columns of all tables."""
+    """A digest of the columns of all tables."""
     folded = hashlib.sha256()
     for name, table in tables.items():
         folded.update(name.encode() + b"\n" + table.schema.serialize().to_pybytes())
@@ -151,7 +151,7 @@ def _form(tables: Mapping[str, pa.Table]) -> str:
 
 
 class Part:
-    """A finished trial's file, open for reading."""
+    """A trial file, open for reading."""
 
     def __init__(self, path: Path) -> None:
         self._file = open_regular(path)
@@ -167,13 +167,13 @@ class Part:
         self.events: int = head["events"]
         self.packets: int = head["packets"]
         self.spec: str = head["spec"]
-        """What the engine was given."""
+        """The resolved trial."""
         self.origin = Origin(
             head["campaign"], head["trial"], head["engine"], spec_digest(self.spec)
         )
-        """Whose result it is."""
+        """The trial to which the file belongs."""
         self.form: str = head["form"]
-        """Stands for the columns of all its tables: with the same, they are the same."""
+        """A digest of the columns of all tables. Equal digests mean equal columns."""
         self._checksums: dict[str, str] = head["tables"]
 
     def __enter__(self) -> Part:
@@ -184,30 +184,30 @@ class Part:
         self._file.close()
 
     def is_sound(self) -> bool:
-        """Whether every table is as it was written and can be read, and there is nothing else."""
+        """Returns whether every table is intact and readable, and the file holds nothing else."""
         members = [_HEAD, *(name + _SUFFIX for name in self.names())]
         if self._archive.namelist() != members:
             return False
         return self.form == _form({name: self.table(name) for name in self.names()})
 
     def names(self) -> Iterator[str]:
-        """The tables it holds, in the core's order."""
+        """The names of the tables, in the core's order."""
         yield from self._checksums
 
     def _head(self) -> dict[str, Any]:
-        """What it says of the trial; raises `ValueError` for what no writer of ours has left."""
+        """The head; raises `ValueError` if aqmlab did not write the file."""
         text = self._archive.read(_HEAD)
         head: Any = json.loads(text) if is_intact(text) else None
         well = isinstance(head, dict) and all(
             type(head.get(key)) is kind for key, kind in _KINDS.items()
         )
-        # Tables' names become names of folders.
+        # Names of tables become names of folders.
         if not well or not all(re.fullmatch(TABLE_NAME, name) for name in head["tables"]):
             raise ValueError("is no file of a trial")
         return dict(head)
 
     def table(self, name: str) -> pa.Table:
-        """A table; raises `KeyError` if there is none of that name, `ValueError` if it is false."""
+        """A table; raises `KeyError` for an unknown name, and `ValueError` for a damaged table."""
         data = self._archive.read(name + _SUFFIX)
         if hashlib.sha256(data).hexdigest() != self._checksums[name]:
             raise ValueError(f"the table `{name}` is not as it was written")
@@ -215,11 +215,11 @@ class Part:
 
 
 def _refuse_crowded(file: BinaryIO) -> None:
-    """Raises `ValueError` for an archive of more than can be a trial's, before its list is read."""
+    """Raises `ValueError` for an archive that is too large, before its directory is read."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - _LOCATOR - _END.size, 0))
     end = file.read()
-    # The list's end, which nothing follows that our writer writes; of ZIP64, the list is elsewhere.
+    # aqmlab writes nothing after the end of the directory. ZIP64 has its directory elsewhere.
     mark, _, _, _, count, listed, _, note = _END.unpack(end[-_END.size :].rjust(_END.size, b"\0"))
     if mark != b"PK\5\6" or note or count > _MOST_MEMBERS or listed > _MOST_LISTED:
         raise ValueError("is no file of a trial")
@@ -229,16 +229,16 @@ def _refuse_crowded(file: BinaryIO) -> None:
 
 
 def _refuse_packed(archive: zipfile.ZipFile) -> None:
-    """Raises `ValueError` if unpacking takes more than the file has."""
+    """Raises `ValueError` for compressed members, which could expand to any size."""
     for member in archive.infolist():
         if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
             raise ValueError("is no file of a trial")
 
 
 def fault_of(path: Path, origin: Origin) -> str | None:
-    """How the file at `path` is not the whole result of a trial, if it is not.
+    """The reason why the file at `path` is not the complete result of a trial, if it is not.
 
-    Two trials may be called alike and differ, and two builds may give one trial two results.
+    Different trials may have equal names, and two builds may give one trial different results.
     Raises `FileNotFoundError` if there is no file.
     """
     try:
@@ -254,7 +254,7 @@ def fault_of(path: Path, origin: Origin) -> str | None:
 
 
 def is_whole(path: Path, origin: Origin) -> bool:
-    """Whether `path` holds the whole result of a trial."""
+    """Returns whether `path` holds the complete result of a trial."""
     try:
         return fault_of(path, origin) is None
     except FileNotFoundError:

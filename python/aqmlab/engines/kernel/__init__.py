@@ -1,14 +1,14 @@
-"""The engine `kernel`: trials on Linux's own TCP and disciplines, in virtual time, without root.
+"""The engine `kernel`: trials on Linux's TCP and disciplines, in virtual time, without root.
 
 | Module      | Holds                                                              |
 |-------------|--------------------------------------------------------------------|
 | `engine`    | one trial, from its JSON to tables                                 |
-| `abilities` | which trials are refused before a machine is started               |
-| `installed` | what is installed, and what is missing                             |
+| `abilities` | refusals of trials before a machine is started                     |
+| `installed` | installed and missing requirements                                 |
 | `agent`     | the program that runs in the machine                               |
 | `image`     | the kernel and the initramfs; `cpio` writes it                     |
 | `machine`   | QEMU                                                               |
-| `errors`    | what can go wrong                                                  |
+| `errors`    | error types                                                        |
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["APT_LINE", "MachineError", "MissingError", "RefusedError", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the engine when it is first used: tables of what it can do need no numpy."""
+    """Imports the engine on first use, because the tables in `abilities` need no numpy."""
     if name == "run":
         from aqmlab.engines.kernel.engine import run
 

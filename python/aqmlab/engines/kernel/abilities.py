@@ -1,9 +1,8 @@
-"""What the kernel engine can do, known before a machine is started.
+"""Abilities of the kernel engine, known before a machine is started.
 
-Whether it can run a trial the agent itself says (`aqmlab-agent check`), so what is refused here
-and what would be refused in the machine are one. The tables serve lists and messages; a test
-holds them against the agent's, `qdisc/tc_params/kinds.rs` and `tcp_settings/controllers.rs` in
-`crates/agent/src`.
+The agent decides whether it can run a trial (`aqmlab-agent check`), so this check and the machine
+refuse the same trials. The tables serve lists and messages. A test compares them with the agent's
+tables, `qdisc/tc_params/kinds.rs` and `tcp_settings/controllers.rs` in `crates/agent/src`.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ DISCIPLINES: Mapping[str, str | None] = {
     "sfq": "sch_sfq",
     "red": "sch_red",
 }
-"""Disciplines that Linux 6.1 has, each with its module if it is one."""
+"""Disciplines of Linux 6.1, each with its kernel module, if any."""
 
 CONTROLLERS: Mapping[str, str | None] = {"cubic": None, "reno": None, "bbr": "tcp_bbr"}
-"""Congestion controls that both engines have, each with its module if it is one."""
+"""Congestion controls of both engines, each with its kernel module, if any."""
 
 PROFILES = ("linux",)
-"""Hosts that a Linux kernel can be."""
+"""Host profiles that a Linux kernel supports."""
 
 
 _OURS = "`--discipline ours` puts the simulator's own link between the kernel's TCPs"
 
 
 def kinds(family: str) -> Sequence[str]:
-    """The kinds of a family of the catalogue that there are; all applications are."""
+    """The supported kinds of a family of the catalogue. All applications are supported."""
     if family == "apps":
         return tuple(catalogue.load()["apps"])
     tables = {"disciplines": tuple(DISCIPLINES), "tcp": tuple(CONTROLLERS), "profiles": PROFILES}
@@ -54,7 +53,7 @@ def kinds(family: str) -> Sequence[str]:
 
 
 def kinds_around_ours(family: str) -> Sequence[str]:
-    """The same where disciplines are ours: all of them."""
+    """The supported kinds with the simulator's disciplines, all of which are supported."""
     return tuple(catalogue.load()[family]) if family == "disciplines" else kinds(family)
 
 
@@ -73,7 +72,7 @@ def modules(specs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def is_built() -> bool:
-    """Whether the agent can be asked at once; raises `MissingError` for what must be installed."""
+    """Returns whether the agent is built; raises `MissingError` for missing requirements."""
     from aqmlab.engines.kernel import agent
 
     _require_installed()
@@ -81,9 +80,9 @@ def is_built() -> bool:
 
 
 def refusal(spec: Mapping[str, Any], program: Path | None = None) -> Refusal | None:
-    """Why the agent, or another `program` in its place, would not run a resolved trial, if so.
+    """The reason why the agent, or another `program`, refuses a resolved trial, if it does.
 
-    Raises `MissingError` for what must be installed, before the agent is built.
+    Raises `MissingError` for missing requirements before it builds the agent.
     """
     from aqmlab.engines.kernel import agent
 
@@ -92,7 +91,7 @@ def refusal(spec: Mapping[str, Any], program: Path | None = None) -> Refusal | N
 
 
 def refusal_around_ours(spec: Mapping[str, Any]) -> Refusal | None:
-    """The same where disciplines are ours."""
+    """The reason why the agent refuses a trial with the simulator's disciplines, if it does."""
     from aqmlab.engines.kernel import agent
 
     _require_installed()
@@ -100,7 +99,7 @@ def refusal_around_ours(spec: Mapping[str, Any]) -> Refusal | None:
 
 
 def _require_installed() -> None:
-    """Raises `MissingError` for what must be installed, before anything is built."""
+    """Raises `MissingError` for missing requirements, before anything is built."""
     from aqmlab.engines.kernel import image, machine
 
     machine.find_qemu()
@@ -108,12 +107,12 @@ def _require_installed() -> None:
 
 
 def to_stderr(text: str) -> None:
-    """Says what takes long."""
+    """Prints a message about a slow step to standard error."""
     print(text, file=sys.stderr)
 
 
 def ask(program: Path, spec: Mapping[str, Any], *words: str) -> Refusal | None:
-    """Why the agent `program` would not run a trial as `words` say ("ours", "host"), if so."""
+    """The reason why `program` refuses a trial with the options `words` ("ours", "host")."""
     from aqmlab.base.failures import LabError
 
     text = json.dumps({**spec, "seed": spec.get("seed", 0)})
@@ -132,8 +131,8 @@ def ask(program: Path, spec: Mapping[str, Any], *words: str) -> Refusal | None:
 
 
 def read(text: str) -> Refusal:
-    """What the agent says, such as "links[0].qdisc: `x`: the kernel does not have it"."""
+    """Parses a refusal of the agent: "links[0].qdisc: `x`: the kernel does not have it"."""
     where, _, problem = text.partition(": ")
-    # A setting stands beside the other keys of a host in a scenario.
+    # In a scenario, settings are direct members of a host.
     at = tuple(key for key in address(where) if key not in ("settings", "params"))
     return Refusal(at, problem)

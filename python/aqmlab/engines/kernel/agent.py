@@ -1,7 +1,7 @@
-"""The agent's binary: the one that came with the package, or one built in the source tree.
+"""The agent's binary, which is part of the package or built in the source tree.
 
-It is linked statically against the C library of the compiler's own target, so a source tree
-needs no more than what builds the simulator: no other toolchain, no other target.
+It is linked statically against the C library of the compiler's default target. A source tree needs
+only the toolchain and the target that build the simulator.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _SOURCES = ("Cargo.toml", "Cargo.lock", "crates/*/Cargo.toml", "crates/*/src/**/
 
 
 def find(say: Say = print) -> Path:
-    """The agent; built with Cargo in a source tree, unless it is newer than all that it is made of.
+    """The path of the agent. In a source tree, Cargo builds it unless it is newer than its sources.
 
-    Raises `MissingError` with what to do.
+    Raises `MissingError` with a remedy.
     """
     global _found
     if _found is None:
@@ -33,7 +33,7 @@ def find(say: Say = print) -> Path:
 
 
 _found: Path | None = None
-"""What this process has found: a plan asks for each of its trials."""
+"""The path found by this process, cached because a plan checks each of its trials."""
 
 
 def _find(say: Say) -> Path:
@@ -50,13 +50,13 @@ def _find(say: Say) -> Path:
 
 
 def is_there() -> bool:
-    """Whether `find` has nothing to build; what it would miss, it says itself."""
+    """Returns whether `find` has nothing to build. Only `find` reports missing requirements."""
     root = source_tree()
     return _found is not None or _packaged().exists() or root is None or is_fresh(root)
 
 
 def where() -> str:
-    """Where the agent is, or that it will be built; raises `MissingError` if it cannot be."""
+    """Describes the agent's location; raises `MissingError` if the agent cannot be built."""
     packaged, root = _packaged(), source_tree()
     if packaged.exists() or root is None:
         return str(find())
@@ -67,18 +67,18 @@ def where() -> str:
 
 
 def source_tree() -> Path | None:
-    """The source tree that this package runs from, if it does."""
+    """The source tree from which this package runs, if any."""
     root = Path(__file__).resolve().parents[4]
     return root if (root / _MANIFEST).exists() else None
 
 
 def built(root: Path) -> Path:
-    """Where Cargo leaves the agent of the source tree at `root`."""
+    """The path to which Cargo writes the agent of the source tree at `root`."""
     return _target_dir(root) / _TARGET / "release" / _NAME
 
 
 def is_fresh(root: Path) -> bool:
-    """Whether the agent is built, and newer than every source; then no Cargo is needed."""
+    """Returns whether the agent is newer than all of its sources, so Cargo is not needed."""
     binary = built(root)
     if not binary.exists():
         return False
@@ -87,8 +87,8 @@ def is_fresh(root: Path) -> bool:
 
 
 def build(root: Path) -> Path:
-    """Builds the agent of the source tree at `root`, static, so that it runs alone."""
-    # What a run does depends on every byte of the agent, so no path of this machine may enter it.
+    """Builds the agent of the source tree at `root` as a static binary without dependencies."""
+    # Every byte of the agent influences a run, so the binary must not contain paths of this host.
     cargo_home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     trims = [f"--remap-path-prefix={root}=aqmlab", f"--remap-path-prefix={cargo_home}=cargo"]
     flags = {
@@ -108,7 +108,7 @@ def build(root: Path) -> Path:
         said = errors[0] if errors else f"cargo ended with status {done.returncode}"
         hint = f"`cargo build --package {_NAME}` in {root} shows all"
         raise MissingError(f"the agent cannot be built: {said}", hint)
-    # Cargo leaves a binary alone that a change did not concern; the next look is to be quick.
+    # Cargo does not touch a binary that is up to date. A new time makes the next check quick.
     with contextlib.suppress(OSError):
         os.utime(built(root))
     return built(root)

@@ -1,4 +1,4 @@
-"""Packets for a trace, from a seed: bursts, overload, calm and idle times, large and small."""
+"""Random packets for a trace: bursts, overload, low load and idle times, large and small."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ _SMALLEST, _LARGEST = 64, 1_500
 """Lengths of IP packets, headers included."""
 
 _LOADS = (0.4, 0.9, 1.02, 1.15, 1.6, 4.0)
-"""What phases offer, as shares of the link's rate."""
+"""Offered loads of phases, as shares of the link's rate."""
 
 _ECN = (0, 0, 0, 1, 2)
-"""ECN fields of flows: most have none, some ECT(1) or ECT(0)."""
+"""ECN fields of flows: mostly Not-ECT, some ECT(1) or ECT(0)."""
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What is sent: gaps in nanoseconds, flows and lengths, and each flow's ECN field."""
+    """The packets of a trace: gaps in nanoseconds, flows and lengths, and each flow's ECN field."""
 
     packets: tuple[tuple[int, int, int], ...]
     ecn: tuple[int, ...]
 
 
 def draw(seed: int, count: int, rate_bps: int) -> Arrivals:
-    """`count` packets for a link of `rate_bps`; the same for the same arguments.
+    """Draws `count` packets for a link of `rate_bps`. Equal arguments give equal packets.
 
     >>> draw(1, 3, 10**7) == draw(1, 3, 10**7)
     True
@@ -53,7 +53,7 @@ def _phase(chance: random.Random, flows: list[_Flow], rate_bps: int) -> list[tup
     active = chance.sample(range(len(flows)), chance.randint(1, len(flows)))
     weights = [flows[flow].weight for flow in active]
     packets = []
-    # A phase begins after an idle time now and then.
+    # Some phases begin after an idle time.
     owed = chance.uniform(0.01, 1.5) * 1e9 if chance.random() < 0.3 else 0.0
     for _ in range(chance.randint(20, 800)):
         flow = chance.choices(active, weights)[0]

@@ -1,8 +1,8 @@
-"""Initramfs archives: the format `newc` of cpio, as Linux unpacks it at boot.
+"""Initramfs archives in the `newc` format of cpio, which Linux unpacks at boot.
 
-Source: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. Numbers are
-eight hexadecimal digits; names and contents are padded to multiples of four bytes. All times
-and numbers of inodes are fixed, so equal contents give equal bytes.
+Source: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. Numbers have
+eight hexadecimal digits. Names and contents are padded to multiples of four bytes. All times and
+inode numbers are fixed, so equal contents give equal bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def device(major: int, minor: int) -> Entry:
 
 
 def archive(entries: Mapping[str, Entry]) -> bytes:
-    """The archive of `entries` by path, with the folders that they need.
+    """Writes the archive of `entries` by path, including their parent folders.
 
     >>> archive({"a/b": file(b"x")})[:6]
     b'070701'

@@ -1,7 +1,7 @@
-"""The engine `kernel`: a trial on Linux's own TCP and queue disciplines.
+"""The engine `kernel`: a trial on Linux's TCP and queue disciplines.
 
 `run` takes the same trial as `aqmlab._core.run` and returns the same dictionary: `digest`,
-`packets` and `tables` of columns. The digest folds every packet at both taps with its time.
+`packets` and `tables` of columns. The digest covers every packet at both taps, with its time.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from aqmlab.engines.kernel import agent, image, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
 
 _PATIENCE_S = 300.0
-"""Seconds of ours in which the guest boots, and in which each second of a trial passes, however
-slow the machine; time in which other processes had the processor does not count."""
+"""The real seconds allowed for the boot, and for each virtual second of a trial, on a slow machine.
+The time that the guest waits for a processor does not count."""
 
 _TYPES = {"float": np.float64, "count": np.uint64, "flag": np.bool_}
 
@@ -34,12 +34,12 @@ def run(
     ours: bool = False,
     captures: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Runs one trial in a virtual machine; once more if the machine dies.
+    """Runs one trial in a virtual machine, and again if the machine dies.
 
-    With `ours`, the simulator's disciplines take the place of the kernel's. `captures` names two
-    files, for the home's tap and the internet's, into which every packet's headers are written.
-    Raises `RefusedError` (a `ValueError`) for what the kernel cannot do, `MissingError` for what
-    must be installed, and `MachineError` if the machine dies or hangs twice.
+    With `ours`, the simulator's disciplines replace the kernel's. `captures` names two files for
+    the headers of all packets, at the tap in the home and at the tap on the internet. Raises
+    `RefusedError` (a `ValueError`) if the kernel cannot run the trial, `MissingError` for missing
+    requirements, and `MachineError` if the machine dies or hangs twice.
     """
     booted = image.build(agent_path or agent.find())
     how = _How(patience_s, progress, ours)
@@ -57,7 +57,7 @@ def run_prepared(
     ours: bool = False,
     captures: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Runs one trial, as `run` does, on an image that is there (`installed.prepare` makes it)."""
+    """Runs one trial, as `run` does, on an existing image of `installed.prepare`."""
     booted = image.Image(Path(kernel), release, Path(initramfs))
     image.note_use(booted.initramfs)
     how = _How(patience_s, progress, ours)
@@ -66,7 +66,7 @@ def run_prepared(
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """What a machine is told besides the trial."""
+    """The options of a machine, apart from the trial."""
 
     patience_s: float
     progress: machine.Progress | None
@@ -111,7 +111,7 @@ def _run_on(
 
 
 def _write_captures(file: Path, lengths: Any, paths: tuple[str, str]) -> None:
-    """Parts what the guest handed out into the captures of both taps, which are so long."""
+    """Splits the guest's output into the captures of both taps, which have these lengths."""
     whole = file.read_bytes() if file.exists() else b""
     if not isinstance(lengths, list) or sum(lengths) != len(whole):
         raise MachineError("the guest's captures are damaged", f"{lengths} of {len(whole)} bytes")
@@ -123,11 +123,11 @@ def _write_captures(file: Path, lengths: Any, paths: tuple[str, str]) -> None:
 
 
 def outcome(result: dict[str, Any]) -> dict[str, Any]:
-    """What an agent said, as `aqmlab._core.run` would; raises what went wrong."""
+    """Converts an agent's result to the form of `aqmlab._core.run`; raises the agent's error."""
     if "refused" in result:
         raise RefusedError(f"the kernel cannot run this trial: {result['refused']}")
     if "failed" in result:
-        hint = "`aqmlab kernel status` shows what it ran on; another kernel image may do it"
+        hint = "`aqmlab kernel status` shows the kernel in use; another kernel image may work"
         raise MachineError(f"the kernel's trial failed: {result['failed']}", hint)
     tables = {
         table: {name: _column(kind, values) for name, kind, values in columns}

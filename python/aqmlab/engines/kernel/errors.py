@@ -1,4 +1,4 @@
-"""What can go wrong with a kernel trial, each with what to do about it."""
+"""Errors of kernel trials, with remedies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aqmlab.base.failures import LabError
 
 
 def apt_line(release: Mapping[str, str]) -> str:
-    """The line that installs all that is needed where /etc/os-release says `release`.
+    """The command that installs all requirements on a system with this /etc/os-release.
 
     >>> apt_line({"ID": "debian"})
     'sudo apt-get install qemu-system-x86 linux-image-cloud-amd64 iproute2 ethtool'
@@ -17,7 +17,7 @@ def apt_line(release: Mapping[str, str]) -> str:
     'sudo apt-get install qemu-system-x86 linux-image-generic iproute2 ethtool'
     """
     like = f"{release.get('ID', '')} {release.get('ID_LIKE', '')}".split()
-    # Ubuntu has no package of Debian's name, and keeps some disciplines out of smaller images.
+    # Ubuntu lacks Debian's package name, and its smaller images lack some disciplines.
     image = "linux-image-generic" if "ubuntu" in like else "linux-image-cloud-amd64"
     return f"sudo apt-get install qemu-system-x86 {image} iproute2 ethtool"
 
@@ -30,11 +30,11 @@ def _os_release() -> Mapping[str, str]:
 
 
 APT_LINE = apt_line(_os_release())
-"""What installs everything that the kernel engine needs here; Debian's line where neither is."""
+"""The command that installs all requirements of the kernel engine. The default is Debian's."""
 
 
 class MissingError(LabError):
-    """Something that must be installed is not."""
+    """A requirement that is not installed."""
 
     status = 2
 
@@ -44,6 +44,6 @@ class MachineError(LabError):
 
 
 class RefusedError(LabError, ValueError):
-    """A trial that the kernel cannot run as it is written."""
+    """A trial that the kernel cannot run."""
 
     status = 2

@@ -1,8 +1,8 @@
-"""The host's own kernel as the place of trials: as root, in real time.
+"""Trials on the host's kernel, as root and in real time.
 
-The agent makes network namespaces that have no name, so they are gone when it is, and it dies
-with the process that started it, kill -9 included. Nothing of the host's own network is changed.
-Two runs of the same trial differ: the clock is that of the world.
+The agent makes unnamed network namespaces, which disappear when it ends. It ends with the process
+that started it, even after kill -9. The host's own network is not changed. Two runs of the same
+trial differ because the clock is real.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError
 from aqmlab.engines.registry import Prepared, Refusal, Say
 
 _SLACK_S = 60.0
-"""How much longer than its duration a trial may take: for building, measuring and a busy host."""
+"""The time that a trial may take beyond its duration: setup, measurement and a busy host."""
 _VM = "or leave out `--place host`: a virtual machine needs no rights"
 
 
@@ -34,7 +34,7 @@ def run_prepared(
     ours: bool,
     progress: machine.Progress | None = None,
 ) -> dict[str, Any]:
-    """Runs one trial on this kernel by the agent `program`; see `engine.run`."""
+    """Runs one trial on this kernel with the agent `program`; see `engine.run`."""
     limit_s = json.loads(spec_json)["duration_ns"] / 1e9 + _SLACK_S
     words = ["ours", "host"] if ours else ["host"]
     with tempfile.TemporaryFile("w+") as spec, tempfile.TemporaryFile("w+") as errors:
@@ -57,13 +57,13 @@ def run_prepared(
             running.wait()
         errors.seek(0)
         if not last:
-            said = errors.read().strip()[-500:] or f"it said nothing for {limit_s:.0f} s"
+            said = errors.read().strip()[-500:] or f"it gave no output for {limit_s:.0f} s"
             raise MachineError("the agent gave no result", said)
     return engine.outcome(machine.parse(last))
 
 
 def _listen(running: subprocess.Popen[str], progress: machine.Progress | None) -> str:
-    """The result; a point on a line is a second that has passed."""
+    """Reads the agent's result. Each dot before it reports a second that has passed."""
     for passed, line in enumerate(running.stdout or (), start=1):
         if line != ".\n":
             return line
@@ -73,27 +73,27 @@ def _listen(running: subprocess.Popen[str], progress: machine.Progress | None) -
 
 
 def refusal(spec: Mapping[str, Any]) -> Refusal | None:
-    """Why the kernel could not run a trial here, if so."""
+    """The reason why this kernel cannot run a trial, if there is one."""
     return abilities.ask(agent.find(abilities.to_stderr), spec, "host")
 
 
 def refusal_around_ours(spec: Mapping[str, Any]) -> Refusal | None:
-    """The same where disciplines are ours."""
+    """The reason why this kernel cannot run a trial with the simulator's disciplines, if any."""
     return abilities.ask(agent.find(abilities.to_stderr), spec, "host", "ours")
 
 
 def prepare(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
-    """What running `specs` on the kernel's own disciplines needs; raises `MissingError`."""
+    """Prepares `specs` on the kernel's disciplines; raises `MissingError`."""
     return _prepare(_kernel_kinds(specs), say, ours=False)
 
 
 def prepare_for_ours(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
-    """What running them on disciplines of ours needs, which is none of the kernel's."""
+    """Prepares `specs` on the simulator's disciplines, which need none of the kernel's."""
     return _prepare([], say, ours=True)
 
 
 def _kernel_kinds(specs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The kernel's disciplines that trials need, those that shape and delay among them."""
+    """The kernel's disciplines that trials need, including those that shape and delay."""
     modules = abilities.modules(specs)
     own = (module.removeprefix("sch_") for module in modules if module.startswith("sch_"))
     return ["htb", "netem", *own]
@@ -127,5 +127,5 @@ def _require(program: Path, kinds: Sequence[str]) -> None:
 
 
 def _kernel() -> str:
-    """This kernel, with the build that tells it from others of its release."""
+    """The release and the build of this kernel."""
     return f"{platform.release()} {platform.version()}"

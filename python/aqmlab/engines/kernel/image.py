@@ -1,8 +1,8 @@
-"""The kernel, and the initramfs that is made from what is installed.
+"""The kernel, and an initramfs of installed files.
 
-The initramfs holds the agent as its first process, `ip`, `tc` and `ethtool` with their
-libraries, and the modules of queue disciplines and TCPs in an order in which they load. It is
-kept in the user's cache under a name made from its contents, with the last few others.
+The initramfs holds the agent as its first process, and `ip`, `tc` and `ethtool` with their
+libraries. It also holds the modules of queue disciplines and TCPs in a valid load order. The
+user's cache keeps it, with a few previous ones, under a name that depends on its contents.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aqmlab.engines.kernel.errors import APT_LINE, MissingError
 TOOLS = ("ip", "tc", "ethtool")
 _KEPT = 4
 _BUSY_S = 24 * 3600.0
-"""What was used so lately is kept too: a campaign may be running on it."""
+"""The age up to which used files are kept, because a running campaign may need them."""
 _MADE = ("initramfs-*", "agent-*")
 _BOOT = Path("/boot")
 _DEVICES = ("veth", "cls_u32", "sch_ingress", "act_skbedit")
@@ -44,7 +44,7 @@ _CONTROLLERS = (
 
 @dataclass(frozen=True)
 class Image:
-    """What a machine boots from."""
+    """The kernel and the initramfs of a machine."""
 
     kernel: Path
     release: str
@@ -52,16 +52,16 @@ class Image:
 
 
 def cache_dir() -> Path:
-    """Where what was built is kept."""
+    """The cache folder of built files."""
     return cache_folder() / "kernel"
 
 
 def build(agent: Path) -> Image:
-    """The image that runs `agent`; made if it is not in the cache."""
+    """Returns the image that runs `agent`, and builds it if it is not in the cache."""
     kernel, release = find_kernel()
     entries = {
         "init": cpio.file(agent.read_bytes(), executable=True),
-        # The first process has the one as its standard streams; its children read the other.
+        # The first process uses the console as its standard streams. Its children read `null`.
         "dev/console": cpio.device(5, 1),
         "dev/null": cpio.device(1, 3),
     }
@@ -70,7 +70,7 @@ def build(agent: Path) -> Image:
     entries |= _modules(release)
     data = cpio.archive(entries)
     key = hashlib.sha256(data + release.encode()).hexdigest()[:16]
-    # Not compressed: emulated instructions are dearer than the disk.
+    # Not compressed, because emulated instructions cost more than disk space.
     path = cache_dir() / f"initramfs-{release}-{key}.cpio"
     if not path.exists():
         keep(path, data)
@@ -79,24 +79,24 @@ def build(agent: Path) -> Image:
 
 
 def keep(path: Path, data: bytes) -> None:
-    """Writes a file of the cache as a whole, and removes old ones of its kind."""
+    """Writes a file of the cache atomically, and removes old files of its kind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
         part.write(data)
-    Path(part.name).chmod(0o755)  # an agent runs here too, to say what it would refuse
+    Path(part.name).chmod(0o755)  # the agent also runs on this host, to check trials
     Path(part.name).replace(path)
     prune(path.parent)
 
 
 def note_use(path: Path) -> None:
-    """Marks a file of the cache as used now."""
-    with contextlib.suppress(OSError):  # it may be another user's
+    """Sets the time of last use of a cached file to now."""
+    with contextlib.suppress(OSError):  # another user may own it
         os.utime(path)
 
 
 def prune(folder: Path) -> None:
-    """Removes from the cache what was not used for a day, but for the last few of each kind."""
-    with contextlib.suppress(OSError):  # another process prunes, or the folder is another user's
+    """Removes files from the cache that are unused for a day, except the last few of each kind."""
+    with contextlib.suppress(OSError):  # another process prunes, or another user owns the folder
         for pattern in _MADE:
             used = sorted((path.stat().st_mtime, path) for path in folder.glob(pattern))
             for last, path in used[:-_KEPT]:
@@ -105,7 +105,7 @@ def prune(folder: Path) -> None:
 
 
 def find_kernel() -> tuple[Path, str]:
-    """The newest installed kernel whose modules are there too, a cloud kernel if there is one."""
+    """The newest installed kernel with modules. A cloud kernel is preferred."""
     found = []
     for path in _BOOT.glob("vmlinuz-*"):
         release = path.name.removeprefix("vmlinuz-")
@@ -116,7 +116,7 @@ def find_kernel() -> tuple[Path, str]:
         raise MissingError(f"there is no Linux kernel image in {_BOOT} with its modules", APT_LINE)
     readable, _, _, path, release = max(found)
     if not readable:
-        # Ubuntu lets root alone read its images. A plain chmod is undone by the next update.
+        # Only root can read Ubuntu's images. The next update would undo a plain chmod.
         hint = f"sudo dpkg-statoverride --update --add root root 0644 {path}"
         raise MissingError(f"{path}: only root can read it", hint)
     return path, release
@@ -131,12 +131,12 @@ def _version(release: str) -> tuple[int, ...]:
 
 
 def tools_path() -> str:
-    """Where programs are looked for: what only root has on its path is needed too."""
+    """The search path for programs, including the folders that only root has on its path."""
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def _program(name: str) -> dict[str, cpio.Entry]:
-    """A program at `bin/`, and the libraries it needs where it looks for them."""
+    """The entries of a program in `bin/`, and of its libraries at their expected paths."""
     found = shutil.which(name, path=tools_path())
     if found is None:
         raise MissingError(f"`{name}` is not installed", APT_LINE)
@@ -149,13 +149,13 @@ def _program(name: str) -> dict[str, cpio.Entry]:
 
 
 def gateway_files(release: str) -> dict[str, cpio.Entry]:
-    """What a machine needs besides for a gateway of ours: a module, and its device."""
+    """Additional files for a gateway with the simulator's disciplines: a module and its device."""
     entries = _module_files(release, ("tun",))
     return entries | {"dev/net/tun": cpio.device(10, 200)}
 
 
 def _modules(release: str) -> dict[str, cpio.Entry]:
-    """Modules at `modules/`, and the list from which they are loaded."""
+    """The entries of modules in `modules/`, and of the list in their load order."""
     wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
     entries = _module_files(release, wanted)
     order = "".join(f"/{path}\n" for path in entries)
@@ -163,7 +163,7 @@ def _modules(release: str) -> dict[str, cpio.Entry]:
 
 
 def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Entry]:
-    """Modules at `modules/` that are not built in, in an order in which they load."""
+    """The entries of modules in `modules/` that are not built in, in a valid load order."""
     base = _module_dir(release)
     needs = {}
     for line in _listed(base / "modules.dep"):
@@ -180,7 +180,7 @@ def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Entry]:
                 raise MissingError(f"kernel {release} has no module {name}", hint)
             continue
         own, needed = needs[name]
-        # modules.dep names the last dependency first.
+        # modules.dep lists dependencies in reverse load order.
         for each in [*reversed(needed), own]:
             inside = f"modules/{_name(each)}.ko"
             if inside not in entries:
@@ -210,7 +210,7 @@ def _unpacked(path: Path) -> bytes:
         return _unpacked_by("zstd", path)
     if path.suffix != ".ko":
         hint = "modules may be plain, .xz, .gz or .zst"
-        raise MissingError(f"{path}: a module packed like this cannot be unpacked", hint)
+        raise MissingError(f"{path}: the compression of this module is not supported", hint)
     return data
 
 

@@ -1,4 +1,4 @@
-"""What of the kernel engine is installed, and an engine made ready from it."""
+"""Installed requirements of the kernel engine, and the preparation of the engine."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from aqmlab.engines.registry import Prepared, Say
 
 
 def prepare_for_ours(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
-    """The same for trials on disciplines of ours, for which the kernel needs none."""
+    """Prepares trials on the simulator's disciplines, for which the kernel needs none."""
     prepared = prepare([{**spec, "links": []} for spec in specs], say)
     image.gateway_files(prepared.options["release"])
     return Prepared(prepared.versions, {**prepared.options, "ours": True})
 
 
 def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None = None) -> Prepared:
-    """Everything that running `specs` needs, built and in the cache.
+    """Builds everything that `specs` need and stores it in the cache.
 
-    The machine runs the agent of this package, or `program`. Raises `MissingError` with what must
-    be installed, before anything is started.
+    The machine runs the agent of this package, or `program`. Raises `MissingError` for missing
+    requirements before it starts anything.
     """
     qemu = machine.find_qemu()
     kernel, release = image.find_kernel()
@@ -41,7 +41,7 @@ def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None =
         "tools": tools_version(),
         "agent": digest_of(program),
         "machine": machine.digest(qemu),
-        # Kernel, modules, agent and programs as they are, whatever they are called.
+        # This digest covers the contents of kernel, modules, agent and programs, not their names.
         "image": digest_of(made.kernel, made.initramfs),
     }
     options = {
@@ -53,27 +53,27 @@ def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None =
 
 
 def build_image(program: Path) -> image.Image:
-    """The image that runs the agent `program`; made if it is not in the cache."""
+    """Returns the image that runs the agent `program`, and builds it if it is not in the cache."""
     try:
         return image.build(program)
     except OSError as error:
         if not _is_below(error.filename, image.cache_dir()):
             raise MissingError(str(error), APT_LINE) from None
         problem = DiskError.of(error, image.cache_dir()).problem
-        hint = "set XDG_CACHE_HOME to a folder that may be written to: it takes some 20 MB"
+        hint = "set XDG_CACHE_HOME to a writable folder; the image takes about 20 MB"
         raise MissingError(problem, hint) from None
     except subprocess.CalledProcessError as error:
         raise MissingError(f"`{' '.join(error.cmd)}` failed: it may be damaged", APT_LINE) from None
 
 
 def _is_below(name: object, folder: Path) -> bool:
-    """Whether a file's name is that of `folder`, something in it, or a folder around it."""
+    """Returns whether a path is `folder`, a member of it or a parent of it."""
     path = Path(str(name))
     return path.is_relative_to(folder) or folder.is_relative_to(path)
 
 
 def _require_modules(release: str, wanted: Mapping[str, str]) -> None:
-    """Raises `MissingError` if the kernel lacks a module: a discipline, or a congestion control."""
+    """Raises `MissingError` if the kernel lacks the module of a discipline or a controller."""
     there = modules_of(release)
     for module, kind in wanted.items():
         if module not in there:
@@ -82,7 +82,7 @@ def _require_modules(release: str, wanted: Mapping[str, str]) -> None:
 
 
 def modules_of(release: str) -> set[str]:
-    """The modules of a kernel, those that are built in among them."""
+    """The modules of a kernel, including built-in ones."""
     folder = Path("/lib/modules") / release
     found = set()
     for name in ("modules.dep", "modules.builtin"):
@@ -94,20 +94,20 @@ def modules_of(release: str) -> set[str]:
 
 
 def qemu_version(program: str) -> str:
-    """QEMU's version, with the distribution's, such as "7.2.22 (Debian 1:7.2+dfsg-7)"."""
+    """The versions of QEMU and of its package, such as "7.2.22 (Debian 1:7.2+dfsg-7)"."""
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"version (.+)", done.stdout)
     if found is None:
-        problem = f"{program}: does not say its version: {done.stderr.strip()[:200]}"
+        problem = f"{program}: does not print its version: {done.stderr.strip()[:200]}"
         raise MissingError(problem, f"install it again: {APT_LINE}")
     return found[1].strip()
 
 
 def kernel_version(path: Path, release: str) -> str:
-    """A kernel's release and build, as "6.1.0-56-cloud-amd64 #1 SMP Debian 6.1.192-2".
+    """A kernel's release and build, such as "6.1.0-56-cloud-amd64 #1 SMP Debian 6.1.192-2".
 
-    Updates of a distribution change the build, and often leave the release as it is. It stands
-    in the image (Documentation/arch/x86/boot.rst: `kernel_version`).
+    Updates of a distribution change the build, and often keep the release. The build is in the
+    image (Documentation/arch/x86/boot.rst: `kernel_version`).
     """
     with path.open("rb") as image_file:
         head = image_file.read(0x10000)
@@ -119,9 +119,9 @@ def kernel_version(path: Path, release: str) -> str:
 
 
 def tools_version() -> str:
-    """The versions of the programs and the C library that the initramfs takes from this system.
+    """The versions of this system's programs and C library in the initramfs.
 
-    They set up the network, which takes virtual time.
+    Results depend on them, because they set up the network in virtual time.
     """
     asked = (
         (("ip", "-V"), r"iproute2-[\w.+~-]+"),
@@ -132,7 +132,7 @@ def tools_version() -> str:
 
 
 def _said(words: Sequence[str], pattern: str) -> str:
-    """The last group of `pattern` in what a program says of its version."""
+    """The last group of `pattern` in a program's version output."""
     found = shutil.which(words[0], path=image.tools_path())
     if found is None:
         return f"no {words[0]}"
@@ -142,7 +142,7 @@ def _said(words: Sequence[str], pattern: str) -> str:
 
 
 def digest_of(*paths: Path) -> str:
-    """Sixteen hexadecimal digits that stand for files."""
+    """A digest of files, with sixteen hexadecimal digits."""
     folded = hashlib.sha256()
     for path in paths:
         folded.update(path.read_bytes())
@@ -151,7 +151,7 @@ def digest_of(*paths: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that the kernel engine needs: what there is, or what is wrong."""
+    """A requirement of the kernel engine: the installed version, or the problem."""
 
     name: str
     found: str = ""
@@ -160,7 +160,7 @@ class Item:
 
 
 def status() -> list[Item]:
-    """Everything that the kernel engine needs; nothing is built."""
+    """Lists all requirements of the kernel engine, without building anything."""
     return [
         _item("QEMU", lambda: _with_version(machine.find_qemu())),
         _item("kernel", lambda: str(image.find_kernel()[0])),

@@ -1,8 +1,8 @@
 """One trial in one virtual machine, in virtual time.
 
-QEMU counts instructions (`-icount`): one instruction is one nanosecond, and time jumps while
-the guest is idle, so a run does not depend on how busy the host is. Nothing from outside can
-reach the guest: no network, no disk, no keyboard, no clock but the virtual one.
+QEMU counts instructions (`-icount`): one instruction takes one nanosecond, and time jumps while
+the guest is idle. A run therefore does not depend on the load of the host. The guest has no
+external inputs: no network, no disk, no keyboard, and only the virtual clock.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError
 from aqmlab.engines.kernel.image import Image, gateway_files
 
 Progress = Callable[[float], None]
-"""Is told how many virtual seconds of the trial have passed."""
+"""Receives the number of virtual seconds of the trial that have passed."""
 
 _ENDED = 1
-"""The status with which `isa-debug-exit` ends QEMU after the guest wrote 0."""
+"""The exit status of QEMU after the guest writes 0 to `isa-debug-exit`."""
 _POLL_S = 0.05
 _MEMORY_MB = 1024
 _FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin")
-"""What runs before the kernel does."""
+"""The firmware, which runs before the kernel."""
 _CONSOLE_LINES = 15
 _OLDEST_QEMU = "7.2"
 _COMMAND_LINE = (
     "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable clocksource=tsc random.trust_cpu=off "
     "net.ifnames=0 "
-    # Defences against attackers that a guest without an outside does not have. They cost
-    # instructions for every packet, and `randomize_kstack_offset` a look at the clock, which is
-    # dear under QEMU, for every system call. None is known to TCP or to a discipline.
+    # These defences are useless, because an isolated guest has no attackers. They cost instructions
+    # for every packet. `randomize_kstack_offset` reads the clock in every system call, which is
+    # slow under QEMU. None of them affects TCP or a discipline.
     "mitigations=off nokaslr randomize_kstack_offset=off hardened_usercopy=off init_on_alloc=0 "
     "lsm=none audit=0 nowatchdog"
 )
 
 
 def find_qemu() -> str:
-    """The program that emulates a PC."""
+    """The path of QEMU; raises `MissingError` if it is not installed."""
     found = shutil.which("qemu-system-x86_64")
     if found is None:
         raise MissingError("`qemu-system-x86_64` is not installed", APT_LINE)
@@ -65,27 +65,28 @@ def run(
     ours: bool = False,
     captures: Path | None = None,
 ) -> str:
-    """What the guest hands out; `MachineError` if it dies, hangs or hands out nothing whole.
+    """Runs a guest and returns its output.
 
-    With `ours`, the simulator's disciplines take the place of the kernel's. The file `captures`
-    gets what the taps saw, first that at home, if the trial keeps its packets.
-    It hangs when it is not done after `timeout_s`, or when no second of the trial passes in
-    `patience_s`, both of our time, less what it spent waiting for a processor that others had.
+    Raises `MachineError` if the guest dies, hangs or writes an incomplete result. With `ours`, the
+    simulator's disciplines replace the kernel's. If the trial keeps its packets, the file
+    `captures` receives the records of both taps, the one in the home first. A guest hangs if it
+    runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`. Both are real
+    seconds, without the time spent waiting for a processor.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
         place = Path(folder)
         files = {"aqmlab/spec.json": cpio.file(spec_json.encode())}
         if ours:
-            # Beside the trial, so that a machine for the kernel's own disciplines is without.
+            # In the trial's archive, because only the simulator's disciplines need these files.
             files |= gateway_files(image.release)
         trial = cpio.archive(files)
         base = image.initramfs.read_bytes()
-        # The kernel unpacks archives one after the other; each begins at a multiple of four.
+        # The kernel unpacks concatenated archives. Each starts at a multiple of four bytes.
         (place / "initrd").write_bytes(base + b"\0" * (-len(base) % 4) + trial)
         words = " -- ours" if ours else ""
         command = [*_leash(), *_command(qemu, image, place, seed, words)]
-        # Only where it is asked for, so that no other machine has another device.
+        # Only on request, because an additional device changes the machine.
         command += _capturing(place) if captures else []
         limits = _Limits(timeout_s, patience_s)
         status = _wait(command, place, limits, progress)
@@ -99,9 +100,9 @@ def run(
 
 
 def digest(qemu: str) -> str:
-    """Sixteen hexadecimal digits that stand for the machine: its options, and its firmware.
+    """A digest of the machine's options and firmware, with sixteen hexadecimal digits.
 
-    What is there before the kernel takes virtual time too.
+    The firmware also takes virtual time.
     """
     image = Image(Path("kernel"), "", Path("initramfs"))
     folded = hashlib.sha256(json.dumps(_command("qemu", image, Path("place"), 0)).encode())
@@ -111,24 +112,24 @@ def digest(qemu: str) -> str:
 
 
 def _firmware(qemu: str) -> list[Path]:
-    """The files of the firmware, where they are beside the program as distributions have them."""
+    """The firmware files, which distributions install beside the program."""
     share = Path(qemu).resolve().parent.parent / "share"
     places = [share / folder / name for name in _FIRMWARE for folder in ("seabios", "qemu")]
     return [path for path in places if path.exists()]
 
 
 def _leash() -> list[str]:
-    """What lets a machine end with whoever started it, kill -9 included."""
+    """The command prefix that ends a machine with its parent process, even after kill -9."""
     return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 
 def _command(qemu: str, image: Image, place: Path, seed: int, words: str = "") -> list[str]:
-    # The command line enters the kernel's random pool, so the seed moves all that it draws. Words
-    # after two dashes are the agent's.
+    # The command line enters the kernel's random pool, so the seed changes all of its draws. The
+    # agent receives the words after two dashes.
     append = f"{_COMMAND_LINE} aqmlab.seed={seed}{words}"
-    # Recording (to nowhere) makes QEMU's two threads take turns. Otherwise its main loop, on a
-    # busy host, may find the guest idle before the instructions that it has just run are counted,
-    # and move the clock too far (accel/tcg/icount-common.c: icount_start_warp_timer).
+    # Recording (to /dev/null) makes QEMU's two threads alternate. Without it, on a busy host, the
+    # main loop can find the guest idle before the last instructions are counted. It then moves the
+    # clock too far (accel/tcg/icount-common.c: icount_start_warp_timer).
     icount = "shift=0,sleep=off,rr=record,rrfile=/dev/null"
     return [
         qemu, "-machine", "pc", "-accel", "tcg,thread=single", "-cpu", "qemu64",
@@ -154,13 +155,13 @@ def _capturing(place: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """How long a machine may take in all, and without a sign of life."""
+    """Time limits of a machine: in total, and without progress."""
 
     timeout_s: float | None
     patience_s: float | None
 
     def exceeded(self, all_s: float, silent_s: float) -> bool:
-        """Whether a machine that has run for `all_s`, the last of it in silence, hangs."""
+        """Returns whether a machine hangs after `all_s`, with no progress for `silent_s`."""
         return (self.timeout_s is not None and all_s > self.timeout_s) or (
             self.patience_s is not None and silent_s > self.patience_s
         )
@@ -168,13 +169,13 @@ class _Limits:
     def __str__(self) -> str:
         if self.timeout_s is not None:
             return f"was not done after {self.timeout_s:.0f} s"
-        return f"let no second of the trial pass in {self.patience_s:.0f} s"
+        return f"made no progress in the trial for {self.patience_s:.0f} s"
 
 
 def _wait(
     command: list[str], place: Path, limits: _Limits, progress: Progress | None
 ) -> int | None:
-    """Runs QEMU to its end; None if it had to be ended."""
+    """Runs QEMU and returns its exit status, or `None` if it was killed."""
     with (place / "qemu").open("wb") as errors:
         machine = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=dict(os.environ)
@@ -202,11 +203,11 @@ def _wait(
 
 
 def _starved_s(pid: int) -> float:
-    """How long a process's threads have waited for a processor; 0 where the system does not say.
+    """The time for which a process's threads have waited for a processor; 0 if unknown.
 
-    The second number of /proc/PID/task/TID/schedstat, in nanoseconds (Linux,
-    Documentation/scheduler/sched-stats.rst). QEMU's threads take turns, so their sum is hardly more
-    than the time that passed.
+    The source is the second number of /proc/PID/task/TID/schedstat, in nanoseconds (Linux,
+    Documentation/scheduler/sched-stats.rst). QEMU's threads alternate, so the sum hardly exceeds
+    the time that has passed.
     """
     waited_ns = 0
     for path in Path("/proc", str(pid), "task").glob("*/schedstat"):
@@ -221,19 +222,19 @@ def _size(path: Path) -> int:
 
 def _failure(status: int | None, limits: _Limits, place: Path) -> str:
     if status is None:
-        return f"the virtual machine {limits} and was ended"
+        return f"the virtual machine {limits} and was killed"
     if status < 0:
-        return f"QEMU was ended by signal {-status}" + (
-            ", as it is when memory runs out" if status == -9 else ""
+        return f"QEMU was killed by signal {-status}" + (
+            ", possibly because memory ran out" if status == -9 else ""
         )
     if not _lines(place / "console") and _lines(place / "qemu"):
         return (
-            f"QEMU would not start the machine (status {status}); "
+            f"QEMU did not start the machine (status {status}); "
             f"aqmlab needs QEMU {_OLDEST_QEMU} or newer"
         )
     if status == _ENDED:
-        return "the virtual machine ended without a whole result"
-    return f"the guest's kernel died or started anew (status {status})"
+        return "the virtual machine ended without a complete result"
+    return f"the guest's kernel died or restarted (status {status})"
 
 
 def _console(place: Path) -> str:
@@ -251,7 +252,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The guest's result as JSON."""
+    """Parses the guest's result, which is JSON."""
     try:
         result = json.loads(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The settings with which disciplines are compared: as tc takes them, and as ours do."""
+"""Settings for comparisons of disciplines, in the forms of tc and of the simulator."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 _MS = 1_000_000
 _UNDER_HTB = {"idle_from": "request"}
-"""HTB never asks an empty discipline for a packet, so RED never learns that it is idle."""
+"""HTB never calls the dequeue of an empty discipline, so RED never enters its idle state."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Options of tc, and the parameters of ours that say the same."""
+    """Options of tc, with the equivalent parameters of the simulator."""
 
     options: str
     params: Mapping[str, Any] = field(default_factory=dict)
     overhead: int = 0
-    """Bytes by which a packet is counted larger than its IP length; 14 is Ethernet's header."""
+    """Bytes that a packet counts beyond its IP length; 14 for the Ethernet header."""
     unlike: tuple[range, ...] = ()
-    """Lengths that are not sent but shortened to the one before the range."""
+    """Ranges of excluded lengths, which are shortened to the length before the range."""
 
     def length(self, wanted: int) -> int:
-        """The length to send for a packet of `wanted` bytes."""
+        """The length of the packet that replaces one of `wanted` bytes."""
         return next((lengths.start - 1 for lengths in self.unlike if wanted in lengths), wanted)
 
 
 MEMORY_UNLIKE = (range(129, 162), range(641, 674))
-"""Lengths at which a packet of the sender takes less memory than one that a driver received,
-which `crates/qdisc/src/flows.rs` models: the buffer of the one has 31 bytes before the packet and
-that of the other 64, and both are of a power of two."""
+"""Lengths at which a sent packet takes less memory than one that a driver received, which
+`crates/qdisc/src/flows.rs` models. The sender's buffer has 31 bytes before the packet, and the
+driver's has 64. The size of both buffers is a power of two."""
 
 
 SETTINGS: Mapping[str, tuple[Setting, ...]] = {
@@ -146,4 +146,4 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
         ),
     ),
 }
-"""Settings by discipline; traces take them in turn."""
+"""Settings by discipline. Traces use them in rotation."""

@@ -1,10 +1,10 @@
-"""Our disciplines against the kernel's, packet by packet.
+"""Comparison of the simulator's disciplines with the kernel's, packet by packet.
 
-A trace is some thousand packets from a seed. The kernel's discipline is recorded in a virtual
-machine: each packet offered, each packet asked for, with the very time that the discipline read,
-what it destroyed, what it marked, the hashes of the flows and the random numbers it drew. Ours
-is then asked to do the same, and must: the same packet at each request, the same drops in the
-same operation, the same marks, chance where there was chance.
+A trace is several thousand packets from a seed. A virtual machine records the kernel's discipline:
+each enqueue and dequeue, with the time that the discipline read. It also records drops, marks, the
+hashes of flows, and random numbers. The simulator's discipline then replays the recording. It must
+return the same packet at each dequeue, and drop the same packets in the same operation. It must
+also set the same marks, and draw random numbers at the same points.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from aqmlab.engines.kernel.settings import SETTINGS, Setting
 from aqmlab.engines.registry import Say
 
 Recording = Mapping[str, Any]
-"""What the kernel did, as `aqmlab._core.compare` takes it."""
+"""The kernel's operations in the form of `aqmlab._core.compare`."""
 
 _BOOT_S = 240.0
 _SLOWEST_S = 0.03
-"""Seconds that a machine takes to boot, and for a packet, however slow the host."""
+"""Time limits in seconds for the boot of a machine and for one packet, on a slow host."""
 
 _TOGETHER = 4
-"""Traces that one machine records, for booting takes longer than one of them."""
+"""Traces that one machine records, because the boot takes longer than one trace."""
 
 _KEPT = ("offer", "time", "id", "len", "ecn", "drops", "later", "hashes", "draws", "updates")
-"""What a recording keeps of the agent's answer; true sizes and counts of readings are checks."""
+"""Members of the agent's answer that a recording keeps. The others serve as checks."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Trace:
     packets: arrivals.Arrivals
 
     def job(self) -> dict[str, Any]:
-        """It as the agent takes it."""
+        """The trace in the agent's form."""
         return {
             "kind": self.kind,
             "options": self.setting.options,
@@ -60,7 +60,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One trace compared: what was the same, and the first difference if there is one."""
+    """The comparison of one trace: the equal parts, and the first difference, if any."""
 
     kind: str
     number: int
@@ -71,13 +71,13 @@ class Outcome:
 
     @property
     def difference(self) -> str | None:
-        """The first difference, in words."""
+        """Describes the first difference."""
         text = self.same["difference"]
         return None if text is None else str(text)
 
 
 def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
-    """Trace `number` of a discipline; settings and rates take turns."""
+    """Makes trace `number` of a discipline. Settings and rates rotate with the number."""
     if kind not in SETTINGS:
         raise RefusedError(f"`{kind}` cannot be traced; there are {', '.join(SETTINGS)}")
     settings = SETTINGS[kind]
@@ -89,7 +89,7 @@ def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
 
 
 def record(traces: Sequence[Trace], *, agent_path: Path | None = None) -> list[Recording]:
-    """Lets the kernel do `traces`, one after the other in one machine."""
+    """Records `traces` on the kernel, one after another in one machine."""
     spec = json.dumps({"traces": [trace.job() for trace in traces]})
     limit_s = _BOOT_S + _SLOWEST_S * sum(len(trace.packets.packets) for trace in traces)
     booted = image.build(agent_path or agent.find())
@@ -118,7 +118,7 @@ def _recording(trace: Trace, answer: Mapping[str, Any], kernel: str) -> Recordin
 
 
 def compare(recording: Recording, number: int = 0) -> Outcome:
-    """Asks our discipline to do what was recorded."""
+    """Replays a recording with the simulator's discipline and compares the results."""
     from aqmlab import _core
 
     return Outcome(
@@ -132,7 +132,7 @@ def compare(recording: Recording, number: int = 0) -> Outcome:
 
 
 def collisions(recording: Recording) -> int:
-    """How many flows share a queue with one before them.
+    """The number of flows that share a queue with an earlier flow.
 
     >>> collisions({"qdisc": {"kind": "sfq", "params": {"divisor": 4}}, "hashes": [[0, 5], [1, 9]]})
     1
@@ -157,9 +157,9 @@ def run(
     workers: int | None = None,
     say: Say = print,
 ) -> Iterator[Outcome]:
-    """Records and compares `count` traces of each discipline, as they become ready.
+    """Records and compares `count` traces of each discipline, and yields each outcome when ready.
 
-    `say` is told if the agent has to be built first.
+    `say` receives a message if the agent must be built first.
     """
     agent_path = agent.find(say)
     batches = [
@@ -182,12 +182,12 @@ def run(
 
 
 def save(recording: Recording, path: Path) -> None:
-    """Keeps a recording in a small file."""
+    """Writes a recording to a compressed file."""
     text = json.dumps(recording, separators=(",", ":"), sort_keys=True)
     path.write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 def load(path: Path) -> Recording:
-    """A recording that was kept."""
+    """Reads a recording from a file."""
     recording: Recording = json.loads(lzma.decompress(path.read_bytes()))
     return recording

@@ -1,8 +1,8 @@
-"""ns-3 as an engine: a trial as somebody who knows ns-3 would build it.
+"""The engine ns-3, which builds a trial as an experienced user of ns-3 would.
 
-ns-3's own TCP, queue disciplines and token bucket run; the path, the starts and what is measured
-are the trial's. The parameters are Linux's wherever ns-3 has them (`plan`), and what ns-3 does
-not have is refused with the reason. docs/validation.md says what is alike and what is not.
+ns-3 provides TCP, queue disciplines and the token bucket. The trial provides the path, the starts
+and the measurements. Parameters are Linux's where ns-3 has them (`plan`). A trial that ns-3 cannot
+run is refused with the reason. docs/validation.md lists similarities and differences.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ __all__ = ["MissingError", "ProgramError", "prepare", "run", "version"]
 
 
 def prepare() -> None:
-    """Compiles the program if need be; raises `MissingError` for what must be installed."""
+    """Compiles the program if needed; raises `MissingError` for missing requirements."""
     program.build()
 
 
 def version() -> str:
-    """What is installed, such as "ns-3 3.37"; raises `MissingError`."""
+    """The installed version, such as "ns-3 3.37"; raises `MissingError` if there is none."""
     return f"ns-3 {program.version()}"
 
 
 def run(spec_json: str) -> Mapping[str, Any]:
-    """Runs a trial in ns-3: its digest and the tables that `aqmlab.validation.metrics` needs.
+    """Runs a trial in ns-3; returns its digest and the tables for `aqmlab.validation.metrics`.
 
-    Raises `ValueError` for what ns-3 cannot do, `MissingError` for what must be installed, and
-    `ProgramError` if ns-3 ends by itself.
+    Raises `ValueError` if ns-3 cannot run the trial, `MissingError` for missing requirements, and
+    `ProgramError` if ns-3 ends early.
     """
     spec = json.loads(spec_json)
     planned = plan.of(spec)

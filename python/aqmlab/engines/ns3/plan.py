@@ -1,14 +1,14 @@
-"""A trial in the words of ns3.cc: which of ns-3's objects stand for what, with which attributes.
+"""Translates a trial to the input of ns3.cc: ns-3's objects with their attributes.
 
-Whatever ns-3 3.37 has as an attribute is set to what Linux 6.1 does, so that its defaults, which
-are often those of papers, do not count as errors of its models. Three things need a word:
+Every attribute of ns-3 3.37 is set to the behaviour of Linux 6.1, because ns-3's defaults, often
+those of papers, are not errors of its models. Three cases need care:
 
-- HTB lets a class with any tokens left send one packet more, and charges it; ns-3's bucket wants
-  all tokens of a packet first. A bucket that is a packet deeper comes to the same.
-- Linux counts Ethernet's header in limits and quanta of bytes, ns-3 counts IP; limits are set to
-  as many full packets, and quanta to a full packet.
-- RED of ns-3 in bytes scales a packet's probability by its size over `MeanPktSize`, Linux's does
-  not; a full packet there makes a full packet's probability Linux's.
+- HTB sends one more packet while a class has any tokens left, and charges it. ns-3's bucket first
+  needs all tokens of the packet. A bucket that is one packet deeper has the same effect.
+- Linux includes the Ethernet header in limits and quanta of bytes, and ns-3 counts IP bytes. Limits
+  are set to the same number of full packets, and quanta to one full packet.
+- RED of ns-3 in bytes scales a packet's probability by its size over `MeanPktSize`. Linux's RED
+  does not. With `MeanPktSize` set to a full packet, both give full packets the same probability.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Spec = Mapping[str, Any]
 FULL_BYTES = 1500
 _FRAME_BYTES = 1514
 _HTB_BURST_BYTES = 1600
-"""What tc gives a class whose burst is not said."""
+"""tc's default burst of a class."""
 
 _CONTROLLERS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
 
 _MOST_SEND_BYTES = 4 << 20
 _MOST_RECEIVE_BYTES = 6 << 20
-"""As Linux's `tcp_wmem` and `tcp_rmem` allow; to which ns-3's do not grow, but are from the start.
+"""Linux's limits in `tcp_wmem` and `tcp_rmem`. ns-3's buffers have these sizes from the start.
 """
 
 _DEFAULTS = {
@@ -51,17 +51,17 @@ _DEFAULTS = {
     "ns3::TcpCubic::HyStartDelayMax": "16ms",
     "ns3::TcpCubic::CubicDelta": "1s",
 }
-"""RFC 6928, RFC 7323, RFC 6937; Linux 6.1 TCP_DELACK_MIN, TCP_RTO_MIN, TCP_TIMEOUT_INIT, and of
-tcp_cubic.c HYSTART_DELAY_MAX and the second after a recovery whose delays are not looked at."""
+"""RFC 6928, RFC 7323, RFC 6937; Linux 6.1 TCP_DELACK_MIN, TCP_RTO_MIN, TCP_TIMEOUT_INIT. From
+tcp_cubic.c: HYSTART_DELAY_MAX, and the second after a recovery in which delays are ignored."""
 
 
 @dataclass
 class Plan:
-    """What ns3.cc is told, and what has to be known to read what it says."""
+    """The input of ns3.cc, with the facts that its output requires."""
 
     lines: list[str] = field(default_factory=list)
     starts_ns: list[int] = field(default_factory=list)
-    """When each application starts."""
+    """The start time of each application."""
 
     @property
     def text(self) -> str:
@@ -70,7 +70,7 @@ class Plan:
 
 
 def of(spec: Spec) -> Plan:
-    """What runs `spec`; raises `ValueError` with the reason if ns-3 cannot."""
+    """The plan for `spec`; raises `ValueError` with the reason if ns-3 cannot run it."""
     plan = Plan()
     _links_are_plain(spec)
     host = _common_host(spec)
@@ -88,7 +88,7 @@ def of(spec: Spec) -> Plan:
 
 
 def _start_ns(spec: Spec, app: Spec) -> int:
-    """When an application starts: as late as in the other engines."""
+    """The start time of an application, with the same jitter as in the other engines."""
     late = Stream(spec["seed"], f"start.{app['name']}").below(spec["start_jitter_ns"] + 1)
     return int(app["start_ns"]) + late
 
@@ -98,32 +98,32 @@ def _start_ns(spec: Spec, app: Spec) -> int:
 
 def _links_are_plain(spec: Spec) -> None:
     if [link["name"] for link in spec["links"]] != ["up", "down"]:
-        raise ValueError("links: ns-3 is given one line with both its directions, and no more")
+        raise ValueError("links: the ns-3 engine supports one line with two directions only")
     for link in spec["links"]:
         over = link["overhead"]
         if over["bytes"] or over["minimum"] or over["atm"]:
             raise ValueError(f"{link['name']}: ns-3's token bucket charges no overhead")
     for app in spec["apps"]:
         if [app["up"]["links"], app["down"]["links"]] != [[0], [1]]:
-            raise ValueError(f"{app['name']}: ns-3 is given paths over both directions of the line")
+            raise ValueError(f"{app['name']}: the ns-3 engine needs paths in both directions")
         if any(app[way]["jitter_ns"] for way in ("up", "down")):
             raise ValueError("jitter: the delay of a channel of ns-3 is constant")
 
 
 def _common_host(spec: Spec) -> Spec:
-    """What all hosts have in common, which has to be all but the congestion control."""
+    """The common settings of all hosts, which may differ only in their congestion control."""
     hosts = [
         {key: value for key, value in app[side].items() if key != "cc"}
         for app in spec["apps"]
         for side in ("home", "wan")
     ]
     if any(host != hosts[0] for host in hosts):
-        raise ValueError("hosts: ns-3 is given hosts that are alike but for congestion control")
+        raise ValueError("hosts: in the ns-3 engine, hosts differ in congestion control only")
     host = hosts[0]
     if host["profile"] != "linux" or host["settings"]:
-        raise ValueError("hosts: ns-3 is set up as Linux's defaults are, and as nothing else")
+        raise ValueError("hosts: the ns-3 engine supports Linux's defaults only")
     if host["mtu"] != FULL_BYTES or host["nodelay"] is not None or host["quickack"] is not None:
-        raise ValueError("hosts: ns-3 is given an MTU of 1500 B, Nagle off and delayed ACKs")
+        raise ValueError("hosts: the ns-3 engine needs an MTU of 1500 B, Nagle off, delayed ACKs")
     return host
 
 
@@ -145,7 +145,7 @@ def _flow(app: Spec) -> str:
 def _controller(host: Spec) -> str:
     kind = host["cc"]["kind"]
     if kind not in _CONTROLLERS or host["cc"]["params"]:
-        raise ValueError(f"congestion control `{kind}` with these parameters is not held to ns-3's")
+        raise ValueError(f"congestion control `{kind}` with these parameters has no match in ns-3")
     return f"ns3::{_CONTROLLERS[kind]}"
 
 
@@ -169,20 +169,20 @@ def _discipline(link: Spec) -> tuple[str, Attributes, int]:
     name, known = _DISCIPLINES[kind]
     for param in given:
         if param not in known:
-            raise ValueError(f"`{kind} {param}`: ns-3 has nothing like it")
+            raise ValueError(f"`{kind} {param}`: ns-3 has no such parameter")
     params = _parameters(kind) | given
     quantum = int(params.get("quantum", 0))
     return name, _ATTRIBUTES[kind](params, link), _as_ip(quantum) if quantum else 0
 
 
 def _parameters(kind: str) -> dict[str, Any]:
-    """Linux's own parameters of a discipline."""
+    """Linux's default parameters of a discipline."""
     entries = {entry["name"]: entry for entry in _core.catalogue()["disciplines"]}
     return {param["name"]: param["default"] for param in entries[kind]["params"]}
 
 
 def _as_ip(size: float) -> int:
-    """As many full packets of IP as `size` has frames."""
+    """The IP bytes of as many full packets as `size` has full frames."""
     return int(size * FULL_BYTES / _FRAME_BYTES)
 
 
@@ -253,7 +253,7 @@ def _red(params: Spec, link: Spec) -> Attributes:
 
 
 def _red_weight(burst: int, least_packets: float) -> float:
-    """The greatest power of a half that lets `burst` packets pass (iproute2, tc_red_eval_ewma).
+    """The greatest power of one half that permits `burst` packets (iproute2, tc_red_eval_ewma).
 
     >>> 1 / _red_weight(27, 16.666)
     16.0
@@ -275,7 +275,7 @@ _DISCIPLINES: dict[str, tuple[str, tuple[str, ...]]] = {
     "fq_pie": ("FqPie", ("limit", "target", "tupdate", "alpha", "beta", "ecn", "flows", "quantum")),
     "red": ("Red", ("limit", "min", "max", "avpkt", "burst", "probability", "ecn", "harddrop")),
 }
-"""ns-3's name of each, and which of its parameters ns-3 has too."""
+"""ns-3's name of each discipline, and the parameters that ns-3 also has."""
 
 _ATTRIBUTES = {
     "pfifo": _fifo, "bfifo": _byte_fifo, "codel": _codel, "fq_codel": _fq_codel,
@@ -314,7 +314,7 @@ def _app_parameters(kind: str) -> dict[str, Any]:
 
 
 def _bursts(params: Spec, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
-    """When transfers begin, and how long those last that have no size."""
+    """The start times of transfers, with durations for those without a size."""
     lasts_ns = None if params["size"] else params["duration"]
     first_ns = start_ns + params["first"]
     begins = list(range(first_ns, stop_ns, params["period"]))

@@ -1,4 +1,4 @@
-"""The program that runs trials in ns-3: compiled when it is first needed, and run."""
+"""Compiles the program that runs trials in ns-3 on first use, and runs it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
 APT_LINE = "sudo apt-get install g++ pkg-config libns3-dev libgsl-dev libsqlite3-dev"
 
 PATIENCE_S = 3600.0
-"""How long a trial may take; those of the grid take seconds to minutes."""
+"""The time limit of a trial. Trials of the grid take seconds to minutes."""
 
 PASSAGE = np.dtype(
     [
@@ -31,24 +31,24 @@ PASSAGE = np.dtype(
         ("conn", "<u2"), ("way", "u1"), ("lost", "u1"), ("pad", "V2"),
     ]
 )  # fmt: skip
-"""`Passage` of ns3.cc."""
+"""The layout of `Passage` in ns3.cc."""
 
 _building = threading.Lock()
 
 
 class MissingError(LabError):
-    """ns-3 or a compiler is not installed."""
+    """ns-3 or a compiler that is not installed."""
 
     status = 2
 
 
 class ProgramError(LabError):
-    """ns-3 ended before the trial did."""
+    """An end of ns-3 before the end of the trial."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a trial gave."""
+    """The output of a trial."""
 
     packets: NDArray[np.void]
     said: list[list[str]]
@@ -56,12 +56,12 @@ class Made:
 
 
 def cache_dir() -> Path:
-    """Where the program is kept."""
+    """The cache folder of the program."""
     return cache_folder() / "ns3"
 
 
 def build() -> Path:
-    """The program; compiled if no such one is in the cache. Raises `MissingError`."""
+    """Compiles the program unless it is in the cache; returns its path. Raises `MissingError`."""
     told = flags()
     key = hashlib.sha256(SOURCE.read_bytes() + " ".join(told).encode()).hexdigest()[:16]
     path = cache_dir() / f"trial-{key}"
@@ -72,9 +72,9 @@ def build() -> Path:
 
 
 def flags() -> list[str]:
-    """What the compiler is told to find ns-3, and before it ns-3's version as a definition.
+    """The definition of ns-3's version, and the compiler flags to find ns-3.
 
-    Raises `MissingError`.
+    Raises `MissingError` if ns-3 or a tool is not installed.
     """
     for tool in ("g++", "pkg-config"):
         if shutil.which(tool) is None:
@@ -84,7 +84,7 @@ def flags() -> list[str]:
 
 
 def version() -> str:
-    """ns-3's version; raises `MissingError`."""
+    """ns-3's version; raises `MissingError` if it is not installed."""
     return _pkg_config("--modversion", f"ns3-{MODULES[0]}")[0]
 
 
@@ -114,7 +114,7 @@ def _compile(path: Path, told: list[str]) -> None:
 
 
 def run(text: str) -> Made:
-    """Runs what plan.py wrote; raises `MissingError`, or `ProgramError` if ns-3 ends early."""
+    """Runs the input of plan.py; raises `MissingError`, or `ProgramError` if ns-3 ends early."""
     program = build()
     with tempfile.TemporaryDirectory(prefix="aqmlab-ns3-") as folder:
         try:

@@ -1,7 +1,7 @@
-"""The core's named streams of chance, so that another engine starts things when ours do.
+"""The core's named random streams, which give this engine the simulator's start times.
 
-Source: crates/core/src/rng.rs: FNV-1a of seed and name, expanded by PCG32 as `rand_core` seeds
-from 64 bits, into PCG64-MCG (O'Neill 2014). tests/validation holds it against the simulator.
+Source: crates/core/src/rng.rs. FNV-1a of seed and name is expanded by PCG32, as `rand_core` seeds
+from 64 bits, into PCG64-MCG (O'Neill 2014). tests/validation compares it with the simulator.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Stream:
         return _turned(folded, self._state >> 122, 64)
 
     def below(self, bound: int) -> int:
-        """A number below `bound`."""
+        """Draws a number below `bound`."""
         return self.bits() * bound >> 64
 
 
@@ -42,6 +42,6 @@ def _fnv(data: bytes) -> int:
 
 
 def _turned(value: int, by: int, width: int) -> int:
-    """`value` turned right by so many bits."""
+    """Rotates `value` right by `by` bits."""
     by %= width
     return (value >> by | value << (width - by)) & ((1 << width) - 1)

@@ -1,6 +1,6 @@
-"""Tables of a trial in ns-3, made from when each packet passed the hosts and the queue.
+"""Tables of a trial in ns-3, made from the times of packets at the hosts and the queue.
 
-Definitions are those of docs/results.md; the columns are those that the metrics need.
+Definitions are those of docs/results.md. The tables have only the columns that the metrics need.
 """
 
 from __future__ import annotations
@@ -100,10 +100,10 @@ def _interval(spec: Mapping[str, Any]) -> tuple[int, int]:
 def _throughput(
     spec: Mapping[str, Any], mine: Passages, ran_ns: tuple[int, int]
 ) -> dict[str, float]:
-    """When the application is active in the interval, and the rate of what arrives then."""
+    """The active time of the application in the interval, and its throughput during that time."""
     begin_ns, end_ns = _interval(spec)
     start, end = (min(max(at, begin_ns), end_ns) for at in ran_ns)
-    # What arrives at the very end of a transfer belongs to it.
+    # The packet that arrives exactly at the end belongs to the transfer.
     inside = (mine["arrived"] > 0) & (mine["arrived"] >= start) & (mine["arrived"] <= end)
     bits = 8e3 * mine["length"][inside].astype(np.int64).sum()
     return {
@@ -114,7 +114,7 @@ def _throughput(
 
 
 def retransmissions(mine: Passages) -> int:
-    """How many segments of one direction begin below what was sent before."""
+    """The number of segments of one direction that start below the highest sequence sent."""
     count = 0
     data = mine[mine["payload"] > 0]
     for conn in np.unique(data["conn"]):
@@ -125,14 +125,14 @@ def retransmissions(mine: Passages) -> int:
 
 
 def round_trips(mine: Passages, other: Passages) -> tuple[Times, Times]:
-    """When, and how long in milliseconds: synthetic packet pairs, seen from who sends `mine`."""
+    """Times and round-trip times (ms) of synthetic packet pairs at the sender of `mine`."""
     out, back = (packets[packets["arrived"] > 0] for packets in (mine, other))
     monitor = np.concatenate([out["arrived"], back["sent"]])
     reference = np.concatenate([out["sent"], back["arrived"]])
     inbound = np.repeat([0, 1], [len(out), len(back)])
     order = np.lexsort((inbound, monitor))
     monitor, reference, inbound = monitor[order], reference[order], inbound[order]
-    # An IN takes the OUT just before it; if another IN stands there, that has taken it.
+    # An IN pairs with the OUT just before it. If an IN precedes it, that IN has used the OUT.
     pairs = np.flatnonzero((inbound[1:] == 1) & (inbound[:-1] == 0))
     whole = reference[pairs + 1] - reference[pairs]
     away = monitor[pairs + 1] - monitor[pairs]
@@ -146,7 +146,7 @@ def _quantiles(name: str, values: Times) -> dict[str, float]:
 
 
 def _moving(spec: Mapping[str, Any], mine: Passages) -> Iterator[tuple[float, float]]:
-    """Throughput in windows that move by a step."""
+    """Throughput in sliding windows."""
     step, wide = spec["measure"]["step_ns"], spec["measure"]["window_ns"]
     at = mine["arrived"]
     steps = np.bincount(
@@ -186,7 +186,7 @@ def _queue_rows(spec: Mapping[str, Any], made: Made) -> Iterator[dict[str, Any]]
 
 
 def _reasons(link: str, made: Made) -> dict[str, float]:
-    """Drops and marks by what ns-3 says about them."""
+    """Drops and marks by ns-3's reasons."""
     found = dict.fromkeys(
         ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "marks"), 0.0
     )
@@ -197,7 +197,7 @@ def _reasons(link: str, made: Made) -> dict[str, float]:
 
 
 def _column(reason: str) -> str:
-    """Which column counts a reason of ns-3.
+    """The column that counts a reason of ns-3.
 
     >>> _column("Target exceeded drop"), _column("+Unforced mark"), _column("Forced drop")
     ('drops_sojourn', 'marks', 'drops_forced')
@@ -215,7 +215,7 @@ def _column(reason: str) -> str:
 
 
 def _apps(spec: Mapping[str, Any], plan: Plan, made: Made) -> tuple[list[int], Table]:
-    """When each application ended, and what it measured of itself."""
+    """The end time of each application, and its own metrics."""
     done: dict[int, dict[int, int]] = defaultdict(dict)
     for said, *words in made.said:
         if said == "done":

@@ -1,13 +1,13 @@
-"""TEACUP configs as plans: read without being executed, and run as they are.
+"""Plans TEACUP configs, which are read but not executed.
 
 TEACUP (Zander and Armitage, CAIA-TR-150529A) runs TCP experiments on a testbed of PCs. Its
 configs are Python 2 files. `aqmlab.planning.teacup.evaluate` reads the part of Python that they
-use and executes nothing. What means nothing to a simulator is said in one warning each, and so is
-every rule by which the rest was understood.
+use and executes nothing. One warning reports each statement without a meaning in the simulator.
+Another reports each assumption about the rest.
 
-Length of an experiment: `V_duration`, as in v1.0, or until the last generator starts; in a
-config with words of v1.1, until the last generator ends. The five seconds that TEACUP waits
-before and after are not simulated.
+An experiment lasts for `V_duration`, as in v1.0, or until the last generator starts. In a config
+with names of v1.1 it lasts until the last generator ends. The five seconds that TEACUP waits before
+and after are not simulated.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from aqmlab.scenario import fields, model, quantities
 from aqmlab.scenario import seeds as seed_numbers
 
 HOST_JITTER_NS = 50_000
-"""The largest delay that a host adds to a packet: interrupts and scheduling; our choice."""
+"""The largest delay that a host adds to a packet: interrupts and scheduling. An assumption."""
 
 START_JITTER_NS = 50_000_000
-"""The largest delay of a generator's start: TEACUP starts them over ssh; our choice."""
+"""The largest delay of a generator's start, which TEACUP triggers over ssh. An assumption."""
 
 _MOST_LISTED = 20
 _OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
@@ -52,9 +52,9 @@ def load(
     seeds: Any = None,
     duration: str | None = None,
 ) -> Plan:
-    """The plan for the config in `path`, with `V_` and `TPCONF_` names set and varied otherwise.
+    """Plans the config in `path` with changed values and loops of `V_` and `TPCONF_` names.
 
-    Raises `ScenarioError`.
+    Raises `ScenarioError` if the config is invalid.
     """
     return read(file_text(path), str(path), path.parent, sets, vary, seeds, duration)
 
@@ -68,7 +68,7 @@ def read(
     seeds: Any = None,
     duration: str | None = None,
 ) -> Plan:
-    """The plan for the config `text`; files that it includes are looked for in `folder`."""
+    """Plans the config `text`. The files that it includes are in `folder`."""
     asked = _Asked(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)
     try:
@@ -131,7 +131,7 @@ def _title(config: Config) -> str:
 
 
 def _kept(config: Config) -> dict[str, Any]:
-    """What the manifest keeps of a config: its plain names, as far as there is room."""
+    """The plain names of a config for the manifest, up to a maximum size."""
     table, left = {}, MOST_SAID
     for name, value in sorted(config.names.items()):
         try:
@@ -144,7 +144,7 @@ def _kept(config: Config) -> dict[str, Any]:
 
 
 def _is_plain(value: Any, depth: int = 5) -> bool:
-    """Whether a value of a config can stand in a manifest."""
+    """Returns whether a manifest can hold a value of a config."""
     if isinstance(value, (list, tuple)) and depth:
         return len(value) < 1_000 and all(_is_plain(part, depth - 1) for part in value)
     if isinstance(value, dict) and depth:
@@ -155,7 +155,7 @@ def _is_plain(value: Any, depth: int = 5) -> bool:
 
 
 class _Asked:
-    """The changes of a command line, sorted by what they change."""
+    """The changes of a command line, sorted by type."""
 
     def __init__(self, sets: Any, vary: Any, seeds: Any, duration: str | None) -> None:
         self.said = list(sets)
@@ -195,13 +195,13 @@ class _Asked:
         else:
             raise ScenarioError(
                 "--set",
-                f"`{shown(name)}` is nothing that a TEACUP config has",
+                f"`{shown(name)}` is not a name in a TEACUP config",
                 f"set a V_ or TPCONF_ name, or one of {', '.join(_OWN)}",
             )
 
 
 def _literal(text: str) -> Any:
-    """A value in Python's notation, or else the text itself."""
+    """Parses a value in Python's notation, or returns the text itself."""
     try:
         tree = expression(text.strip()) if len(text) < 100_000 else None
         return Expressions("--set", {}, {}).value(tree) if tree else text
@@ -263,7 +263,7 @@ def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Confi
 
 
 def _refuse_endless(config: Config) -> None:
-    """What follows writes values out, also where lists hold the same lists again and again."""
+    """Refuses values that nested shared lists make too large to write out."""
     left = MOST_SAID
     for name, value in config.names.items():
         if name.startswith("TPCONF_"):
@@ -290,7 +290,7 @@ def _spec(
     never = dict.fromkeys(app["name"] for app in apps if app["start_ns"] >= duration_ns)
     if never:
         config.warn(
-            f"{config.source}: starts when the run is over, at {length}: {_listed(list(never))}"
+            f"{config.source}: starts after the end of the run, {length}: {_listed(list(never))}"
         )
     late = [
         name for name, end_ns in found.ends_ns.items() if end_ns > duration_ns and name not in never
@@ -318,7 +318,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _refuse_impossible(config: Config, found: traffic.Traffic, spec: Mapping[str, Any]) -> None:
-    """Says of what nothing could run where the config asks for it."""
+    """Raises `ScenarioError` if no engine can run `spec`, at the location in the config."""
     wrong = core_check.refusal(spec)
     if wrong is None:
         return

@@ -1,7 +1,7 @@
-"""Whether the queues of the routers take the traffic that is to be tested.
+"""Checks that the traffic passes the queues of the routers.
 
-A slip in a queue's `source` or `dest` takes the queue out of everybody's way. The packets pass the
-router all the same, on a testbed as here, and nothing in the results says that the line is gone.
+With an error in its `source` or `dest`, a queue matches no packets. The packets still pass the
+router, on a testbed and in the simulator, and the results do not show that the queue is unused.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _MOST_NAMED = 10
 
 
 def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str]) -> None:
-    """Says which queues take nobody's packets, and which packets no queue takes.
+    """Warns of queues without packets and of packets without a queue.
 
-    Refuses a config with both, for then one is the other's slip, and one of which nothing is left.
-    `ways` are pairs of addresses between which packets go, and where that is asked for.
+    Refuses a config with both, because one probably causes the other, and a config without traffic.
+    `ways` maps the pairs of addresses that exchange packets to their locations in the config.
     """
     hosts = network.hosts
     ends = {end for way in ways for end in way}
-    # A router's own packets are not what its queues are for.
+    # A router's queues do not handle its own packets.
     ends |= {
         address
         for name, own in hosts.addresses.items()
@@ -49,7 +49,7 @@ def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str])
 
 
 def _idle(hosts: Hosts, queue: Queue, ends: Iterable[str]) -> str | None:
-    """What is wrong with a queue through which nobody can send; `None` if somebody can."""
+    """The problem of a queue that no host can use; `None` if one can."""
     for key, network in (("source", queue.source), ("dest", queue.dest)):
         if not any(hosts.within(end, network) for end in ends):
             return f"queue {shown(queue.id)} takes no packets: no host is in {key}='{network}'"

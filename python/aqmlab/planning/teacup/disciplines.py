@@ -1,11 +1,11 @@
-"""Queue disciplines as TEACUP names them, and their parameters as tc and ipfw write them.
+"""TEACUP's names of queue disciplines, and their parameters in the notation of tc and ipfw.
 
 Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 
-A FreeBSD router has dummynet's disciplines, `*_freebsd` here. A Linux router has the kernel's;
-its PIE is that of kernels 3.14 to 5.4 and its FQ-CoDel that of 3.5 to 4.6 unless
-`TPCONF_linux_kern_router` names a later one. Any other name is taken for a discipline of this
-laboratory, so `V_aqm=pie_rfc8033` works too.
+A FreeBSD router has dummynet's disciplines, named `*_freebsd` here. A Linux router has the
+kernel's disciplines. Its PIE is that of kernels 3.14 to 5.4 and its FQ-CoDel is that of 3.5 to
+4.6, unless `TPCONF_linux_kern_router` names a later kernel. Any other name refers to a discipline
+of aqmlab, so `V_aqm=pie_rfc8033` works too.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _IN_PACKETS = ("pfifo", "codel", "fq_codel", "pie")
 _AVERAGE_PACKET = 600
 _LEAST_BYTES = 2_048
 _OLDER = {"pie": ((5, 5), "pie_linux_3_14"), "fq_codel": ((4, 7), "fq_codel_linux_3_5")}
-"""Until which kernel a discipline was another, and which."""
+"""The older variant of a discipline, and the last kernel that has it."""
 
 
 def linux_only(name: str) -> bool:
-    """Whether a discipline of this name exists on Linux and not in dummynet."""
+    """Returns whether a discipline of this name exists in Linux and not in dummynet."""
     return name.lower() in _FOR_LINUX_ONLY
 
 
@@ -43,7 +43,7 @@ def choose(
     kernel: tuple[int, int] | None,
     warn: Callable[[str], None],
 ) -> dict[str, Any]:
-    """The discipline of a queue in the form the simulator takes."""
+    """The discipline of a queue in the simulator's form."""
     disc = args.text("queue_disc", "fifo").strip().lower()
     size = args.text("queue_size", "1000" if linux else "50").strip()
     kind = catalogue.load().find("disciplines", _kind_name(disc, size, linux, kernel))
@@ -68,7 +68,7 @@ def _kind_name(disc: str, size: str, linux: bool, kernel: tuple[int, int] | None
 
 
 def _limit(args: Arguments, disc: str, size: str, rate_bps: int, linux: bool) -> tuple[int, bool]:
-    """The size of a queue, and whether it is in bytes rather than packets."""
+    """The size of a queue, and whether its unit is bytes, not packets."""
     if size.lower() == "bdp":
         rtt_ms = args.number("rtt", 2 * args.number("delay", 0))
         size_bytes = rate_bps * rtt_ms / 1_000 / 8
@@ -101,7 +101,7 @@ _SCALES = {
 def _fitting(
     kind: catalogue.Kind, limit: int, in_bytes: bool, args: Arguments, warn: Callable[[str], None]
 ) -> int:
-    """`limit` in the unit in which `kind` counts; one is turned into the other at 1500 bytes."""
+    """Converts `limit` to the unit of `kind`, with 1500 bytes to a packet."""
     wants_bytes = kind.params["limit"].type == "bytes"
     if wants_bytes == in_bytes:
         return limit
@@ -117,7 +117,7 @@ def _fitting(
 def _extra(
     kind: catalogue.Kind, text: str, linux: bool, where: str, warn: Callable[[str], None]
 ) -> Mapping[str, Any]:
-    """Arguments of tc or ipfw, such as "target 15ms noecn", as parameters of `kind`."""
+    """Converts arguments of tc or ipfw, such as "target 15ms noecn", to parameters of `kind`."""
     params: dict[str, Any] = {}
     words = text.split()
     at = 0
@@ -145,7 +145,7 @@ def _extra(
 
 
 def _with_unit(kind: str, value: str, linux: bool) -> str:
-    """A bare time is in microseconds for tc and in milliseconds for ipfw; a bare size in bytes."""
+    """Adds the default unit: microseconds for tc, milliseconds for ipfw, bytes for sizes."""
     if not re.fullmatch(r"[0-9.]+", value):
         return value
     if kind.startswith("duration"):

@@ -1,13 +1,13 @@
-"""Reads Python that only describes, such as a TEACUP config, without executing it.
+"""Reads declarative Python, such as a TEACUP config, without executing it.
 
 The text is parsed into Python's syntax tree, and this module walks the tree over plain values:
-numbers, text, lists, tuples, dictionaries. There is no import, no attribute of any object, no
-call but those listed here, so a config cannot do anything; and size, nesting, number of steps
-and all that is made are bounded, so it cannot take for ever either, nor all memory. A statement
-that is not understood is reported with its line and passed over.
+numbers, text, lists, tuples, dictionaries. It performs no imports, reads no attributes of objects,
+and calls only the functions listed here, so a config has no side effects. Size, nesting, the number
+of steps and the size of all values are bounded, so time and memory are bounded too. A statement
+that is not understood is reported with its line and skipped.
 
-Source: the statements used by the configs in the TEACUP v1.0 and v1.1 trees. Python 2 is
-read as such: `print` and `execfile` are known, and `/` between whole numbers rounds down.
+Source: the statements used by the configs in the TEACUP v1.0 and v1.1 trees. Python 2 is supported:
+`print` and `execfile` are known, and `/` between whole numbers rounds down.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MODULES = ("sys", "datetime", "os", "time", "fabric", "fabric.api", "math", "re
 
 
 class Evaluator(Expressions):
-    """Reads a config's statements, and notes what it passes over."""
+    """A reader of a config's statements, which records skipped statements."""
 
     def __init__(self, source: str, folder: Path | None, overrides: Mapping[str, Any]) -> None:
         super().__init__(source, {"__name__": "config", "__file__": source}, overrides)
@@ -44,7 +44,7 @@ class Evaluator(Expressions):
         self.includes = 0
 
     def read(self, text: str) -> None:
-        """Reads a whole config. Raises `ScenarioError` for what is not Python, or too much."""
+        """Reads a whole config; raises `ScenarioError` if it is not Python or is too large."""
         for statement in self._parse(text):
             try:
                 self._run(statement)
@@ -64,7 +64,7 @@ class Evaluator(Expressions):
         except SyntaxError as error:
             problem = f"this is not Python: {error.msg}"
             raise ScenarioError(f"{self.source}:{error.lineno or 1}", problem) from None
-        except (RecursionError, MemoryError):  # the parser does not say where
+        except (RecursionError, MemoryError):  # the parser does not report the line
             place = f"{self.source}:{longest_line(text)}"
             raise ScenarioError(place, "nested too deeply") from None
         except ValueError as error:
@@ -84,7 +84,7 @@ class Evaluator(Expressions):
             self.warn(f"passed over: {type(error).__name__}: {shown(str(error))}", statement.lineno)
 
     def warn(self, problem: str, line: int) -> None:
-        """Notes something that was not read."""
+        """Records a warning about a skipped part."""
         text = f"{self.source}:{line}: {problem}"
         if len(self.warnings) < 1_000 and text not in self.warnings:
             self.warnings.append(text)
@@ -118,7 +118,7 @@ class Evaluator(Expressions):
     def _expression(self, value: ast.expr) -> None:
         match value:
             case ast.Constant():
-                pass  # a comment in quotes
+                pass  # a text that serves as a comment
             case ast.Call(func=ast.Name(id="print")):
                 pass
             case ast.Call(func=ast.Name(id="execfile"), args=[name, *_]):
@@ -163,5 +163,5 @@ class Evaluator(Expressions):
 
 
 def _load(target: ast.expr) -> ast.expr:
-    """A target of an assignment, as an expression to be read."""
+    """Converts the target of an assignment to an expression that reads it."""
     return ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)

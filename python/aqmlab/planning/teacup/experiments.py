@@ -1,8 +1,8 @@
-"""The experiments of a TEACUP config: the product of what it varies, and their names.
+"""The experiments of a TEACUP config: the product of its loops, and their names.
 
-Source: TEACUP v1.1 `experiment.py`: the first of `TPCONF_vary_parameters` is the outermost
-loop; an experiment is named by the prefix and, for each varied variable in order,
-`_<short name>_<value>` with every underscore of the value made a hyphen.
+Source: TEACUP v1.1 `experiment.py`. The first of `TPCONF_vary_parameters` is the outermost loop.
+The name of an experiment is the prefix, with `_<short name>_<value>` for each varied variable in
+order. Hyphens replace underscores in the value.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from aqmlab.scenario.sweep import Loop, Step
 
 _MOST = 100_000
 RUNS = "V_runs"
-"""The variable that counts repetitions; here each is a seed."""
+"""The variable that counts repetitions. Each repetition is a seed here."""
 
 
 @dataclass
 class Varied:
-    """One loop: what it is called, the variables it sets, their short names, and the values."""
+    """One loop: its name, its variables, their short names, and the values."""
 
     name: str
     names: tuple[str, ...]
@@ -40,7 +40,7 @@ class Varied:
     values: list[tuple[Any, ...]]
     extras: Mapping[str, Any]
     columns: tuple[str, ...] = ()
-    """What tables call the variables: by their short names, where columns may have these."""
+    """The column names of the variables: their short names, if valid as column names."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Experiment:
     conditions: dict[str, str | int | float]
     seed: int
     picks: tuple[int, ...]
-    """Which values of each loop, counted from 0."""
+    """The index of the value in each loop, from 0."""
 
 
 def varied(
@@ -61,7 +61,7 @@ def varied(
     vary: Mapping[str, list[Any]],
     seeds: tuple[int, ...] | None,
 ) -> list[Varied]:
-    """The loops of `config`, with variables set, varied and repeated otherwise."""
+    """The loops of `config` after the changes of `--set`, `--vary` and `--seeds`."""
     loops = _loops(config)
     _refuse_unknown(config, loops, [*sets, *vary])
     loops = [_with_sets(loop, sets) for loop in loops]
@@ -77,7 +77,7 @@ def varied(
 
 
 def effects(loops: Iterable[Varied]) -> Effects:
-    """Notes the trials of `loops`, and refuses values that make the same ones."""
+    """A record of the trials of `loops`, which refuses values without effect."""
     return Effects(
         [
             Loop(
@@ -90,14 +90,14 @@ def effects(loops: Iterable[Varied]) -> Effects:
 
 
 def place(config: Config, name: str) -> str:
-    """How a message names the place of a loop: its option, or its line in the config."""
+    """The location of a loop for a message: its option, or its line in the config."""
     return name if name.startswith("--") else f"{config.where('parameter_list')}: {shown(name)}"
 
 
 def experiments(
     config: Config, loops: list[Varied], sets: Mapping[str, Any]
 ) -> Iterator[Experiment]:
-    """Every experiment of `loops`."""
+    """Yields every experiment of `loops`."""
     defaults = {str(name): value for name, value in config.table("variable_defaults").items()}
     prefix = _safe(str(config.get("test_id", "exp_20000101-000000")))
     taken = Names()
@@ -133,7 +133,7 @@ def _experiment(
 
 
 def _seed(run: Any, loop: Varied) -> int:
-    """Runs count from 0 and seeds from 1."""
+    """The seed of a run. Runs count from 0, and seeds count from 1."""
     text = str(run)
     if re.fullmatch(r"[0-9]{1,19}", text) and int(text) < LARGEST:
         return int(text) + 1
@@ -142,7 +142,7 @@ def _seed(run: Any, loop: Varied) -> int:
 
 
 def _refuse_conflicts(config: Config, loops: list[Varied]) -> None:
-    """Raises `ScenarioError` where a column or a seed would not say what a trial ran with."""
+    """Raises `ScenarioError` if a column or a seed would be ambiguous."""
     where = config.where("vary_parameters")
     owners: dict[str, str] = {}
     for loop in loops:
@@ -164,7 +164,7 @@ def _refuse_conflicts(config: Config, loops: list[Varied]) -> None:
 
 
 def _name_columns(config: Config, loops: list[Varied]) -> None:
-    """Gives each variable a column; raises `ScenarioError` if neither of its names can be one's."""
+    """Names each variable's column; raises `ScenarioError` if neither of its names is valid."""
     shorts = Counter(short.casefold() for loop in loops for short in loop.shorts)
     for loop in loops:
         loop.columns = tuple(
@@ -181,7 +181,7 @@ def _name_columns(config: Config, loops: list[Varied]) -> None:
 
 
 def _refuse_one_column(config: Config, loops: list[Varied]) -> None:
-    """Raises `ScenarioError` if two columns have one name when case is ignored, as in SQL."""
+    """Raises `ScenarioError` if two columns have equal names, ignoring case as SQL does."""
     owners: dict[str, str] = {}
     for column, name in (
         pair for loop in loops for pair in zip(loop.columns, loop.names, strict=True)
@@ -189,7 +189,7 @@ def _refuse_one_column(config: Config, loops: list[Varied]) -> None:
         other = owners.setdefault(column.casefold(), name)
         if other != name:
             problem = (
-                f"`{shown(other)}` and `{shown(name)}` have one name in tables, `{shown(column)}`"
+                f"`{shown(other)}` and `{shown(name)}` have the same column name, `{shown(column)}`"
             )
             hint = "tables ignore case; give one of them another short name"
             raise ScenarioError(config.where("parameter_list"), problem, hint)
@@ -256,7 +256,7 @@ def _names(row: Any) -> list[str]:
 
 
 def _with_sets(loop: Varied, sets: Mapping[str, Any]) -> Varied:
-    """`loop` with the variables of `sets` fixed; values that are written alike are one."""
+    """Fixes the variables of `sets` in `loop`, and merges values with equal text."""
     rows = [
         tuple(sets.get(name, value) for name, value in zip(loop.names, row, strict=True))
         for row in loop.values

@@ -1,4 +1,4 @@
-"""The expressions of a config, over plain values, with bounds of steps and of all that is made."""
+"""Evaluates the expressions of a config over plain values, with bounds on steps and memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from aqmlab.planning.teacup.syntax import MOST_NESTING
 MOST_STEPS = 200_000
 
 NOW = datetime.datetime(2000, 1, 1)
-"""What a config takes for the date, so that the same command always makes the same names."""
+"""The current date for a config. It is fixed because names must not depend on the time of a run."""
 
 
 _CONVERSIONS = ("str", "int", "float")
@@ -50,7 +50,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 _MAKING = (ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call, ast.ListComp, ast.GeneratorExp,
            ast.DictComp, ast.JoinedStr)  # fmt: skip
-"""The expressions that make something; the others only name what is there."""
+"""Expressions that create values. The others only refer to existing ones."""
 
 
 class Expressions:
@@ -63,9 +63,9 @@ class Expressions:
         self.source, self.overrides = source, overrides
         self.names = dict(names)
         self.lines: dict[str, str] = {}
-        """Where each name was bound last."""
+        """The location of each name's last assignment."""
         self.used: set[str] = set()
-        """The names whose value was asked for."""
+        """The names that were read."""
         self.asked_for_date: str | None = None
         self.steps = self.depth = self.made = 0
         self.line = 1
@@ -78,7 +78,7 @@ class Expressions:
             )
 
     def _charge(self, number: int) -> None:
-        """Counts what is made and what is looked through, in about bytes."""
+        """Counts the approximate bytes of new and of searched values."""
         self.made += number
         if self.made > MOST_MADE:
             problem = f"more than {MOST_MADE // 1_000_000} MB to read this config"
@@ -90,7 +90,7 @@ class Expressions:
         return members
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an expression; raises `UnreadError` for what is not read."""
+        """The value of an expression; raises `UnreadError` if it is not supported."""
         self._step()
         self.depth += 1
         try:
@@ -102,7 +102,7 @@ class Expressions:
         return self._new(result) if isinstance(node, _MAKING) else kept(result)
 
     def _new(self, value: Any) -> Any:
-        self._charge(made(value))  # also if it is refused: it was made
+        self._charge(made(value))  # also if it is refused, because it exists
         return kept(value)
 
     def _value(self, node: ast.expr) -> Any:
@@ -113,7 +113,7 @@ class Expressions:
                 if name in self.names:
                     self.used.add(name)
                     return self.names[name]
-                raise UnreadError(f"passed over: nothing is known of `{shown(name)}`")
+                raise UnreadError(f"passed over: `{shown(name)}` is not defined")
             case ast.List(elts=parts):
                 return [self.value(part) for part in parts]
             case ast.Tuple(elts=parts):
@@ -166,7 +166,7 @@ class Expressions:
         )
         apply = _OPERATORS.get(type(op))
         if apply is None or not (numbers or alike):
-            raise UnreadError(f"passed over: `{kind_of(op)}` of these is not read")
+            raise UnreadError(f"passed over: `{kind_of(op)}` of these values is not read")
         if alike and len(left) + len(right) > MOST_ITEMS:
             raise UnreadError("passed over: too long")
         return apply(left, right)
@@ -240,7 +240,7 @@ class Expressions:
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 values = self._members(value)
                 if len(values) != len(parts):
-                    raise UnreadError("passed over: the two sides are of different length")
+                    raise UnreadError("passed over: the two sides have different lengths")
                 for part, one in zip(parts, values, strict=True):
                     self._assign(part, one)
             case ast.Subscript(value=owner, slice=key):
@@ -274,10 +274,10 @@ class Expressions:
             if name in FUNCTIONS and name not in self.names and not named:
                 return FUNCTIONS[name](*values)
             raise UnreadError(f"passed over: `{shown(name)}()` is not called")
-        raise UnreadError("passed over: this is not called")
+        raise UnreadError("passed over: this cannot be called")
 
     def _given(self, parts: list[ast.expr]) -> list[Any]:
-        """The arguments of a call, which is taken to look through them."""
+        """The arguments of a call, charged as if the call searched all of them."""
         values = [self.value(part) for part in parts]
         self._charge(sum(map(seen, values)))
         return values
@@ -318,6 +318,6 @@ class Expressions:
 
 
 def kind_of(node: ast.AST) -> str:
-    """What a part of the syntax is called in Python."""
+    """Python's name of a syntax node."""
     names = {"FunctionDef": "def", "ClassDef": "class"}
     return names.get(type(node).__name__, type(node).__name__.lower())

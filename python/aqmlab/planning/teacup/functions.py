@@ -1,8 +1,7 @@
-"""The values, functions and methods that the reader of configs knows.
+"""Values, functions and methods that configs may use.
 
-Everything here is bounded, and what would become too long is refused before it is made: no text,
-list or number grows beyond a limit, and only numbers and text are written into text, since the text
-of nested lists can be endless.
+All sizes are bounded. Texts, lists and numbers beyond a limit are refused before they are made.
+Only numbers and text can be formatted as text, because the text of nested lists is unbounded.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ _MOST_PARTS = 100
 
 
 class Row(tuple[Any, ...]):
-    """A tuple that knows the line on which it was written."""
+    """A tuple with the number of its line in the config."""
 
     line: int = 0
 
 
 class Opaque:
-    """A module or an object of which a config needs nothing but the name."""
+    """A module or an object that a config uses only by name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 class UnreadError(Exception):
-    """Something that is not read; it says what, and the line is the statement's."""
+    """An unsupported part of a statement, with the reason. The caller adds the line."""
 
 
 class Moment(Opaque):
-    """A date, of which only `strftime` is known."""
+    """A date that supports only `strftime`."""
 
 
 SCALARS = (str, int, float, bool, type(None))
@@ -52,7 +51,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 def refuse_large(value: Any) -> None:
-    """Refuses what would take too much room."""
+    """Raises `UnreadError` for a value that is too large."""
     if isinstance(value, (str, list, tuple, dict)) and len(value) > MOST_ITEMS:
         raise UnreadError("passed over: too long")
     if isinstance(value, (int, float)) and not abs(value) <= 10**18:  # nor infinite, nor NaN
@@ -60,7 +59,7 @@ def refuse_large(value: Any) -> None:
 
 
 def kept(value: Any) -> Any:
-    """`value`, unless it is too large."""
+    """Returns `value`; raises `UnreadError` if it is too large."""
     refuse_large(value)
     return value
 
@@ -69,14 +68,14 @@ def iterate(value: Any) -> list[Any]:
     """The members of a list, a text or a table."""
     if isinstance(value, (list, tuple, str, dict)):
         return list(value)
-    raise UnreadError("passed over: this cannot be walked through")
+    raise UnreadError("passed over: this cannot be iterated")
 
 
 def as_key(value: Any) -> Any:
-    """`value`, if it can be the key of a table."""
+    """Returns `value`; raises `UnreadError` if it cannot be the key of a table."""
     if isinstance(value, SCALARS):
         return value
-    # To hash a tuple takes as long as to read it, and for ever if tuples hold tuples.
+    # Hashing a tuple reads all of it, which is unbounded if tuples share tuples.
     short = isinstance(value, tuple) and len(value) <= _MOST_PARTS
     if short and all(isinstance(part, SCALARS) for part in value):
         return value
@@ -84,21 +83,21 @@ def as_key(value: Any) -> Any:
 
 
 def truth_of(value: Any) -> bool:
-    """Whether a condition holds."""
+    """Returns whether a condition is true."""
     if isinstance(value, Opaque):
-        raise UnreadError("passed over: nothing is known of this condition")
+        raise UnreadError("passed over: the value of this condition is unknown")
     return bool(value)
 
 
 def as_text(value: Any) -> str:
-    """A number or a text as text."""
+    """Formats a number or a text as text."""
     if isinstance(value, SCALARS):
         return str(value)
-    raise UnreadError("passed over: only numbers and text are written into text")
+    raise UnreadError("passed over: only numbers and text can be formatted")
 
 
 def signed(op: ast.unaryop, value: Any) -> Any:
-    """A number with its sign, or a condition turned round."""
+    """Applies a unary operator: the sign of a number, or `not`."""
     if isinstance(op, ast.Not):
         return not truth_of(value)
     if isinstance(op, ast.USub) and isinstance(value, (int, float)):
@@ -122,7 +121,7 @@ def product(left: Any, right: Any) -> Any:
 
 
 def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
-    """Whether a comparison of numbers or texts holds."""
+    """Returns the result of a comparison of numbers or texts."""
     if isinstance(op, (ast.In, ast.NotIn)):
         if isinstance(right, (list, tuple)) and not all(isinstance(one, SCALARS) for one in right):
             raise UnreadError("passed over: this comparison is not read")
@@ -136,10 +135,10 @@ def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
 
 
 def percent_text(text: str, values: Any) -> str:
-    """`text % values`."""
+    """Evaluates the formatting `text % values`."""
     given = values if isinstance(values, tuple) else (values,)
     if not all(isinstance(one, SCALARS) for one in given):
-        raise UnreadError("passed over: only numbers and text are written into text")
+        raise UnreadError("passed over: only numbers and text can be formatted")
     if re.search(r"%[^a-zA-Z%]*(?:\*|\d{4})", text):
         raise UnreadError("passed over: this format is not read")
     widths = "".join(re.findall(r"%[^a-zA-Z%]*", text))
@@ -153,21 +152,21 @@ def _refuse_long(length: int) -> None:
 
 
 def _digits(text: str) -> int:
-    """The sum of the numbers in `text`: widths and precisions, which fill with blanks."""
+    """The sum of the numbers in `text`: widths and precisions, which bound the padding."""
     return sum(map(int, re.findall(r"\d+", text)))
 
 
 def format_text(text: str, values: list[Any], named: dict[str, Any]) -> str:
-    """`text.format(*values, **named)`."""
+    """Evaluates `text.format(*values, **named)`."""
     if not all(isinstance(one, SCALARS) for one in (*values, *named.values())):
-        raise UnreadError("passed over: only numbers and text are written into text")
+        raise UnreadError("passed over: only numbers and text can be formatted")
     texts = [as_text(one) for one in (*values, *named.values())]
     length, longest = len(text), max(map(len, texts), default=0)
     for _, field, spec, _ in string.Formatter().parse(text):
-        # A field such as `0.__class__` would reach into the value, and a width fill memory.
+        # A field such as `0.__class__` would read attributes, and a large width fills memory.
         if (field and not re.fullmatch(r"\w*", field)) or (spec and re.search(r"\d{4}|\{", spec)):
             raise UnreadError("passed over: this format is not read")
-        if field is not None:  # each may name the longest value
+        if field is not None:  # each field may refer to the longest value
             length += longest + _digits(spec or "")
     _refuse_long(length)
     return text.format(*values, **named)
@@ -208,7 +207,7 @@ def _sum(values: Any) -> Any:
 
 
 def _round(value: Any, digits: int = 0) -> Any:
-    # A whole number is rounded by a power of ten, which must not be endless.
+    # Rounding a whole number computes a power of ten, which must be bounded.
     return round(value, max(-20, min(digits, 20)))
 
 
@@ -251,10 +250,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "round": _round,
     "bool": lambda value=False: truth_of(value),
 }
-"""The functions that a config may call."""
+"""Functions that a config may call."""
 
 SEARCHING = frozenset(("index", "count", "remove"))
-"""The methods that compare with what a list holds."""
+"""Methods that compare a value with the members of a list."""
 
 METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     str: {
@@ -288,4 +287,4 @@ METHODS: dict[type, dict[str, Callable[..., Any]]] = {
         "copy": lambda table: dict(table),
     },
 }
-"""The methods that a config may call, by the type they belong to."""
+"""Methods that a config may call, by type."""

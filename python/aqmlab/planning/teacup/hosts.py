@@ -1,13 +1,12 @@
 """The hosts of a TEACUP config: addresses, operating systems, and their TCP.
 
-Source: TEACUP v1.1 `hostsetup.py`, which before every experiment sets the buffers of each
-host, and from 1.1 also turns FreeBSD's receive buffer tuning off.
+Source: TEACUP v1.1 `hostsetup.py`, which sets the buffers of each host before every experiment.
+From 1.1 on it also disables FreeBSD's receive buffer tuning.
 
-An operating system that `TPCONF_host_os` does not name is taken to be FreeBSD, as on the
-testbed that TEACUP was written for, unless the config names a discipline or a kernel that only
-a Linux router has; a warning says so. `TPCONF_host_os` may also be one word for all hosts.
-Linux hosts are of kernel 3.17, with which TEACUP was used, unless `TPCONF_linux_kern_hosts`
-names one from 4.0 on.
+A host without an entry in `TPCONF_host_os` has FreeBSD, as on the testbed for which TEACUP was
+written. If the config names a discipline or a kernel that only a Linux router has, it has Linux.
+A warning reports this choice. `TPCONF_host_os` may also be one word for all hosts. Linux hosts
+have kernel 3.17, with which TEACUP was used, unless `TPCONF_linux_kern_hosts` names 4.0 or later.
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ _SYSCTLS = {
     "net.inet.tcp.rfc1323": ("timestamps", bool),
     "net.ipv4.tcp_slow_start_after_idle": ("slow_start_after_idle", bool),
 }
-"""Settings of the kernel that have a counterpart here."""
+"""Settings of the kernel with a counterpart in aqmlab."""
 
 
 class NotModelledError(Exception):
-    """An experiment asks for something that this laboratory does not have; it says what."""
+    """A feature of an experiment that aqmlab does not model. The message names it."""
 
 
 @dataclass
 class Hosts:
-    """Who is who on the testbed."""
+    """The hosts and routers of the testbed."""
 
     config: Config
     addresses: dict[str, list[str]] = field(default_factory=dict)
@@ -67,7 +66,7 @@ class Hosts:
     hosts_kernel: tuple[int, int] | None = None
 
     def address(self, name: str, where: str) -> str:
-        """The address from which traffic of `name` comes: its first on the test network."""
+        """The source address of traffic from `name`: its first address on the test network."""
         if name in self.addresses:
             return self.addresses[name][0]
         if _ip(name) is not None:
@@ -78,11 +77,11 @@ class Hosts:
         return name
 
     def network(self, text: str, where: str) -> str:
-        """The network or address that a queue's `source` or `dest` means."""
+        """The network or address in a queue's `source` or `dest`."""
         return text if "/" in text else self.address(text, where)
 
     def within(self, address: str, network: str) -> bool:
-        """Whether `address` lies in `network`; names lie only in themselves."""
+        """Returns whether `address` is in `network`. A name matches only itself."""
         if address == network:
             return True
         key = (address, network)
@@ -94,20 +93,20 @@ class Hosts:
         return _WITHIN[key]
 
     def overlap(self, one: str, other: str) -> bool:
-        """Whether two networks share addresses."""
+        """Returns whether two networks overlap."""
         first, second = _net(one), _net(other)
         if first is None or second is None or first.version != second.version:
             return one == other
         return first.overlaps(second)
 
     def beside(self, router: str, address: str) -> bool:
-        """Whether `router` has an address in the /24 of `address`."""
+        """Returns whether `router` has an address in the /24 of `address`."""
         return any(
             self.within(address, f"{own}/24") for own in self.addresses.get(router, [router])
         )
 
     def name_of(self, address: str) -> str:
-        """The host that has `address`."""
+        """The name of the host with `address`."""
         for name, own in self.addresses.items():
             if address in own or address == name:
                 return name
@@ -118,7 +117,7 @@ class Hosts:
         return self.systems.get(self.name_of(name), self.fallback)
 
     def is_linux(self, router: str) -> bool:
-        """Whether a router is a Linux one."""
+        """Returns whether a router runs Linux."""
         return self.system(router) == "Linux"
 
 
@@ -140,7 +139,7 @@ def _net(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def read(config: Config) -> Hosts:
-    """The hosts that a config names."""
+    """Reads the hosts of a config."""
     hosts = Hosts(config)
     for name, own in config.table("host_internal_ip").items():
         if (
@@ -180,9 +179,9 @@ def read(config: Config) -> Hosts:
 
 
 def _match_orphans(config: Config, hosts: Hosts) -> None:
-    """Gives the one host without an address the one address without a host.
+    """Assigns the only address without a host to the only host without an address.
 
-    Two of the configs that TEACUP ships have such a slip.
+    Two of the configs that TEACUP ships contain this error.
     """
     listed = [str(name) for name in [*config.rows("hosts"), *config.rows("router")]]
     without = [name for name in listed if name not in hosts.addresses]
@@ -190,8 +189,8 @@ def _match_orphans(config: Config, hosts: Hosts) -> None:
     if len(without) == 1 and len(orphans) == 1:
         hosts.addresses[without[0]] = hosts.addresses.pop(orphans[0])
         config.warn(
-            f"{config.where('host_internal_ip')}: the addresses of `{orphans[0]}`, which is no "
-            f"host, are taken for those of `{without[0]}`, which has none"
+            f"{config.where('host_internal_ip')}: `{orphans[0]}` is not a host: its addresses are "
+            f"assigned to `{without[0]}`, which has none"
         )
 
 
@@ -212,7 +211,7 @@ def _names_linux(config: Config) -> bool:
 def tcp(
     hosts: Hosts, address: str, variables: Mapping[str, Any], algorithm: str = ""
 ) -> dict[str, Any]:
-    """The TCP of the host at `address`, in the form the simulator takes."""
+    """The TCP settings of the host at `address` in the simulator's form."""
     system = hosts.system(address)
     host = hosts.name_of(address)
     profile, settings = _profile(hosts, system)
@@ -233,7 +232,7 @@ def tcp(
 
 
 def _profile(hosts: Hosts, system: str) -> tuple[str, dict[str, Any]]:
-    """The profile of an operating system, and what TEACUP changes of it."""
+    """The profile of an operating system, and the settings that TEACUP changes."""
     if system == "Linux":
         old = hosts.hosts_kernel is None or hosts.hosts_kernel < (4, 0)
         profile = "linux-3.17" if old and "linux-3.17" in catalogue.load()["profiles"] else "linux"
@@ -242,19 +241,19 @@ def _profile(hosts: Hosts, system: str) -> tuple[str, dict[str, Any]]:
     if system == "FreeBSD":
         return "freebsd", {"receive_tuning": False} if hosts.config.is_1_1 else {}
     if system == "Darwin":
-        hosts.config.warn(f"{hosts.config.source}: Darwin is taken for FreeBSD, from which it came")
+        hosts.config.warn(f"{hosts.config.source}: Darwin is modelled as FreeBSD, its origin")
         fixed = {"receive_tuning": False, "send_tuning": False}
         return "freebsd", {**fixed, "receive_buffer": _TWO_MB, "send_buffer": _TWO_MB}
     return "windows", {}
 
 
 def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> dict[str, Any] | None:
-    """The congestion control called `wanted`; `None` is the host's own."""
+    """The congestion control called `wanted`; `None` means the host's default."""
     if wanted.startswith("host"):
         own = hosts.config.table("host_TCP_algos").get(host, [])
         if not isinstance(own, (list, tuple)) or not own:
             raise ScenarioError(
-                hosts.config.where("host_TCP_algos"), f"`{wanted}` is asked for, but none of {host}"
+                hosts.config.where("host_TCP_algos"), f"`{wanted}` is used, but {host} has no list"
             )
         number = int(wanted[4:]) if re.fullmatch(r"host[0-9]{1,4}", wanted) else 0
         wanted = str(own[number if number < len(own) else 0]).lower()
@@ -269,7 +268,7 @@ def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> di
 
 
 def _custom(config: Config, host: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that the config makes by sysctl on a host, as settings of its profile."""
+    """The config's sysctl settings of a host, as settings of its profile."""
     settings: dict[str, Any] = {}
     commands = config.table("host_init_custom_cmds").get(host, [])
     for command in commands if isinstance(commands, (list, tuple)) else []:

@@ -1,14 +1,14 @@
-"""The router queues of a TEACUP config, as links and ways through them.
+"""Converts the router queues of a TEACUP config to links and routes.
 
-Source: TEACUP v1.1 `routersetup.py` and `experiment.py`. On Linux a packet is marked by the
-last matching rule of iptables and goes through that one queue; on FreeBSD, with
-`net.inet.ip.fw.one_pass=0`, through every matching pipe in turn. Either way the queue comes
-first and the emulated delay after it. The rate of a Linux router is HTB's, with the bursts that
-`tc` chooses; dummynet sends at its ticks. A Linux router counts Ethernet frames (IP + 14 bytes),
+Source: TEACUP v1.1 `routersetup.py` and `experiment.py`. On Linux, the last matching rule of
+iptables marks a packet, and the packet passes that one queue. On FreeBSD, with
+`net.inet.ip.fw.one_pass=0`, the packet passes every matching pipe in order. On both systems the
+emulated delay follows the queue. HTB sets the rate of a Linux router, with the default bursts of
+`tc`. Dummynet sends at its ticks. A Linux router counts Ethernet frames (IP + 14 bytes), and
 dummynet at layer 3 counts IP bytes.
 
-Differences: loss is applied after the last queue also for FreeBSD, where dummynet applies it
-before the pipe; with several routers in series all delay comes after the last of them.
+Differences: loss is applied after the last queue, although dummynet on FreeBSD applies it before
+the pipe. With several routers in series, all delay follows the last router.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MS = 1_000_000
 
 @dataclass
 class Queue:
-    """One entry of the router's queues: whose packets it takes, and what becomes of them."""
+    """One entry of the router's queues: its matching packets, its links, delay and loss."""
 
     where: str
     id: str
@@ -43,14 +43,14 @@ class Queue:
     source: str
     dest: str
     links: dict[bool, int]
-    """The link by whether the packet goes from `source` to `dest`; a bidirectional queue of
-    Linux has one on each interface."""
+    """The link of each direction; `True` is from `source` to `dest`. A bidirectional queue on
+    Linux has one link on each interface."""
     delay_ns: int
     loss: float
     both_ways: bool
 
     def takes(self, hosts: Hosts, source: str, dest: str) -> bool | None:
-        """Whether a packet goes forward through this queue, backward, or (`None`) not at all."""
+        """Returns true if a packet passes forward, false if backward, `None` if not at all."""
         if hosts.within(source, self.source) and hosts.within(dest, self.dest):
             return True
         back = hosts.within(source, self.dest) and hosts.within(dest, self.source)
@@ -59,7 +59,7 @@ class Queue:
 
 @dataclass
 class Network:
-    """Links in the form the simulator takes, and the queues before them."""
+    """Links in the simulator's form, and the queues before them."""
 
     hosts: Hosts
     overhead: str | None = None
@@ -70,17 +70,17 @@ class Network:
     shared_list: bool = False
 
     def is_home(self, address: str) -> bool:
-        """Whether an address belongs to the home."""
+        """Returns whether an address belongs to the home."""
         return any(self.hosts.within(address, net) for net in self.home)
 
     def way(self, source: str, dest: str) -> str:
-        """What a link from one network to another is called: up leaves the home."""
+        """The direction of a link from one network to another: "up" leaves the home."""
         if any(self.hosts.overlap(dest, net) for net in self.home):
             return "down"
         return "up" if any(self.hosts.overlap(source, net) for net in self.home) else "down"
 
     def route(self, source: str, dest: str) -> dict[str, Any]:
-        """The way from one address to another, in the form the simulator takes."""
+        """The route from one address to another in the simulator's form."""
         links: list[int] = []
         delay_ns, passed = 0, 1.0
         for queue, forward in self.through(source, dest):
@@ -90,7 +90,7 @@ class Network:
         return {"links": links, "delay_ns": delay_ns, "loss": round(1.0 - passed, 12)}
 
     def through(self, source: str, dest: str) -> list[tuple[Queue, bool]]:
-        """The queues that a packet passes, each with whether it goes forward through it."""
+        """The queues that a packet passes, each with true if it passes forward."""
         return [
             step
             for router in self._routers_between(source, dest)
@@ -103,19 +103,19 @@ class Network:
             forward = queue.takes(self.hosts, source, dest)
             if queue.router == router and forward is not None:
                 found.append((queue, forward))
-        # iptables: the last mark stands. ipfw: rules by number, and no pipe is the last.
+        # iptables: the last mark applies. ipfw: rules apply by number, and no pipe is final.
         if self.hosts.is_linux(router):
             return found[-1:]
         return sorted(found, key=lambda pair: _number(pair[0].id))
 
     def _routers_between(self, source: str, dest: str) -> list[str]:
-        """The routers on the way, the one in the sender's subnet first."""
+        """The routers on the route, the one in the sender's subnet first."""
         near = [router for router in self.routers if self.hosts.beside(router, source)]
         far = [router for router in self.routers if self.hosts.beside(router, dest)]
         between = [router for router in self.routers if router not in near and router not in far]
         far = [router for router in far if router not in near]
         if self.shared_list and (near or far):
-            between = []  # a list is set up on every router, also on those elsewhere
+            between = []  # TEACUP configures the queues on all routers, even off the route
         return [*near, *between, *far]
 
 
@@ -126,9 +126,9 @@ def _number(text: str) -> int:
 def build(
     config: Config, hosts: Hosts, variables: Mapping[str, Any], overhead: str | None
 ) -> Network:
-    """The network of one experiment.
+    """Builds the network of one experiment.
 
-    `overhead` is what every link charges, if it is not to follow from the router.
+    `overhead` applies to every link. By default the overhead depends on the router.
     """
     network = Network(hosts, overhead)
     specs = config.get("router_queues")
@@ -154,7 +154,7 @@ def build(
 def _home(
     config: Config, rows: Mapping[str, list[Entry]], variables: Mapping[str, Any]
 ) -> list[str]:
-    """The networks of the home: what sends through the queues whose rate is an `up` variable."""
+    """The networks of the home: the sources of queues whose rate is an `up` variable."""
     up, down, first = [], [], ""
     for entry in (entry for entries_of in rows.values() for entry in entries_of):
         variable = _rate_variable(str(entry.fields[1]))
@@ -176,7 +176,7 @@ def _home(
 
 
 def _rate_variable(text: str) -> str:
-    """The variable of which a queue's rate is made; empty if it is of none.
+    """The variable in a queue's rate, or an empty text.
 
     >>> _rate_variable("source='a', rate=2*V_up_rate, delay=V_delay"), _rate_variable("rate=1")
     ('V_up_rate', '')
@@ -211,7 +211,7 @@ def _add_queue(
     )
     if queue.loss > 1.0:
         raise ScenarioError(f"{entry.where}: loss", f"`{queue.loss:g}` is not between 0 and 1")
-    # dummynet without a bandwidth is only a delay; HTB without a rate is given 1 Gbit/s.
+    # dummynet without a bandwidth is only a delay. HTB without a rate gets 1 Gbit/s.
     if args.text("rate", "") or args.text("attach_to_queue", "") or network.hosts.is_linux(router):
         queue.links = _links(network, config, queue, args)
     network.queues.append(queue)
@@ -230,7 +230,7 @@ def _links(network: Network, config: Config, queue: Queue, args: Arguments) -> d
     if not queue.both_ways:
         return {True: forward}
     if not network.hosts.is_linux(queue.router):
-        return {True: forward, False: forward}  # both rules of ipfw send to the one pipe
+        return {True: forward, False: forward}  # both rules of ipfw use the same pipe
     return {
         True: forward,
         False: _add_link(network, config, queue, args, network.way(queue.dest, queue.source)),
@@ -269,7 +269,7 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
 
 
 def _rate_bps(args: Arguments) -> int:
-    """The rate of a link; tc and ipfw, too, count a number alone in bit/s."""
+    """The rate of a link. A number without a unit is in bit/s, as in tc and ipfw."""
     text, rate_bps = args.text("rate"), args.rate("rate")
     try:
         refuse_rate(rate_bps, text)
@@ -282,5 +282,5 @@ def _rate_bps(args: Arguments) -> int:
 
 
 def _subnet(text: str) -> str:
-    """The /24 of an address, which is how the subnets of TEACUP's testbeds are."""
+    """The /24 network of an address, the size of subnets on TEACUP's testbeds."""
     return f"{text}/24" if re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+", text) else text

@@ -1,7 +1,7 @@
-"""How much a config may make, and how large what it says may be.
+"""Bounds on the values that a config makes and on those that it defines.
 
-Every value has a limit of its own; these are for all of them together. What two lists share
-counts for each, since whoever writes them out writes it twice.
+Each value has its own limit. These limits apply to all values together. A shared member counts once
+for each list that holds it, because written output repeats it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import sys
 from typing import Any
 
 MOST_MADE = 100_000_000
-"""About the bytes of all that a config makes, and of what it looks through."""
+"""The most bytes, approximately, of all values that a config makes or searches."""
 
 MOST_SAID = 1_000_000
-"""Members and characters of all that a config says."""
+"""The most members and characters of all definitions of a config."""
 
 MOST_LEVELS = 80
 
@@ -22,7 +22,7 @@ _PLACE = 8
 
 
 def made(value: Any) -> int:
-    """About the bytes of a new value, whose members are taken to be new and small.
+    """The approximate bytes of a new value, if its members are new and small.
 
     >>> made(7), made("abc") < made([1, 2]) < made([1] * 100)
     (0, True)
@@ -35,7 +35,7 @@ def made(value: Any) -> int:
 
 
 def seen(value: Any) -> int:
-    """About the bytes to look through: of a text, of a list, and of the texts in it.
+    """The approximate bytes that a search reads: of a text, or of a list and its texts.
 
     >>> seen(7), seen("abc"), seen(["abc", 7, [1, 2]])
     (0, 3, 27)
@@ -48,9 +48,9 @@ def seen(value: Any) -> int:
 
 
 def said(value: Any, most: int) -> int:
-    """Members and characters of a value and all that it holds; raises `ValueError` beyond `most`.
+    """Counts members and characters of a value, recursively; raises `ValueError` above `most`.
 
-    It does so, too, if lists hold lists deeper than anybody writes, or themselves.
+    It also raises `ValueError` for excessively nested lists and for lists that contain themselves.
 
     >>> said({"a": [1, "bcd"]}, 10)
     9

@@ -1,4 +1,4 @@
-"""The text of a config as Python's syntax tree, with what Python 2 wrote otherwise."""
+"""Parses the text of a config, including Python 2 syntax, into Python's syntax tree."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from aqmlab.base.errors import ScenarioError
 
 MOST_NESTING = 80
 MOST_WORDS = 100_000
-"""The most words and signs of a config: of each Python's parser makes up to a kilobyte."""
+"""The most tokens of a config. Python's parser allocates up to a kilobyte for each."""
 MOST_JOINED = 200
 _WORD = re.compile(r"\w+|[^\w\s]")
-_MOST_REREAD = 20_000_000  # characters: the text is parsed anew for each that is joined
+_MOST_REREAD = 20_000_000  # characters: the text is parsed again for each joined line
 
 
 def from_python_2(text: str) -> str:
-    """`text` with Python 2's print statements and octal numbers in the form of Python 3."""
+    """Converts Python 2's print statements and octal numbers in `text` to Python 3."""
     text = re.sub(r"(?m)^([ \t]*)print[ \t]++(?![=(])[^\n]*[^\n\\]$", r"\1print()", text)
     text = re.sub(r"(?m)^([ \t]*)print[ \t]*$", r"\1print()", text)
     return text.replace("\r\n", "\n")
 
 
 def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
-    """The statements of `text`, and the lines at which a broken text had to be joined.
+    """Parses `text`, and joins strings that are broken across lines.
 
-    Configs that went through a word processor, and one that TEACUP ships, have texts in
-    quotes that run over the end of a line. Raises `SyntaxError` if joining does not help.
+    Returns the statements and the numbers of joined lines. Configs from word processors, and one
+    that TEACUP ships, contain such strings. Raises `SyntaxError` if joining does not help.
     """
     joined: list[int] = []
     most = min(MOST_JOINED, _MOST_REREAD // max(len(text), 1))
@@ -43,7 +43,7 @@ def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
             broken = str(error.msg).startswith("unterminated string literal")
             if not broken or not 0 < line < len(lines) or len(joined) >= most:
                 raise first from None
-            # An empty line behind keeps the numbers of those that follow.
+            # An additional empty line preserves the numbers of the following lines.
             ends = [number for number in range(line, len(lines)) if lines[number].strip()][:1]
             if not ends:
                 raise first from None
@@ -54,7 +54,7 @@ def mended(text: str) -> tuple[list[ast.stmt], list[int]]:
 
 
 def expression(text: str) -> ast.expr:
-    """The syntax tree of an expression. Raises what `ast.parse` does."""
+    """Parses an expression; raises the same errors as `ast.parse`."""
     with _quiet():
         return ast.parse(text, mode="eval").body
 
@@ -63,13 +63,13 @@ def _tree(text: str) -> list[ast.stmt]:
     with _quiet():
         try:
             return ast.parse(text).body
-        except TabError:  # Python 2 let tabs and spaces indent the same block
+        except TabError:  # Python 2 permits tabs and spaces in the same block
             return ast.parse(text.expandtabs(8)).body
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What Python would have its users write otherwise, such as `5if`, is none of a config's."""
+    """Suppresses Python's syntax warnings, such as for `5if`, which do not concern configs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -77,7 +77,7 @@ def _quiet() -> Iterator[None]:
 
 
 def refuse_many_words(text: str, source: str) -> None:
-    """Bounds the memory that the syntax tree takes; those in comments and texts count too."""
+    """Bounds the memory of the syntax tree. Tokens in comments and strings also count."""
     for number, found in enumerate(_WORD.finditer(text), 1):
         if number > MOST_WORDS:
             line = text.count("\n", 0, found.start()) + 1
@@ -86,13 +86,13 @@ def refuse_many_words(text: str, source: str) -> None:
 
 
 def longest_line(text: str) -> int:
-    """The line with the most words and signs, for an expression that is too deep has many."""
+    """The line with the most tokens, which probably holds an expression that is too deep."""
     counts = [sum(1 for _ in _WORD.finditer(line)) for line in text.split("\n")]
     return counts.index(max(counts)) + 1
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:
-    """Python's own parser recurses; this keeps its stack short."""
+    """Bounds the nesting of `text`, because Python's parser recurses."""
     run = re.search(rf"(?:[-+~(\[{{]\s*+|not\s++|lambda\s*+:\s*+){{{MOST_NESTING},}}", text)
     if run is not None:
         line = text.count("\n", 0, run.start()) + 1

@@ -1,8 +1,8 @@
-"""The traffic generators of a TEACUP config, as applications.
+"""Converts the traffic generators of a TEACUP config to applications.
 
-Source: TEACUP v1.1 `trafficgens.py`, and the patches of v1.0 that the CAIA papers used. iperf's
-and nttcp's *client* sends to the server, so a client on the internet is a download. Each task
-is one function of `TASKS`; to add one, write the function and its name there.
+Source: TEACUP v1.1 `trafficgens.py`, and the patches of v1.0 that the CAIA papers used. The
+*client* of iperf and of nttcp sends to the server, so a client on the internet is a download. Each
+task is a function in `TASKS`. To add a task, write its function and register it there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from aqmlab.scenario.normalise import MOST_APPS
 
 _S, _MS = 1_000_000_000, 1_000_000
 _FEW = 10
-"""Packets of which nobody wants fewer from a generator of packets; our choice."""
+"""The number of packets below which a generator is probably misconfigured. An assumption."""
 _FRAMEWORK = frozenset((
     "counter", "file_prefix", "remote_dir", "local_dir", "check", "wait", "kill",
 ))  # fmt: skip
@@ -38,7 +38,7 @@ _FRAMEWORK = frozenset((
 
 @dataclass
 class Traffic:
-    """The applications of one experiment, as they are found."""
+    """The applications of one experiment, collected during reading."""
 
     config: Config
     hosts: Hosts
@@ -46,15 +46,15 @@ class Traffic:
     variables: Mapping[str, Any]
     apps: list[dict[str, Any]] = field(default_factory=list)
     ends_ns: dict[str, int] = field(default_factory=dict)
-    """When each application that has an end comes to it."""
+    """The end time of each application that has one."""
     names: Names = field(default_factory=Names)
     places: list[str] = field(default_factory=list)
-    """Where each application is asked for."""
+    """The location of each application in the config."""
     ways: dict[tuple[str, str], str] = field(default_factory=dict)
-    """From which address to which packets go, and what was the first to ask for that."""
+    """Pairs of source and destination addresses, each with the location of its first use."""
 
     def ends(self, args: Arguments, first: str, second: str) -> tuple[str, str]:
-        """The addresses of two hosts that `args` name."""
+        """The addresses of two hosts in `args`."""
         return (
             self.hosts.address(_host(args.text(first)), f"{args.where}: {first}"),
             self.hosts.address(_host(args.text(second)), f"{args.where}: {second}"),
@@ -73,8 +73,8 @@ class Traffic:
     ) -> dict[str, Any] | None:
         """Adds an application whose data flow from `sender` to `receiver`.
 
-        With a `duration` among its parameters it ends by itself, counted from when it really
-        starts, as the tool on the testbed does.
+        An application with a parameter `duration` ends that long after its actual start, like the
+        tool on the testbed.
         """
         if len(self.apps) >= MOST_APPS:
             raise ScenarioError(args.where, f"more than {MOST_APPS} applications")
@@ -111,7 +111,7 @@ class Traffic:
         return host_setup.tcp(self.hosts, address, self.variables, algorithm)
 
     def _checked(self, args: Arguments, kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters that differ from the kind's defaults; `direction` only where it is one."""
+        """The parameters that differ from the defaults, and `direction` if the kind has it."""
         try:
             declared = catalogue.load().find("apps", kind).params
         except BadValueError as problem:
@@ -130,13 +130,13 @@ class Traffic:
 
 
 def _host(text: str) -> str:
-    """The host of 'host:port'."""
+    """The host in 'host:port'."""
     text = text.strip()
     return text.partition(":")[0] or text if text.count(":") == 1 else text
 
 
 def read(config: Config, hosts: Hosts, network: Network, variables: Mapping[str, Any]) -> Traffic:
-    """The applications of one experiment; raises `NotModelledError` if one cannot be had."""
+    """Reads the applications of one experiment; raises `NotModelledError` for unsupported ones."""
     traffic = Traffic(config, hosts, network, variables)
     seen: set[str] = set()
     for entry in entries(config, "traffic_gens", config.rows("traffic_gens"), 3):
@@ -169,7 +169,7 @@ def _start(traffic: Traffic, entry: Entry, args: Arguments, own_id: str) -> None
 
 
 def _lasting(traffic: Traffic, args: Arguments, start_ns: int) -> int:
-    """When a task with a `duration` in seconds ends; without one it lasts as long as the run."""
+    """The end of a task with a `duration` in seconds. The default is the length of the run."""
     default = traffic.variables.get("V_duration", traffic.config.get("duration", 60))
     whole = Arguments(args.where, args.task, {"duration": args.get("duration", default)})
     return start_ns + whole.nanoseconds("duration", _S)
@@ -288,7 +288,7 @@ def _httperf_dash(traffic: Traffic, args: Arguments, own_id: str, start_ns: int)
         "chunk": args.nanoseconds("cycle", _S, 2),
     }
     traffic.config.warn(
-        f"{args.where}: start_httperf_dash is played at its one rate, without its own prefetch"
+        f"{args.where}: start_httperf_dash plays at its only rate, without its own prefetch"
     )
     stop_ns = _lasting(traffic, args, start_ns)
     traffic.add(args, f"stream-{own_id}", "audio_stream", server, client, params, start_ns, stop_ns)
@@ -297,7 +297,7 @@ def _httperf_dash(traffic: Traffic, args: Arguments, own_id: str, start_ns: int)
 def _httperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> None:
     client, server = traffic.ends(args, "client", "server")
     traffic.config.warn(
-        f"{args.where}: start_httperf is taken for web browsing: what it asks for stands in files"
+        f"{args.where}: start_httperf is modelled as web browsing: its requests are in other files"
     )
     traffic.add(args, f"web-{own_id}", "web", server, client, {}, start_ns, None)
 
@@ -357,10 +357,10 @@ TASKS: dict[str, Task] = {
         _incast, f"{_INCAST} server_port_start config_dir config_in docroot sizes num_responders",
     ),
 }  # fmt: skip
-"""What makes traffic: the function that reads each task, and the keys it knows."""
+"""Traffic tasks: the function that reads each task, and its keys."""
 
 SERVERS = frozenset((
     "start_http_server", "start_nginx_server", "create_http_dash_content",
     "create_http_incast_content", "start_bc_ping",
 ))  # fmt: skip
-"""What prepares a testbed and makes no traffic through the bottleneck of its own."""
+"""Tasks that prepare a testbed and send no traffic through the bottleneck."""

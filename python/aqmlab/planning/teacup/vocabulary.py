@@ -1,4 +1,4 @@
-"""The words of a TEACUP config: its `TPCONF_` names, its variables, and its argument strings.
+"""The vocabulary of TEACUP configs: `TPCONF_` names, variables, and argument strings.
 
 Source: the TEACUP v1.0 and v1.1 trees (`experiment.py`, `config.py` examples) and manuals.
 """
@@ -37,7 +37,7 @@ WITHOUT_MEANING = {
         "ttprobe_output_mode tcpdump_logger tcpstats_logger"
     ),
 }
-"""What a config says about a testbed that means nothing to a simulator."""
+"""Names that describe a testbed and have no meaning in a simulator."""
 
 READ = (
     "router_queues", "traffic_gens", "parameter_list", "vary_parameters", "variable_defaults",
@@ -45,7 +45,7 @@ READ = (
     "host_TCP_algo_params", "host_init_custom_cmds", "linux_kern_router", "linux_kern_hosts",
     "aqms", "aqms2",
 )  # fmt: skip
-"""What a config says that is read here."""
+"""Names that this package reads."""
 
 _OF_VERSION_1_1 = (
     "linux_tcp_logger", "ttprobe_direction", "ttprobe_output_mode", "tcpdump_logger",
@@ -60,30 +60,30 @@ _MOST_TEXT = 4_000
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 VARIABLE = re.compile(r"V_[A-Za-z0-9_-]+")
-"""What TEACUP takes for the name of a variable; the hyphen is part of it."""
+"""The syntax of variable names in TEACUP, which includes the hyphen."""
 
 
 @dataclass
 class Config:
-    """The names that a config binds, and what is worth saying about them."""
+    """The names that a config binds, and warnings about them."""
 
     source: str
     names: dict[str, Any]
     lines: dict[str, str]
     warnings: list[str] = field(default_factory=list)
     used: AbstractSet[str] = frozenset()
-    """The names that the config itself makes use of."""
+    """The names that the config itself uses."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of `TPCONF_name`."""
         return self.names.get(f"TPCONF_{name}", default)
 
     def where(self, name: str) -> str:
-        """How a message names the place of `TPCONF_name`."""
+        """The location of `TPCONF_name` for a message."""
         return f"{self.lines.get(f'TPCONF_{name}', self.source)}: TPCONF_{name}"
 
     def table(self, name: str) -> dict[Any, Any]:
-        """`TPCONF_name`, which must be a dictionary if it is there."""
+        """The dictionary `TPCONF_name`, empty if absent; raises `ScenarioError` for other types."""
         value = self.get(name, {})
         if not isinstance(value, dict):
             raise ScenarioError(self.where(name), f"`{shown(value)}` is not a dictionary")
@@ -91,7 +91,7 @@ class Config:
         return value
 
     def rows(self, name: str) -> list[Any]:
-        """`TPCONF_name`, which must be a list if it is there."""
+        """The list `TPCONF_name`, empty if absent; raises `ScenarioError` for other types."""
         value = self.get(name, [])
         if not isinstance(value, (list, tuple)):
             raise ScenarioError(self.where(name), f"`{shown(value)}` is not a list")
@@ -99,13 +99,13 @@ class Config:
         return list(value)
 
     def warn(self, text: str) -> None:
-        """Notes something once."""
+        """Records a warning once."""
         if len(self.warnings) < _MOST_WARNINGS and text not in self.warnings:
             self.warnings.append(text)
 
     @property
     def is_1_1(self) -> bool:
-        """Whether the config uses words that TEACUP 1.0 does not have."""
+        """Returns whether the config uses names that TEACUP 1.0 does not have."""
         if any(self.get(name) is not None for name in _OF_VERSION_1_1):
             return True
         tasks = " ".join(
@@ -114,7 +114,7 @@ class Config:
         return "start_nginx_server" in tasks or "player_path" in tasks
 
     def check(self) -> None:
-        """Refuses a config without queues or traffic, and says what has no meaning here."""
+        """Refuses a config without queues or traffic, and warns of names without a meaning."""
         self._warn_of_misspelt()
         for name in ("router_queues", "traffic_gens"):
             if self.get(name) is None:
@@ -125,7 +125,7 @@ class Config:
                 self.warn(f"{self.source}: no meaning here: {', '.join(said)} ({what})")
 
     def _warn_of_misspelt(self) -> None:
-        """Names of a config's own are its affair, unless nobody uses one that is nearly known."""
+        """Warns of unused names that are similar to a known name. Other names are the config's."""
         words = [*READ, *" ".join(WITHOUT_MEANING.values()).split()]
         known = {f"TPCONF_{word}" for word in words} | self.used
         unknown = (one for one in self.names if one.startswith("TPCONF_") and one not in known)
@@ -138,11 +138,11 @@ class Config:
 
 
 def nearest(got: str, words: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The one of `words` that was probably meant by `got`."""
+    """The member of `words` that is most similar to `got`, if any is similar."""
     return _nearest(got.lower()[:60], tuple(words), likeness)
 
 
-@lru_cache(maxsize=4096)  # each experiment asks anew
+@lru_cache(maxsize=4096)  # each experiment repeats the search
 def _nearest(got: str, words: tuple[str, ...], likeness: float) -> str | None:
     lowered = {word.lower(): word for word in words}
     close = difflib.get_close_matches(got, list(lowered), 1, likeness)
@@ -150,7 +150,7 @@ def _nearest(got: str, words: tuple[str, ...], likeness: float) -> str | None:
 
 
 def or_rather(got: str, words: Iterable[str]) -> str:
-    """What a warning adds of the one of `words` that was probably meant by `got`.
+    """Suggests the member of `words` nearest to `got`, for the end of a warning.
 
     >>> or_rather("intervl", ["interval", "psize"]), or_rather("xyz", ["interval"])
     ('; did you mean `interval`?', '')
@@ -160,7 +160,7 @@ def or_rather(got: str, words: Iterable[str]) -> str:
 
 
 def _refuse_many(entries: Sized, place: str) -> None:
-    """No testbed has as many hosts; each experiment goes through all entries."""
+    """Bounds the number of entries, because each experiment reads all of them."""
     if len(entries) > _MOST_ENTRIES:
         problem = f"{len(entries)} entries are too many, {_MOST_ENTRIES} at most"
         raise ScenarioError(place, problem)
@@ -172,14 +172,14 @@ def _is_row(entry: Any, length: int) -> bool:
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a list of queues or generators: its fields, and the line it stands on."""
+    """One entry of a list of queues or generators: its fields and its line."""
 
     fields: tuple[Any, ...]
     where: str
 
 
 def entries(config: Config, name: str, rows: Any, length: int) -> list[Entry]:
-    """The rows of a list, each of which must have `length` fields that are text or numbers."""
+    """Reads the rows of a list. Each row must have `length` fields, which are text or numbers."""
     place = config.where(name)
     if not isinstance(rows, (list, tuple)):
         raise ScenarioError(place, f"`{shown(rows)}` is not a list")
@@ -195,7 +195,7 @@ def entries(config: Config, name: str, rows: Any, length: int) -> list[Entry]:
 
 @lru_cache(maxsize=512)
 def _call(text: str) -> ast.Call | str:
-    """The syntax tree of `f(text)`, or what is wrong with `text`."""
+    """Parses `f(text)`; returns the syntax tree, or the problem of `text`."""
     if len(text) > _MOST_TEXT or re.search(r"[-+~(\[{]{30,}", text):
         return "too long"
     try:
@@ -208,7 +208,7 @@ def _call(text: str) -> ast.Call | str:
 
 
 class Arguments(dict[str, Any]):
-    """The keyword arguments of a queue or a task, with readers that name place and key."""
+    """The keyword arguments of a queue or a task, with readers whose errors name the key."""
 
     def __init__(self, where: str, task: str, values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -219,7 +219,7 @@ class Arguments(dict[str, Any]):
         return ScenarioError(f"{self.where}: {owner}{key}", problem, hint)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """The value as text; an empty one counts as absent."""
+        """The value as text. Empty text counts as absent."""
         value = self.get(key, "")
         if value in ("", None):
             if default is None:
@@ -230,7 +230,7 @@ class Arguments(dict[str, Any]):
         return str(value)
 
     def number(self, key: str, default: float | None = None) -> float:
-        """The value as a number of zero or more, which TEACUP allows to be in quotes."""
+        """The value as a nonnegative number, which may be in quotes as in TEACUP."""
         text = self.text(key, "" if default is None else str(default))
         number = float(text) if _NUMBER.fullmatch(text.strip()) else -1.0
         if not 0.0 <= number <= 1e12:
@@ -267,23 +267,23 @@ class Arguments(dict[str, Any]):
 
 
 def arguments(entry: Entry, text: Any, variables: Mapping[str, Any], warn: Any) -> Arguments:
-    """The arguments in `text`, as TEACUP reads them: variables replaced, then evaluated.
+    """Reads the arguments in `text` as TEACUP does: replaces variables, then evaluates.
 
-    The task is the first argument, if it is a bare name. `warn` takes what is worth saying.
+    The task is the first argument if it is a bare name. `warn` receives warnings.
     """
     text = str(text).strip()
     for name in _hyphenated(text):
         warn(
-            f"{entry.where}: TEACUP takes `{name}` for one name and would stop here; it is read "
-            f"as a difference"
+            f"{entry.where}: TEACUP reads `{name}` as one name and would stop here; aqmlab reads "
+            f"it as a difference"
         )
     call = _call(text)
     if isinstance(call, str):
-        raise ScenarioError(entry.where, f"these are no arguments: {call}")
+        raise ScenarioError(entry.where, f"these are not arguments: {call}")
     task = ""
     if call.args:
         if len(call.args) > 1 or not isinstance(call.args[0], ast.Name):
-            raise ScenarioError(entry.where, "only the task's name may stand without a key")
+            raise ScenarioError(entry.where, "only the task's name may lack a key")
         task = call.args[0].id
     values = {}
     for word in call.keywords:
@@ -305,7 +305,7 @@ def _evaluate(entry: Entry, key: str, node: ast.expr, variables: Mapping[str, An
             if quoted:
                 raise ScenarioError(
                     f"{entry.where}: {key}",
-                    f"`{quoted[0]}` stands inside quotes, where TEACUP does not replace it",
+                    f"`{quoted[0]}` is inside quotes, where TEACUP does not replace it",
                     f"write {key}={quoted[0]}",
                 )
         if isinstance(part, ast.Name) and part.id not in variables:
