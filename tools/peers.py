@@ -57,7 +57,7 @@ def table(name: str) -> str:
     """The peer `name` beside the simulator, on the trials that the peer ran."""
     path, made = KEPT / f"{name}.json", validated.validation()
     if made is None or not path.exists():
-        return "It has not been run on this set yet.\n"
+        return "This simulator has no results on this set yet.\n"
     kept = json.loads(path.read_text(encoding="utf-8"))
     ours = {line["metric"]: line for line in _ours(made, kept["trials"])}
     both = ("aqmlab", kept["program"])
@@ -81,7 +81,7 @@ def _basis(kept: Mapping[str, Any]) -> str:
         " of each at most."
     )
     if kept["kernel"] != _kernel_digest(trials):
-        text += f" The kernel has run some of them anew since {kept['program']} was held to it."
+        text += " Some of the kernel's trials are newer than this comparison."
     return text + "\n"
 
 

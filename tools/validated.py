@@ -48,8 +48,8 @@ def _basis(made: Validation) -> str:
     )
     if made.there < made.wanted:
         text += (
-            " The kernel's own spread is known of cells with three seeds or more, and stands for"
-            " those alone; where it is not known the rule is met by the error or not at all."
+            " The kernel's own spread is known only for cells with three seeds or more. In other"
+            " cells only the error can meet the rule."
         )
     return text + "\n"
 
