@@ -38,7 +38,7 @@ def whole(tmp_path_factory):
     home = tmp_path_factory.mktemp("damage")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dataset, "CHUNK", 2)
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "support"))
         patch.setenv("FAKE_LOG", str(home / "log"))
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         campaigns.run(the_campaign(), home / "whole", jobs=1)
@@ -167,6 +167,7 @@ def add(path, other, chance):
 def add_link(path, other, chance):
     """A linked folder of a chunk that is not the campaign's; or the same of whole tables."""
     outside = path.parents[3] / "outside"
+    shutil.rmtree(outside, ignore_errors=True)
     shutil.copytree(path.parent, outside / path.parent.name)
     where = path.parents[1] if "tables" in path.parts else path.parent / "tables" / "flows"
     (where / "chunk=0007").symlink_to(outside / path.parent.name)

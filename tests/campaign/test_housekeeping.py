@@ -101,6 +101,7 @@ def test_a_fork_of_a_process_that_has_read_a_table_says_that_it_cannot(home_resu
     for read in (False, True):
         program = (
             "import multiprocessing, sys\n"
+            "sys.path.append('tests')\n"
             "from aqmlab.api import load\n"
             "from tests.campaign.test_housekeeping import _heights\n"
             "results = load(sys.argv[1])\n"

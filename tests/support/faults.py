@@ -80,7 +80,7 @@ class Campaigns:
 
     def environment(self):
         """What that command finds itself in."""
-        found = (ROOT, ROOT / "python", ROOT / "tests" / "lab")
+        found = (ROOT, ROOT / "python", ROOT / "tests" / "support")
         return os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, found)),
             "XDG_CACHE_HOME": str(self.place / "cache"),

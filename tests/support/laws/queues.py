@@ -136,7 +136,7 @@ def queues_hold_no_more_than_their_limit(run: Run) -> Iterator[str]:
         samples = (one for one in run.tables["queue_series"] if one["link"] == link["name"])
         most_bytes = max((one["backlog_bytes"] for one in samples), default=0)
         # Some disciplines take any packet as long as the limit is not reached.
-        if most_bytes >= _limit_bytes(link) + largest:
+        if most_bytes >= _limit_bytes(link) + largest + link["overhead"].get("counted", 0):
             yield f"{link['name']}: {most_bytes} bytes in {link['qdisc']}"
         if row["backlog_max_packets"] > _limit_packets(link):
             yield f"{link['name']}: {row['backlog_max_packets']} packets in {link['qdisc']}"
