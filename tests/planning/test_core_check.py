@@ -100,7 +100,7 @@ def test_so_are_teacup_configs(tmp_path):
 
 
 def test_bounds_stand_in_the_schema_and_hold_the_defaults():
-    wanted = json_schema.schema()["$defs"]["qdisc"]["anyOf"]
+    wanted = json_schema.schema()["$defs"]["Qdisc"]["anyOf"]
     table = next(
         one for one in wanted if one.get("properties", {}).get("kind", {}).get("const") == "sfq"
     )

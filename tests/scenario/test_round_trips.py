@@ -3,56 +3,46 @@
 import tomllib
 
 from aqmlab.base.errors import ScenarioError
-from aqmlab.scenario import merge, quantities, seeds, sweep, toml_writer
+from aqmlab.scenario import notation, seeds, sweep, toml_writer
 from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 NS = st.integers(0, 10**18)
 SPELLINGS = (
-    (
-        quantities.duration,
-        quantities.show_duration,
-        {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
-    ),
-    (
-        quantities.rate,
-        quantities.show_rate,
-        {"bit/s": 1, "kbit/s": 10**3, "Mbps": 10**6, "gbit": 10**9},
-    ),
-    (
-        quantities.size,
-        quantities.show_size,
-        {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "GiB": 2**30},
-    ),
+    (Duration, {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}),
+    (Rate, {"bit/s": 1, "kbit/s": 10**3, "Mbps": 10**6, "gbit": 10**9}),
+    (Size, {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "GiB": 2**30}),
 )
 
 
 @given(st.sampled_from(SPELLINGS), st.integers(1, 10**18))
 def test_a_quantity_reads_back_as_it_was(spelling, amount):
-    read, show, _ = spelling
-    assert read(show(amount)) == amount
-    assert show(read(show(amount))) == show(amount)
+    quantity, _ = spelling
+    value = quantity(amount)
+    assert quantity.parse(str(value)) == value
+    assert str(quantity.parse(str(value))) == str(value)
 
 
 @given(st.sampled_from(SPELLINGS), st.integers(1, 10**8), st.sampled_from(["", " ", "  "]))
 def test_a_quantity_means_the_same_in_every_unit(spelling, amount, blank):
-    read, _, scales = spelling
+    quantity, scales = spelling
     for unit, scale in scales.items():
-        assert read(f"{amount}{blank}{unit}") == amount * scale
-        assert read(f"{amount}.0{blank}{unit}") == amount * scale
-        assert read(f"+{amount}e0{blank}{unit}") == amount * scale
+        assert quantity.parse(f"{amount}{blank}{unit}") == quantity(amount * scale)
+        assert quantity.parse(f"{amount}.0{blank}{unit}") == quantity(amount * scale)
+        assert quantity.parse(f"+{amount}e0{blank}{unit}") == quantity(amount * scale)
 
 
 @given(st.floats(0, 1))
 def test_a_share_reads_back_as_it_was(part):
-    assert quantities.share(quantities.show_share(part)) == part
+    assert Share.parse(str(Share(part))) == Share(part)
 
 
 @given(st.integers(1, 10**11).filter(lambda bps: bps >= 1_000), st.integers(1_000, 10**11))
 def test_a_pair_of_rates_reads_back(down, up):
-    texts = quantities.show_rate(down), quantities.show_rate(up)
-    assert merge.rate_pair(f"{texts[0]} / {texts[1]}") == texts
+    texts = str(Rate(down)), str(Rate(up))
+    assert notation.rate_pair(f"{texts[0]} / {texts[1]}") == texts
 
 
 PLAIN = st.one_of(

@@ -9,6 +9,7 @@ from aqmlab.scenario import merge
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.normalise import spelled
+from aqmlab.scenario.notation import parse_text
 
 
 def assignment(text: str, option: str) -> tuple[str, str]:
@@ -41,7 +42,7 @@ def split_values(text: str) -> list[Any]:
             parts.append("")
         else:
             parts[-1] += char
-    return [merge.parse_text(part) for part in parts if part.strip()]
+    return [parse_text(part) for part in parts if part.strip()]
 
 
 def with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:

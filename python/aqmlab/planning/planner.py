@@ -27,7 +27,7 @@ from aqmlab.planning.overrides import (
     split_values,
     with_vary,
 )
-from aqmlab.scenario import conflicts, merge, quantities, toml_writer
+from aqmlab.scenario import conflicts, merge, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario import sweep as variation
 from aqmlab.scenario.applications import App
@@ -35,6 +35,7 @@ from aqmlab.scenario.column_names import TrialNames
 from aqmlab.scenario.loading import Found, find
 from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.model import Report, Scenario, build
+from aqmlab.scenario.notation import parse_text
 
 Source = str | Path | Scenario
 
@@ -242,7 +243,7 @@ def _from_layer(found: Found, asked: _Asked) -> Plan:
     fixed: list[_Set] = []
     for address, text in sets:
         place = "--duration" if (address, text) == ("duration", asked.duration) else "--set"
-        value = text if address == "duration" else merge.parse_text(text)
+        value = text if address == "duration" else parse_text(text)
         option = place if place == "--duration" else f"--set {address}"
         fixed.append(_Set(option, merge.from_address(address, value, place)))
         refuse_unknown_app(layer, address, place)
@@ -322,10 +323,8 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report
-    tolerances_ms = {
-        name: quantities.duration(text) / 1e6 for name, text in report.tolerances.items()
-    }
-    rates_mbit = {name: quantities.rate(text) / 1e6 for name, text in report.rates.items()}
+    tolerances_ms = {name: one.ns / 1e6 for name, one in report.tolerances.items()}
+    rates_mbit = {name: one.bps / 1e6 for name, one in report.rates.items()}
     stated = _named(trials, tolerances_ms)
     warnings.update(dict.fromkeys(_nobodys(trials, report)))
     return Plan(

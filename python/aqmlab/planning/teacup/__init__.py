@@ -32,8 +32,9 @@ from aqmlab.planning.teacup.functions import SCALARS, UnreadError
 from aqmlab.planning.teacup.sizes import MOST_SAID, said
 from aqmlab.planning.teacup.syntax import expression
 from aqmlab.planning.teacup.vocabulary import Arguments, Config
-from aqmlab.scenario import fields, model, quantities
+from aqmlab.scenario import links, model
 from aqmlab.scenario import seeds as seed_numbers
+from aqmlab.scenario.quantities import Duration
 
 HOST_JITTER_NS = 50_000
 """The largest delay that a host adds to a packet: interrupts and scheduling. An assumption."""
@@ -184,12 +185,12 @@ class _Asked:
         elif name.startswith("measure."):
             self.measure[name.removeprefix("measure.")] = text
         elif name == "path.overhead":
-            if text not in fields.OVERHEADS:
-                raise ScenarioError.unknown(f"--set {name}", "overhead", text, fields.OVERHEADS)
+            if text not in links.OVERHEADS:
+                raise ScenarioError.unknown(f"--set {name}", "overhead", text, links.OVERHEADS)
             self.overhead = text
         elif name in ("path.host_jitter", "path.start_jitter"):
             try:
-                self.jitters[f"{name.removeprefix('path.')}_ns"] = quantities.duration(text)
+                self.jitters[f"{name.removeprefix('path.')}_ns"] = Duration.parse(text).ns
             except BadValueError as problem:
                 raise problem.at(f"--set {name}") from None
         else:
@@ -235,7 +236,7 @@ def _duration(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        span_ns = quantities.duration(text)
+        span_ns = Duration.parse(text).ns
     except BadValueError as problem:
         raise problem.at("--duration") from None
     if span_ns == 0:
@@ -286,7 +287,7 @@ def _spec(
     apps = found.apps
     coverage.check(config, net, found.ways)
     duration_ns = asked.duration_ns or _length(config, variables, found)
-    length = quantities.show_duration(duration_ns)
+    length = Duration(duration_ns)
     never = dict.fromkeys(app["name"] for app in apps if app["start_ns"] >= duration_ns)
     if never:
         config.warn(
