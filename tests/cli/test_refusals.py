@@ -7,6 +7,7 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning import planner
 from aqmlab.scenario import applications, catalogue, model, wifi
+from support import changes as changes_of
 
 BASE = (
     ("duration", '"3 s"'),
@@ -88,7 +89,7 @@ def test_each_refusal_of_a_file_names_file_and_line_and_of_an_option_the_option(
         said = _refusal(lambda: planner.load(path))
         assert said is None or (re.match(r"home\.toml:\d+: ", said) and _is_readable(said)), said
     for value in TO_SET:
-        said = _refusal(lambda value=value: planner.load(good, [f"{key}={value}"]))
+        said = _refusal(lambda value=value: changes_of.load(good, sets=[f"{key}={value}"]))
         assert said is None or (said.startswith("--set: ") and _is_readable(said)), said
 
 

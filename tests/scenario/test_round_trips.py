@@ -3,6 +3,8 @@
 import tomllib
 
 from aqmlab.base.errors import ScenarioError
+from aqmlab.planning import change_text
+from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.scenario import notation, seeds, sweep, toml_writer
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.quantities import Duration, Rate, Share, Size
@@ -66,11 +68,28 @@ def test_tables_read_back_from_toml(table):
 @example(['"', ""])
 @example(["\\", "'", ',"],'])
 def test_values_are_given_to_vary_as_they_are(values):
-    from aqmlab.planning.overrides import split_values
-
     text = ",".join(map(toml_writer.value, values))
     if "\n" not in text and "\r" not in text:
-        assert split_values(text) == values
+        (read,) = change_text.variations([f"path.rtt={text}"])
+        assert read == Variation("path.rtt", tuple(values))
+
+
+SCALARS = st.one_of(
+    st.text(max_size=8), st.integers(-(2**63), 2**63 - 1), st.booleans(),
+    st.floats(allow_nan=False, allow_infinity=False),
+)  # fmt: skip
+
+
+@given(st.sampled_from(["path.rtt", "V_delay"]), st.lists(SCALARS, min_size=1, max_size=6))
+@example("path.qdisc", ["a,b", "5", " x", "", "true", '"', "'", "[", "{a = 1}"])
+@example("V_delay", ["a,b", "5", " x", "", "True", '"', "'", "[", "(1)"])
+def test_changes_read_back_from_the_command_line(address, values):
+    if not any("\r" in one or "\n" in one for one in values if isinstance(one, str)):
+        for value in values:
+            one = Assignment(address, value)
+            assert change_text.assignments([change_text.assignment_text(one)]) == (one,)
+        many = Variation(address, tuple(values))
+        assert change_text.variations([change_text.variation_text(many)]) == (many,)
 
 
 def ms(least=1):

@@ -28,11 +28,11 @@ from aqmlab.scenario.fields import (
     Value,
     checked,
     inner_table,
+    plain,
     spelled_all,
 )
 from aqmlab.scenario.kind_schema import Properties
 from aqmlab.scenario.notation import Table
-from aqmlab.scenario.parameters import spelled
 from aqmlab.scenario.quantities import Duration, Size
 
 
@@ -80,9 +80,8 @@ class Host(Value):
 
     @model_serializer
     def _write(self) -> Table:
-        return {name: written(value) for name, value in _said(self).items()} | spelled_all(
-            self.settings
-        )
+        table: Table = plain(_said(self))
+        return table | spelled_all(self.settings)
 
     @classmethod
     def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -105,13 +104,6 @@ class Host(Value):
 
 def _said(host: Host) -> Table:
     return {name: value for name, value in host if value is not None and name != "settings"}
-
-
-def written(value: Any) -> Any:
-    """A member as a TOML file holds it: a table, a list or a value in scenario notation."""
-    if isinstance(value, Value):
-        return value.model_dump()
-    return [spelled(one) for one in value] if isinstance(value, tuple) else spelled(value)
 
 
 def _end(value: Any) -> Any:
@@ -223,7 +215,7 @@ class App(Timing):
             value = getattr(self, name)
             plain = name not in ("kind", "params", *self.params)
             if plain and value is not None and value != info.default:
-                table[name] = written(value)
+                table[name] = plain(value)
         return table
 
 

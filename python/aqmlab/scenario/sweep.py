@@ -174,7 +174,9 @@ def short_name(address: str) -> str:
 
 
 def label(value: Any) -> Condition:
-    """The label of a value: text and numbers unchanged, a table by its kind."""
+    """The label of a value: text and numbers unchanged, a table by its kind, `None` as "off"."""
+    if value is None:
+        return "off"
     if isinstance(value, Mapping):
         return str(value.get("kind", shown(dict(value))))
     if isinstance(value, str):
