@@ -149,7 +149,7 @@ def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
     ]
     for wrong, said in [
         ({"hosts__home__profile": ["linux,windows"]}, "unknown host profile `linux,windows`"),
-        ({"path__qdisc": '{kind = "pie"}'}, "`kind` is not a parameter"),
+        ({"path__qdisc": '{kind = "pie"}'}, "`=` is not a parameter"),
         ({"path__rtt": None}, "`None` is not a duration"),
         ({"path__rtt": ["1 ms", None]}, "`None` is not a duration"),
     ]:

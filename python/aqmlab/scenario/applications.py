@@ -213,8 +213,8 @@ class App(Timing):
         table: Table = {"kind": self.kind, **spelled_all(self.params)}
         for name, info in type(self).model_fields.items():
             value = getattr(self, name)
-            plain = name not in ("kind", "params", *self.params)
-            if plain and value is not None and value != info.default:
+            is_own = name not in ("kind", "params", *self.params)
+            if is_own and value is not None and value != info.default:
                 table[name] = plain(value)
         return table
 

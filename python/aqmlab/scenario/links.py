@@ -17,6 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario.fields import Count, Flag, LinkRate, Qdisc, RateOrShare, Value
 from aqmlab.scenario.kind_schema import Properties, table
+from aqmlab.scenario.notation import Table
 from aqmlab.scenario.parameters import Plain, base_units
 from aqmlab.scenario.quantities import Duration, Share
 from aqmlab.scenario.schema_definitions import reference
@@ -64,7 +65,7 @@ class Overhead(Value):
         return dict(self)
 
     @model_serializer
-    def _write(self) -> str | dict[str, int]:
+    def _write(self) -> str | Table:
         table = {name: getattr(self, name) for name in type(self).model_fields}
         short = {name: value for name, value in table.items() if value}
         names = [name for name, meant in OVERHEADS.items() if meant == short]
