@@ -73,7 +73,7 @@ class Host(Value):
             problem = known.refuse_setting(profile, name) if profile else None
             if problem:
                 raise problem.inside(name)
-        kind = profiles[profile] if profile else known.any_profile()
+        kind = profiles[profile] if profile else known.any_profile() if further else None
         if kind is not None:
             own["settings"] = checked(kind, further, tuple(cls.model_fields))
         return own

@@ -144,15 +144,16 @@ class Impairments(Value):
         False, description="whether that jitter may reorder packets, as netem's does"
     )
 
-    @classmethod
-    def route_names(cls) -> dict[str, str]:
-        """The names of the members of a trial's route by key. A unit ends names of quantities."""
-        fields = Impairments.model_fields.items()
-        return {key: key + getattr(info.annotation, "SUFFIX", "") for key, info in fields}
-
     def route_members(self) -> dict[str, Plain | None]:
         """The members of a trial's route, in base units."""
-        return {name: base_units(getattr(self, key)) for key, name in self.route_names().items()}
+        return {name: base_units(getattr(self, key)) for key, name in ROUTE_NAMES.items()}
+
+
+ROUTE_NAMES = {
+    key: key + getattr(info.annotation, "SUFFIX", "")
+    for key, info in Impairments.model_fields.items()
+}
+"""The names of the members of a trial's route by key. Names of quantities end with the unit."""
 
 
 class Link(Impairments, _Gateway):
