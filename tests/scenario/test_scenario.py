@@ -58,6 +58,15 @@ def test_round_trips():
     assert Scenario.from_toml(Scenario.from_toml(HOME.to_toml()).to_toml()) == HOME
 
 
+def test_parameters_of_every_type_keep_it_in_tables():
+    params = {"ecn": True, "limit": 9, "target": "3 ms", "ce_threshold": "off"}
+    home = HOME.but(path={"qdisc": {"kind": "codel", **params}}, hosts={"wan": {"ecn": False}})
+    written = home.to_dict()
+    assert repr(written["path"]["down"]["qdisc"]) == repr({"kind": "codel", **params})
+    assert repr(written["hosts"]["wan"]) == repr({"ecn": False})
+    assert Scenario.from_toml(home.to_toml()) == home
+
+
 def test_changes_leave_the_rest_alone():
     changed = HOME.but(duration="9 s", path={"rtt": "1 ms"}).set("apps.up.start", "7 s")
     found = changed.duration, changed.path.rtt, changed.apps["up"].start

@@ -216,7 +216,7 @@ class Choice(Value):
         return {"kind": kind.name, "params": checked(kind, given)}
 
     @model_serializer
-    def _write(self) -> dict[str, Plain]:
+    def _write(self) -> Table:
         return {"kind": self.kind, **spelled_all(self.params)}
 
     @classmethod

@@ -14,7 +14,7 @@ from aqmlab.scenario.quantities import Duration, Quantity, Rate, Size
 
 _OFF = frozenset(("off", "none", "never"))
 
-Plain = str | int | float
+Plain = bool | int | float | str
 """A value as TOML holds it: text, a number or a boolean."""
 
 Parameter = Quantity | Plain | None
