@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import last_release
 from aqmlab import _core
 from aqmlab.planning import planner
 
@@ -175,7 +176,8 @@ def scaling() -> None:
         print(f"  2 flows at {mbit:4} Mbit/s: {1e9 * cpu_s / packets:6.0f}", flush=True)
 
 
-def main() -> None:
+def main() -> int:
+    """Prints all figures; returns 1 if this tree is much slower than the last release."""
     with tempfile.TemporaryDirectory() as folder:
         program = build_ns3(Path(folder))
         if program is None:
@@ -188,7 +190,8 @@ def main() -> None:
     scaling()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
+    return 0 if last_release.compare() else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,9 +13,11 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -25,6 +27,8 @@ ROOT = Path(__file__).parent.parent
 SKIPPED = 3
 POLL_S = 0.5
 NOT_FUZZERS = ("seeds.py",)
+RECORDS = "tests.xml"
+"""The file with the counts that tests record, such as flipped bits by reader and file."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Step:
     """The share that is done, by the output so far and the seconds that went by."""
 
 
-def steps(fuzz_s: int) -> list[Step]:
+def steps(fuzz_s: int, out: Path) -> list[Step]:
     """What there is to run: tests with the mark `soak`, and each fuzzer for so long."""
     python = sys.executable
     tests = (
@@ -53,6 +57,8 @@ def steps(fuzz_s: int) -> list[Step]:
         "worksteal",
         "-p",
         "no:cacheprovider",
+        "--durations=15",
+        f"--junitxml={out / RECORDS}",
     )
     fuzzers = sorted(path for path in (ROOT / "fuzz").glob("*.py") if path.name not in NOT_FUZZERS)
     return [
@@ -163,6 +169,29 @@ def table(outcomes: list[Outcome]) -> Table:
     return made
 
 
+def flips(records: Path) -> Table:
+    """The flipped bits by file and reader: refused, and in parentheses those it did not read."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for one in ElementTree.parse(records).iter("property"):
+        reader, file, *outcome = one.attrib["name"].split(" ", 2)
+        counts[reader, file, " ".join(outcome)] += int(one.attrib["value"])
+    readers = sorted({reader for reader, _, _ in counts})
+    made = Table(box=None, pad_edge=False, title="flipped bits: refused (not read)")
+    for head in ("file", *readers):
+        made.add_column(head, justify="left" if head == "file" else "right")
+    for name in sorted({file for _, file, _ in counts}):
+        refused = [counts[reader, name, "refused"] for reader in readers]
+        unread = [counts[reader, name, "not read"] for reader in readers]
+        made.add_row(
+            name,
+            *(
+                f"{one} ({other})" if other else str(one)
+                for one, other in zip(refused, unread, strict=True)
+            ),
+        )
+    return made
+
+
 def main() -> int:
     """Runs the steps that were asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -170,7 +199,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "soak", help="logs")
     parser.add_argument("steps", nargs="*", metavar="STEP")
     asked = parser.parse_args()
-    known = steps(asked.seconds)
+    known = steps(asked.seconds, asked.out)
     unknown = set(asked.steps) - {step.name for step in known}
     if unknown:
         names = ", ".join(step.name for step in known)
@@ -179,6 +208,8 @@ def main() -> int:
     chosen = [step for step in known if not asked.steps or step.name in asked.steps]
     outcomes = run_all(chosen, asked.out, Console(stderr=True))
     Console().print(table(outcomes))
+    if any(step.name == "tests" for step in chosen):
+        Console().print(flips(asked.out / RECORDS))
     failed = [outcome for outcome in outcomes if outcome.word == "FAILED"]
     for outcome in failed:
         log = asked.out / f"{outcome.step.name.replace('/', '-')}.log"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
+from aqmlab.engines.kernel.agent_source import AgentSource
 from aqmlab.validation import agents, grid
 from aqmlab.validation.engines import Engine, Maker
 
@@ -34,6 +35,7 @@ cells = [{ rate = "8/2 Mbit/s", loss = "1 %" }]
 """
 
 PROGRAM = b"an agent"
+SOURCE = AgentSource("0" * 40, "rustc 1.0", "ldd 2.0", "0123456789abcdef")
 RECIPE = {"kernel": "6.1.0-fake", "qemu": "7.2", "agent": agents.digest_of(PROGRAM)}
 
 
@@ -63,6 +65,8 @@ class Shop:
     def __init__(self, folder: Path, run: Engine = fake_kernel, agent: bytes = PROGRAM) -> None:
         self.folder, self.run, self.agent = folder, run, agent
         self.recipe = RECIPE
+        self.rebuilt = PROGRAM
+        """What a build of the recorded commit gives."""
         self.asked: list[str] = []
         """The agents that were asked for."""
 

@@ -7,7 +7,7 @@
 | `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the `spec` it was |
 
 `spec` is the exact text of the trial because the time to parse it is part of the guest's time. The
-agents that made the cells are beside their files (`agents`).
+sources of the agents that made the cells are beside their files (`agents`).
 
 A file is gzip-compressed JSON with exact numbers. It is replaced as a whole after each seed, under
 a lock. Several processes can therefore add to one set, and any of them may be killed.
@@ -101,7 +101,7 @@ class Reference:
         return there, wanted
 
     def put(self, cell: Cell, seed: int, trial: Trial, program: Path | None = None) -> None:
-        """Adds or replaces a trial, and keeps the agent `program` that made it.
+        """Adds or replaces a trial, and records the source of the agent `program` that made it.
 
         Both are on the disk when this returns.
         """
@@ -135,7 +135,7 @@ class Reference:
         return found
 
     def prune_agents(self) -> None:
-        """Removes agents that no trial names."""
+        """Removes the sources of agents that no trial names."""
         if agents.there(self.folder):
             with self._locked():
                 agents.prune(self.folder, {recipe["agent"] for recipe in self._recipes()})

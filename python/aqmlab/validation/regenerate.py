@@ -124,7 +124,7 @@ def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], Non
 
     def maker_of(digest: str | None) -> Maker:
         if digest not in makers:
-            program = agents.unpacked(reference.folder, digest) if digest else None
+            program = agents.program(reference.folder, digest, say) if digest else None
             makers[digest] = engines.kernel([cell for cell, _ in jobs], say, program)
         return makers[digest]
 
