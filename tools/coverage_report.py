@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def show(half: str, lines: Lines) -> None:
-    """Prints a Markdown table, as docs/testing.md has it."""
+    """Prints a Markdown table, as docs/explanation/testing.md has it."""
     ran, all_lines = (sum(counts[which] for counts in lines.values()) for which in (0, 1))
     print(f"\n| {half} | Lines | Run |\n|---|--:|--:|")
     for part, (part_ran, part_lines) in sorted(lines.items()):

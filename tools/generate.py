@@ -31,7 +31,7 @@ import validated  # noqa: E402
 DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
-    *(f"docs/{path.name}" for path in sorted(HERE.glob("*.md"))),
+    *(path.relative_to(ROOT).as_posix() for path in sorted(HERE.rglob("*.md"))),
 )
 _PART = re.compile(r"(<!-- make: (\w+)(?: ([^\n]+))? -->\n)(.*?)(<!-- end -->)", re.S)
 _STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
@@ -100,13 +100,14 @@ class Document:
 def _with_tests(found: re.Match[str]) -> str:
     """A row of the table of statements, with the tests that hold them."""
     holders = conformance_count.holders().get(int(found[2]), ())
-    tests = ", ".join(f"[{test.name}](../{test.path})" for test in holders)
+    tests = ", ".join(f"[{test.name}](../../{test.path})" for test in holders)
     return f"{found[1]} {tests or '*none yet*'} |"
 
 
 def _count(_: str) -> str:
     numbers = [
-        int(number) for _, number in _STATEMENT.findall((HERE / "conformance.md").read_text())
+        int(number)
+        for _, number in _STATEMENT.findall((HERE / "reference/conformance.md").read_text())
     ]
     held = conformance_count.holders().keys() & set(numbers)
     return f"Of {len(numbers)} statements, {len(held)} are held by tests.\n"

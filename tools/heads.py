@@ -15,7 +15,7 @@ def differences(crate: str) -> str:
     for path in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
         for text in _stated(_head(path.read_text(encoding="utf-8"))):
             name = path.relative_to(ROOT)
-            found.append(f"[`{path.relative_to(ROOT / 'crates')}`](../{name})\n\n{text}\n")
+            found.append(f"[`{path.relative_to(ROOT / 'crates')}`](../../{name})\n\n{text}\n")
     return "\n".join(found) or "None is stated.\n"
 
 

@@ -89,7 +89,9 @@ def test_without_sql_the_tables_are_listed_with_their_units(ask, home_results):
 
 
 def test_units_are_those_of_the_document():
-    text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+    folder = Path(__file__).parents[2] / "docs/reference"
+    pages = [folder / "results.md", folder / "verdicts.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     rows = re.findall(r"^\| `(\w+)` \| ([^|`]*) \| ", text, re.M)
     assert len(rows) > 60
     other = {"by the metric": "", "by the gauge": "", "by the need": "", "": ""}

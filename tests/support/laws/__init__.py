@@ -2,7 +2,7 @@
 
 A law takes a run and yields a sentence for each violation. None of them knows a number that was
 measured: bounds follow from the trial's spec, and equalities from the definitions in
-docs/results.md.
+docs/reference/results.md.
 """
 
 from __future__ import annotations

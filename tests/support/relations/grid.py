@@ -20,7 +20,7 @@ BY_WINDOW = {
     "throughput_p95_mbit",
     "throughput_nonempty_mean_mbit",
 }
-"""What docs/results.md defines by windows."""
+"""What docs/reference/results.md defines by windows."""
 WHOLE_TRIAL = ("apps", "conns", "queue_drops")
 OF_INTERVAL = {"throughput_mbit", "backlog_mean_packets"} | {
     name for name in documented("queues") if name.startswith("sojourn")

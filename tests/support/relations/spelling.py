@@ -36,7 +36,7 @@ UNITS = {
     "MB": ("size", 10**6),
     "MiB": ("size", 2**20),
 }
-"""The units of docs/scenarios.md, by quantity and size."""
+"""The units of docs/reference/scenarios.md, by quantity and size."""
 QUANTITY = re.compile(r"([\d.]+) ?(\S+)")
 
 
