@@ -2,8 +2,8 @@
 
 A test says which statement it holds the code to by its name, `c07_…` for C-07, or in the comment
 before it or inside it. A script of the kind that `tests/scripts` hold says so in its comments.
-docs/reference/conformance.md lists the statements and their sources. `tools/generate.py` fills in its
-last column from here.
+docs/reference/conformance.md lists the statements and their sources. `tools/generate.py` fills in
+its last column from here.
 """
 
 from __future__ import annotations
