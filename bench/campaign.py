@@ -1,4 +1,4 @@
-"""What a campaign of many short trials costs besides the trials themselves.
+"""Measures the cost of a campaign of many short trials beyond the trials themselves.
 
 CPU time of the process that plans, hands out, records and writes, and its memory at each step;
 then the CPU time that a worker spends on a trial beside the simulator.

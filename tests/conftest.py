@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Fixtures and options of every test."""
 
 import pytest
 from support.campaigns import home_results as home_results

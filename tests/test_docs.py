@@ -83,7 +83,7 @@ def test_a_test_is_found_by_its_name_and_by_its_comment() -> None:
 
 @pytest.fixture(scope="module")
 def everything() -> dict[str, Any]:
-    """What the simulator gives for a home in which every application runs, twice."""
+    """The simulator's tables for a home in which every application runs, twice."""
     apps = {name: {"kind": name} for name in catalogue.load()["apps"]}
     for name in ("bursts", "notification", "photo_upload"):
         apps[name] |= {"period": "10 s", "deadline": "5 s"}

@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What the command line asks for."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("cell")
     parser.add_argument("--seed", type=int, default=1)
@@ -197,7 +197,7 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 def flow_packets(
     spec: Mapping[str, Any], runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
-    """What either end of a connection sent, in order, with what got lost."""
+    """The packets that either end of a connection sent, in order, lost ones included."""
     place = [app["name"] for app in spec["apps"]].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
@@ -298,7 +298,7 @@ def excerpt(
 def parting(
     kernel: Sequence[Packet], ours: Sequence[Packet], apart_ms: float
 ) -> tuple[str, float, float] | None:
-    """What the first data packet that differs differs in, and when either engine sent it."""
+    """The kind of the first difference between data packets, and the times of that packet."""
     data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
     for place, (theirs, mine) in enumerate(zip(*data, strict=False)):
         if (theirs.seq, theirs.length) != (mine.seq, mine.length):

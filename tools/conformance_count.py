@@ -31,7 +31,7 @@ class Holder:
 
 @cache
 def holders() -> dict[int, tuple[Holder, ...]]:
-    """Who holds the code to each statement, by its number."""
+    """The tests of each statement, by its number."""
     found: dict[int, set[Holder]] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):

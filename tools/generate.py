@@ -49,7 +49,7 @@ class Document:
     def __init__(self, text: str, folder: Path) -> None:
         self.text, self._folder = text, folder
         self.figures: dict[Path, bytes] = {}
-        """What its parts made beside text."""
+        """Figures that its parts drew, by path."""
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def made(self) -> str:
@@ -79,7 +79,7 @@ class Document:
         return fenced(f"$ {argument}\n{printed}", "console")
 
     def _drawn(self, scenario: str, figure: str, path: str) -> str:
-        """What stands for the trials that a figure shows; it is drawn again if they are others."""
+        """The digest of a figure's trials; a changed digest draws the figure again."""
         self._run([sys.executable, "-m", "aqmlab", "run", scenario, "--out", "shown"])
         digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
         text = f"*The digest of its trials is {digest}.*\n"

@@ -1,4 +1,4 @@
-"""What the heads of the Rust modules say about where they differ from their sources."""
+"""The differences from their sources that the heads of the Rust modules state."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _Trials = Mapping[str, Sequence[int]]
 
 
 def run(name: str, seeds: int) -> dict[str, Any]:
-    """What comes of the peer `name` on the whole grid, with at most so many seeds of each cell."""
+    """Results of the peer `name` on the whole grid, with at most `seeds` seeds of each cell."""
     made = compare.run(grid.load().cells, Reference(), seeds=seeds, jobs=1, peer=name, say=print)
     theirs = made.comparisons[1]
     ran: dict[str, list[int]] = {}
@@ -71,7 +71,7 @@ def table(name: str) -> str:
 
 
 def _basis(kept: Mapping[str, Any]) -> str:
-    """What the table is made from."""
+    """The basis of the table: programs, trials, cells and seeds."""
     trials, refused = kept["trials"], kept["refused"]
     count = sum(map(len, trials.values()))
     seeds = max(map(len, trials.values()))

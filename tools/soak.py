@@ -39,7 +39,7 @@ class Step:
 
 
 def steps(fuzz_s: int) -> list[Step]:
-    """What there is to run: tests with the mark `soak`, and each fuzzer for so long."""
+    """The steps: tests marked `soak`, and each fuzzer for `fuzz_s` seconds."""
     python = sys.executable
     tests = (
         python,
@@ -76,7 +76,7 @@ def _of_pytest(output: str, _: float) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a step."""
+    """The result of a step."""
 
     step: Step
     status: int
@@ -85,7 +85,7 @@ class Outcome:
 
     @property
     def word(self) -> str:
-        """What the table calls it."""
+        """The result's name in the table."""
         return {0: "passed", SKIPPED: "skipped"}.get(self.status, "FAILED")
 
 
@@ -115,7 +115,7 @@ def _environment() -> dict[str, str]:
 
 
 def remaining_s(waiting: Sequence[Step], share: float, passed_s: float) -> float:
-    """What is left: of the step that runs by its own pace, of those that wait by what they take."""
+    """The remaining time, by the progress of the current step and the usual time of later ones."""
     now, *later = waiting
     expected_s = now.seconds if share < 0.05 else passed_s / share
     return max(0.0, expected_s - passed_s) + sum(step.seconds for step in later)
@@ -153,7 +153,7 @@ def run_all(chosen: list[Step], folder: Path, console: Console) -> list[Outcome]
 
 
 def table(outcomes: list[Outcome]) -> Table:
-    """What ran, for how long, and what came of it."""
+    """A table of the steps with their results and times."""
     made = Table(box=None, pad_edge=False)
     for head in ("step", "result", "time", "its last words"):
         made.add_column(head, justify="right" if head == "time" else "left")

@@ -14,7 +14,7 @@ from aqmlab.validation.reference import Reference
 
 @cache
 def validation() -> Validation | None:
-    """What comes of the set as it is; `None` if it has no trial."""
+    """The comparison with the current set; `None` if the set has no trial."""
     cells, reference = grid.load().cells, Reference()
     if not reference.complete(cells)[0]:
         return None
@@ -37,7 +37,7 @@ def table(which: str = "") -> str:
 
 
 def _basis(made: Validation) -> str:
-    """What the table is made from."""
+    """The basis of the table: kernels, cells, seeds and trials."""
     kernels = " and ".join(sorted({f"Linux {recipe['kernel']}" for recipe in made.recipes}))
     seeds = Counter(cell for cell, _ in made.series["kernel"]).values()
     few, many = min(seeds), max(seeds)

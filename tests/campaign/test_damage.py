@@ -110,7 +110,7 @@ SLOW = ("report", "query")
 
 
 def said(arguments):
-    """What a command prints; raises `LabError` if it ends otherwise than well."""
+    """The output of a command; raises `LabError` on any status but 0."""
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.redirect_stdout(out),
@@ -225,7 +225,7 @@ def files_of(folder):
 
 
 def served(read, folder):
-    """What a reader serves; `None` if it refuses."""
+    """The data that a reader returns; `None` if it refuses."""
     try:
         return read(folder)
     except LabError:
@@ -248,7 +248,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def right(whole, place):
-    """What each reader serves of a campaign that nothing has happened to."""
+    """The data that each reader returns from an undamaged campaign."""
     return {name: served(read, copy_of(whole, place)) for name, read in READERS.items()}
 
 

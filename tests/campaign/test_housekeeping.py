@@ -1,4 +1,4 @@
-"""What outlives a process: temporary folders, stopped workers, forks, and results of other code."""
+"""State that outlives a process: folders, stopped workers, forks, results of other builds."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What is printed and written: in any encoding, and beside a campaign's own files."""
+"""Output to the terminal and to files, in any encoding and beside a campaign's own files."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Whatever is wrong in a scenario is refused with its file and line, or with its option."""
+"""Every error of a scenario names its file and line, or its option."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""What must hold of any text: it is read or refused in words, and soon."""
+"""Properties of every reader: it reads or refuses any text, with a message and in time."""
 
 from __future__ import annotations
 

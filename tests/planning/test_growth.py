@@ -19,7 +19,7 @@ from .test_teacup_small import SMALL
 
 LENGTH, TIMES, MOST = 4_000, 8, 30
 CLOCK_S = 0.01
-"""What is not measured: below it, clocks and caches are what differs."""
+"""Below this time, clocks and caches dominate the measurement."""
 
 HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
 

@@ -83,7 +83,7 @@ def as_toml(found):
 
 
 def told(trials):
-    """What labels are made of."""
+    """The facts of each trial from which labels are made."""
     return [
         {"conditions": one.conditions, "links": links_of(one.spec), "rtt_base_ms": one.rtt_base_ms}
         for one in trials

@@ -25,7 +25,7 @@ def far_results(tmp_path_factory):
 
 
 def printed(results, monkeypatch, capsys, columns, **more):
-    """What is printed to a pipe where COLUMNS says `columns`."""
+    """The output to a pipe if COLUMNS is `columns`."""
     monkeypatch.setenv("COLUMNS", str(columns))
     capsys.readouterr()
     summary.show(results, **more)

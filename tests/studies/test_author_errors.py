@@ -14,7 +14,7 @@ def line_of(path, text):
 
 
 RETURN = 'return below("call", n.flow("call", "induced_p50_ms", at, "up"), 5, "ms")'
-"""What claim 9-2 returns."""
+"""The return statement of claim 9-2."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What makes a claim hold."""
+"""The rule by which a claim holds."""
 
 import math
 from functools import partial

@@ -27,7 +27,7 @@ LEAST_PACKET_BYTES = 28
 
 
 def on_link(overhead: dict[str, Any], ip_bytes: int) -> int:
-    """What a packet takes on a link (tc-cake(8); ITU-T I.361 for cells)."""
+    """The bytes that a packet occupies on a link (tc-cake(8); ITU-T I.361 for cells)."""
     framed = max(ip_bytes + overhead.get("bytes", 0), overhead.get("minimum", 0))
     return -(-framed // 48) * 53 if overhead.get("atm") else framed
 

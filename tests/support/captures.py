@@ -123,7 +123,7 @@ def _counts(captured: Captured) -> Iterator[str]:
 
 
 def _throughput(captured: Captured) -> Iterator[str]:
-    """What arrives in the active time, and in the windows that begin with it, by the captures."""
+    """Arrivals in the active time and in the windows that begin with it, from the captures."""
     run = captured.run
     window_ns, step_ns = run.spec["measure"]["window_ns"], run.spec["measure"]["step_ns"]
     for row in run.tables["flows"]:

@@ -79,7 +79,7 @@ class Campaigns:
         return shlex.join([sys.executable, "-m", "tests.support.small_campaign", str(folder)])
 
     def environment(self):
-        """What that command finds itself in."""
+        """The environment of that command."""
         found = (ROOT, ROOT / "python", ROOT / "tests" / "support")
         return os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, found)),

@@ -1,4 +1,4 @@
-"""What tests start beside themselves: a real Dask cluster, of processes of this machine."""
+"""Processes that tests start: a real Dask cluster on this machine."""
 
 import json
 import os

@@ -195,7 +195,7 @@ class Drawing:
         return app | self.timing(kind)
 
     def room_bytes(self) -> int:
-        """What of a datagram any of the hosts takes; a host that is not stated has 1500 bytes."""
+        """The largest payload of a datagram on these hosts, whose default MTU is 1500 bytes."""
         return min(self.mtu_bytes, 1500) - 28 - 12 - 20
 
     def timing(self, kind: catalogue.Kind) -> Table:

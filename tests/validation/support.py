@@ -58,7 +58,7 @@ def slow_kernel(spec_json: str) -> Mapping[str, Any]:
 
 
 class Shop:
-    """What makes trials, in the place of `engines.kernel`."""
+    """Stands in for `engines.kernel`, which makes trials."""
 
     def __init__(self, folder: Path, run: Engine = fake_kernel, agent: bytes = PROGRAM) -> None:
         self.folder, self.run, self.agent = folder, run, agent

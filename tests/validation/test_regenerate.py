@@ -34,7 +34,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """What makes trials."""
+    """Replaces the kernel engine by a fake one."""
     shop = Shop(tmp_path_factory.mktemp("shop"))
     monkeypatch.setattr(engines, "kernel", shop)
     return shop

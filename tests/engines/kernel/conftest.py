@@ -10,7 +10,7 @@ _BOOTS = ("boot", "vm")
 
 
 def missing() -> str | None:
-    """What must be there for a machine to be booted, and is not; nothing is built."""
+    """The missing requirements of a virtual machine; builds nothing."""
     try:
         machine.find_qemu()
         image.find_kernel()

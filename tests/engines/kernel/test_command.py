@@ -90,7 +90,7 @@ def install(patch: Any, folder: Path, release: str = "6.1.0") -> None:
 
 
 def handed_out(outcome: dict[str, Any]) -> dict[str, Any]:
-    """What the agent would hand out for the simulator's `outcome`."""
+    """The result that the agent would print for the simulator's `outcome`."""
     tables = {
         table: [_column(name, values) for name, values in columns.items()]
         for table, columns in outcome["tables"].items()

@@ -1,4 +1,4 @@
-"""What is said when a machine dies, hangs or cannot be started; with programs in QEMU's place."""
+"""Errors of a machine that dies, hangs or does not start; other programs stand in for QEMU."""
 
 from __future__ import annotations
 

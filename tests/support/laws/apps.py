@@ -62,7 +62,7 @@ def numbers_are_possible(run: Run) -> Iterator[str]:
 
 
 def datagrams_are_packets(run: Run) -> Iterator[str]:
-    """What an application of datagrams counts is what the taps see."""
+    """The counts of an application of datagrams equal the taps' counts."""
     if not run.whole:
         return
     for app, metrics in _metrics(run).items():

@@ -38,7 +38,7 @@ def connections_live_in_order(run: Run) -> Iterator[str]:
 
 
 def segments_are_packets(run: Run) -> Iterator[str]:
-    """What TCP counts is what the taps see."""
+    """TCP's counts equal the taps' counts."""
     if not run.whole:
         return
     for app, about in run.apps.items():

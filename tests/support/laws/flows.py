@@ -22,7 +22,7 @@ def _place(row: Row) -> str:
 
 
 def counts_add_up(run: Run) -> Iterator[str]:
-    """What arrived and what was lost was sent; sizes lie between headers and the MTU."""
+    """Packets that arrived or were lost were sent; sizes lie between the headers and the MTU."""
     most = bounds.most_packet_bytes(run)
     for row in run.tables["flows"]:
         sent, received, lost = row["packets_sent"], row["packets_received"], row["lost"]
@@ -102,7 +102,7 @@ def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
 
 
 def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
-    """What an application reads has arrived; where it began in the interval, in its active time."""
+    """Data that an application reads arrived; if it starts in the interval, in its active time."""
     from_ns, _ = run.interval_ns
     for row in run.tables["flows"]:
         goodput, throughput = row["goodput_mbit"], row["throughput_mean_mbit"]

@@ -28,7 +28,7 @@ def by_link(run: Run) -> dict[str, Row]:
 
 
 def packets_are_conserved(run: Run) -> Iterator[str]:
-    """What came went out, was dropped, or waits; and the first link got all that was sent."""
+    """Offered packets were sent, dropped or wait; the first link was offered every packet sent."""
     rows = by_link(run)
     if list(rows) != [link["name"] for link in run.spec["links"]]:
         yield f"rows of {list(rows)}"
@@ -84,7 +84,7 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
 
 
 def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
-    """What leaves one link comes to the next, and what leaves the last one arrives or travels."""
+    """Packets that leave a link enter the next one; after the last link they arrive or travel."""
     rows = by_link(run)
     for way in ("up", "down"):
         routes = {tuple(app[way]["links"]) for app in run.spec["apps"]}

@@ -20,7 +20,7 @@ BY_WINDOW = {
     "throughput_p95_mbit",
     "throughput_nonempty_mean_mbit",
 }
-"""What docs/reference/results.md defines by windows."""
+"""The columns that docs/reference/results.md defines by windows."""
 WHOLE_TRIAL = ("apps", "conns", "queue_drops")
 OF_INTERVAL = {"throughput_mbit", "backlog_mean_packets"} | {
     name for name in documented("queues") if name.startswith("sojourn")
@@ -97,7 +97,7 @@ def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
-    """What is not measured has the same packets, and the links' counters are the queues'."""
+    """Without measurement the packets are the same, and the links' counters equal the queues'."""
     one, other = pair(table, enabled=False)
     yield from same.digest(one, other)
     drops = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")

@@ -14,7 +14,7 @@ from ..trials import Row, Run
 from . import same
 
 QUIET_MS = 4_000
-"""What transfers of this size take to end on most of the random paths."""
+"""Enough time for transfers of this size on most of the random paths."""
 STILL_MS = 1_000
 """Longer than any packet travels, jitter included."""
 SHIFT_MS = 2_304_000
