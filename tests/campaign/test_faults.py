@@ -1,4 +1,4 @@
-"""A campaign meets a fault wherever it changes its folder; the same command always goes on.
+"""A campaign meets a fault at each change of its folder; the same command always continues.
 
 Each run takes a second or two, so `make test` draws a few points and `make soak` takes them all.
 """

@@ -1,4 +1,4 @@
-"""The reference set: how it grows, goes on, and is reproduced."""
+"""The reference set: growth, continuation and reproduction."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 //! The first process of a virtual machine: file systems, modules, and the output.
 //!
 //! The result leaves by an I/O port that QEMU appends to a file (`-device isa-debugcon`): no
-//! interrupt, no buffer, no answer, so the virtual clock is the same whatever the host does.
+//! interrupt, no buffer, no answer, so the virtual clock does not depend on the host.
 
 use std::fs::{self, File};
 use std::io;

@@ -92,7 +92,7 @@ class Kind:
 
     @property
     def verdict(self) -> str:
-        """Holds if enough checks do; fails if too many fail, whatever the undecided ones are."""
+        """Holds if enough checks do; fails if too many fail, regardless of undecided ones."""
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
         if self.opposite is not None or missed - undecided > self.spare:

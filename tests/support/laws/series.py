@@ -100,7 +100,7 @@ KEYS = {
 
 
 def times_rise_within_the_trial(run: Run) -> Iterator[str]:
-    """A series goes on in time, from the trial's begin to its end."""
+    """The times of a series increase from the beginning of the trial to its end."""
     step_s = run.spec["measure"]["step_ns"] / 1e9
     for table, names in KEYS.items():
         for key, rows in _by(run.tables[table], *names).items():

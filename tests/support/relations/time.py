@@ -28,7 +28,7 @@ def _ms(text: str) -> float:
 
 
 def longer(table: Table, rng: random.Random) -> Iterator[str] | None:
-    """A trial that goes on after everything has ended tells the same."""
+    """A longer trial, after everything has ended, has the same numbers."""
     length_ms = _ms(table["duration"])
     apps = {}
     for name, app in table["apps"].items():

@@ -13,7 +13,7 @@ pub(crate) struct Counters {
     pub(crate) packets: u64,
     pub(crate) backlog_packets: u64,
     pub(crate) backlog_bytes: u64,
-    /// Packets dropped, whatever the reason.
+    /// Packets dropped, for any reason.
     pub(crate) drops: u64,
     /// Packets dropped because the queue was full.
     pub(crate) overlimit: u64,

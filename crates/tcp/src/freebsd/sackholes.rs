@@ -125,7 +125,7 @@ impl SackHoles {
         start <= hole.start
     }
 
-    /// Makes the part of hole `at` above `end` a hole of its own, if the limit allows one more.
+    /// Makes the part of hole `at` above `end` a separate hole, if the limit allows one more.
     fn split(&mut self, at: usize, end: u64) -> bool {
         let hole = self.list[at];
         let upper = Hole { start: end, end: hole.end, next: hole.next.max(end) };

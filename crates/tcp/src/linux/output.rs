@@ -25,7 +25,7 @@ pub(super) enum Push {
     All,
     /// One burst, if it may leave.
     One,
-    /// One segment, whatever the congestion window is.
+    /// One segment, regardless of the congestion window.
     Probe,
 }
 
