@@ -33,7 +33,7 @@ def memory_mb() -> float:
 
 
 class Clock:
-    """Says what each step took of this process."""
+    """Prints the CPU time and the memory of each step of this process."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials

@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _passes(reader: str, seconds: int, out: Path) -> bool:
-    """Fuzzes a reader for so long; says whether nothing was found."""
+    """Fuzzes a reader for a time; returns whether it found no failure."""
     oracles = _oracles()
     with tempfile.TemporaryDirectory() as corpus:
         texts = Path(corpus, "texts")

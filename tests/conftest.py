@@ -7,5 +7,5 @@ from support.processes import dask as dask
 
 @pytest.fixture(autouse=True)
 def plain_width(monkeypatch):
-    """Tables are as wide as they are by default: a runner of tests may say COLUMNS=80."""
+    """Gives tables their default width, because a test runner may set COLUMNS."""
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -1,9 +1,8 @@
-"""Rewrites the parts of the documents that can be made: `python tools/generate.py`.
+"""Rewrites the generated parts of the documents: `python tools/generate.py`.
 
-A made part stands between `<!-- make: WHAT … -->` and `<!-- end -->`, where WHAT is a name of
-`MAKERS`: lists from the catalogue, files of the repository, and what commands print. The
-commands of one document run in one empty folder, in order. `--check` writes nothing and names
-the documents that are out of date; `tests/test_docs.py` does the same.
+A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name of `MAKERS`
+or a kind of command output. The commands of one document run in one empty folder, in order.
+`--check` writes nothing and names the outdated documents, as `tests/test_docs.py` does.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
 
 
 def stale() -> Iterator[tuple[Path, bytes]]:
-    """Every document that is out of date and what it should say, with its figures."""
+    """Every outdated document with its new text, and the outdated figures."""
     for name in DOCUMENTS:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")
@@ -152,7 +151,7 @@ def stale() -> Iterator[tuple[Path, bytes]]:
 
 
 def main() -> int:
-    """Writes what is out of date, or with `--check` names it and returns 1."""
+    """Rewrites outdated documents, or with `--check` names them and returns 1."""
     check = sys.argv[1:] == ["--check"]
     found = list(stale())
     for path, content in found:

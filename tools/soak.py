@@ -1,8 +1,8 @@
-"""The long tests, one after the other: `make soak`.
+"""Runs the long tests one after the other: `make soak`.
 
-A step is a command of its own, whose output goes to a file. It passes with status 0. With status 3
-it is skipped, for the reason that its last line gives. At the end a table says what ran. The status
-is 1 if anything failed.
+A step is a command whose output goes to a file. It passes with status 0. With status 3 it is
+skipped, and its last line gives the reason. A table of the steps follows at the end. The status is 1
+if a step failed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOT_FUZZERS = ("seeds.py",)
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and about how long it takes on two cores."""
+    """A command, and its approximate time on two cores."""
 
     name: str
     command: tuple[str, ...]
@@ -90,7 +90,7 @@ class Outcome:
 
 
 def run(step: Step, log: Path, show: Callable[[float], None]) -> Outcome:
-    """Runs a step, its output to `log`, and shows what share of it is done."""
+    """Runs a step with its output to `log`, and shows its progress."""
     began = time.monotonic()
     with log.open("wb") as file:
         child = subprocess.Popen(
@@ -122,7 +122,7 @@ def remaining_s(waiting: Sequence[Step], share: float, passed_s: float) -> float
 
 
 def run_all(chosen: list[Step], folder: Path, console: Console) -> list[Outcome]:
-    """Runs the steps with progress and an estimate of what is left."""
+    """Runs the steps with progress and an estimate of the remaining time."""
     outcomes = []
     columns = (
         TextColumn("{task.description}"),
@@ -164,7 +164,7 @@ def table(outcomes: list[Outcome]) -> Table:
 
 
 def main() -> int:
-    """Runs the steps that were asked for, or all."""
+    """Runs the requested steps, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=240, help="for each fuzzer")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "soak", help="logs")

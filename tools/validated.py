@@ -22,7 +22,7 @@ def validation() -> Validation | None:
 
 
 def table(which: str = "") -> str:
-    """How far the simulator is from the kernel: metrics that have a rule, or with "all" all."""
+    """The differences from the kernel: metrics with a rule, or with "all" every metric."""
     made = validation()
     if made is None:
         return "The reference set has no trial yet.\n"
@@ -55,7 +55,7 @@ def _basis(made: Validation) -> str:
 
 
 def _within_spread(comparison: Comparison, line: Line) -> float | None:
-    """The share of cells within the kernel's own spread, of those of which it is known."""
+    """The share of cells within the kernel's own spread, among those with a known spread."""
     cells: dict[str, list[Case]] = {}
     for case in comparison.cases:
         if case.metric.name == line.metric.name:

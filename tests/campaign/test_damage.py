@@ -1,4 +1,4 @@
-"""Damage at rest: whatever happens to a file of a campaign, no reader serves another result.
+"""Damage at rest: no damage to a campaign's file makes a reader return another result.
 
 A fault matrix: every reader, every fault, every file. `make test` takes a sample of it, `make soak`
 a thousand flipped bits for each reader.
@@ -242,7 +242,7 @@ def copy_of(whole, place):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Where each copy goes: the same place, for what commands print is as wide as it is long."""
+    """The path of every copy; one path for all, because the width of output depends on it."""
     return tmp_path_factory.mktemp("place")
 
 

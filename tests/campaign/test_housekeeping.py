@@ -24,7 +24,7 @@ from support.processes import wait_for
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """A folder for temporary folders that nobody else uses."""
+    """A private folder for temporary folders."""
     place = tmp_path / "tmp"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))

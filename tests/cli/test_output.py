@@ -31,7 +31,7 @@ IN_CELLS = ["'=1+1", "'+cmd", "-5", "'@x", "a?[31mb", "?31m", "größe 中", "'-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A campaign whose labels do what they can to harm."""
+    """A campaign with malicious labels."""
     place = tmp_path_factory.mktemp("output")
     (place / "a.toml").write_text(SCENARIO, encoding="utf-8")
     api.run(place / "a.toml", out=place / "out")
@@ -152,7 +152,7 @@ LATIN = {"PYTHONIOENCODING": "latin-1"}
 
 
 def started(arguments, cwd, setup="pass", **more):
-    """A run of the command in a process of its own, with what the environment has besides."""
+    """Runs the command in a separate process, with additional environment variables."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))}
     python = f"import os; {setup}; from aqmlab.cli import main; main({arguments!r})"
     command = [sys.executable, "-c", python]

@@ -1,4 +1,4 @@
-"""Two trials have one label if and only if they are seeds of one condition, whatever varies."""
+"""Two trials share a label if and only if they are seeds of one condition."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""The tables that `run` and `show` print, as wide as they are asked to be."""
+"""The tables that `run` and `show` print, in the requested width."""
 
 import pytest
 from aqmlab.campaign import runner as campaigns

@@ -1,4 +1,4 @@
-"""The words in which a scenario is refused: where, what, what is allowed, what was meant."""
+"""The errors of a scenario: location, problem, allowed values and suggestion."""
 
 import pickle
 

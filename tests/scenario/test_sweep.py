@@ -1,4 +1,4 @@
-"""Loops: their order, what varies together, what the command line changes, and names."""
+"""Loops: order, linked loops, changes on the command line, and names."""
 
 import copy
 

@@ -1,15 +1,15 @@
-"""How much a link can carry in a time, from what the trial says of it.
+"""A link's capacity in a time, from the trial's spec.
 
 A packet of `n` bytes takes `on_link(n)` bytes of the link's rate. Within any time `t` the packets
-that leave a link take at most `rate · t`, save for what the shaper lets go ahead of its time:
+that leave a link take at most `rate · t`, plus these allowances of the shaper:
 
-- the wire: the packet that was on it when the time began counts whole;
-- HTB: 1600 bytes of credit, and the packet that puts the bucket into debt;
-- dummynet: a packet leaves at a tick of 1 ms and begins at the tick before, so two ticks more;
-- a radio: an aggregate arrives at once, and what the receiver held back for order with it. A
-  block-ack window has 64 frames, and an aggregate up to 32 of them.
+- the wire: the packet in transmission at the beginning of the time counts completely;
+- HTB: 1600 bytes of credit, and the packet that makes the credit negative;
+- dummynet: two ticks, because a packet leaves at a tick of 1 ms and begins at the previous tick;
+- a radio: an aggregate arrives at once, together with the frames that the receiver held for order.
+  A block-ack window has 64 frames, and an aggregate up to 32 of them.
 
-Jitter lets packets that left during `t + jitter` arrive within `t`.
+With jitter, packets that left during `t + jitter` may arrive within `t`.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Campaigns:
 
 
 def recorded(folder):
-    """The names of the trials of which a result is recorded in a folder."""
+    """The names of the trials with a recorded result in a folder."""
     from aqmlab.campaign.store import chunk_record
     from aqmlab.campaign.store.folder import Folder
 

@@ -39,7 +39,7 @@ class Run:
 
     @property
     def duration_s(self) -> float:
-        """How long the trial is."""
+        """The length of the trial."""
         return float(self.spec["duration_ns"]) / 1e9
 
     @property

@@ -1,4 +1,4 @@
-"""The captures of a random trial tell the same as its tables."""
+"""The captures of a random trial agree with its tables."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def small() -> grid.Grid:
 
 
 def fake_kernel(spec_json: str) -> Mapping[str, Any]:
-    """The simulator with other seeds: a kernel from which it cannot be told."""
+    """The simulator with other seeds, as a kernel without systematic difference."""
     spec = json.loads(spec_json)
     spec["seed"] += 1_000
     return _core.run(json.dumps(spec))
@@ -64,7 +64,7 @@ class Shop:
         self.folder, self.run, self.agent = folder, run, agent
         self.recipe = RECIPE
         self.asked: list[str] = []
-        """The agents that were asked for."""
+        """The requested agents."""
 
     def __call__(self, cells: object, say: object, program: Path | None = None) -> Maker:
         """The agent `program`, or else the one of this shop."""

@@ -1,4 +1,4 @@
-"""The grid: what the acceptance asks of it, and its names."""
+"""The grid: its required coverage and its names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ns-3 as a peer: what it is told, and what is made of what it says; ns-3 itself is not needed."""
+"""ns-3 as a peer: its input and the use of its output; ns-3 itself is not needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our disciplines do what the kernel's do, packet by packet."""
+"""The simulator's disciplines equal the kernel's, packet by packet."""
 
 from __future__ import annotations
 

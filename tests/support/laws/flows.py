@@ -73,7 +73,7 @@ ORDERED = (
 
 
 def quantiles_are_in_order(run: Run) -> Iterator[str]:
-    """A higher quantile is no less; what the queues induce is what exceeds the base."""
+    """Quantiles are in order; the induced time is the excess over the base."""
     for row in run.tables["flows"]:
         for names in ORDERED:
             for low, high in itertools.pairwise(names):
@@ -86,7 +86,7 @@ def quantiles_are_in_order(run: Run) -> Iterator[str]:
 
 
 def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
-    """An application is active from its start, and at most until it is told to stop."""
+    """An application is active from its start, and at most until its stop time."""
     from_ns, to_ns = run.interval_ns
     for row in run.tables["flows"]:
         app = run.apps[row["flow"]]
@@ -114,7 +114,7 @@ def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
 
 
 def means_are_bytes_over_time(run: Run) -> Iterator[str]:
-    """The mean is bytes over the active time; of what is active to the end, all bytes."""
+    """The mean is bytes over the active time; for flows active to the end, all bytes."""
     end_s = run.interval_ns[1] / 1e9
     arrived: dict[str, list[float]] = {"up": [], "down": []}
     for row in run.tables["flows"]:
@@ -144,7 +144,7 @@ def _close(one: float, other: float) -> bool:
 
 
 def throughput_is_within_the_line(run: Run) -> Iterator[str]:
-    """No rate exceeds what the links can carry in that time."""
+    """No rate exceeds the capacity of the links in that time."""
     window_s = run.spec["measure"]["window_ns"] / 1e9
     for row in run.tables["flows"]:
         arriving = bounds.arriving_ip_bits(run, row["flow"], row["direction"], window_s)

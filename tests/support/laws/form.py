@@ -85,7 +85,7 @@ ABSENT: dict[str, dict[str, Absent]] = {
 
 
 def numbers_are_finite_where_they_must_be(run: Run) -> Iterator[str]:
-    """No number is infinite, and none is absent where there is something to tell."""
+    """No number is infinite, and only numbers without measurements are absent."""
     for name, rows in run.tables.items():
         rules = ABSENT.get(name, {})
         for column in run.columns(name):

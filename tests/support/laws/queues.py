@@ -18,7 +18,7 @@ DROPS = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")
 
 
 def dropped(row: Row) -> float:
-    """The packets that a queue dropped, for whatever reason."""
+    """The packets that a queue dropped, for any reason."""
     return float(sum(row[name] for name in DROPS))
 
 
@@ -52,7 +52,7 @@ def packets_are_conserved(run: Run) -> Iterator[str]:
 
 
 def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
-    """A link carries in the trial what its rate and its shaper allow."""
+    """A link carries at most the bytes that its rate and its shaper allow."""
     from_ns, to_ns = run.interval_ns
     interval_s = (to_ns - from_ns) / 1e9
     packet = bounds.most_packet_bytes(run)

@@ -1,4 +1,4 @@
-"""Laws of what is kept over time."""
+"""Laws of time series."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _by(rows: Sequence[Row], *names: str) -> dict[Key, list[Row]]:
 
 
 def _width_and_step(rows: Sequence[Row]) -> tuple[float, float]:
-    """Width and step of windows, the first of which begins with the trial."""
+    """Width and step of the windows; the first window begins with the trial."""
     width_s = 2 * rows[0]["t_s"]
     return width_s, rows[1]["t_s"] - rows[0]["t_s"] if len(rows) > 1 else width_s
 

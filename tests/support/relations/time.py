@@ -1,4 +1,4 @@
-"""When a trial ends, or when everything in it begins, is not what its numbers are about."""
+"""Numbers depend neither on a trial's length nor on its starting time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _after_the_end(one: Run, other: Run, *, same_interval: bool) -> Iterator[str
 
 
 def later(table: Table, _: random.Random) -> Iterator[str] | None:
-    """A trial in which all begins later, by whole periods of every clock, tells the same."""
+    """A trial that begins later, by whole periods of every clock, has the same numbers."""
     plain = _without_own_clocks(table)
     if plain is None:
         return None
