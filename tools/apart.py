@@ -4,13 +4,13 @@
 
 runs the trial on both engines. For each flow it prints the sender's state at each step: window,
 threshold, smoothed round-trip time, data in flight, backlog and drops. Then it prints the packets
-around the first difference: another packet, or a time difference of `--apart` milliseconds. Runs are
-stored in `--keep` under the digest of the trial (a run of the kernel takes a minute). To repeat them,
-delete them.
+around the first difference: another packet, or a time difference of `--apart` milliseconds. Runs
+are stored in `--keep` under the digest of the trial (a run of the kernel takes a minute). To
+repeat them, delete them.
 
 `--quiet` removes the hosts' jitter, so that only mechanisms differ. `--no-table` prints only the
-packets. `--ours` runs the simulator's discipline, with its random draws, between the kernel's TCPs.
-The remaining differences come from TCP.
+packets. `--ours` runs the simulator's discipline, with its random draws, between the kernel's
+TCPs. The remaining differences come from TCP.
 """
 
 from __future__ import annotations

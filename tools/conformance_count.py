@@ -1,8 +1,8 @@
 """Counts the numbered conformance statements that tests check, for the end of `make test`.
 
-A test states the number in its name, `c07_…` for C-07, or in a comment before or inside it. A script
-in `tests/scripts` states it in its comments. docs/reference/conformance.md lists the statements and
-their sources. `tools/generate.py` fills in its last column from here.
+A test states the number in its name, `c07_…` for C-07, or in a comment before or inside it. A
+script in `tests/scripts` states it in its comments. docs/reference/conformance.md lists the
+statements and their sources. `tools/generate.py` fills in its last column from here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rewrites the generated parts of the documents: `python tools/generate.py`.
 
-A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name of `MAKERS`
-or a kind of command output. The commands of one document run in one empty folder, in order.
-`--check` writes nothing and names the outdated documents, as `tests/test_docs.py` does.
+A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name of
+`MAKERS` or a kind of command output. The commands of one document run in one empty folder, in
+order. `--check` writes nothing and names the outdated documents, as `tests/test_docs.py` does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs the long tests one after the other: `make soak`.
 
 A step is a command whose output goes to a file. It passes with status 0. With status 3 it is
-skipped, and its last line gives the reason. A table of the steps follows at the end. The status is 1
-if a step failed.
+skipped, and its last line gives the reason. A table of the steps follows at the end. The status
+is 1 if a step failed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Laws that the tables of every trial satisfy.
 
-A law takes a run and yields a sentence for each violation. No law contains a measured number: bounds
-follow from the trial's spec, and equalities from the definitions in docs/reference/results.md.
+A law takes a run and yields a sentence for each violation. No law contains a measured number:
+bounds follow from the trial's spec, and equalities from the definitions in
+docs/reference/results.md.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from . import same
 
 BOTH_WAYS = frozenset(("cbr", "video_call", "voip", "voip_g729"))
 ONE_WAY = frozenset(("irtt", "ping"))
-"""Applications that send by their own clocks and random streams; for `ONE_WAY` only the requests do.
+"""Applications that send by their own clocks and streams; for `ONE_WAY` only the requests do.
 
 A game is not among them: its server starts when it hears a client and uses the same stream."""
 
