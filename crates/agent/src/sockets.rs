@@ -68,7 +68,7 @@ pub(crate) enum Change {
 }
 
 impl End {
-    /// Takes bytes of the application; returns how many.
+    /// Accepts bytes from the application; returns their number.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
         if self.gone || self.closing {
             return 0;
@@ -84,7 +84,7 @@ impl End {
         taken
     }
 
-    /// Hands up to `bytes` bytes to the kernel; returns how many it took.
+    /// Writes up to `bytes` bytes to the socket; returns the number that the kernel accepted.
     fn push(&mut self, bytes: u64) -> u64 {
         let mut taken = 0;
         while let (Some(fd), true) = (&self.fd, taken < bytes) {

@@ -169,7 +169,7 @@ pub(crate) fn set_bytes(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8])
         .map(drop)
 }
 
-/// Reads a socket option into `value`; returns how much of it was filled.
+/// Reads a socket option into `value`; returns the length of the option.
 pub(crate) fn get_bytes(
     fd: &OwnedFd,
     level: c_int,

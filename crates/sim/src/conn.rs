@@ -28,7 +28,7 @@ pub(crate) struct Conn {
     pub(crate) closed: Option<Instant>,
     /// Bytes read in order, at home and on the internet.
     pub(crate) read: [u64; 2],
-    /// Counters, once the ends are gone.
+    /// Counters, after the ends were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
 }
 

@@ -31,7 +31,7 @@ const SLACK_NS: u64 = 100_000;
 const BURST: u64 = 1_600;
 /// The highest rate: HTB and netem keep rates in bytes per second in 32 bits without an extension.
 const MOST_BPS: u64 = 10_000_000_000;
-/// The lowest: below it a packet's time leaves HTB's range of a minute.
+/// The lowest rate: below it a packet's time leaves HTB's range of a minute.
 const LEAST_BPS: u64 = 8_000;
 
 /// A discipline that was installed and read back.

@@ -142,7 +142,7 @@ impl Linux {
         self.ooo.memory(tcb.profile.segment_overhead) + unread_memory(tcb)
     }
 
-    /// The window that could be offered, not scaled yet: zero rather than silly
+    /// The window that could be offered, before scaling; zero to avoid a silly window
     /// (`__tcp_select_window`).
     #[inline]
     pub(super) fn possible_window(&mut self, tcb: &Tcb) -> u64 {
