@@ -85,7 +85,7 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
 
 
 def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
-    """The number of applications that get what they need in each condition, and the others' names.
+    """The number of applications with a good verdict in each condition, and the others' names.
 
     The tally includes applications that cannot be judged, so a few good ones do not pass for all.
     """

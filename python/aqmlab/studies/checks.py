@@ -216,7 +216,7 @@ def always(words: str, checks: Iterable[Check]) -> list[Check]:
 
 
 def mostly(words: str, checks: Iterable[Check], share: float = MOSTLY) -> list[Check]:
-    """Checks of which a share suffices because the paper says so, such as "in most cases".
+    """Checks of which a share suffices by the paper's words, such as "in most cases".
 
     `words` is empty if the share is the claim's own rule.
     """

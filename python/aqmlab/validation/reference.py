@@ -93,7 +93,7 @@ class Reference:
         }
 
     def complete(self, cells: Iterable[Cell]) -> tuple[int, int]:
-        """The number of trials of `cells` in the set, and the number that the grid asks for."""
+        """The number of trials of `cells` in the set, and the number that the grid requires."""
         there = wanted = 0
         for cell in cells:
             wanted += len(cell.seeds)
