@@ -187,7 +187,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// That of a socket; None if it has none.
+    /// The information on a socket; `None` if the kernel has none.
     pub(crate) fn of(fd: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         sys::get_bytes(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;

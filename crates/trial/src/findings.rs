@@ -96,7 +96,7 @@ pub struct LinkFindings {
     pub sent_bytes: u64,
     /// Seconds in which it was sending.
     pub busy_s: f64,
-    /// The most packets that waited at once.
+    /// The maximum backlog.
     pub backlog_max_packets: u64,
     /// Packets dropped, by reason.
     pub drops: Drops,

@@ -24,8 +24,8 @@ use super::tc_params::{self, Wanted};
 use crate::command::{run, run_all};
 use crate::links::signed;
 
-/// The most that a link may be ahead of an ideal one. HTB's timer can be late by as much without a
-/// loss of rate. The value is several times the jitter of timers in a guest.
+/// The longest time by which a link may be ahead of an ideal one. HTB's timer can be late by as
+/// much without a loss of rate. The value is several times the jitter of timers in a guest.
 const SLACK_NS: u64 = 100_000;
 /// Bytes of the bucket that tc gives HTB on Ethernet, as in the simulator.
 const BURST: u64 = 1_600;

@@ -158,7 +158,7 @@ pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
 /// seconds.
 const HUNDRED_SECONDS: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(100));
 
-/// The most packets that Linux drops when a queue overflows.
+/// The maximum number of packets that Linux drops when a queue overflows.
 pub(super) const DROP_BATCH: Param = Param {
     name: "drop_batch",
     default: Value::Count(64),
