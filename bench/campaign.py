@@ -28,7 +28,7 @@ QUEUES = ["pfifo", "fq_codel"]
 
 
 def memory_mb() -> float:
-    """The most that this process has had so far."""
+    """The peak memory of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 

@@ -164,7 +164,7 @@ def resident_mb(spec: dict[str, Any]) -> float:
 
 
 def scaling() -> None:
-    """How time grows with flows and with rate."""
+    """The growth of run time with flows and with rate."""
     print("Nanoseconds of CPU per data packet, measurement on")
     for flows in (2, 8, 32, 64):
         cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)

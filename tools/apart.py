@@ -36,7 +36,7 @@ TCP, SACK = 6, 5
 HOME_NET, FIRST_HOST = 10, 2
 """172.16.10.2 is the first application's end in the home."""
 EPOCH_S = 1_577_836_800
-"""When captures begin."""
+"""The time at which captures begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def print_states(
 def states_of(
     tables: Mapping[str, Any], flow: str, conn: int
 ) -> Iterator[tuple[tuple[int, str], str]]:
-    """By millisecond and side, the state in words."""
+    """The state in words, by millisecond and side."""
     queues = dict(queues_of(tables))
     table = tables["tcp_series"]
     columns = ("flow", "side", "conn", "t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms",

@@ -232,7 +232,7 @@ def test_output_that_is_closed_from_the_beginning_is_no_error(folder, tmp_path):
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
 @pytest.mark.parametrize("home", ["/proc", "", "/nonexistent"])
 def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask, home):
-    """Not even root may write into /proc."""
+    """Even root cannot write into /proc."""
     text = 'duration = "1 s"\npath.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
     (tmp_path / "a.toml").write_text(text)
     env = {"HOME": home, "XDG_CACHE_HOME": ""}

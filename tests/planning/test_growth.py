@@ -25,7 +25,7 @@ HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
 
 
 def taken(read, text):
-    """The least processor time of three readings, in seconds."""
+    """The minimum processor time of three readings, in seconds."""
     times = []
     for _ in range(3):
         before = time.thread_time()

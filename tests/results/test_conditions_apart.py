@@ -59,7 +59,7 @@ def steps(draw):
 
 @st.composite
 def loops(draw):
-    """Some loops as a TOML file has them."""
+    """Some loops in the form of a TOML file."""
     address = st.sampled_from(sorted(VALUES))
     varied = draw(st.lists(address, max_size=2, unique=True))
     found = {name: draw(st.lists(st.sampled_from(VALUES[name]), min_size=1, unique=True))

@@ -1,4 +1,4 @@
-"""Transfers beside their fair share, by arithmetic that can be done by hand."""
+"""Transfers and their fair shares, by hand calculation."""
 
 import json
 

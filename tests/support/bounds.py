@@ -49,7 +49,7 @@ def _efficiency(overhead: tuple[tuple[str, Any], ...], most_bytes: int) -> float
 
 
 def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
-    """The most bits of IP that leave a link in any time of `seconds`."""
+    """The maximum number of bits of IP that leave a link in any time of `seconds`."""
     packet = most_packet_bytes(run)
     ahead_bytes: float = packet
     if link.get("wifi"):
@@ -62,14 +62,14 @@ def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
 
 
 def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> float:
-    """The most bits of IP of an application that arrive in any time of `seconds`."""
+    """The maximum number of bits of IP of an application that arrive in any time of `seconds`."""
     way = run.apps[app][direction]
     jitter_s = (way["jitter_ns"] + run.spec["host_jitter_ns"]) / 1e9
     return ip_bits(run, run.links(app, direction)[-1], seconds + jitter_s)
 
 
 def least_delay_ms(run: Run, app: str, direction: str) -> float:
-    """The least one-way delay: propagation, and the smallest packet on every wire."""
+    """The minimum one-way delay: propagation, and the smallest packet on every wire."""
     wires = [
         link
         for link in run.links(app, direction)

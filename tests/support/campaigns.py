@@ -135,7 +135,7 @@ def rewrite_manifest(folder, *, without=(), **changes):
 
 
 def as_if_running(folder):
-    """Makes a complete campaign one that was killed when it had recorded all that is there."""
+    """Turns a complete campaign into one that was killed after its last record."""
     manifest = load(folder).manifest
     files = table_files(Folder(folder), manifest)
     Folder(folder).make()
@@ -155,7 +155,7 @@ def walk(folder):
 
 
 def last_byte_of(path, name):
-    """Where the values of a column of fractions, which has no dictionary, end in a file."""
+    """The offset of the last byte of a column of fractions, which has no dictionary."""
     group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
     columns = (group.column(index) for index in range(group.num_columns))
     (column,) = (column for column in columns if column.path_in_schema == name)

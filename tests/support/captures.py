@@ -89,7 +89,7 @@ def capture(spec: dict[str, Any], folder: Path) -> Captured:
 
 
 def violations(captured: Captured) -> Iterator[str]:
-    """Where the table `flows` and the captures of the same trial differ."""
+    """Differences between the table `flows` and the captures of the same trial."""
     yield from _counts(captured)
     yield from _throughput(captured)
     if captured.run.whole:

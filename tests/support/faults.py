@@ -20,7 +20,7 @@ ROOT = HERE.parents[1]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run of a campaign ended."""
+    """The end of a run of a campaign."""
 
     status: int
     said: str

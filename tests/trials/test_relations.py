@@ -13,7 +13,7 @@ QUICK = range(0, 12)
 QUICK_PLANNED = range(0, 40)
 SOAK = range(20_000, 21_000, 50)
 LEAST_SHARE = 0.2
-"""The least share of scenarios to which a conditional relation must apply."""
+"""The minimum share of scenarios to which a conditional relation must apply."""
 
 
 def broken(relation: Relation, numbers: range) -> tuple[list[str], int]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aqmlab.results.verdicts.criteria import Verdict
 
 MOST_ROWS = 80
-"""The most rows in a table; a note refers to `aqmlab show --all` for the others."""
+"""The maximum number of rows in a table; a note refers to `aqmlab show --all` for the others."""
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE = "verdict", "because"

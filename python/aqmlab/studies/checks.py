@@ -33,7 +33,7 @@ VISIBLE = 0.05
 """The smallest relative deviation to the wrong side that contradicts a check."""
 
 FEWEST_SEEDS = 3
-"""The least number of seeds for judging an ordering."""
+"""The minimum number of seeds for judging an ordering."""
 
 IN_GENERAL, ALWAYS, MOSTLY = 0.9, 1.0, 0.8
 """The shares of checks of a kind that must hold, by the wording of the sentence."""

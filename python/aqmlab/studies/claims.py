@@ -101,7 +101,7 @@ class Kind:
 
     @property
     def deciding(self) -> Check:
-        """The contradicting check, or the one with the least margin among those that count."""
+        """The contradicting check, or the one with the smallest margin among those that count."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -141,7 +141,7 @@ class Finding:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the one with the least margin among those that count."""
+        """The check that decides: the one with the smallest margin among those that count."""
 
         def strength(kind: Kind) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)

@@ -42,7 +42,7 @@ def documents(results):
 
 
 def installed_flent():
-    """Where Debian's flent keeps its modules; none if it is not installed."""
+    """The folder of the modules of Debian's flent; `None` if it is not installed."""
     command = shutil.which("flent")
     folder = Path(command).resolve().parent if command else None
     return folder if folder and (folder / "flent" / "resultset.py").is_file() else None

@@ -10,7 +10,7 @@ ONLY_TCP = frozenset(
     ("bulk", "bursts", "notification", "photo_upload", "iot_low", "iot_high", "telemetry", "mqtt",
      "dash", "audio_stream")
 )  # fmt: skip
-"""Applications all of whose packets are of TCP."""
+"""Applications that send only TCP packets."""
 HEADERS_BYTES = 40
 COUNTS = ("rtos", "tlps", "fast_recoveries", "spurious_undos", "ece_reductions")
 

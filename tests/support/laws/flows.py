@@ -10,7 +10,7 @@ from .. import bounds
 from ..trials import Row, Run
 
 ROUNDING = 1e-9
-"""Numbers are made of whole nanoseconds and bytes, in floats of 53 bits."""
+"""The rounding error of numbers from whole nanoseconds and bytes, in floats of 53 bits."""
 TICK_S = 2e-9
 """Times are whole nanoseconds, here as seconds."""
 HISTOGRAM = 1e-3
@@ -39,7 +39,7 @@ def counts_add_up(run: Run) -> Iterator[str]:
 
 
 def delays_are_no_less_than_the_path(run: Run) -> Iterator[str]:
-    """No packet is faster than propagation and its time on the wires, nor late for ever."""
+    """Every delay is at least propagation and transmission, and bounded."""
     for row in run.tables["flows"]:
         app, most_ms = row["flow"], 1e3 * run.duration_s
         ways = ("up", "down")

@@ -175,7 +175,7 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows are those of the link; marks need ECN at both ends."""
+    """Drops and marks of flows add up to those of the link; marks need ECN at both ends."""
     rows = by_link(run)
     drops: Counter[str] = Counter()
     marks: Counter[str] = Counter()

@@ -28,7 +28,7 @@ def _width_and_step(rows: Sequence[Row]) -> tuple[float, float]:
 
 
 def windows_add_up_to_the_bytes(run: Run) -> Iterator[str]:
-    """Windows that do not overlap hold the bytes that arrived, but for the trial's end."""
+    """Windows that do not overlap contain the bytes that arrived, except at the trial's end."""
     if not run.whole:
         return
     for (app, way), rows in _by(run.tables["windows"], "flow", "direction").items():

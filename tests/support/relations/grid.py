@@ -64,7 +64,7 @@ def other_points(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def other_samples(table: Table, rng: random.Random) -> Iterator[str]:
-    """How often states are sampled changes samples only."""
+    """The sampling interval changes samples only."""
     one, other = pair(table, sample=f"{rng.randrange(1, 3_000)} ms")
     yield from same.digest(one, other)
     for name in ("flows", "queues", "windows", "rtt", "app_series", *WHOLE_TRIAL):
