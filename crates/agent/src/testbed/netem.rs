@@ -70,7 +70,7 @@ impl Netem {
         text
     }
 
-    /// Whether tc shows this.
+    /// Whether tc shows this configuration.
     fn is(&self, shown: &Json) -> bool {
         let options = &shown["options"];
         let float = |value: &Json| value.as_f64().unwrap_or_default();
