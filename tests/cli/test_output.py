@@ -161,7 +161,7 @@ def started(arguments, cwd, setup="pass", **more):
 
 
 def everything(folder):
-    """Runs the commands that print, in one process; their statuses."""
+    """Runs the commands that print in one process; returns their statuses."""
     sql = "SELECT s, flow FROM flows ORDER BY ALL"
     run = ["run", "../a.toml"]
     return [

@@ -20,7 +20,7 @@ def digest(one: Run, other: Run) -> Iterator[str]:
 
 
 def table(one: Run, other: Run, name: str, *, but: Collection[str] = ()) -> Iterator[str]:
-    """Yields a difference if a table differs in any column save some."""
+    """Yields a difference if a table differs in any column except some."""
     yield from rows(one.tables[name], other.tables[name], name, but=but)
 
 
