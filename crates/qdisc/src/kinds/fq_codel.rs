@@ -163,7 +163,7 @@ pub(super) const DROP_BATCH: Param = Param {
     name: "drop_batch",
     default: Value::Count(64),
     bounds: bounds::ROOM,
-    doc: "Most packets dropped at once on overflow.",
+    doc: "Maximum number of packets dropped at once on overflow.",
 };
 
 /// The memory limit of Linux.
