@@ -78,6 +78,14 @@ def test_a_test_is_found_by_its_name_and_by_its_comment() -> None:
     assert "codel_marks.q" in names[13]
 
 
+def test_the_tutorials_answer_is_that_of_its_table() -> None:
+    text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    served = re.findall(r"^(pfifo|fq_codel) (\d+/\d+) +3 +0 +0 *$", text, re.M)
+    assert [speed for queue, speed in served if queue == "pfifo"] == ["50/20"]
+    assert ("fq_codel", "12/1") in served
+    assert "needs 50/20 Mbit/s. With `fq_codel` even the\n12/1 Mbit/s plan" in text
+
+
 # --- Results -----------------------------------------------------------------------------------
 
 
