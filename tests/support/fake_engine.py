@@ -65,7 +65,7 @@ def note(run):
 
 
 def runs():
-    """The queue and the seed of every run that was begun."""
+    """The queue and the seed of every started run."""
     log = Path(os.environ["FAKE_LOG"])
     return log.read_text().split() if log.exists() else []
 

@@ -54,12 +54,12 @@ fn load(line: &str) -> Result<(), String> {
     }
 }
 
-/// Hands the result out.
+/// Writes the result to the host.
 pub(crate) fn hand_out(result: &str) {
     sys::out(RESULT_PORT, result.as_bytes());
 }
 
-/// Hands captures out.
+/// Writes the captures to the host.
 pub(crate) fn hand_out_captures(files: &[Vec<u8>; 2]) {
     for file in files {
         sys::out(CAPTURES_PORT, file);
