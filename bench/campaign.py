@@ -1,4 +1,4 @@
-"""What a campaign of many short trials costs besides the trials themselves.
+"""Measures the cost of a campaign of many short trials beyond the trials themselves.
 
 CPU time of the process that plans, hands out, records and writes, and its memory at each step;
 then the CPU time that a worker spends on a trial beside the simulator.
@@ -28,12 +28,12 @@ QUEUES = ["pfifo", "fq_codel"]
 
 
 def memory_mb() -> float:
-    """The most that this process has had so far."""
+    """The peak memory of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 class Clock:
-    """Says what each step took of this process."""
+    """Prints the CPU time and the memory of each step of this process."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials

@@ -1,8 +1,8 @@
-"""Speed and memory, measured side by side in one run.
+"""Measures speed and memory side by side in one run.
 
-What is printed is CPU time of one core, as the operating system counts it, of work done in
-turn by aqmlab and, where its development files are installed (Debian: libns3-dev), by ns-3 on
-the same dumbbell. Machines differ and drift: read the ratios.
+Prints the CPU time of one core, as the operating system counts it. aqmlab and ns-3 take turns with
+the same dumbbell; ns-3 runs if its development files are installed (Debian: libns3-dev). Machines
+differ and drift, so compare the ratios.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def dumbbell(
 
 
 def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of this process that `run` took, and what it returned."""
+    """Calls `run`; returns its CPU seconds in this process and its result."""
     before = time.process_time()
     result = run()
     return time.process_time() - before, result
@@ -165,7 +165,7 @@ def resident_mb(spec: dict[str, Any]) -> float:
 
 
 def scaling() -> None:
-    """How time grows with flows and with rate."""
+    """The growth of run time with flows and with rate."""
     print("Nanoseconds of CPU per data packet, measurement on")
     for flows in (2, 8, 32, 64):
         cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)

@@ -1,8 +1,8 @@
-"""The long tests, one after the other: `make soak`.
+"""Runs the long tests one after the other: `make soak`.
 
-A step is a command of its own, whose output goes to a file. It passes with status 0. With status 3
-it is skipped, for the reason that its last line gives. At the end a table says what ran. The status
-is 1 if anything failed.
+A step is a command whose output goes to a file. It passes with status 0. With status 3 it is
+skipped, and its last line gives the reason. A table of the steps follows at the end. The status
+is 1 if a step failed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECORDS = "tests.xml"
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and about how long it takes on two cores."""
+    """A command, and its approximate time on two cores."""
 
     name: str
     command: tuple[str, ...]
@@ -43,7 +43,7 @@ class Step:
 
 
 def steps(fuzz_s: int, out: Path) -> list[Step]:
-    """What there is to run: tests with the mark `soak`, and each fuzzer for so long."""
+    """The steps: tests marked `soak`, and each fuzzer for `fuzz_s` seconds."""
     python = sys.executable
     tests = (
         python,
@@ -82,7 +82,7 @@ def _of_pytest(output: str, _: float) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a step."""
+    """The result of a step."""
 
     step: Step
     status: int
@@ -91,12 +91,12 @@ class Outcome:
 
     @property
     def word(self) -> str:
-        """What the table calls it."""
+        """The result's name in the table."""
         return {0: "passed", SKIPPED: "skipped"}.get(self.status, "FAILED")
 
 
 def run(step: Step, log: Path, show: Callable[[float], None]) -> Outcome:
-    """Runs a step, its output to `log`, and shows what share of it is done."""
+    """Runs a step with its output to `log`, and shows its progress."""
     began = time.monotonic()
     with log.open("wb") as file:
         child = subprocess.Popen(
@@ -121,14 +121,14 @@ def _environment() -> dict[str, str]:
 
 
 def remaining_s(waiting: Sequence[Step], share: float, passed_s: float) -> float:
-    """What is left: of the step that runs by its own pace, of those that wait by what they take."""
+    """The remaining time, by the progress of the current step and the usual time of later ones."""
     now, *later = waiting
     expected_s = now.seconds if share < 0.05 else passed_s / share
     return max(0.0, expected_s - passed_s) + sum(step.seconds for step in later)
 
 
 def run_all(chosen: list[Step], folder: Path, console: Console) -> list[Outcome]:
-    """Runs the steps with progress and an estimate of what is left."""
+    """Runs the steps with progress and an estimate of the remaining time."""
     outcomes = []
     columns = (
         TextColumn("{task.description}"),
@@ -159,7 +159,7 @@ def run_all(chosen: list[Step], folder: Path, console: Console) -> list[Outcome]
 
 
 def table(outcomes: list[Outcome]) -> Table:
-    """What ran, for how long, and what came of it."""
+    """A table of the steps with their results and times."""
     made = Table(box=None, pad_edge=False)
     for head in ("step", "result", "time", "its last words"):
         made.add_column(head, justify="right" if head == "time" else "left")
@@ -193,7 +193,7 @@ def flips(records: Path) -> Table:
 
 
 def main() -> int:
-    """Runs the steps that were asked for, or all."""
+    """Runs the requested steps, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=240, help="for each fuzzer")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "soak", help="logs")

@@ -14,7 +14,7 @@ from aqmlab.validation.reference import Reference
 
 @cache
 def validation() -> Validation | None:
-    """What comes of the set as it is; `None` if it has no trial."""
+    """The comparison with the current set; `None` if the set has no trial."""
     cells, reference = grid.load().cells, Reference()
     if not reference.complete(cells)[0]:
         return None
@@ -22,7 +22,7 @@ def validation() -> Validation | None:
 
 
 def table(which: str = "") -> str:
-    """How far the simulator is from the kernel: metrics that have a rule, or with "all" all."""
+    """The differences from the kernel: metrics with a rule, or with "all" every metric."""
     made = validation()
     if made is None:
         return "The reference set has no trial yet.\n"
@@ -37,7 +37,7 @@ def table(which: str = "") -> str:
 
 
 def _basis(made: Validation) -> str:
-    """What the table is made from."""
+    """The basis of the table: kernels, cells, seeds and trials."""
     kernels = " and ".join(sorted({f"Linux {recipe['kernel']}" for recipe in made.recipes}))
     seeds = Counter(cell for cell, _ in made.series["kernel"]).values()
     few, many = min(seeds), max(seeds)
@@ -55,7 +55,7 @@ def _basis(made: Validation) -> str:
 
 
 def _within_spread(comparison: Comparison, line: Line) -> float | None:
-    """The share of cells within the kernel's own spread, of those of which it is known."""
+    """The share of cells within the kernel's own spread, among those with a known spread."""
     cells: dict[str, list[Case]] = {}
     for case in comparison.cases:
         if case.metric.name == line.metric.name:

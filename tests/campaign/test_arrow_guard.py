@@ -1,4 +1,4 @@
-"""Trials' files from strangers: what asks for more than a trial needs does not get it."""
+"""Trials' files from untrusted sources: excessive demands for memory are refused."""
 
 import io
 import struct
@@ -46,7 +46,7 @@ def stream(table, **options):
 
 
 def with_table(path, data):
-    """A trial's file, whose checksums are right, with a table of which the stream is `data`."""
+    """A trial's file with correct checksums and a table whose stream is `data`."""
     path.write_bytes(archived(HEAD, {"apps": data}))
     return path
 

@@ -1,4 +1,4 @@
-"""A campaign whose scenario was edited never serves what the old words said."""
+"""A campaign with an edited scenario never returns the old results."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What outlives a process: temporary folders, stopped workers, forks, and results of other code."""
+"""State that outlives a process: folders, stopped workers, forks, results of other builds."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ from support.processes import wait_for
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """A folder for temporary folders that nobody else uses."""
+    """A private folder for temporary folders."""
     place = tmp_path / "tmp"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))

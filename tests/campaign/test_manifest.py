@@ -1,4 +1,4 @@
-"""A manifest that was damaged, or made to do harm, is refused with what is wrong in it."""
+"""A damaged or malicious manifest is refused with the reason."""
 
 import copy
 import json
@@ -21,7 +21,7 @@ OURS = Origin("home", "trial-0", "sim", spec_digest("{}"))
 
 @pytest.fixture
 def damaged(home_results, tmp_path):
-    """A copy of a campaign whose manifest says `value` at some keys."""
+    """A copy of a campaign whose manifest has `value` at some keys."""
 
     def make(*keys, value):
         folder = tmp_path / "damaged"

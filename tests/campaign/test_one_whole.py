@@ -1,4 +1,4 @@
-"""A campaign's folder is one whole: the manifest follows the file, and parts know each other."""
+"""A campaign's folder is consistent: manifest, records and files identify each other."""
 
 import os
 import shutil

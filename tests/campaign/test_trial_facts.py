@@ -1,4 +1,4 @@
-"""What reports say of all trials holds for each of them: spans, seeds, kinds, limits."""
+"""Reports state a fact of all trials only if it holds for each: spans, seeds, kinds, limits."""
 
 import json
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 
 def parse(text, variables=None):
-    """The arguments of a string, and what was said about them."""
+    """The arguments of a string, and the warnings about them."""
     said = []
     return arguments(Entry((), "c.py:1"), text, variables or {}, said.append), said
 

@@ -1,4 +1,4 @@
-"""Two trials have one label if and only if they are seeds of one condition, whatever varies."""
+"""Two trials share a label if and only if they are seeds of one condition."""
 
 import itertools
 import json
@@ -59,7 +59,7 @@ def steps(draw):
 
 @st.composite
 def loops(draw):
-    """Some loops as a TOML file has them."""
+    """Some loops in the form of a TOML file."""
     address = st.sampled_from(sorted(VALUES))
     varied = draw(st.lists(address, max_size=2, unique=True))
     found = {name: draw(st.lists(st.sampled_from(VALUES[name]), min_size=1, unique=True))
@@ -83,7 +83,7 @@ def as_toml(found):
 
 
 def told(trials):
-    """What labels are made of."""
+    """The facts of each trial from which labels are made."""
     return [
         {"conditions": one.conditions, "links": links_of(one.spec), "rtt_base_ms": one.rtt_base_ms}
         for one in trials

@@ -1,4 +1,4 @@
-"""Transfers beside their fair share, by arithmetic that can be done by hand."""
+"""Transfers and their fair shares, by hand calculation."""
 
 import json
 
@@ -30,7 +30,7 @@ def bulk(name, start_s=0, stop_s=None, **params):
 
 
 def share(rows, apps, name="file", rate=(10, 1), **more):
-    """How much of its fair share `name` got."""
+    """The share of its fair share that `name` got."""
     spec = spec_of("pie", rate, apps, **more)
     return measured(spec, rows, [name]).get(name, {}).get("fair_share_percent")
 

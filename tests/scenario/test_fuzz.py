@@ -1,4 +1,4 @@
-"""Whatever is written, a scenario is read or refused with a message; nothing else happens."""
+"""Any text is read as a scenario or refused with a message."""
 
 import tomllib
 

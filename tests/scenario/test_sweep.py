@@ -1,4 +1,4 @@
-"""Loops: their order, what varies together, what the command line changes, and names."""
+"""Loops: order, linked loops, changes on the command line, and names."""
 
 import copy
 
@@ -184,7 +184,7 @@ def test_seeds(value, numbers, spelled):
 
 
 def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch):
-    """Else planning a hundred thousand combinations takes minutes."""
+    """Otherwise planning a hundred thousand combinations takes minutes."""
     file = tmp_path / "home.toml"
     file.write_text(HOME + '[apps.other]\nkind = "bulk"\n')
     tables = []

@@ -9,7 +9,7 @@ METRICS = {"ar_mbit": 2.0, "rr_mbit": 1.0, "fetch_s": 0.5, "chunk_bytes": 125_00
 
 
 class Results:
-    """Two trials of which the second by name comes first; only the middle is measured."""
+    """Two trials in reverse order of their names; only their middle is measured."""
 
     def __init__(self):
         self.memo = {}

@@ -1,4 +1,4 @@
-"""What makes a claim hold."""
+"""The rule by which a claim holds."""
 
 import math
 from functools import partial
@@ -77,7 +77,7 @@ def test_an_ordering_compares_within_a_seed():
 
 
 def checks(*held):
-    """Checks of one kind: met, missed by a little, the opposite of what is said, or by seed."""
+    """Checks of one kind: met, narrowly missed, reversed, or by seed."""
     values = {"met": [2.0] * 5, "tied": [1.0] * 5, "opposite": [0.5] * 5, "split": [2, 2, 2, 0, 0]}
     return [
         more(f"{number}", seeds(*values[one]), seeds(*[1.0] * 5)) for number, one in enumerate(held)

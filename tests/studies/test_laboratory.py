@@ -1,4 +1,4 @@
-"""What a study needs is run, and nothing twice."""
+"""The laboratory runs every trial that a study needs exactly once."""
 
 import shutil
 

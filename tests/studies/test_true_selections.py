@@ -1,4 +1,4 @@
-"""What a selection of trials says holds for each of them, whatever scenario it is of."""
+"""A selection of trials states only facts that hold for each of them, in any scenario."""
 
 import pytest
 from aqmlab import api

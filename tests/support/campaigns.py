@@ -17,7 +17,7 @@ from .processes import HERE
 
 
 def app(name, kind="bulk", carries=("down",), rtt_ms=40, **more):
-    """One application of a trial, with what the fake engine reads besides."""
+    """One application of a trial, with the additional keys that the fake engine reads."""
     half = {"delay_ns": int(rtt_ms * 5e5)}
     return {
         "name": name,
@@ -109,7 +109,7 @@ def grid(queues=("pfifo", "pie", "fq_codel"), rates=((12, 1),), seeds=(1, 2), ap
 
 @pytest.fixture(autouse=True)
 def fake_engine(monkeypatch, tmp_path):
-    """Lets workers find the fake engine."""
+    """Registers the fake engine for workers."""
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     monkeypatch.setenv("FAKE_MENDED", str(tmp_path / "mended"))
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
@@ -128,14 +128,14 @@ def home_results(tmp_path_factory):
 
 
 def rewrite_manifest(folder, *, without=(), **changes):
-    """Gives a campaign's manifest other members, and the checksum that goes with them."""
+    """Changes members of a campaign's manifest and updates its checksum."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8")) | changes
     kept = {name: value for name, value in manifest.items() if name not in without}
     Folder(folder).write_manifest(kept)
 
 
 def as_if_running(folder):
-    """Makes a complete campaign one that was killed when it had recorded all that is there."""
+    """Turns a complete campaign into one that was killed after its last record."""
     manifest = load(folder).manifest
     files = table_files(Folder(folder), manifest)
     Folder(folder).make()
@@ -155,7 +155,7 @@ def walk(folder):
 
 
 def last_byte_of(path, name):
-    """Where the values of a column of fractions, which has no dictionary, end in a file."""
+    """The offset of the last byte of a column of fractions, which has no dictionary."""
     group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
     columns = (group.column(index) for index in range(group.num_columns))
     (column,) = (column for column in columns if column.path_in_schema == name)

@@ -45,7 +45,7 @@ def small() -> grid.Grid:
 
 
 def fake_kernel(spec_json: str) -> Mapping[str, Any]:
-    """The simulator with other seeds: a kernel from which it cannot be told."""
+    """The simulator with other seeds, as a kernel without systematic difference."""
     spec = json.loads(spec_json)
     spec["seed"] += 1_000
     return _core.run(json.dumps(spec))
@@ -60,7 +60,7 @@ def slow_kernel(spec_json: str) -> Mapping[str, Any]:
 
 
 class Shop:
-    """What makes trials, in the place of `engines.kernel`."""
+    """Stands in for `engines.kernel`, which makes trials."""
 
     def __init__(self, folder: Path, run: Engine = fake_kernel, agent: bytes = PROGRAM) -> None:
         self.folder, self.run, self.agent = folder, run, agent
@@ -68,7 +68,7 @@ class Shop:
         self.rebuilt = PROGRAM
         """What a build of the recorded commit gives."""
         self.asked: list[str] = []
-        """The agents that were asked for."""
+        """The requested agents."""
 
     def __call__(self, cells: object, say: object, program: Path | None = None) -> Maker:
         """The agent `program`, or else the one of this shop."""

@@ -1,4 +1,4 @@
-"""ns-3 as a peer: what it is told, and what is made of what it says; ns-3 itself is not needed."""
+"""ns-3 as a peer: its input and the use of its output; ns-3 itself is not needed."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ sys.exit(0 if "run 1 4000000000" in trial else "which trial?")
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
-    """Makes a program that gives these packets stand in for ns-3."""
+    """Replaces ns-3 by a program that prints these packets."""
 
     def stands(packets: Any) -> None:
         path = tmp_path / "fake"

@@ -22,7 +22,7 @@ RECIPE = {"kernel", "qemu", "tools", "agent", "machine", "image", "grid", "spec"
 
 @pytest.fixture(scope="module")
 def validation() -> compare.Validation:
-    """The simulator against what there is of the set; the documents' tables are of the same."""
+    """The simulator against the existing part of the set, as in the documents' tables."""
     made = validated.validation()
     if made is None:
         pytest.fail("the reference set has no trial")

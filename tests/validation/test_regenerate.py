@@ -1,4 +1,4 @@
-"""The reference set: how it grows, goes on, and is reproduced."""
+"""The reference set: growth, continuation and reproduction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """What makes trials."""
+    """Replaces the kernel engine by a fake one."""
     shop = Shop(tmp_path_factory.mktemp("shop"))
     monkeypatch.setattr(engines, "kernel", shop)
     monkeypatch.setattr(agent_source, "source_here", lambda: SOURCE)

@@ -22,7 +22,7 @@ from aqmlab.campaign.store.folder import Trial
 from aqmlab.campaign.task import Answer, Order, perform
 
 LIVES = 3
-"""Attempts for a trial whose worker dies. Then it has failed, because it may be the cause."""
+"""Attempts for a trial whose worker dies. After the last one the trial has failed."""
 
 _LOOK_S = 5.0
 """Seconds without a result after which the scheduler calls the executor's `check`."""

@@ -10,7 +10,7 @@ import typer
 from aqmlab.cli import options
 
 DEMONSTRATIONS = ("kua2017-demo", "cumaranayagam2016")
-"""Built-in scenarios with the most informative results for the least time."""
+"""Built-in scenarios with the most informative results in the least time."""
 
 
 def command(

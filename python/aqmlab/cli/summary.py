@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aqmlab.results.verdicts.criteria import Verdict
 
 MOST_ROWS = 80
-"""The most rows in a table; a note refers to `aqmlab show --all` for the others."""
+"""The maximum number of rows in a table; a note refers to `aqmlab show --all` for the others."""
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE = "verdict", "because"
@@ -85,7 +85,7 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
 
 
 def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
-    """The number of applications that get what they need in each condition, and the others' names.
+    """The number of applications with a good verdict in each condition, and the others' names.
 
     The tally includes applications that cannot be judged, so a few good ones do not pass for all.
     """

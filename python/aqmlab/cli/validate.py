@@ -173,7 +173,7 @@ def _regenerate(
     try:
         growth = growing.grow(tasks, reference, parallel=parallel, progress=_tell)
     except KeyboardInterrupt:
-        console.talk("interrupted; finished trials are kept, and the same command continues")
+        console.talk("interrupted; finished trials are kept; the same command continues from here")
         sys.stderr.flush()
         # Machines end with the threads that started them, so there is no need to wait.
         os._exit(130)

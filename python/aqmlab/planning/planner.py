@@ -39,7 +39,7 @@ from aqmlab.scenario.model import Report, Scenario, build
 Source = str | Path | Scenario
 
 MOST_RESOLVED = 1_000_000
-"""The most applications in all combinations together, which determine the memory of a plan."""
+"""The maximum number of applications in all combinations, which determine a plan's memory."""
 
 TOLERANCES_MS: dict[str, float] = {
     "voip": 150.0,

@@ -1,7 +1,7 @@
 """The grouping of trials into seeds of one condition.
 
 Every number over seeds combines trials with one label. This module refuses equal labels of
-different conditions, whatever created the labels.
+different conditions, regardless of their origin.
 """
 
 from __future__ import annotations

@@ -342,7 +342,7 @@ class Results:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts: whether each application gets what it needs, in each condition."""
+        """The verdict on each application in each condition."""
         from aqmlab.results.verdicts.judge import judge
 
         if VERDICTS not in self.memo:

@@ -1,6 +1,6 @@
 """One line per condition, application and direction: the median of each number over seeds.
 
-The range, from the least to the greatest value of any seed, is beside the median. For a handful of
+The range, from the minimum to the maximum over seeds, is beside the median. For a handful of
 seeds it is more informative than quartiles.
 """
 
@@ -33,7 +33,7 @@ _MOST_NAMED = 12
 
 
 Range = tuple[float, float]
-"""The least and the greatest value over the seeds."""
+"""The minimum and the maximum over the seeds."""
 
 
 @dataclass(frozen=True, slots=True)

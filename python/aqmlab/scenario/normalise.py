@@ -48,7 +48,7 @@ _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
 
 MOST_NESTING = 60
 MOST_APPS = 10_000
-"""The most applications of a trial, including copies. The simulator has the same bound."""
+"""The maximum number of applications of a trial with their copies, as in the simulator."""
 
 _MOST_LOOPS = 100
 

@@ -92,7 +92,7 @@ class Kind:
 
     @property
     def verdict(self) -> str:
-        """Holds if enough checks do; fails if too many fail, whatever the undecided ones are."""
+        """Holds if enough checks do; fails if too many fail, regardless of undecided ones."""
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
         if self.opposite is not None or missed - undecided > self.spare:
@@ -101,7 +101,7 @@ class Kind:
 
     @property
     def deciding(self) -> Check:
-        """The contradicting check, or the one with the least margin among those that count."""
+        """The contradicting check, or the one with the smallest margin among those that count."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -141,7 +141,7 @@ class Finding:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the one with the least margin among those that count."""
+        """The check that decides: the one with the smallest margin among those that count."""
 
         def strength(kind: Kind) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)

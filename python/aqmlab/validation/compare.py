@@ -281,5 +281,5 @@ def _line(metric: Metric, cases: Sequence[Case]) -> Line:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The least of `ordered` that at least `share` of the values do not exceed."""
+    """The smallest of `ordered` that at least `share` of the values do not exceed."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -93,7 +93,7 @@ class Reference:
         }
 
     def complete(self, cells: Iterable[Cell]) -> tuple[int, int]:
-        """The number of trials of `cells` in the set, and the number that the grid asks for."""
+        """The number of trials of `cells` in the set, and the number that the grid requires."""
         there = wanted = 0
         for cell in cells:
             wanted += len(cell.seeds)
@@ -127,7 +127,7 @@ class Reference:
                     leftover.unlink(missing_ok=True)
 
     def usual_recipe(self) -> dict[str, str] | None:
-        """The recipe of the most trials of the set; `None` if it is empty."""
+        """The recipe of most trials of the set; `None` if it is empty."""
         made = Counter(json.dumps(recipe, sort_keys=True) for recipe in self._recipes())
         if not made:
             return None

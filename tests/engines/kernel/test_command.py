@@ -81,7 +81,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def install(patch: Any, folder: Path, release: str = "6.1.0") -> None:
-    """Lets a kernel and an agent be found in `folder`."""
+    """Installs a fake kernel and agent in `folder`."""
     made = image.Image(folder / "vmlinuz", release, folder / "initramfs")
     patch.setattr(installed.agent, "find", lambda say: folder / "agent")
     patch.setattr(installed.image, "find_kernel", lambda: (made.kernel, release))
@@ -90,7 +90,7 @@ def install(patch: Any, folder: Path, release: str = "6.1.0") -> None:
 
 
 def handed_out(outcome: dict[str, Any]) -> dict[str, Any]:
-    """What the agent would hand out for the simulator's `outcome`."""
+    """The result that the agent would print for the simulator's `outcome`."""
     tables = {
         table: [_column(name, values) for name, values in columns.items()]
         for table, columns in outcome["tables"].items()
@@ -257,7 +257,7 @@ def test_a_dry_run_of_a_study_does_not_build_the_agent(unbuilt, capsys) -> None:
 
 
 def _home_of(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """The command line in a process of its own, with what `lab` has installed."""
+    """Runs the command in a separate process, with the programs that `lab` installed."""
     code = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
         "import pytest, test_command\n"

@@ -80,7 +80,7 @@ class _Trial(TypedDict):
 
 @with_config(STRICT)
 class _Manifest(TypedDict):
-    """The members of a manifest that are used. There are others."""
+    """The members of a manifest that the code uses; the manifest has more."""
 
     format: Literal[3]
     name: str

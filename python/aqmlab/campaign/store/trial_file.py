@@ -4,7 +4,7 @@ A trial file is written atomically, so a file is complete even if its writer was
 power cut the last few files may be truncated, which `fault_of` detects. The bytes depend only on
 the trial.
 
-The head names the trial. It holds the SHA-256 of each table and of its own text, which reveal
+The head names the trial. It holds the SHA-256 of each table and of the head's text, which reveal
 every changed byte.
 """
 

@@ -2,7 +2,7 @@
 
 ns-3 provides TCP, queue disciplines and the token bucket. The trial provides the path, the starts
 and the measurements. Parameters are Linux's where ns-3 has them (`plan`). A trial that ns-3 cannot
-run is refused with the reason. docs/validation.md lists similarities and differences.
+run is refused with the reason. docs/findings/accuracy.md lists similarities and differences.
 """
 
 from __future__ import annotations

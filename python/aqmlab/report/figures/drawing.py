@@ -176,7 +176,7 @@ LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
 COLOURS = 8
-"""The number of series that have a colour of their own."""
+"""The number of series with distinct colours."""
 
 
 def colour(index: int) -> str:

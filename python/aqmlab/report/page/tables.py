@@ -100,7 +100,7 @@ def matrices(results: Results) -> list[Matrix]:
 
 
 def tallies(results: Results) -> list[str]:
-    """A sentence per queue: the number of applications that get what they need, over all places."""
+    """A sentence per queue: the number of applications with a good verdict, over all places."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for (_, queue, _), verdict in _grouped(results).items():
         counts[queue][verdict.word] += 1

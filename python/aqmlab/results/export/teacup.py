@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from aqmlab.results.export.trials import TrialRows
 
 TABLES = ("tcp_series", "app_series")
-"""The tables that an export reads besides the packets."""
+"""The tables that an export reads in addition to the packets."""
 
 COMPLETED = "experiments_completed.txt"
 """The list of experiments, as TEACUP keeps it in its working folder."""

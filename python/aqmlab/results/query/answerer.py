@@ -2,7 +2,7 @@
 
 It reads the query and the tables' locations from standard input, one line of JSON each. It writes
 lines of JSON to its original standard output. A line with `bytes` is followed by that many bytes of
-the answer. It is a program of its own for the same reasons as `worker`.
+the answer. It is a separate program for the same reasons as `worker`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_NAMED = 5
-"""The most folders that a warning names."""
+"""The maximum number of folders that a warning names."""
 
 ROWS_AT_ONCE = 2048
 """Rows per fetch: the number that DuckDB produces at a time."""

@@ -53,7 +53,7 @@ CALL_MBIT = (160 + 40) * 8 / 20e3
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
 """Our readings of "balanced", "completely smooth" and "very unevenly".
 
-The value is the ratio of the greatest to the least upload, as the median over windows of a second.
+The value is the ratio of the largest to the smallest upload, the median over windows of a second.
 """
 FULL = 0.95
 """Our reading of "full capacity", as a share of the line's IP capacity."""
@@ -86,7 +86,7 @@ def _senders(span: Span) -> list[str]:
 
 
 def _unevenness(n: Numbers, at: At, *spans: Span) -> BySeed:
-    """The ratio of the greatest to the least active upload, as the median over windows."""
+    """The ratio of the largest to the smallest active upload, as the median over windows."""
     found: BySeed = {}
     for seed in n.seeds:
         windows: list[float] = []
