@@ -87,7 +87,7 @@ def test_an_unfinished_campaign_follows_the_file_too(tmp_path):
     campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
     campaigns.follow(campaign_of(specs, title="Another"), tmp_path / "out")
     found = load(tmp_path / "out")
-    assert found.manifest["title"] == "Another" and found.failed and not found.complete
+    assert found.manifest.title == "Another" and found.failed and not found.complete
     assert found.trials.height == 3
 
 
@@ -99,7 +99,7 @@ def test_how_results_were_asked_for_stays_in_the_manifest(tmp_path):
     assert bytes_of(folder) == before
     other = {"aqmlab": "0", "core": "0", "python": "3.99"}
     campaigns.run(twelve(title="Another", versions=other), folder)
-    assert load(folder).manifest["versions"] == {"aqmlab": "0", "core": "0"}
+    assert load(folder).manifest.versions == {"aqmlab": "0", "core": "0"}
 
 
 def test_trials_of_other_conditions_or_engines_are_another_campaign(tmp_path):

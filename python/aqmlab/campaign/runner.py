@@ -6,7 +6,6 @@ missing trials and produces the same bytes.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
@@ -14,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.versions import build
@@ -23,8 +24,8 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.scheduler import Progress, Report, Silence, run_all
 from aqmlab.campaign.speed import Lot
 from aqmlab.campaign.store.dataset import Dataset, Found, lost_trials, write_records
-from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of, text_of
-from aqmlab.campaign.store.manifest import FORMAT
+from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of
+from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results
 from aqmlab.campaign.store.sql_views import catalogue
 from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
@@ -32,29 +33,14 @@ from aqmlab.engines.registry import ENGINES
 
 __all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "follow", "lots", "missing", "run"]
 
-_RESULTS = (
-    "complete",
-    "digest",
-    "digests",
-    "failed",
-    "events",
-    "packets",
-    "files",
-    "versions",
-)
-"""Members of a manifest about the completed trials and the software that ran them."""
-
-_REQUEST = ("command", "source")
-"""Members of a manifest about the request. Another spelling is the same request."""
-
 
 @dataclass(frozen=True)
 class Campaign:
     """The trials of a campaign, and the contents of its manifest."""
 
     trials: Sequence[Trial]
-    about: dict[str, Any]
-    """Other members of the manifest: scenario, versions, request."""
+    about: CampaignFacts
+    """The other facts in the manifest: scenario, versions, request."""
     engine: str = "sim"
     """The engines that run the trials, separated by commas."""
     runner: str | None = None
@@ -65,7 +51,7 @@ class Campaign:
     @cached_property
     def key(self) -> str:
         """The key that identifies the campaign."""
-        return campaign_key(self.trials, self.engine, self.about["versions"])
+        return campaign_key(self.trials, self.engine, self.about.versions)
 
     def order(self, trial: Trial) -> Order:
         """The order for a worker to run `trial`."""
@@ -145,20 +131,13 @@ def follow(campaign: Campaign, path: Path) -> None:
     with folder.locked():
         refuse_other(campaign, folder)
         if _is_behind(campaign, folder):
-            before = folder.manifest()
-            results = {key: before[key] for key in _RESULTS if key in before}
-            folder.write_manifest(_manifest(campaign, results))
+            folder.write_manifest(_manifest(campaign).with_results_of(folder.manifest()))
 
 
 def _is_behind(campaign: Campaign, folder: Folder) -> bool:
     """Returns whether a manifest with results describes the scenario differently."""
     before = folder.manifest()
-    told = json.loads(text_of(_manifest(campaign, None)))
-    return "files" in before and any(
-        before.get(key) != told.get(key)
-        for key in before.keys() | told.keys()
-        if key not in (*_RESULTS, *_REQUEST, "checksum")
-    )
+    return before.files is not None and before.is_behind(_manifest(campaign))
 
 
 def missing(campaign: Campaign, path: Path) -> list[Trial]:
@@ -168,7 +147,7 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
-    if folder.exists() and (manifest := folder.manifest())["complete"]:
+    if folder.exists() and (manifest := folder.manifest()).complete:
         return lost_trials(folder, manifest, campaign.trials)
     dataset = Dataset(folder, campaign.trials, campaign.key)
     return [one for one in campaign.trials if not dataset.has(one)]
@@ -176,7 +155,7 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
 
 def _is_complete(campaign: Campaign, folder: Folder) -> bool:
     """Returns whether all results exist; raises `RequestError` for a damaged file."""
-    if not folder.exists() or not (manifest := folder.manifest())["complete"]:
+    if not folder.exists() or not (manifest := folder.manifest()).complete:
         return False
     return not lost_trials(folder, manifest, campaign.trials)
 
@@ -187,11 +166,11 @@ def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
     Raises `RequestError` for a damaged file.
     """
     before = folder.manifest() if folder.exists() else None
-    if before is not None and before["complete"]:  # a part of its tables has been removed
+    if before is not None and before.complete:  # a part of its tables has been removed
         files = table_files(folder, before)
         write_records(folder, before, files.without(files.lost_chunks()), campaign.trials)
-    if before is None or "files" in before:
-        folder.write_manifest(_manifest(campaign, None))
+    if before is None or before.files is not None:
+        folder.write_manifest(_manifest(campaign))
     dataset = Dataset(folder, campaign.trials, campaign.key)
     dataset.verify()
     return dataset
@@ -199,12 +178,12 @@ def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
 
 def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
     """Groups trials by engine for estimates of their speed."""
-    name = f"{campaign.about['name']}: {campaign.about['title']}"
+    name = f"{campaign.about.name}: {campaign.about.title}"
     return [
         Lot(
             name,
             engine,
-            campaign.about["versions"],
+            campaign.about.versions,
             [one for one in trials if one.engine == engine],
         )
         for engine in campaign.engine.split(",")
@@ -239,37 +218,26 @@ def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
 
 
 def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
-    digests = [found.digests.get(trial.index) for trial in campaign.trials]
+    digests = tuple(found.digests.get(trial.index) for trial in campaign.trials)
     complete = None not in digests
     files = found.files | {CATALOGUE: folder.write_catalogue(catalogue(tables_in(found.files)))}
+    names = (trial.id for trial in campaign.trials)
     folder.write_manifest(
-        _manifest(
-            campaign,
-            {
-                "complete": complete,
-                "digest": digest_of(campaign.trials, digests) if complete else None,
-                "digests": digests,
-                "failed": report.failed,
-                "events": found.events,
-                "packets": found.packets,
-                "files": dict(sorted(files.items())),
-            },
+        structs.replace(
+            _manifest(campaign),
+            complete=complete,
+            digest=digest_of(names, digests) if complete else None,
+            digests=digests,
+            failed=report.failed,
+            events=found.events,
+            packets=found.packets,
+            files=dict(sorted(files.items())),
         )
     )
     if complete:
         folder.clear_finished()
 
 
-def _manifest(campaign: Campaign, results: dict[str, Any] | None) -> dict[str, Any]:
-    entries = [
-        {**entry, "spec": trial.spec_digest}
-        for entry, trial in zip(campaign.about["trials"], campaign.trials, strict=True)
-    ]
-    return {
-        "format": FORMAT,
-        **campaign.about,
-        "trials": entries,
-        "engine": campaign.engine,
-        "campaign": campaign.key,
-        **(results or {"complete": False}),
-    }
+def _manifest(campaign: Campaign) -> Manifest:
+    """The manifest of a campaign without results."""
+    return before_results(campaign.about, campaign.engine, campaign.key)

@@ -86,8 +86,8 @@ def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Pa
     from aqmlab.results.export import teacup, trials
 
     wanted = trials.wanted_trials(results, ids)
-    every = teacup.experiments(results.manifest["trials"])
-    names = {entry["id"]: every[entry["id"]] for entry in wanted}
+    every = teacup.experiments(results.manifest.trials)
+    names = {entry.id: every[entry.id] for entry in wanted}
     target.refuse_present(teacup.COMPLETED)
     completed = []
     for one in _each(results, teacup.TABLES, ids):

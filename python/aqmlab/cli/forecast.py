@@ -25,7 +25,7 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
     product = _product(campaign.trials)
     yield f"trials: {total} ({product}); {done} recorded, {len(left)} to run"
     yield f"simulated: {_grouped(sum(map(simulated_s, left)))} s to run"
-    yield f"engine: {made_by(campaign.engine, campaign.about['versions'])}"
+    yield f"engine: {made_by(campaign.engine, campaign.about.versions)}"
     yield f"folder: {folder}"
     if left:
         yield from forecast(expected(lots(campaign, left)), len(left), processes)

@@ -112,8 +112,7 @@ def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
 
 def close(results: Results, report: Report | None = None) -> None:
     """Prints the folder and the digest of the results."""
-    trials = results.manifest["trials"]
-    seeds = len({trial["seed"] for trial in trials})
+    trials, seeds = results.manifest.trials, len(results.manifest.seeds())
     console.talk(f"folder: {results.path}")
     if results.engine != "sim":
         console.talk(f"engine: {results.made_by}")

@@ -107,31 +107,6 @@ class Plan:
     text: str = ""
     """The source text including comments, or the TOML of a `Scenario`."""
 
-    def to_manifest(self) -> dict[str, Any]:
-        """The plan as JSON: the scenario, and every trial with the digest of its condition."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "source": self.source,
-            "conditions": list(self.conditions),
-            "warnings": list(self.warnings),
-            "figures": list(self.figures),
-            "tolerances_ms": dict(self.tolerances),
-            "notes": self.notes,
-            "scenario": self.scenario,
-            "trials": [
-                {
-                    "id": trial.id,
-                    "conditions": trial.conditions,
-                    "seed": trial.seed,
-                    "condition": condition_digest(trial.spec),
-                    "engine": trial.engine,
-                }
-                for trial in self.trials
-            ],
-        }
-
 
 def spec_digest(spec: Mapping[str, Any]) -> str:
     """A digest of a resolved trial, with sixteen hexadecimal digits."""

@@ -64,10 +64,7 @@ class Part:
         known: dict[str, str | None] = {}
         folder = Folder(self.folder)
         if folder.exists():
-            manifest = folder.manifest()
-            digests = manifest.get("digests") or [None] * len(manifest["trials"])
-            names = (entry["id"] for entry in manifest["trials"])
-            known = dict(zip(names, digests, strict=True))
+            known = folder.manifest().digest_by_trial()
         return [
             one
             for one in self.needed()

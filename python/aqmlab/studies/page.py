@@ -62,7 +62,7 @@ def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
         return figure.form.draw(results)
     except pl.exceptions.ColumnNotFoundError as error:
         column = str(error).partition(";")[0].strip().replace('"', "`")
-        varied = ", ".join(results.manifest["conditions"])
+        varied = ", ".join(results.manifest.conditions)
         raise RequestError(column, f"its conditions are {varied}") from error
 
 

@@ -10,11 +10,11 @@ import aqmlab
 import numpy as np
 import pytest
 from aqmlab.base.failures import DiskError, RequestError
-from aqmlab.campaign.store.folder import Folder
 from aqmlab.cli import status_of
 from aqmlab.results.export import csvs, packets, teacup
 from aqmlab.results.export.target import Target
 from aqmlab.results.export.trials import read
+from support.campaigns import write_members
 
 PIFO = "qdisc=pfifo,seed=2"
 
@@ -206,7 +206,7 @@ def test_a_wrong_request_is_answered_with_what_is_allowed(home, capsys, argument
 def test_of_a_campaign_that_was_stopped_csv_holds_what_is_there(home, tmp_path, capsys):
     manifest = json.loads((home.path / "manifest.json").read_text("utf-8"))
     begun = {key: value for key, value in manifest.items() if key not in ("files", "digests")}
-    Folder(tmp_path).write_manifest({**begun, "complete": False})
+    write_members(tmp_path, {**begun, "complete": False})
     assert status_of(["export", str(tmp_path), "--csv"]) == 0
     assert "not complete" in capsys.readouterr().err
     assert status_of(["export", str(tmp_path), "--teacup"]) == 2

@@ -13,10 +13,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, mismatch
 from aqmlab.base.files import reason_of, write_atomically
@@ -24,6 +26,7 @@ from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives, ChunkRecord
 from aqmlab.campaign.store.columns import Columns
 from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.parquet import OF_TRIALS, TRIALS, Finished, fitted, table_file, widen
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 from aqmlab.campaign.store.trial_file import fault_of, spec_digest
@@ -276,9 +279,7 @@ def is_in_tables(folder: Folder, trial: Trial) -> bool:
     return folder.chunk_path(TRIALS, trial.index // CHUNK).is_file()
 
 
-def lost_trials(
-    folder: Folder, manifest: Mapping[str, Any], trials: Sequence[Trial]
-) -> list[Trial]:
+def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> list[Trial]:
     """The trials of a complete campaign whose tables the user has removed.
 
     Raises `RequestError` for a file with a wrong checksum.
@@ -292,11 +293,12 @@ def lost_trials(
 
 
 def write_records(
-    folder: Folder, manifest: Mapping[str, Any], files: TableFiles, trials: Sequence[Trial]
+    folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
     """Writes the records of the remaining chunks of a complete campaign, which are in `files`."""
     import pyarrow.parquet as pq
 
+    digests = manifest.digests or ()
     for chunk in range(0, len(trials), CHUNK):
         number = chunk // CHUNK
         name = folder.chunk_path(TRIALS, number).parent.name
@@ -305,9 +307,9 @@ def write_records(
         (path,) = files.paths(TRIALS, name)
         counts = pq.read_table(path, columns=["events", "packets"], partitioning=None)
         ChunkRecord(
-            manifest["campaign"],
+            manifest.campaign,
             number,
-            manifest["digests"][chunk : chunk + CHUNK],
+            tuple(filter(None, digests[chunk : chunk + CHUNK])),
             sum(counts["events"].to_pylist()),
             sum(counts["packets"].to_pylist()),
             files.of_chunk(name),

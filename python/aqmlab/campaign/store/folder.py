@@ -33,7 +33,7 @@ from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
 from aqmlab.base.failures import DamagedError, DiskError, RequestError
 from aqmlab.base.files import Claim, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
-from aqmlab.campaign.store.manifest import FORMAT, read
+from aqmlab.campaign.store.manifest import FORMAT, Manifest, read
 from aqmlab.campaign.store.trial_file import Origin, spec_digest
 from aqmlab.engines import registry
 
@@ -77,19 +77,11 @@ class Trial:
         return Origin(campaign, self.id, self.engine, self.spec_digest)
 
 
-def recorded_trials(manifest: Mapping[str, Any]) -> list[Trial]:
+def recorded_trials(manifest: Manifest) -> list[Trial]:
     """The trials in a manifest, which holds only the digests of resolved trials."""
     return [
-        Trial(
-            index,
-            entry["id"],
-            entry["seed"],
-            entry["conditions"],
-            "",
-            entry.get("engine", "sim"),
-            recorded=entry["spec"],
-        )
-        for index, entry in enumerate(manifest["trials"])
+        Trial(index, one.id, one.seed, one.conditions, "", one.engine, recorded=one.spec)
+        for index, one in enumerate(manifest.trials)
     ]
 
 
@@ -105,7 +97,7 @@ class Folder:
         """The path of the manifest."""
         return self.path / MANIFEST
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """The manifest; raises `RequestError` if there is no readable one."""
         if self.path.is_file():
             is_scenario = self.path.suffix in SUFFIXES
@@ -113,13 +105,12 @@ class Folder:
             what = "is a scenario" if is_scenario else "is a file"
             raise RequestError(f"{self.path}: {what}, not the folder of a campaign", made)
         try:
-            manifest = read(self.manifest_path)
+            return read(self.manifest_path)
         except FileNotFoundError:
             raise RequestError(
                 f"{self.path}: not the folder of a campaign: it holds no {MANIFEST}",
                 "`aqmlab run SCENARIO --out DIR` makes one",
             ) from None
-        return manifest
 
     def exists(self) -> bool:
         """Returns whether there is a manifest."""
@@ -130,11 +121,10 @@ class Folder:
         places = ("trials/*.zip", f"{TABLES}/*/*/*.parquet")
         return any(path for place in places for path in self.path.glob(place))
 
-    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+    def write_manifest(self, manifest: Manifest) -> None:
         """Replaces the manifest."""
         self.refuse_replaced()
-        members = {name: value for name, value in manifest.items() if name != "checksum"}
-        write_atomically(self.manifest_path, with_checksum(text_of(members)))
+        write_atomically(self.manifest_path, with_checksum(manifest.text()))
 
     def write_catalogue(self, text: str) -> FileChecksum:
         """Replaces the file of the tables' SQL views; returns its checksum."""
@@ -246,22 +236,6 @@ class Folder:
             )
 
 
-def text_of(manifest: Mapping[str, Any]) -> str:
-    """Formats a manifest as JSON, with one line for each member, list item and file."""
-    members = []
-    for key, value in manifest.items():
-        if isinstance(value, list) and value:
-            lines = ",\n  ".join(json.dumps(one, ensure_ascii=False) for one in value)
-            text = f"[\n  {lines}\n ]"
-        elif key == "files" and value:
-            named = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in value.items())
-            text = "{\n  " + ",\n  ".join(named) + "\n }"
-        else:
-            text = json.dumps(value, ensure_ascii=False)
-        members.append(f" {json.dumps(key)}: {text}")
-    return "{\n" + ",\n".join(members) + "\n}\n"
-
-
 def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, str]) -> str:
     """The key of a campaign: a digest of its trials and of the software that runs them."""
     made_by = registry.identity(engine, versions)
@@ -271,9 +245,9 @@ def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, st
     return folded.hexdigest()[:16]
 
 
-def digest_of(trials: Sequence[Trial], digests: Sequence[str | None]) -> str:
+def digest_of(names: Iterable[str], digests: Iterable[str | None]) -> str:
     """The digest of a campaign, over the name and the digest of each trial in order."""
     folded = hashlib.sha256()
-    for trial, digest in zip(trials, digests, strict=True):
-        folded.update(f"{trial.id} {digest}\n".encode())
+    for name, digest in zip(names, digests, strict=True):
+        folded.update(f"{name} {digest}\n".encode())
     return folded.hexdigest()[:16]

@@ -69,9 +69,9 @@ class Finished:
 
         return pa.schema([*self._front, *self._own[name]])
 
-    def totals(self) -> tuple[list[str], int, int]:
+    def totals(self) -> tuple[tuple[str, ...], int, int]:
         """The digest of each trial, and the total numbers of events and packets."""
-        digests = [digest for digest, *_ in self._heads]
+        digests = tuple(digest for digest, *_ in self._heads)
         return digests, sum(one[1] for one in self._heads), sum(one[2] for one in self._heads)
 
     def write(self, chunk: int) -> dict[Path, FileChecksum]:

@@ -36,7 +36,7 @@ def applicable(results: Results) -> list[str]:
 
 def wanted(results: Results) -> list[str]:
     """The figures of the report: those that the scenario selects, or else all."""
-    asked = [name for name in results.manifest.get("figures", ()) if name in FIGURES]
+    asked = [name for name in results.manifest.figures if name in FIGURES]
     return [name for name in asked if _applies(figure(name), results)] or applicable(results)
 
 

@@ -26,7 +26,7 @@ def _senders(results: Results) -> pl.DataFrame:
     sides = primary.with_columns(sender).select(keys)
     frame = results.labelled("tcp_series").join(sides, on=keys, how="inner", maintain_order="left")
     few = frame.group_by("trial", "flow").agg(pl.col("conn").n_unique().alias("conns"))
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     return (
         frame.join(few, on=["trial", "flow"], maintain_order="left")
         .filter(pl.col("conns") <= _MOST_CONNS)

@@ -30,7 +30,7 @@ def _streams(results: Results) -> pl.DataFrame:
         pl.col("metric").is_in([_AR, _RR]) & data.of_kind(results, "dash")
     )
     keys = ["trial", "queue_label", "rate_label", "rtt_label", "flow"]
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     wide = frame.group_by(keys, maintain_order=True).agg(
         pl.col("value").filter(pl.col("metric") == name).first().alias(name) for name in (_AR, _RR)
     )

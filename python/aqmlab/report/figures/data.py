@@ -76,7 +76,7 @@ def _carrying(results: Results, name: str) -> pl.DataFrame:
         frame = frame.join(primary, on=keys, how="inner", maintain_order="left")
     else:
         frame = frame.filter(pl.col("primary"))
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     both = (
         frame.group_by("flow").agg(pl.col("direction").n_unique().alias("ways"))
         if frame.height

@@ -69,7 +69,7 @@ def page(results: Results, shown: list[dict[str, Any]]) -> str:
     return environment.get_template("page.html.j2").render(
         results=results,
         manifest=manifest,
-        seeds=sorted({trial["seed"] for trial in manifest["trials"]}),
+        seeds=manifest.seeds(),
         finished=results.table("trials").height,
         notes=tables.notes(results),
         matrices=tables.matrices(results),

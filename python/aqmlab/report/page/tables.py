@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.results import spans
 from aqmlab.results.summary import Line, lines, sparse
@@ -68,7 +68,7 @@ def _cell(verdict: Verdict | None) -> Cell | None:
 
 def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
     """The worst verdict among the copies of an application, by place, queue and name."""
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     found: dict[tuple[str, str, str], Verdict] = {}
     for verdict in results.verdicts:
         key = (verdict.label.place, verdict.label.queue, groups.get(verdict.app, verdict.app))
@@ -124,7 +124,7 @@ def notes(results: Results) -> list[str]:
 
 
 def _shortcomings(results: Results) -> Iterator[str]:
-    trials = results.manifest["trials"]
+    trials = results.manifest.trials
     missing = len(trials) - results.table("trials").height
     if missing:
         yield f"{missing} of {len(trials)} trials have no result."
@@ -133,22 +133,23 @@ def _shortcomings(results: Results) -> Iterator[str]:
     few = sparse(results)
     if few:
         yield f"{few[0].upper()}{few[1:]}. Their numbers say little."
-    if len({trial["seed"] for trial in trials}) == 1:
+    if len(results.manifest.seeds()) == 1:
         yield "One seed only: the report cannot show how much the numbers vary by chance."
 
 
 def how_made(results: Results) -> list[tuple[str, str]]:
     """The facts that are needed to repeat the results."""
-    manifest: dict[str, Any] = results.manifest
-    seeds = sorted({trial["seed"] for trial in manifest["trials"]})
-    versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
+    manifest, seeds = results.manifest, results.manifest.seeds()
+    versions = ", ".join(f"{name} {value}" for name, value in manifest.versions.items())
     length, measured = spans.length_text(manifest), spans.measured_text(manifest)
-    packets = f"{manifest['packets']:,}".replace(",", " ") if "packets" in manifest else None
+    packets = None
+    if manifest.packets is not None:
+        packets = f"{manifest.packets:,}".replace(",", " ")
     made = [
-        ("Command", manifest["command"]),
-        ("Scenario", manifest.get("source") or manifest["name"]),
-        ("Trials", f"{len(manifest['trials'])} of {length}, statistics from {measured}"),
-        ("Varied", ", ".join(manifest.get("conditions", ())) or "nothing"),
+        ("Command", manifest.command),
+        ("Scenario", manifest.source or manifest.name),
+        ("Trials", f"{len(manifest.trials)} of {length}, statistics from {measured}"),
+        ("Varied", ", ".join(manifest.conditions) or "nothing"),
         ("Seeds", ", ".join(map(str, seeds[:50])) + (" …" if len(seeds) > 50 else "")),
         ("Engine", results.made_by),
         ("Versions", versions),

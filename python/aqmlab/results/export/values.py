@@ -34,14 +34,14 @@ def trials_alone(results: Results) -> list[dict[str, Any]]:
     digests = dict(zip(trials["trial"], trials["digest"], strict=True))
     return [
         {
-            "id": trial["id"],
-            "conditions": trial["conditions"],
-            "seed": trial["seed"],
-            "digest": digests[trial["id"]],
-            "flows": [_flow(row, apps[trial["id"]]) for row in flows[trial["id"]]],
+            "id": trial.id,
+            "conditions": trial.conditions,
+            "seed": trial.seed,
+            "digest": digests[trial.id],
+            "flows": [_flow(row, apps[trial.id]) for row in flows[trial.id]],
         }
-        for trial in results.manifest["trials"]
-        if trial["id"] in digests
+        for trial in results.manifest.trials
+        if trial.id in digests
     ]
 
 

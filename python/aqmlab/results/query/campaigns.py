@@ -38,8 +38,8 @@ def find(path: Path) -> Found:
     return Found(
         [str(folder.path) for folder in snapshots],
         files,
-        sum(len(one.manifest["trials"]) - len(one.in_tables) for one in snapshots.values()),
-        sum(len(one.manifest["trials"]) for one in snapshots.values()),
+        sum(len(one.manifest.trials) - len(one.in_tables) for one in snapshots.values()),
+        sum(len(one.manifest.trials) for one in snapshots.values()),
         [str(folder) for folder in deeper],
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.export import trials_alone
 from aqmlab.results.labels import Label
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def judge(results: Results) -> list[Verdict]:
     """The verdict for every application in every condition, in the campaign's order."""
-    entries = {trial["id"]: trial for trial in results.manifest["trials"]}
+    entries = {trial.id: trial for trial in results.manifest.trials}
     kinds: dict[tuple[Label, str], str] = {}
     checks: dict[tuple[Label, str], tuple[Check, ...]] = {}
     values: dict[tuple[Label, str], list[_Seed]] = defaultdict(list)
@@ -36,7 +37,8 @@ def judge(results: Results) -> list[Verdict]:
         speeds = Speeds(part)
         for trial in trials_alone(part):
             label, found = results.labels[trial["id"]], _measured(trial["flows"])
-            own_kinds = kinds_in(results.manifest, entries[trial["id"]])
+            entry = entries[trial["id"]]
+            own_kinds = kinds_in(results.manifest, entry)
             transfers = {app for app in found.keys() & own_kinds if is_transfer(own_kinds[app])}
             if transfers:
                 for app, speed in speeds.of(trial, transfers).items():
@@ -46,8 +48,7 @@ def judge(results: Results) -> list[Verdict]:
                     key = label, app
                     if key not in checks:
                         kinds[key] = own_kinds[app]
-                        told = {**results.manifest, **entries[trial["id"]]}
-                        checks[key] = _checks(told, app, kinds[key])
+                        checks[key] = _checks(results.manifest, entry, app)
                     values[key].append(_Seed.of(measured, checks[key]))
     return [
         Verdict(*key, kinds[key], _findings(checks[key], seeds), len(seeds), _duration(seeds))
@@ -55,10 +56,14 @@ def judge(results: Results) -> list[Verdict]:
     ]
 
 
-def _checks(told: Mapping[str, Any], app: str, kind: str) -> tuple[Check, ...]:
-    """The needs of an application in a trial, from the limits in a manifest."""
-    limits, rates = told.get("stated_tolerances_ms", {}), told.get("stated_rates_mbit", {})
-    return checks_for(kind, limits.get(app), rates.get(app))
+def _checks(manifest: Manifest, trial: TrialEntry, app: str) -> tuple[Check, ...]:
+    """The needs of an application in a trial. A trial may override the limits of its campaign."""
+    limits_ms, rates_mbit = trial.stated_tolerances_ms, trial.stated_rates_mbit
+    if limits_ms is None:
+        limits_ms = manifest.stated_tolerances_ms
+    if rates_mbit is None:
+        rates_mbit = manifest.stated_rates_mbit
+    return checks_for(kinds_in(manifest, trial)[app], limits_ms.get(app), rates_mbit.get(app))
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def chunk_medians(flow: str, columns: Mapping[str, str]) -> Rows:
         import polars as pl
 
         frame = _chunks(results, {flow: flow})
-        keys = ["trial", *results.manifest["conditions"], "seed"]
+        keys = ["trial", *results.manifest.conditions, "seed"]
         parts = [
             frame.group_by(keys, maintain_order=True)
             .agg(pl.col(column).quantile(part / 100, "linear").alias(name)
@@ -161,7 +161,7 @@ def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
         import polars as pl
 
         own = _noted(results, "app_series", metric, flows, by)
-        keys = ["series", "trial", *results.manifest["conditions"], "seed"]
+        keys = ["series", "trial", *results.manifest.conditions, "seed"]
         samples = own.group_by(keys, maintain_order=True)
         return pl.concat(
             samples.agg(pl.col("value").quantile(part / 100, "linear")).with_columns(
@@ -188,7 +188,7 @@ def _carrying(results: Results, table: str, apps: Apps, by: str) -> pl.DataFrame
     """The rows of applications that carry data, in a table of flows."""
     seen = data.ordered(data.carrying(results, "flows"), "app")
     shown = {name.rstrip(" ↑↓") for name in seen}
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     silent = [own for own in (groups.get(app, app) for app in _apps(results)) if own not in shown]
     known = [*seen, *(own + way for own in silent for way in ("", " ↑", " ↓"))]
     refuse_unknown("application", apps.values(), known)
@@ -213,8 +213,8 @@ def _chunks(results: Results, flows: Apps, by: str = "") -> pl.DataFrame:
 
 def _apps(results: Results) -> list[str]:
     """The applications of the trials, including those without measurements."""
-    trials = results.manifest["trials"]
-    return list(dict.fromkeys(name for trial in trials for name in trial["rtt_base_ms"]))
+    trials = results.manifest.trials
+    return list(dict.fromkeys(name for trial in trials for name in trial.rtt_base_ms))
 
 
 def _named(frame: pl.DataFrame, column: str, apps: Apps, by: str) -> pl.DataFrame:

@@ -142,13 +142,13 @@ def _about(results: Results, trial: TrialRows, time: str) -> dict[str, Any]:
     manifest = results.manifest
     return {
         "TITLE": results.labels[trial.id].brief,
-        "NOTE": f"{manifest['title']}; trial {trial.id}",
+        "NOTE": f"{manifest.title}; trial {trial.id}",
         "TIME": time,
         "T0": time,
         "BATCH_NAME": results.name,
         "BATCH_TIME": time,
-        "BATCH_TITLE": manifest["title"],
-        "BATCH_UUID": str(uuid.uuid5(uuid.NAMESPACE_OID, manifest["campaign"])),
+        "BATCH_TITLE": manifest.title,
+        "BATCH_UUID": str(uuid.uuid5(uuid.NAMESPACE_OID, manifest.campaign)),
         "HOST": "internet",
         "HOSTS": ["internet"],
         "LOCAL_HOST": "home",
@@ -164,7 +164,7 @@ def _about(results: Results, trial: TrialRows, time: str) -> dict[str, Any]:
             "conditions": trial.conditions,
             "engine": trial.engine,
             "digest": trial.rows["trials"]["digest"][0],
-            "versions": manifest["versions"],
+            "versions": manifest.versions,
         },
     }
 

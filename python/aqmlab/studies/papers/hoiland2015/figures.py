@@ -59,7 +59,7 @@ def _where_it_waits(results: Results) -> pl.DataFrame:
     import polars as pl
 
     ping = flow_quantiles("induced", "ms", {"what queues add to a ping": "ping"})(results)
-    keys = ["trial", *results.manifest["conditions"], "seed"]
+    keys = ["trial", *results.manifest.conditions, "seed"]
     gauges = results.table("queue_gauges").filter(
         pl.col("gauge") == "driver_oldest_ms", pl.col("t_s") > _STEADY_S
     )

@@ -71,7 +71,7 @@ def seconds(results: Results, apps: Sequence[str]) -> pl.DataFrame:
     """A row per second of measured time: conditions, `throughput_mbit` and `delay_ms`."""
     import polars as pl
 
-    keys = ["trial", *results.manifest["conditions"], "second"]
+    keys = ["trial", *results.manifest.conditions, "second"]
     windows = _of(results, "windows", apps).filter((pl.col("t_s") - 0.5) % 1.0 == 0)
     together = windows.group_by(keys, maintain_order=True).agg(pl.col("throughput_mbit").sum())
     flow = ["trial", "flow", "direction"]

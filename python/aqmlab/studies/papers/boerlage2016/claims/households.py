@@ -53,7 +53,7 @@ LEAST_UP_MBIT = 5
 
 def rates_of(n: Numbers) -> list[str]:
     """The rates of the trials, in the order of Appendix C."""
-    return list(dict.fromkeys(one["conditions"]["rate"] for one in n.results.manifest["trials"]))
+    return list(dict.fromkeys(str(one.conditions["rate"]) for one in n.results.manifest.trials))
 
 
 def up_mbit(rate: str) -> int:
