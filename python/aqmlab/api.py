@@ -16,7 +16,7 @@ from aqmlab.base.failures import RequestError, TrialsError
 from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
-from aqmlab.campaign.runner import Campaign, Progress, Report
+from aqmlab.campaign.runner import Campaign, Progress, RunReport
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
@@ -28,8 +28,7 @@ from aqmlab.results import spans
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import Plan
-    from aqmlab.planning.planner import Trial as Planned
+    from aqmlab.planning.planner import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawing
     from aqmlab.scenario.model import Scenario
 
@@ -45,7 +44,7 @@ __all__ = [
 ]
 
 
-class Results(stored.Results):
+class Results(stored.CampaignResults):
     """The results of a campaign, with methods for figures and the report."""
 
     def figure(self, name: str) -> list[Drawing]:
@@ -173,7 +172,7 @@ def _refuse_senseless(jobs: object, out: object) -> None:
         raise RequestError("out: a name is expected", "`.` is the current folder")
 
 
-def complete(report: Report) -> None:
+def complete(report: RunReport) -> None:
     """Raises `TrialsError` if any trial of a campaign has no result."""
     if not report.failed:
         return
@@ -275,7 +274,7 @@ def _entries(plan: Plan, trials: Sequence[Trial]) -> tuple[TrialEntry, ...]:
     return tuple(entries)
 
 
-def _kinds(trials: Sequence[Planned]) -> dict[str, str]:
+def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
     """The kind of each application in the first trial that has it."""
     kinds: dict[str, str] = {}
     for trial in trials:

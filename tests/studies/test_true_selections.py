@@ -46,7 +46,7 @@ def test_a_limit_that_a_scenario_states_is_that_of_its_own_trials(selected):
     three = selected(one='duration = "2 s"', two=stated.format(7), three=stated.format(9))
     limits = {
         one.label.queue.partition("=")[2]: [
-            check.check.good for check in one.findings if check.check.what == "round trips"
+            check.criterion.good for check in one.findings if check.criterion.what == "round trips"
         ]
         for one in three.verdicts
     }

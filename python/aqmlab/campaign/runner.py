@@ -21,9 +21,9 @@ from aqmlab.base.versions import build
 from aqmlab.campaign import speed
 from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
-from aqmlab.campaign.scheduler import Progress, Report, Silence, run_all
+from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
-from aqmlab.campaign.store.dataset import Dataset, Found, lost_trials, write_records
+from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records
 from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of
 from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results
 from aqmlab.campaign.store.sql_views import catalogue
@@ -31,7 +31,17 @@ from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
 from aqmlab.engines.registry import ENGINES
 
-__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "follow", "lots", "missing", "run"]
+__all__ = [
+    "Campaign",
+    "Progress",
+    "RunReport",
+    "Silence",
+    "cores",
+    "follow",
+    "lots",
+    "missing",
+    "run",
+]
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ def run(
     executor: Executor | None = None,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
-) -> Report:
+) -> RunReport:
     """Runs the missing trials of `campaign` in the folder `path`, and completes the folder.
 
     Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
@@ -92,7 +102,7 @@ def run(
     if _is_complete(campaign, folder):
         follow(campaign, path)
         folder.clear_finished()
-        return Report()
+        return RunReport()
     with folder.locked():
         refuse_other(campaign, folder)  # again, because another process may have written meanwhile
         folder.clear_unfinished()
@@ -207,7 +217,7 @@ def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
             )
 
 
-def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
+def _note_speed(campaign: Campaign, found: RecordedResults, report: RunReport) -> None:
     """Stores the run times of trials by engine. The stored table size is that of all engines."""
     ran = [one for one in campaign.trials if one.index in report.busy_s]
     stored = [one for one in campaign.trials if one.index in found.digests]
@@ -217,7 +227,9 @@ def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
         speed.note(lot, took_s, stored, size)
 
 
-def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
+def _complete(
+    campaign: Campaign, folder: Folder, found: RecordedResults, report: RunReport
+) -> None:
     digests = tuple(found.digests.get(trial.index) for trial in campaign.trials)
     complete = None not in digests
     files = found.files | {CATALOGUE: folder.write_catalogue(catalogue(tables_in(found.files)))}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Results:
+class CampaignResults:
     """The results of a campaign, finished or not.
 
     The results of a running campaign cover the trials that had ended at the time of loading.
@@ -128,7 +128,7 @@ class Results:
 
         return self._read(count)
 
-    def narrowed(self, trials: Collection[str]) -> Results:
+    def narrowed(self, trials: Collection[str]) -> CampaignResults:
         """The results of the named trials only; no rows of other trials are read.
 
         Raises `RequestError` for a name that no trial has.
@@ -138,7 +138,7 @@ class Results:
         some._only = frozenset(one.id for one in own)
         return some
 
-    def _with(self, own: Sequence[TrialEntry]) -> Results:
+    def _with(self, own: Sequence[TrialEntry]) -> CampaignResults:
         """The results with a manifest of the given trials, which keep their labels."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
@@ -146,14 +146,14 @@ class Results:
         some.labels = {one.id: self.labels[one.id] for one in own}
         return some
 
-    def in_files(self) -> Results:
+    def in_files(self) -> CampaignResults:
         """The results that are already in the tables' files."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
         some._of_files_only, some.tables = True, tuple(self._snapshot.files.names)
         return some
 
-    def by_chunk(self) -> Iterator[Results]:
+    def by_chunk(self) -> Iterator[CampaignResults]:
         """The results in parts of one chunk of trials, for results larger than memory."""
         files = self._snapshot.files
         chunks = files.chunks() if self._is_in_files else []
@@ -385,9 +385,9 @@ def _refuse_fork() -> None:
         )
 
 
-def load(path: Path | str) -> Results:
+def load(path: Path | str) -> CampaignResults:
     """The results in a campaign's folder, finished or not."""
-    return Results(Path(path))
+    return CampaignResults(Path(path))
 
 
 def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
     from aqmlab.report.figures.drawing import Drawing
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
         yield Drawing(f"{laboratory.study.name}-{figure.number}{part}", canvas, caption)
 
 
-def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
+def _canvases(figure: Figure, results: CampaignResults) -> Sequence[Canvas]:
     """The drawings of a figure's form; raises `RequestError` for an unknown column."""
     import polars as pl
 

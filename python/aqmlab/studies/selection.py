@@ -17,7 +17,7 @@ from aqmlab.campaign.store.snapshot import take
 from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.narrowing import trials_named, with_digests
-from aqmlab.results.results import Results, scan_files
+from aqmlab.results.results import CampaignResults, scan_files
 from aqmlab.results.spans import of_trial
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Source:
     scenario: str
 
 
-class Selection(Results):
+class Selection(CampaignResults):
     """The wanted trials of several campaigns, one per seed and scenario.
 
     Only the rows of these trials are read, and only from the requested tables. Trials of several
@@ -86,7 +86,7 @@ class Selection(Results):
             ]
         )
 
-    def by_chunk(self) -> Iterator[Results]:
+    def by_chunk(self) -> Iterator[CampaignResults]:
         """The whole selection at once because it needs few trials of each campaign."""
         yield self
 

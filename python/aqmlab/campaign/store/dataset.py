@@ -39,7 +39,7 @@ CHUNK = 100
 
 
 @dataclass(slots=True)
-class Found:
+class RecordedResults:
     """The results in a campaign's tables."""
 
     digests: dict[int, str] = field(default_factory=dict)
@@ -119,9 +119,9 @@ class Dataset:
         """Returns whether all trials of a chunk are finished."""
         return len(self._recorded[chunk]) == len(self.chunks[chunk])
 
-    def complete(self) -> Found:
+    def complete(self) -> RecordedResults:
         """Writes the remaining trials to the tables; returns all results in the tables."""
-        found = Found()
+        found = RecordedResults()
         for chunk, trials in enumerate(self.chunks):
             if self.is_full(chunk):
                 self._seal(chunk)
@@ -181,7 +181,7 @@ class Dataset:
                 found[chunk] = record  # otherwise the user removed the tables to repeat the trials
         return found
 
-    def _hold_against_tables(self, found: Found) -> None:
+    def _hold_against_tables(self, found: RecordedResults) -> None:
         """Raises `RequestError` unless the table `trials` has each trial once, with its digest."""
         import pyarrow.parquet as pq
 

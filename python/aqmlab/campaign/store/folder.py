@@ -31,10 +31,10 @@ from typing import Any
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
 from aqmlab.base.failures import DamagedError, DiskError, RequestError
-from aqmlab.base.files import Claim, disk_errors, write_atomically
+from aqmlab.base.files import FileLock, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
 from aqmlab.campaign.store.manifest import FORMAT, Manifest, read
-from aqmlab.campaign.store.trial_file import Origin, spec_digest
+from aqmlab.campaign.store.trial_file import TrialIdentity, spec_digest
 from aqmlab.engines import registry
 
 MANIFEST = "manifest.json"
@@ -44,7 +44,7 @@ ROWS = "rows.parquet"
 
 
 _PARTS = "trials"
-_CLAIM = "lock"
+_LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class Trial:
         told = [self.id, self.seed, dict(self.conditions), self.engine]
         return f"{json.dumps(told)}\n{self.spec}\n"
 
-    def origin(self, campaign: str) -> Origin:
+    def origin(self, campaign: str) -> TrialIdentity:
         """The trial's identity in its trial file."""
-        return Origin(campaign, self.id, self.engine, self.spec_digest)
+        return TrialIdentity(campaign, self.id, self.engine, self.spec_digest)
 
 
 def recorded_trials(manifest: Manifest) -> list[Trial]:
@@ -90,7 +90,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._claim: Claim | None = None
+        self._lock: FileLock | None = None
 
     @property
     def manifest_path(self) -> Path:
@@ -188,7 +188,7 @@ class Folder:
         if not (self.path / _PARTS).is_dir():
             return
         with contextlib.suppress(OSError):  # another process may also complete the campaign
-            self._claim = self._claim or Claim(self.path / _PARTS / _CLAIM)
+            self._lock = self._lock or FileLock(self.path / _PARTS / _LOCK)
             self.clear_unfinished()
             for path in self.path.glob("trials/chunk=*.json"):
                 path.unlink(missing_ok=True)
@@ -200,9 +200,9 @@ class Folder:
     def locked(self) -> Iterator[None]:
         """Locks the folder for this process. The lock ends with the process."""
         self.make()
-        path = self.path / _PARTS / _CLAIM
+        path = self.path / _PARTS / _LOCK
         try:
-            self._claim = Claim(path)
+            self._lock = FileLock(path)
         except BlockingIOError:
             raise RequestError(
                 f"{self.path}: another process is running this campaign",
@@ -216,9 +216,9 @@ class Folder:
             self._release()
 
     def _release(self) -> None:
-        if self._claim is not None:
-            self._claim.release()
-            self._claim = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def refuse_replaced(self) -> None:
         """Raises `RequestError` if another folder has replaced the one that this process locked.
@@ -226,7 +226,7 @@ class Folder:
         A lock belongs to the locked file, not to its path.
         """
         try:
-            is_replaced = self._claim is not None and not self._claim.is_held()
+            is_replaced = self._lock is not None and not self._lock.is_held()
         except OSError as error:
             raise DiskError.of(error, self.path) from None
         if is_replaced:

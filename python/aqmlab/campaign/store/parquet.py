@@ -17,7 +17,7 @@ from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
 from aqmlab.campaign.store.columns import Columns
 from aqmlab.campaign.store.folder import Folder, Trial
-from aqmlab.campaign.store.trial_file import UNREADABLE, Part
+from aqmlab.campaign.store.trial_file import UNREADABLE, TrialFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,16 +114,16 @@ class Finished:
         return self._joined(name, rows)
 
     @contextmanager
-    def _part(self, trial: Trial) -> Iterator[Part]:
+    def _part(self, trial: Trial) -> Iterator[TrialFile]:
         with self._refusing(trial):
-            part = Part(self._folder.part_path(trial.index))
+            part = TrialFile(self._folder.part_path(trial.index))
         with part:
             with self._refusing(trial):
                 if part.origin != trial.origin(self._campaign):
                     raise ValueError("it holds the result of another trial")
             yield part
 
-    def _table(self, part: Part, trial: Trial, name: str) -> pa.Table:
+    def _table(self, part: TrialFile, trial: Trial, name: str) -> pa.Table:
         with self._refusing(trial):
             return part.table(name)
 

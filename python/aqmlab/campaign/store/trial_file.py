@@ -60,7 +60,7 @@ UNREADABLE = (
     RuntimeError,
     zipfile.BadZipFile,
 )
-"""Errors that `Part` raises for a damaged file."""
+"""Errors that `TrialFile` raises for a damaged file."""
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
 """Columns that differ between runs. Results must not contain them."""
@@ -93,7 +93,7 @@ def spec_digest(spec: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class TrialIdentity:
     """The trial to which a trial file belongs."""
 
     campaign: str
@@ -105,7 +105,7 @@ class Origin:
     """The `spec_digest` of the resolved trial."""
 
 
-def encode(outcome: Mapping[str, object], spec: str, origin: Origin) -> bytes:
+def encode(outcome: Mapping[str, object], spec: str, origin: TrialIdentity) -> bytes:
     """The trial file of the core's `outcome` for the resolved trial `spec`."""
     columns: Mapping[str, Mapping[str, object]] = outcome["tables"]  # type: ignore[assignment]
     tables = {name: table_of(own) for name, own in columns.items()}
@@ -150,7 +150,7 @@ def _form(tables: Mapping[str, pa.Table]) -> str:
     return folded.hexdigest()[:16]
 
 
-class Part:
+class TrialFile:
     """A trial file, open for reading."""
 
     def __init__(self, path: Path) -> None:
@@ -168,7 +168,7 @@ class Part:
         self.packets: int = head["packets"]
         self.spec: str = head["spec"]
         """The resolved trial."""
-        self.origin = Origin(
+        self.origin = TrialIdentity(
             head["campaign"], head["trial"], head["engine"], spec_digest(self.spec)
         )
         """The trial to which the file belongs."""
@@ -176,7 +176,7 @@ class Part:
         """A digest of the columns of all tables. Equal digests mean equal columns."""
         self._checksums: dict[str, str] = head["tables"]
 
-    def __enter__(self) -> Part:
+    def __enter__(self) -> TrialFile:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -235,14 +235,14 @@ def _refuse_packed(archive: zipfile.ZipFile) -> None:
             raise ValueError("is no file of a trial")
 
 
-def fault_of(path: Path, origin: Origin) -> str | None:
+def fault_of(path: Path, origin: TrialIdentity) -> str | None:
     """The reason why the file at `path` is not the complete result of a trial, if it is not.
 
     Different trials may have equal names, and two builds may give one trial different results.
     Raises `FileNotFoundError` if there is no file.
     """
     try:
-        with Part(path) as part:
+        with TrialFile(path) as part:
             if part.origin != origin:
                 return "it holds the result of another trial"
             return None if part.is_sound() else "its contents are not those recorded"
@@ -253,7 +253,7 @@ def fault_of(path: Path, origin: Origin) -> str | None:
         return reason_of(error) if is_told else "its contents are not those recorded"
 
 
-def is_whole(path: Path, origin: Origin) -> bool:
+def is_whole(path: Path, origin: TrialIdentity) -> bool:
     """Returns whether `path` holds the complete result of a trial."""
     try:
         return fault_of(path, origin) is None

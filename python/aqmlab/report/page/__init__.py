@@ -18,14 +18,14 @@ from aqmlab.results.verdicts.criteria import unbroken
 
 if TYPE_CHECKING:
     from aqmlab.report.figures.drawing import Drawing
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _LARGEST_SVG = 1_500_000
 """A larger drawing, in bytes, is shown as PNG."""
 
 
 def write(
-    results: Results,
+    results: CampaignResults,
     path: Path,
     names: Sequence[str] | None = None,
     watched: Callable[[Sequence[str]], Iterable[str]] = iter,
@@ -49,7 +49,7 @@ def write(
     return path
 
 
-def page(results: Results, shown: list[dict[str, Any]]) -> str:
+def page(results: CampaignResults, shown: list[dict[str, Any]]) -> str:
     """The page as HTML."""
     from aqmlab.report.page import tables
 

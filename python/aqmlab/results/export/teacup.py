@@ -50,14 +50,14 @@ _EPOCH_S = 1_577_836_800
 _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
-class Experiment(NamedTuple):
+class ExperimentName(NamedTuple):
     """TEACUP's names of a trial."""
 
     prefix: str
     id: str
 
 
-def experiments(trials: Sequence[TrialEntry]) -> dict[str, Experiment]:
+def experiments(trials: Sequence[TrialEntry]) -> dict[str, ExperimentName]:
     """The TEACUP names of a campaign's trials, by their names in its manifest.
 
     Conditions that TEACUP's characters cannot distinguish, such as "a/b" and "a-b", get a number.
@@ -80,18 +80,18 @@ def experiments(trials: Sequence[TrialEntry]) -> dict[str, Experiment]:
             key = tuple(texts.items())
             if key not in stems:
                 stems[key] = taken.free(PREFIX + stem)
-            kept = Experiment(PREFIX, f"{stems[key]}_run_{runs[trial.seed]}")
+            kept = ExperimentName(PREFIX, f"{stems[key]}_run_{runs[trial.seed]}")
         found[trial.id] = kept
     return found
 
 
-def _kept(trial: TrialEntry) -> Experiment | None:
+def _kept(trial: TrialEntry) -> ExperimentName | None:
     """The name from a TEACUP config, if there is one."""
     if _TEACUP_ID.fullmatch(trial.id):
         first = next(iter(trial.conditions), "run")
         prefix = trial.id.partition(f"_{first}_")[0]
         if prefix not in ("", ".", ".."):  # These would be other folders.
-            return Experiment(prefix, trial.id)
+            return ExperimentName(prefix, trial.id)
     return None
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from aqmlab.campaign.store.manifest import TrialEntry
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
 _ROWS = 200_000
@@ -54,7 +54,7 @@ class TrialRows:
         return (rows.filter(*wanted) if wanted else rows).to_dicts()
 
 
-def wanted_trials(results: Results, ids: Sequence[str]) -> list[TrialEntry]:
+def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEntry]:
     """The manifest's entries of the named trials, or of all; `RequestError` for an unknown one."""
     entries = {entry.id: entry for entry in results.manifest.trials}
     for name in ids:
@@ -74,7 +74,9 @@ def unknown_trial(name: str, known: Collection[str]) -> RequestError:
     return RequestError(problem, f"give the whole name of a trial: `{having[0]}` {matches}")
 
 
-def read(results: Results, tables: Sequence[str], ids: Sequence[str] = ()) -> Iterator[TrialRows]:
+def read(
+    results: CampaignResults, tables: Sequence[str], ids: Sequence[str] = ()
+) -> Iterator[TrialRows]:
     """The finished trials among the named ones, or all, in the campaign's order.
 
     Raises `RequestError` for a trial that does not exist.
@@ -119,7 +121,7 @@ def _whole(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield pl.concat(held)
 
 
-def pieces(results: Results, name: str) -> Iterator[pl.DataFrame]:
+def pieces(results: CampaignResults, name: str) -> Iterator[pl.DataFrame]:
     """A table in groups of rows, in order; an empty table gives one empty group."""
     import polars as pl
 

@@ -10,13 +10,13 @@ from aqmlab.results import summary
 from aqmlab.results.labels import Label
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _THROUGHPUT = ("mean", "p5", "p25", "p50", "p75", "p95")
 _RTT = ("p5", "p25", "p50", "p75", "p95", "p99")
 
 
-def trials_as_json(results: Results) -> list[dict[str, Any]]:
+def trials_as_json(results: CampaignResults) -> list[dict[str, Any]]:
     """One object per finished trial, in the campaign's order."""
     trials, spreads = trials_alone(results), _spreads(results)
     for trial in trials:
@@ -26,7 +26,7 @@ def trials_as_json(results: Results) -> list[dict[str, Any]]:
     return trials
 
 
-def trials_alone(results: Results) -> list[dict[str, Any]]:
+def trials_alone(results: CampaignResults) -> list[dict[str, Any]]:
     """The same objects without the values over seeds."""
     flows = _rows_by_trial(results, "flows")
     apps = _apps(results)
@@ -45,7 +45,7 @@ def trials_alone(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _spreads(results: Results) -> dict[tuple[Label, str, str], dict[str, Any]]:
+def _spreads(results: CampaignResults) -> dict[tuple[Label, str, str], dict[str, Any]]:
     """The median and range over the seeds of a condition, for flows that carry data."""
     return {
         (line.label, line.app, line.direction): {
@@ -62,7 +62,7 @@ def _spreads(results: Results) -> dict[tuple[Label, str, str], dict[str, Any]]:
     }
 
 
-def _rows_by_trial(results: Results, name: str) -> dict[str, list[dict[str, Any]]]:
+def _rows_by_trial(results: CampaignResults, name: str) -> dict[str, list[dict[str, Any]]]:
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     if name in results.tables:
         for row in results.table(name).iter_rows(named=True):
@@ -70,7 +70,7 @@ def _rows_by_trial(results: Results, name: str) -> dict[str, list[dict[str, Any]
     return rows
 
 
-def _apps(results: Results) -> dict[str, dict[str, dict[str, float | None]]]:
+def _apps(results: CampaignResults) -> dict[str, dict[str, dict[str, float | None]]]:
     found: dict[str, dict[str, dict[str, float | None]]] = defaultdict(lambda: defaultdict(dict))
     for trial, rows in _rows_by_trial(results, "apps").items():
         for row in rows:

@@ -23,7 +23,7 @@ from aqmlab.base.failures import LabError, unexpected
 from aqmlab.results.query import output
 from aqmlab.results.query.process import DONE, READY, Question
 from aqmlab.results.query.session import Session
-from aqmlab.results.query.sources import Found
+from aqmlab.results.query.sources import CampaignTables
 
 _PIECE_BYTES = 1 << 16
 """The size of the pieces in which an answer is sent."""
@@ -46,7 +46,7 @@ def main() -> None:
         asked, where = sys.stdin.readline(), sys.stdin.readline()
         if not where:  # The caller has ended.
             return
-        question, found = Question(**json.loads(asked)), Found(**json.loads(where))
+        question, found = Question(**json.loads(asked)), CampaignTables(**json.loads(where))
         threading.Thread(target=_end_with_caller, daemon=True).start()
         say(_tried(question, found, say))
 
@@ -68,7 +68,7 @@ def _import_arrow() -> None:
         del sys.modules["numpy"]
 
 
-def _tried(question: Question, found: Found, say: Say) -> dict[str, Any]:
+def _tried(question: Question, found: CampaignTables, say: Say) -> dict[str, Any]:
     try:
         _answer(question, found, say)
     except LabError as error:
@@ -84,7 +84,7 @@ def _failed(error: LabError) -> dict[str, Any]:
     return {"failed": error.problem, "hint": error.hint, "status": error.status}
 
 
-def _answer(question: Question, found: Found, say: Say) -> None:
+def _answer(question: Question, found: CampaignTables, say: Say) -> None:
     def note(text: str) -> None:
         say({"note": text})
 

@@ -14,7 +14,7 @@ from aqmlab.results.export import trials_alone
 from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.criteria import (
     TIME,
-    Check,
+    Criterion,
     Finding,
     Measured,
     Verdict,
@@ -24,14 +24,14 @@ from aqmlab.results.verdicts.criteria import (
 from aqmlab.results.verdicts.transfers import Duration, Speeds
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
-def judge(results: Results) -> list[Verdict]:
+def judge(results: CampaignResults) -> list[Verdict]:
     """The verdict for every application in every condition, in the campaign's order."""
     entries = {trial.id: trial for trial in results.manifest.trials}
     kinds: dict[tuple[Label, str], str] = {}
-    checks: dict[tuple[Label, str], tuple[Check, ...]] = {}
+    checks: dict[tuple[Label, str], tuple[Criterion, ...]] = {}
     values: dict[tuple[Label, str], list[_Seed]] = defaultdict(list)
     for part in results.by_chunk():
         speeds = Speeds(part)
@@ -56,7 +56,7 @@ def judge(results: Results) -> list[Verdict]:
     ]
 
 
-def _checks(manifest: Manifest, trial: TrialEntry, app: str) -> tuple[Check, ...]:
+def _checks(manifest: Manifest, trial: TrialEntry, app: str) -> tuple[Criterion, ...]:
     """The needs of an application in a trial. A trial may override the limits of its campaign."""
     limits_ms, rates_mbit = trial.stated_tolerances_ms, trial.stated_rates_mbit
     if limits_ms is None:
@@ -75,7 +75,7 @@ class _Seed:
     duration: Duration | None
 
     @classmethod
-    def of(cls, measured: Measured, checks: Sequence[Check]) -> _Seed:
+    def of(cls, measured: Measured, checks: Sequence[Criterion]) -> _Seed:
         took_ms, projected_ms = measured.get("took_ms"), measured.get("projected_ms")
         ms, size_bytes = took_ms or projected_ms, measured.get("size_bytes")
         is_judged = took_ms is not None and TIME in checks and TIME.value(measured) is not None
@@ -98,12 +98,12 @@ def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float |
     return found
 
 
-def _findings(checks: Sequence[Check], seeds: Sequence[_Seed]) -> tuple[Finding, ...]:
+def _findings(checks: Sequence[Criterion], seeds: Sequence[_Seed]) -> tuple[Finding, ...]:
     by_check = zip(*(seed.values for seed in seeds), strict=True)
     return tuple(map(_find, checks, by_check))
 
 
-def _find(check: Check, seeds: Sequence[float | None]) -> Finding:
+def _find(check: Criterion, seeds: Sequence[float | None]) -> Finding:
     values = [value for value in seeds if value is not None]
     if not values:
         return Finding(check, None)

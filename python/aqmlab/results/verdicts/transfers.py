@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from aqmlab.base.failures import RequestError
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 MOST_TIMED_BYTES = 10_000_000
 """The largest transfer for which ITU-T G.1010 (Table I.2) states a time."""
@@ -90,7 +90,7 @@ def _size_text(size_bytes: int) -> str:
 class Speeds:
     """The speeds of a campaign's transfers."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: CampaignResults) -> None:
         self._results = results
 
     def of(self, trial: Mapping[str, Any], apps: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -121,7 +121,7 @@ class Speeds:
 
 
 @dataclass(frozen=True, slots=True)
-class _Flow:
+class _Traffic:
     """The traffic of one application in one direction, and its active interval."""
 
     app: str
@@ -131,7 +131,7 @@ class _Flow:
     start_ns: int
     stop_ns: int
 
-    def during(self, other: _Flow) -> float:
+    def during(self, other: _Traffic) -> float:
         """Its mean rate, in Mbit/s, during the active interval of `other`."""
         both_ns = min(self.stop_ns, other.stop_ns) - max(self.start_ns, other.start_ns)
         return self.mbit * max(both_ns, 0) / (other.stop_ns - other.start_ns)
@@ -241,14 +241,14 @@ def max_min_share(capacity: float, demands: Iterable[float]) -> float:
 
 def _flows(
     spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], direction: str
-) -> Iterable[_Flow]:
+) -> Iterable[_Traffic]:
     apps = {app["name"]: app for app in spec["apps"]}
     for row in flows:
         links = tuple(apps[row["name"]][direction]["links"])
         if row["direction"] == direction and links:
             start_ns, stop_ns = _active_ns(row) or _ran(spec, apps[row["name"]], row["app"])
             mbit = row["throughput_mbit"]["mean"] or 0.0
-            yield _Flow(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
+            yield _Traffic(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
 
 
 def _active_ns(row: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -283,7 +283,7 @@ def _end_ns(spec: Mapping[str, Any], app: Mapping[str, Any]) -> int:
     return int(min(ends_ns))
 
 
-def _fair(spec: Mapping[str, Any], link: int, flow: _Flow, ran: Sequence[_Flow]) -> float:
+def _fair(spec: Mapping[str, Any], link: int, flow: _Traffic, ran: Sequence[_Traffic]) -> float:
     others = [one.during(flow) for one in ran if one is not flow and link in one.links]
     capacity = _capacity_mbit(spec["links"][link])
     if capacity is None:
