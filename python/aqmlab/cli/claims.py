@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -68,7 +68,7 @@ def command(
     name = one_engine(engine, discipline)
     place = Workers(jobs, cluster)
     verdicts: list[ClaimResult] = []
-    shown: list[dict[str, Any]] = []
+    shown: list[dict[str, object]] = []
     for found in _studies(study, ids):
         own_seeds = found.claim_seeds if seeds is None else seeds
         asked = Asked(own_seeds, name, build=not dry_run)

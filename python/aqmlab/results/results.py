@@ -32,6 +32,7 @@ from aqmlab.results.verdicts.table import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from aqmlab.results.export import TrialNumbers
     from aqmlab.results.verdicts.criteria import Verdict
 
 _T = TypeVar("_T")
@@ -352,7 +353,7 @@ class CampaignResults:
         found: list[Verdict] = self.memo[VERDICTS]
         return found
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[TrialNumbers]:
         """One object per trial: conditions, seed, digest, and the numbers of each flow."""
         from aqmlab.results.export import trials_as_json
 

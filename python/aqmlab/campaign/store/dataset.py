@@ -245,7 +245,7 @@ class Dataset:
         for schema in schemas.values():
             taken.update(schema.names[front:])
         for paths in _by_table(schemas):
-            known: dict[str, Any] = {}
+            known: dict[str, pa.DataType] = {}
             for path in paths:
                 widen(known, list(schemas[path])[front:])
             wanted = _with(self._columns.schema(taken), known)

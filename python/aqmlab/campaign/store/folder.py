@@ -27,13 +27,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
 from aqmlab.base.failures import DamagedError, DiskError, RequestError
 from aqmlab.base.files import FileLock, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
-from aqmlab.campaign.store.manifest import FORMAT, Manifest, read
+from aqmlab.campaign.store.manifest import FORMAT, ConditionValue, Manifest, read
 from aqmlab.campaign.store.trial_file import TrialIdentity, spec_digest
 from aqmlab.engines import registry
 
@@ -54,7 +53,7 @@ class Trial:
     index: int
     id: str
     seed: int
-    conditions: Mapping[str, Any]
+    conditions: Mapping[str, ConditionValue]
     spec: str
     """The resolved trial as canonical JSON; empty if only its name is known."""
     engine: str = "sim"

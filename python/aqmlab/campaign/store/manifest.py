@@ -43,7 +43,8 @@ Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _Plain = str | bool | _Whole | _Number
 _Inner = _Plain | tuple[_Plain, ...] | Mapping[str, _Plain]
-_Value = _Plain | tuple[_Plain, ...] | Mapping[str, _Inner]
+ConditionValue = _Plain | tuple[_Plain, ...] | Mapping[str, _Inner]
+"""The value of a varied parameter, in scenario notation."""
 
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 
@@ -68,7 +69,7 @@ class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A trial in a manifest. It states the members in which it differs from its campaign."""
 
     id: Annotated[str, Meta(pattern=_NAME, max_length=255)]
-    conditions: Mapping[str, _Value]
+    conditions: Mapping[str, ConditionValue]
     seed: Count
     condition: _Digest | None = None
     """The digest of the resolved trial without its seed: see `planner.condition_digest`."""

@@ -8,10 +8,10 @@ such as a gauge of one discipline.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
@@ -49,9 +49,10 @@ class Finished:
         forms: set[str] = set()
         for trial in self.trials:
             with self._part(trial) as part:
-                self._heads.append((part.digest, part.events, part.packets, part.spec))
-                if part.form not in forms:
-                    forms.add(part.form)
+                head = part.head
+                self._heads.append((head.digest, head.events, head.packets, head.spec))
+                if head.form not in forms:
+                    forms.add(head.form)
                     for name in part.names():
                         table = self._table(part, trial, name)
                         widen(schemas.setdefault(name, {}), table.schema)
@@ -276,7 +277,7 @@ def _schema_of(columns: dict[str, pa.DataType]) -> pa.Schema:
     return pa.schema([pa.field(*one) for one in columns.items()])
 
 
-def widen(known: dict[str, Any], schema: Any) -> None:
+def widen(known: dict[str, pa.DataType], schema: Iterable[pa.Field]) -> None:
     """Adds the columns of `schema` to `known`. Text replaces numbers, and floats replace counts."""
     import pyarrow as pa
 

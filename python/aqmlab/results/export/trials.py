@@ -18,7 +18,7 @@ from aqmlab.base.failures import RequestError
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.campaign.store.manifest import TrialEntry
+    from aqmlab.campaign.store.manifest import ConditionValue, TrialEntry
     from aqmlab.results.results import CampaignResults
 
 
@@ -33,7 +33,7 @@ class TrialRows:
     id: str
     seed: int
     engine: str
-    conditions: Mapping[str, Any]
+    conditions: Mapping[str, ConditionValue]
     rows: dict[str, pl.DataFrame] = field(repr=False)
     """Rows by table; a table without rows of the trial is absent."""
 

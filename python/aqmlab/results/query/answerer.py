@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -38,7 +38,7 @@ def main() -> None:
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-        def say(head: dict[str, Any], data: bytes = b"") -> None:
+        def say(head: Mapping[str, object], data: bytes = b"") -> None:
             answers.write(json.dumps(head).encode() + b"\n" + data)
             answers.flush()
 
@@ -68,7 +68,7 @@ def _import_arrow() -> None:
         del sys.modules["numpy"]
 
 
-def _tried(question: Question, found: CampaignTables, say: Say) -> dict[str, Any]:
+def _tried(question: Question, found: CampaignTables, say: Say) -> Mapping[str, object]:
     try:
         _answer(question, found, say)
     except LabError as error:
@@ -80,7 +80,7 @@ def _tried(question: Question, found: CampaignTables, say: Say) -> dict[str, Any
     return DONE
 
 
-def _failed(error: LabError) -> dict[str, Any]:
+def _failed(error: LabError) -> Mapping[str, object]:
     return {"failed": error.problem, "hint": error.hint, "status": error.status}
 
 

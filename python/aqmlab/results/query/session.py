@@ -66,7 +66,7 @@ class Table:
     columns: tuple[tuple[str, str], ...]
     """Each column's name and its DuckDB type."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The table as plain values, with units."""
         columns = [
             {"name": name, "type": kind, "unit": unit_of(name)} for name, kind in self.columns

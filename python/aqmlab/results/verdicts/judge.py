@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.campaign.trial_facts import kinds_in
-from aqmlab.results.export import trials_alone
+from aqmlab.results.export import FlowNumbers, trials_alone
 from aqmlab.results.labels import Label
 from aqmlab.results.verdicts.criteria import (
     TIME,
@@ -85,7 +85,7 @@ class _Seed:
         return cls(tuple(check.value(measured) for check in checks), duration)
 
 
-def _measured(flows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+def _measured(flows: Sequence[FlowNumbers]) -> dict[str, dict[str, float | None]]:
     """The measurements of each application: its own, and the worst of its flows that carry data."""
     found: dict[str, dict[str, float | None]] = {}
     for flow in flows:

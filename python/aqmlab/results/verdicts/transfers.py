@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from aqmlab.base.failures import RequestError
 
 if TYPE_CHECKING:
+    from aqmlab.results.export import FlowNumbers, TrialNumbers
     from aqmlab.results.results import CampaignResults
 
 MOST_TIMED_BYTES = 10_000_000
@@ -93,7 +94,7 @@ class Speeds:
     def __init__(self, results: CampaignResults) -> None:
         self._results = results
 
-    def of(self, trial: Mapping[str, Any], apps: Iterable[str]) -> dict[str, dict[str, float]]:
+    def of(self, trial: TrialNumbers, apps: Iterable[str]) -> dict[str, dict[str, float]]:
         """The values of `measured` for `apps` in a trial, as `trials_as_json` gives it.
 
         Raises `RequestError` if the stored specification of the trial cannot be read.
@@ -138,7 +139,7 @@ class _Traffic:
 
 
 def measured(
-    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], wanted: Iterable[str]
+    spec: Mapping[str, Any], flows: Sequence[FlowNumbers], wanted: Iterable[str]
 ) -> dict[str, dict[str, float]]:
     """`transfer_ms` or `fair_share_percent` of each application in `wanted` that ran.
 
@@ -187,9 +188,7 @@ class _Sized:
         return {"size_bytes": self.size_bytes, "projected_ms": self.had_ms + max(left_ms, 0.0)}
 
 
-def _sized(
-    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, _Sized]]:
+def _sized(spec: Mapping[str, Any], flows: Sequence[FlowNumbers]) -> Iterator[tuple[str, _Sized]]:
     apps = {app["name"]: app for app in spec["apps"]}
     # The goodput of the data direction must overwrite that of the other.
     for row in sorted(flows, key=itemgetter("primary")):
@@ -211,7 +210,7 @@ def _sized(
 
 
 def _fair_shares_percent(
-    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], wanted: Collection[str]
+    spec: Mapping[str, Any], flows: Sequence[FlowNumbers], wanted: Collection[str]
 ) -> dict[str, float]:
     found: dict[str, float] = {}
     for direction in _DIRECTIONS if wanted else ():
@@ -240,7 +239,7 @@ def max_min_share(capacity: float, demands: Iterable[float]) -> float:
 
 
 def _flows(
-    spec: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], direction: str
+    spec: Mapping[str, Any], flows: Sequence[FlowNumbers], direction: str
 ) -> Iterable[_Traffic]:
     apps = {app["name"]: app for app in spec["apps"]}
     for row in flows:
@@ -251,7 +250,7 @@ def _flows(
             yield _Traffic(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
 
 
-def _active_ns(row: Mapping[str, Any]) -> tuple[int, int] | None:
+def _active_ns(row: FlowNumbers) -> tuple[int, int] | None:
     """The active interval of a flow, over which its rate is measured; `None` if not recorded."""
     start_s, stop_s = row.get("active_from_s"), row.get("active_to_s")
     if start_s is None or stop_s is None:
