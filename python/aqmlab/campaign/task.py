@@ -19,8 +19,8 @@ from aqmlab.engines.registry import load
 Moved = Callable[[float], None]
 """Receives the number of seconds of a trial that have passed."""
 
-Runner = Callable[..., trial_file.Outcome]
-"""A function that runs a trial: it takes JSON and options."""
+Runner = Callable[..., dict[str, Any]]
+"""A function that runs a trial: it takes JSON and options, and returns digest and tables."""
 
 MOST_BYTES = 1 << 30
 """The largest result that is kept. A trial of the papers makes half a megabyte."""

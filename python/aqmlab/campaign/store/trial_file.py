@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TypedDict
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 from msgspec import Meta, Struct
 
@@ -94,16 +94,6 @@ class TrialIdentity:
     """The `spec_digest` of the resolved trial."""
 
 
-class Outcome(TypedDict):
-    """The result of a runner for one trial."""
-
-    digest: str
-    events: int
-    packets: int
-    tables: Mapping[str, Mapping[str, object]]
-    """The columns of each table."""
-
-
 class TrialHead(Struct, frozen=True):
     """The head of a trial file."""
 
@@ -121,18 +111,17 @@ class TrialHead(Struct, frozen=True):
     """The SHA-256 of each table's stream. Names of tables become names of folders."""
 
 
-def encode(outcome: Outcome, spec: str, origin: TrialIdentity) -> bytes:
+def encode(outcome: Mapping[str, object], spec: str, origin: TrialIdentity) -> bytes:
     """The trial file of the core's `outcome` for the resolved trial `spec`."""
-    tables = {name: table_of(own) for name, own in outcome["tables"].items()}
+    columns: Mapping[str, Mapping[str, object]] = outcome["tables"]  # type: ignore[assignment]
+    tables = {name: table_of(own) for name, own in columns.items()}
     head = {
         "trial": origin.trial,
         "engine": origin.engine,
         "campaign": origin.campaign,
         "spec": spec,
         "form": _form(tables),
-        "digest": outcome["digest"],
-        "events": outcome["events"],
-        "packets": outcome["packets"],
+        **{key: outcome[key] for key in ("digest", "events", "packets")},
     }
     return archived(head, {name: _stream_of(table) for name, table in tables.items()})
 

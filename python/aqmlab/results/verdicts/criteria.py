@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.transfers import Duration
+from aqmlab.results.verdicts.transfers import TransferTime
 
 GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
 UNJUDGED = UNKNOWN, NO_LIMIT = "no data", "no limit"
@@ -128,7 +128,7 @@ class Verdict:
     kind: str
     findings: tuple[Finding, ...]
     seeds: int
-    duration: Duration | None = None
+    duration: TransferTime | None = None
     """The time of a transfer that has a size, unless that time is judged."""
 
     @property

@@ -21,7 +21,7 @@ from aqmlab.results.verdicts.criteria import (
     checks_for,
     is_transfer,
 )
-from aqmlab.results.verdicts.transfers import Duration, Speeds
+from aqmlab.results.verdicts.transfers import Speeds, TransferTime
 
 if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
@@ -72,7 +72,7 @@ class _Seed:
 
     values: tuple[float | None, ...]
     """The values that its checks use."""
-    duration: Duration | None
+    duration: TransferTime | None
 
     @classmethod
     def of(cls, measured: Measured, checks: Sequence[Criterion]) -> _Seed:
@@ -81,7 +81,7 @@ class _Seed:
         is_judged = took_ms is not None and TIME in checks and TIME.value(measured) is not None
         duration = None
         if ms and size_bytes and not is_judged:  # Otherwise the time would appear twice.
-            duration = Duration(int(size_bytes), ms, took_ms is None)
+            duration = TransferTime(int(size_bytes), ms, took_ms is None)
         return cls(tuple(check.value(measured) for check in checks), duration)
 
 
@@ -110,13 +110,13 @@ def _find(check: Criterion, seeds: Sequence[float | None]) -> Finding:
     return Finding(check, statistics.median(values), min(values), max(values))
 
 
-def _duration(seeds: Sequence[_Seed]) -> Duration | None:
+def _duration(seeds: Sequence[_Seed]) -> TransferTime | None:
     """The median over seeds; marked as projected if any seed is."""
     known = [seed.duration for seed in seeds if seed.duration is not None]
     if not known:
         return None
     times_ms = [one.ms for one in known]
-    return Duration(
+    return TransferTime(
         known[0].size_bytes,
         statistics.median(times_ms),
         any(one.projected for one in known),

@@ -42,7 +42,7 @@ _CLOCK = ((60, "min", 1, "s"), (3_600, "h", 60, "min"), (86_400, "d", 3_600, "h"
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class TransferTime:
     """The time of a transfer with a size, measured or projected."""
 
     size_bytes: int
@@ -57,7 +57,7 @@ class Duration:
     def __str__(self) -> str:
         """The time in words.
 
-        >>> str(Duration(2_000_000_000, 9_570_000, projected=True))
+        >>> str(TransferTime(2_000_000_000, 9_570_000, projected=True))
         '2 GB in 2 h 40 min (projected)'
         """
         mark = " (projected)" if self.projected else ""
