@@ -49,8 +49,12 @@ def decoded(text: bytes, kind: type[_T]) -> _T:
     """Converts JSON to `kind`; raises `MalformedError` or `WrongValueError`."""
     try:
         return msgspec.json.decode(text, type=kind)
-    except msgspec.MsgspecError as error:
-        raise WrongValueError(_fault_of(_parsed(text), kind, str(error))) from None
+    except msgspec.DecodeError as error:
+        fault = _fault_of(_parsed(text), kind)
+        if fault is not None:
+            raise WrongValueError(fault) from None
+        # The standard library accepts more than JSON, such as another encoding.
+        raise MalformedError(str(error)) from None
     except UnicodeDecodeError as error:
         raise MalformedError(f"it is not UTF-8: {error.reason}") from None
     except RecursionError:
@@ -68,8 +72,9 @@ def _parsed(text: bytes) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
+        problem = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
         where = f"line {error.lineno} column {error.colno}"
-        raise MalformedError(f"{error.msg[0].lower()}{error.msg[1:]} at {where}") from None
+        raise MalformedError(f"{problem} at {where}") from None
     except UnicodeDecodeError as error:
         raise MalformedError(f"it is not UTF-8: {error.reason}") from None
     except RecursionError:
@@ -78,11 +83,11 @@ def _parsed(text: bytes) -> Any:
         raise MalformedError(str(error).partition(";")[0].lower()) from None
 
 
-def _fault_of(value: Any, kind: Any, otherwise: str) -> str:
+def _fault_of(value: Any, kind: Any) -> str | None:
     """Describes the first wrong value: its place, the expected value and the value found."""
     found = next(_faults((), value, kind), None)
     if found is None:
-        return otherwise
+        return None
     place, problem = found
     where = shown(".".join(map(str, place)))
     return f"`{where}`{problem}" if where else problem.removeprefix(": ")
