@@ -70,7 +70,7 @@ def parsed_member(text: bytes, name: str) -> Any:
 def _parsed(text: bytes) -> Any:
     """The plain values of a JSON text, including infinite numbers; raises `MalformedError`."""
     try:
-        return json.loads(text)
+        return json.loads(text.decode("utf-8"))  # of bytes it would guess the encoding
     except json.JSONDecodeError as error:
         problem = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
         where = f"line {error.lineno} column {error.colno}"
