@@ -260,15 +260,14 @@ def test_what_is_damaged_is_run_again_and_everybody_says_its_name(
 
 
 def test_a_record_that_says_other_digests_than_its_table_is_not_sealed(tmp_path, small_chunks):
-    from dataclasses import replace
-
     from aqmlab.campaign.store import chunk_record
+    from msgspec.structs import replace
 
     folder = tmp_path / "out"
     halted(folder)
     path = folder / "trials" / "chunk=0000.json"
     record = chunk_record.read(path)
-    replace(record, digests=[record.digests[0]] * 4).write(path)
+    replace(record, digests=(record.digests[0],) * 4).write(path)
     with pytest.raises(RequestError, match="it holds other trials than its record says") as caught:
         campaigns.run(twelve(), folder, jobs=1)
     assert "tables/*/chunk=0000" in caught.value.hint
