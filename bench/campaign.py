@@ -57,7 +57,9 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
     ran = time.process_time()
     for outcome, spec in zip(outcomes, specs, strict=True):
         trial_file.encode(
-            outcome, spec, trial_file.Origin("bench", "one", "sim", trial_file.spec_digest(spec))
+            outcome,
+            spec,
+            trial_file.TrialIdentity("bench", "one", "sim", trial_file.spec_digest(spec)),
         )
     return (ran - started) / len(specs) * 1e3, (time.process_time() - ran) / len(specs) * 1e3
 

@@ -8,7 +8,7 @@ from functools import cache
 from aqmlab.base.numerals import percent
 from aqmlab.validation import compare, grid
 from aqmlab.validation.cases import Case
-from aqmlab.validation.compare import Comparison, Line, Validation
+from aqmlab.validation.compare import Comparison, MetricSummary, Validation
 from aqmlab.validation.reference import Reference
 
 
@@ -54,7 +54,7 @@ def _basis(made: Validation) -> str:
     return text + "\n"
 
 
-def _within_spread(comparison: Comparison, line: Line) -> float | None:
+def _within_spread(comparison: Comparison, line: MetricSummary) -> float | None:
     """The share of cells within the kernel's own spread, among those with a known spread."""
     cells: dict[str, list[Case]] = {}
     for case in comparison.cases:
@@ -66,7 +66,7 @@ def _within_spread(comparison: Comparison, line: Line) -> float | None:
     return sum(all(case.in_spread for case in own) for own in known) / len(known)
 
 
-def _row(line: Line, within: float | None, made: Validation) -> str:
+def _row(line: MetricSummary, within: float | None, made: Validation) -> str:
     shares = (line.error_p50, line.error_p90, line.spread_p50, within, line.in_5, line.in_10)
     words = [f"`{line.metric.name}`", str(line.cells), *map(percent, shares)]
     if line.rule is None:
@@ -78,6 +78,6 @@ def _row(line: Line, within: float | None, made: Validation) -> str:
     return f"| {' | '.join(words)} |\n"
 
 
-def _rule(line: Line) -> str:
+def _rule(line: MetricSummary) -> str:
     assert line.rule is not None
     return f"{100 * line.rule.within:.0f} % or spread in {percent(line.rule.share)}"

@@ -149,7 +149,7 @@ def test_results_say_nothing_of_the_folders_of_this_machine(tmp_path, monkeypatc
     monkeypatch.chdir(Path(__file__).parent)
     results = aqmlab.run(path, duration="2 s", out=tmp_path / "out", jobs=1)
     page = results.report().read_text()
-    assert results.manifest["source"] == "home.toml"
+    assert results.manifest.source == "home.toml"
     assert str(tmp_path) not in page
     assert str(tmp_path) not in (results.path / "manifest.json").read_text()
 

@@ -309,7 +309,7 @@ def test_verdicts_are_those_of_the_report(ask, home_results):
     assert (status, err) == (0, "")
     found = {tuple(row.values()) for row in json.loads(out)}
     labels = {label: trial for trial, label in home_results.labels.items()}
-    conditions = {one["id"]: one["conditions"] for one in home_results.manifest["trials"]}
+    conditions = {one.id: one.conditions for one in home_results.manifest.trials}
     expected = set()
     for one in home_results.verdicts:
         own = conditions[labels[one.label]]
@@ -373,7 +373,7 @@ def test_files_of_a_table_may_have_different_columns(home_results, tmp_path):
     name = "tables/flows/chunk=0000/rows.parquet"
     path = tmp_path / "study" / "b" / name
     pl.read_parquet(path).drop("queue").with_columns(pl.col("seed").cast(str)).write_parquet(path)
-    files = home_results.manifest["files"] | {name: checksum_of(path)}
+    files = home_results.manifest.files | {name: checksum_of(path)}
     rewrite_manifest(tmp_path / "study" / "b", files=files)
     sql = "SELECT campaign, count(queue) FROM flows WHERE seed = '1' GROUP BY ALL ORDER BY ALL"
     with (
@@ -461,7 +461,7 @@ def replace_flows(folder):
     (path,) = (folder / "tables" / "flows").glob("*/*.parquet")
     pl.read_parquet(path).write_parquet(path)
     name = path.relative_to(folder).as_posix()
-    files = load(folder).manifest["files"] | {name: checksum_of(path)}
+    files = load(folder).manifest.files | {name: checksum_of(path)}
     rewrite_manifest(folder, files=files)
 
 

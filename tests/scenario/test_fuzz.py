@@ -117,7 +117,7 @@ def plan_of(text, **changes):
     layer.data.pop("extends", None)
     fixed = [assignment(one, "--set") for one in changes.get("sets", ())]
     varied = [assignment(one, "--vary") for one in changes.get("vary", ())]
-    asked = planner._Asked(fixed, varied, None, None, ("sim",))
+    asked = planner._CommandLine(fixed, varied, None, None, ("sim",))
     return planner._from_layer(Found(layer, "home", "home.toml", ""), asked)
 
 

@@ -98,8 +98,8 @@ def recorded(folder):
     if not found.exists():
         return set()
     manifest = found.manifest()
-    names = [entry["id"] for entry in manifest["trials"]]
-    if manifest["complete"]:
+    names = [entry.id for entry in manifest.trials]
+    if manifest.complete:
         return set(names)
     own = {names[int(path.stem)] for path in folder.glob("trials/*.zip")}
     for path in folder.glob("trials/chunk=*.json"):

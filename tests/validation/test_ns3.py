@@ -202,7 +202,7 @@ def test_a_missing_ns3_is_named_before_anything_runs(
         path.write_text(f"#!/bin/sh\nexit {status}\n")
         path.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ns3.MissingError, match=said) as caught:
+    with pytest.raises(ns3.Ns3MissingError, match=said) as caught:
         engines.peer("ns3")
     assert caught.value.status == 2
     assert caught.value.hint is not None and "apt-get install" in caught.value.hint
@@ -211,7 +211,7 @@ def test_a_missing_ns3_is_named_before_anything_runs(
 def _installed() -> bool:
     try:
         return bool(program.flags())
-    except ns3.MissingError:
+    except ns3.Ns3MissingError:
         return False
 
 

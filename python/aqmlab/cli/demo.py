@@ -31,9 +31,9 @@ def command(
     reports = []
     for name in (*DEMONSTRATIONS, *(configs or ())):
         campaign, _ = run.prepare(Request(name))
-        console.talk(f"\n{campaign.about['title']}\n")
+        console.talk(f"\n{campaign.about.title}\n")
         # The name includes the key, so a newer build does not find an older build's results.
-        folder = out / f"{campaign.about['name']}-{campaign.key[:8]}"
+        folder = out / f"{campaign.about.name}-{campaign.key[:8]}"
         report, results = run.execute(campaign, folder, jobs)
         summary.show(results)
         summary.close(results, report)

@@ -60,7 +60,7 @@ have no bound.
 
 
 @dataclass(frozen=True)
-class Trial:
+class PlannedTrial:
     """One run of an engine. `spec` is the resolved trial, as JSON values."""
 
     id: str
@@ -94,7 +94,7 @@ class Plan:
     title: str
     description: str
     source: str
-    trials: tuple[Trial, ...]
+    trials: tuple[PlannedTrial, ...]
     conditions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
@@ -106,31 +106,6 @@ class Plan:
     scenario: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     """The source text including comments, or the TOML of a `Scenario`."""
-
-    def to_manifest(self) -> dict[str, Any]:
-        """The plan as JSON: the scenario, and every trial with the digest of its condition."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "source": self.source,
-            "conditions": list(self.conditions),
-            "warnings": list(self.warnings),
-            "figures": list(self.figures),
-            "tolerances_ms": dict(self.tolerances),
-            "notes": self.notes,
-            "scenario": self.scenario,
-            "trials": [
-                {
-                    "id": trial.id,
-                    "conditions": trial.conditions,
-                    "seed": trial.seed,
-                    "condition": condition_digest(trial.spec),
-                    "engine": trial.engine,
-                }
-                for trial in self.trials
-            ],
-        }
 
 
 def spec_digest(spec: Mapping[str, Any]) -> str:
@@ -166,7 +141,7 @@ def load(
     asked_of = tuple("sim" if name in unasked else name for name in names)
     fixed = [assignment(text, "--set") for text in sets]
     varied = [assignment(text, "--vary") for text in vary]
-    asked = _Asked(fixed, varied, seeds, duration, asked_of)
+    asked = _CommandLine(fixed, varied, seeds, duration, asked_of)
     if not isinstance(source, Scenario) and Path(source).suffix == ".py":
         from aqmlab.planning import teacup
 
@@ -181,7 +156,7 @@ def load(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _CommandLine:
     """The changes of a command line."""
 
     sets: list[tuple[str, str]]
@@ -213,7 +188,7 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
         for name, one in itertools.product(names, list(group)):
             conditions = {**one.conditions, "engine": name}
             own_id = taken.of(conditions, one.seed)
-            trials.append(Trial(own_id, conditions, one.seed, one.spec, name))
+            trials.append(PlannedTrial(own_id, conditions, one.seed, one.spec, name))
     return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
 
 
@@ -235,7 +210,7 @@ def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
             raise ScenarioError(where, refusal.problem, refusal.hint)
 
 
-def _from_layer(found: Found, asked: _Asked) -> Plan:
+def _from_layer(found: Found, asked: _CommandLine) -> Plan:
     layer, sets = found.layer, asked.sets
     if asked.duration is not None:
         sets = [*sets, ("duration", asked.duration)]
@@ -303,7 +278,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         count = variation.combinations(loops, len(seeds), len(names))
     except BadValueError as problem:
         raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
-    trials: list[Trial] = []
+    trials: list[PlannedTrial] = []
     warnings: dict[str, None] = {}
     taken = TrialNames()
     # Without its loops, because each change of each point would copy them.
@@ -318,7 +293,9 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seeds:
             own_id = taken.of(point.conditions, seed)
-            trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
+            trials.append(
+                PlannedTrial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed})
+            )
     effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report
@@ -436,7 +413,7 @@ def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[st
     return resolved
 
 
-def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
+def _nobodys(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
     """Yields a warning for each stated need without an application."""
     names = {app["name"] for trial in trials for app in trial.spec["apps"]}
     families = names | {name.rpartition("-")[0] for name in names}
@@ -446,7 +423,7 @@ def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
                 yield f"report.{key}.{shown(name)}: there is no such application"
 
 
-def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, float]:
+def _named(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
     """The facts `said` of applications, by the names of their copies."""
     return {
         app["name"]: said[family]
@@ -457,7 +434,7 @@ def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, floa
     }
 
 
-def tolerances(trials: Iterable[Trial]) -> dict[str, float]:
+def tolerances(trials: Iterable[PlannedTrial]) -> dict[str, float]:
     """The default tolerance of each application of `trials`: a round-trip time in ms."""
     return {
         app["name"]: TOLERANCES_MS[app["app"]["kind"]]

@@ -41,7 +41,7 @@ def machine_of(recipe: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ReferenceTrial:
     """The kernel's result for a cell and a seed."""
 
     digest: str
@@ -59,7 +59,7 @@ class Trial:
             "spec": self.spec,
         }
 
-    def same_result(self, other: Trial) -> bool:
+    def same_result(self, other: ReferenceTrial) -> bool:
         """Whether every byte of the result is equal; the recipes may differ."""
         mine, theirs = (
             json.dumps([one.digest, one.record], sort_keys=True) for one in (self, other)
@@ -77,7 +77,7 @@ class Reference:
         """The path of a cell's file."""
         return self.folder / f"{cell.name}{_SUFFIX}"
 
-    def trials(self, cell: Cell) -> dict[int, Trial]:
+    def trials(self, cell: Cell) -> dict[int, ReferenceTrial]:
         """The trials of `cell` as the grid defines it now, ordered by seed.
 
         Trials of an earlier version of the cell are left out. Raises `RequestError` for a file that
@@ -88,7 +88,7 @@ class Reference:
             return {}
         trials = {int(seed): trial for seed, trial in found["trials"].items()}
         return {
-            seed: Trial(one["digest"], one["recipe"], one["record"], one["spec"])
+            seed: ReferenceTrial(one["digest"], one["recipe"], one["record"], one["spec"])
             for seed, one in sorted(trials.items())
         }
 
@@ -100,7 +100,9 @@ class Reference:
             there += len(set(self.trials(cell)) & set(cell.seeds))
         return there, wanted
 
-    def put(self, cell: Cell, seed: int, trial: Trial, program: Path | None = None) -> None:
+    def put(
+        self, cell: Cell, seed: int, trial: ReferenceTrial, program: Path | None = None
+    ) -> None:
         """Adds or replaces a trial, and records the source of the agent `program` that made it.
 
         Both are on the disk when this returns.
