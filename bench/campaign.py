@@ -19,6 +19,7 @@ from aqmlab import _core
 from aqmlab.api import Request, campaign_for
 from aqmlab.campaign import runner
 from aqmlab.campaign.store import trial_file
+from aqmlab.planning.overrides import Variation
 from aqmlab.results.results import load
 
 TRIALS = 1500
@@ -68,7 +69,11 @@ def main() -> None:
     """Runs the campaign in a folder of its own."""
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
     seeds = trials // (len(RATES) * len(QUEUES))
-    varied = (f"path.rate={','.join(RATES)}", f"path.qdisc={','.join(QUEUES)}", "path.rtt=20 ms")
+    varied = (
+        Variation("path.rate", tuple(RATES)),
+        Variation("path.qdisc", tuple(QUEUES)),
+        Variation("path.rtt", ("20 ms",)),
+    )
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="aqmlab-bench-")
     clock = Clock(seeds * len(RATES) * len(QUEUES))
     request = Request("boerlage2016-d6", vary=varied, seeds=seeds, duration=DURATION)

@@ -16,7 +16,7 @@ from aqmlab.cli import status_of
 from aqmlab.planning import planner
 from aqmlab.report import figures
 from aqmlab.results.verdicts import table as verdict_table
-from aqmlab.scenario import applications, catalogue, fields, model
+from aqmlab.scenario import applications, catalogue, fields, links, model, wifi
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -193,7 +193,7 @@ def test_an_example_of_a_scenario_can_be_run(code: str, tmp_path: Path) -> None:
 
 def test_the_overheads_are_those_of_the_table() -> None:
     text = (DOCS / "reference/scenarios.md").read_text(encoding="utf-8")
-    for name, meant in fields.OVERHEADS.items():
+    for name, meant in links.OVERHEADS.items():
         least = meant.get("minimum", "")
         cells = [f"`{name}`", meant.get("bytes", 0), least, "yes" if meant.get("atm") else ""]
         row = "| " + " | ".join(str(cell) for cell in cells)
@@ -202,15 +202,16 @@ def test_the_overheads_are_those_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [model.Scenario, model.Path, model.Measure, model.Report,
-             applications.Host, applications.App, applications.Timing, fields.Link, fields.Overhead]
+    "part", [model.Scenario, model.Path, model.Modem, model.Measure, model.Report, wifi.Wifi,
+             applications.Host, applications.App, applications.Timing, links.Link, links.Hop,
+             links.Overhead]
 )  # fmt: skip
 def test_every_key_of_a_scenario_is_described(part: type[fields.Value]) -> None:
     text = (DOCS / "reference/scenarios.md").read_text(encoding="utf-8")
     names = {info.alias or name for name, info in part.model_fields.items()}
     told = [name for name in names if f"`{name}`" in text or f"[path.{name}]" in text]
     missing = names - {*told, "params", "settings"}
-    if part is fields.Overhead:
+    if part is links.Overhead:
         missing = {name for name in missing if f"{name} = " not in text}
     assert not missing
 

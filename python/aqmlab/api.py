@@ -22,9 +22,14 @@ from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry
 from aqmlab.engines.registry import Say
-from aqmlab.planning.overrides import split_values
+from aqmlab.planning.change_text import assignment_text, variation_text
+from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.results import results as stored
 from aqmlab.results import spans
+from aqmlab.scenario.fields import plain
+from aqmlab.scenario.normalise import spelled as spelled_address
+from aqmlab.scenario.notation import refuse_deep
+from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
@@ -73,10 +78,10 @@ class Request:
     """A scenario with the requested changes."""
 
     scenario: str | Path | Scenario
-    sets: tuple[str, ...] = ()
-    vary: tuple[str, ...] = ()
+    sets: tuple[Assignment, ...] = ()
+    vary: tuple[Variation, ...] = ()
     seeds: str | int | Sequence[int] | None = None
-    duration: str | None = None
+    duration: str | Duration | None = None
     engine: str = "sim"
     discipline: str = "kernel"
     """The source of the disciplines for the engine `kernel`: "kernel" or "ours"."""
@@ -107,9 +112,10 @@ class Request:
         """The command that repeats the request."""
         named = isinstance(self.scenario, (str, Path))
         words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]
-        for option, texts in (("--set", self.sets), ("--vary", self.vary)):
-            for text in texts:
-                words += [option, text]
+        for change in self.sets:
+            words += ["--set", assignment_text(change)]
+        for loop in self.vary:
+            words += ["--vary", variation_text(loop)]
         seeds = None if self.seeds is None else spelled(self.seeds)
         for option, value in (("--seeds", seeds), ("--duration", self.duration)):
             words += [option, str(value)] if value is not None else []
@@ -126,7 +132,7 @@ def run(
     scenario: str | Path | Scenario,
     *,
     seeds: str | int | Sequence[int] | None = None,
-    duration: str | None = None,
+    duration: str | Duration | None = None,
     jobs: int | None = None,
     out: Path | str | None = None,
     engine: str = "sim",
@@ -294,32 +300,17 @@ def _shareable(path: str | Path | Scenario) -> str:
     return str(named.relative_to(here)) if named.is_relative_to(here) else named.name
 
 
-def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Converts changes to arguments of `--set` and `--vary`."""
+def _changes(
+    changes: Mapping[str, Any],
+) -> tuple[tuple[Assignment, ...], tuple[Variation, ...]]:
+    """Sorts changes into assignments and variations. A list is a variation."""
     sets, vary = [], []
-    for name, value in changes.items():
-        address = name.replace("__", ".")
-        if isinstance(value, (list, tuple)):
-            vary.append(f"{address}={','.join(map(_of_list, value))}")
+    for name, given in changes.items():
+        address = spelled_address(name.replace("__", "."))
+        refuse_deep(given, address)
+        value = plain(given)
+        if isinstance(value, list):
+            vary.append(Variation(address, tuple(value)))
         else:
-            sets.append(f"{address}={_inline(value)}")
+            sets.append(Assignment(address, value))
     return tuple(sets), tuple(vary)
-
-
-def _of_list(value: Any) -> str:
-    """Formats a value of a comma-separated list. It may itself contain commas."""
-    text = _inline(value)
-    return text if len(split_values(text)) == 1 else _quoted(value)
-
-
-def _inline(value: Any) -> str:
-    """Formats a value after an equals sign."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_quoted(one)}" for key, one in value.items()) + "}"
-    return str(value)
-
-
-def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _inline(value)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import own_files
 from aqmlab.cli import status_of
 from aqmlab.results import captures
+from aqmlab.scenario.fields import Qdisc
+from aqmlab.scenario.quantities import Duration
 
 LABELS = ("=1+1", "+cmd", "-5", "@x", "a\\u001b[31mb", "\\u009b31m", "größe 中", "-a", " =2")
 SCENARIO = (
@@ -125,11 +128,34 @@ def test_senseless_arguments_of_python_are_refused(wrong, tmp_path, monkeypatch)
 
 
 def test_what_python_asks_for_is_what_a_command_would(folder):
-    request = api.Request("home", seeds=[7], vary=("path.qdisc=pfifo",))
-    assert request.command() == "aqmlab run home --vary path.qdisc=pfifo --seeds 7-7"
-    assert api._changes({"apps__a__title": ["a,b", "c"], "path__rtt": ["1 ms", "2 ms"]})[1] == (
-        'apps.a.title="a,b",c', "path.rtt=1 ms,2 ms",
-    )  # fmt: skip
+    sets, vary = api._changes({
+        "path__rtt": Duration.parse("20ms"), "hosts.home.profile": "linux", "measure__series": True,
+        "apps__a__title": ["a,b", "c"], "path__qdisc": [Qdisc(kind="pie", params={"limit": 9})],
+    })  # fmt: skip
+    request = api.Request("home", sets, vary, seeds=[7], duration=Duration.parse("1 s"))
+    assert shlex.split(request.command()) == [
+        "aqmlab", "run", "home", "--set", "path.rtt=20 ms", "--set", "hosts.home.profile=linux",
+        "--set", "measure.series=true", "--vary", 'apps.a.title="a,b",c',
+        "--vary", 'path.qdisc={ kind = "pie", limit = 9 }', "--seeds", "7-7", "--duration", "1 s",
+    ]  # fmt: skip
+
+
+def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    home = {"path": {"rate": "9/1 Mbit/s"}, "apps": {"a": {"kind": "bulk"}}, "duration": "10 ms"}
+    loaded = aqmlab.run(aqmlab.Scenario(**home), hosts__home__profile=["linux"], out="one")
+    assert [trial["conditions"] for trial in loaded.manifest["trials"]] == [
+        {"hosts.home.profile": "linux"}
+    ]
+    for wrong, said in [
+        ({"hosts__home__profile": ["linux,windows"]}, "unknown host profile `linux,windows`"),
+        ({"path__qdisc": '{kind = "pie"}'}, "`=` is not a parameter"),
+        ({"path__rtt": None}, "`None` is not a duration"),
+        ({"path__rtt": ["1 ms", None]}, "`None` is not a duration"),
+    ]:
+        with pytest.raises(aqmlab.ScenarioError) as caught:
+            aqmlab.run(aqmlab.Scenario(**home), **wrong)
+        assert said in str(caught.value)
 
 
 def test_many_flows_of_captures_are_not_all_shown(capsys):

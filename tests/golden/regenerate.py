@@ -10,10 +10,11 @@ from pathlib import Path
 
 from aqmlab import _core
 from aqmlab.planning import planner
+from aqmlab.planning.overrides import Assignment
 
 HERE = Path(__file__).parent
 TRIALS = {
-    "kua2017-fifo": ("kua2017-demo", {"path.qdisc": '{kind="pfifo_freebsd", limit=490}'}),
+    "kua2017-fifo": ("kua2017-demo", {"path.qdisc": {"kind": "pfifo_freebsd", "limit": 490}}),
     "kua2017-pie": ("kua2017-demo", {"path.qdisc": "pie_freebsd"}),
     "kua2017-fq-codel": ("kua2017-demo", {"path.qdisc": "fq_codel_freebsd"}),
     "kua2017-fq-pie": ("kua2017-demo", {"path.qdisc": "fq_pie_freebsd"}),
@@ -28,7 +29,7 @@ TRIALS = {
 def main() -> None:
     digests = {}
     for name, (source, changes) in TRIALS.items():
-        sets = [f"{path}={value}" for path, value in changes.items()]
+        sets = [Assignment(path, value) for path, value in changes.items()]
         spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
         # Twenty seconds of each keep the suite quick.
         spec = {**spec, "duration_ns": 20_000_000_000}

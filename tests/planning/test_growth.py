@@ -13,7 +13,8 @@ from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.planning import teacup
 from aqmlab.planning.teacup import syntax
 from aqmlab.planning.teacup.evaluate import Evaluator
-from aqmlab.scenario import merge, normalise, quantities
+from aqmlab.scenario import merge, notation
+from aqmlab.scenario.quantities import Duration, Rate
 
 from .test_teacup_small import SMALL
 
@@ -85,13 +86,13 @@ CASES = {
     "toml vary": (toml, lambda n: "[vary]\ns = [" + "{label = 1, path.rtt = 2}," * (n // 8) + "]"),
     "toml quotes": (toml, lambda n: "x = '" + "'\"" * n),
     "toml equals": (toml, lambda n: "=" * n),
-    "rates": (normalise.rate_pair, lambda n: "1" + " " * n + "x"),
-    "rates 2": (normalise.rate_pair, lambda n: "1 Mbit/s" + " " * n + "/" + " " * n + "x"),
-    "shares": (normalise.rate_pair, lambda n: "1" + "/1" * n + " %"),
-    "kind": (normalise.kind_table, lambda n: "pfifo " + " ".join(f"a{i}=1" for i in range(n))),
-    "duration": (quantities.duration, lambda n: "1" * n + " ms"),
-    "duration blanks": (quantities.duration, lambda n: "1" + " " * n + "ms"),
-    "rate text": (quantities.rate, lambda n: "1.1" + " " * n + "/" + "1" * n),
+    "rates": (notation.rate_pair, lambda n: "1" + " " * n + "x"),
+    "rates 2": (notation.rate_pair, lambda n: "1 Mbit/s" + " " * n + "/" + " " * n + "x"),
+    "shares": (notation.rate_pair, lambda n: "1" + "/1" * n + " %"),
+    "kind": (notation.kind_table, lambda n: "pfifo " + " ".join(f"a{i}=1" for i in range(n))),
+    "duration": (Duration.parse, lambda n: "1" * n + " ms"),
+    "duration blanks": (Duration.parse, lambda n: "1" + " " * n + "ms"),
+    "rate text": (Rate.parse, lambda n: "1.1" + " " * n + "/" + "1" * n),
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from aqmlab.planning.teacup import syntax
 from aqmlab.scenario import sweep
 from aqmlab.scenario.model import Scenario
 from aqmlab.studies import study
+from support import changes as changes_of
 
 HOME = """\
 [path]
@@ -22,7 +23,7 @@ kind = "bulk"
 def refusal(path, **changes):
     """The message with which a file is refused."""
     with pytest.raises(ScenarioError) as caught:
-        planner.load(path, **changes)
+        changes_of.load(path, **changes)
     return str(caught.value)
 
 

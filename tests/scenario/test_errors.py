@@ -6,6 +6,7 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning import planner
 from aqmlab.scenario.model import Scenario
+from support import changes as changes_of
 
 HOME = """\
 [path]
@@ -26,7 +27,7 @@ def refusal(tmp_path):
         path = tmp_path / "home.toml"
         path.write_text(text)
         with pytest.raises(ScenarioError) as caught:
-            planner.load(path, **changes)
+            changes_of.load(path, **changes)
         return str(caught.value)
 
     return load

@@ -5,8 +5,8 @@ import itertools
 import pytest
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import ScenarioError
-from aqmlab.planning import planner
 from aqmlab.results.labels import label_trials
+from support import changes as changes_of
 from support.campaigns import entry_of
 
 HOME = """\
@@ -25,7 +25,7 @@ def load(tmp_path):
 
     def loaded(loops, **changes):
         path.write_text(HOME + loops)
-        return planner.load(path, **changes)
+        return changes_of.load(path, **changes)
 
     return loaded
 

@@ -6,6 +6,7 @@ import pytest
 from aqmlab.planning import planner
 from aqmlab.scenario import merge, seeds
 from aqmlab.scenario import model as scenarios
+from support import changes as changes_of
 
 HOME = """\
 seeds = 2
@@ -28,7 +29,7 @@ def home(tmp_path):
     """Loads HOME with the changes of a command line."""
     path = tmp_path / "home.toml"
     path.write_text(HOME)
-    return lambda **changes: planner.load(path, **changes)
+    return lambda **changes: changes_of.load(path, **changes)
 
 
 def test_the_first_loop_is_the_outermost_and_seeds_are_innermost(home):
@@ -200,7 +201,7 @@ def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch
     assert len(planner.load(file).trials) == 2 * 2 * 2 * 3
     assert len(tables) == whole + first
     tables.clear()
-    assert len(planner.load(file, vary=["apps.up.start=1 s,2 s"]).trials) == 2 * 2 * 2 * 3 * 2
+    assert len(changes_of.load(file, vary=["apps.up.start=1 s,2 s"]).trials) == 2 * 2 * 2 * 3 * 2
     assert len(tables) == whole + first - 1 + 2 * 2 * 3 * 2, "of what is varied, each"
 
 

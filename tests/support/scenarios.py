@@ -14,8 +14,9 @@ import random
 from typing import Any
 
 from aqmlab.planning import planner
-from aqmlab.scenario import catalogue, quantities, toml_writer
+from aqmlab.scenario import catalogue, toml_writer
 from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.quantities import Duration
 
 from . import draws
 
@@ -227,7 +228,7 @@ class Drawing:
         if rng.random() < 0.4:
             measure["from"] = f"{rng.randrange(length)} ms"
         if rng.random() < 0.3:
-            least = int(quantities.duration(measure.get("from", "0 s")) / 1e6)
+            least = int(Duration.parse(measure.get("from", "0 s")).ns / 1e6)
             measure["to"] = f"{rng.randrange(least + 1, length + 1)} ms"
         if rng.random() < 0.6:
             step_us = round(draws.log_uniform(rng, 1e3, 1e6))

@@ -45,9 +45,10 @@ def command(
     from aqmlab.api import Request
     from aqmlab.base.failures import RequestError
     from aqmlab.cli import console
+    from aqmlab.planning.change_text import assignments
     from aqmlab.results import captures
 
-    request = Request(source, tuple(sets or ()), (), seeds, duration, engine, discipline)
+    request = Request(source, assignments(sets or ()), (), seeds, duration, engine, discipline)
     is_folder = options.place(source).is_dir()
     chosen, one = _from_folder(Path(source), trial) if is_folder else _planned(request, trial)
     if is_folder and (sets or seeds or duration or engine != "sim"):

@@ -37,12 +37,13 @@ def command(
     from aqmlab.cli import console, forecast, summary
     from aqmlab.cli.progress import drawn
     from aqmlab.engines import registry
+    from aqmlab.planning.change_text import assignments, variations
     from aqmlab.report.page import write
 
     request = Request(
         scenario,
-        tuple(sets or ()),
-        tuple(vary or ()),
+        assignments(sets or ()),
+        variations(vary or ()),
         seeds,
         duration,
         engine,

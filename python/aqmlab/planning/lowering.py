@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aqmlab.base.errors import ScenarioError
-from aqmlab.scenario import catalogue, quantities
+from aqmlab.scenario import catalogue
 from aqmlab.scenario.applications import App, Host, Timing
-from aqmlab.scenario.fields import Hop, Link, Overhead, is_share
+from aqmlab.scenario.fields import in_base_units
+from aqmlab.scenario.links import Hop, Link, Overhead
 from aqmlab.scenario.model import Measure, Path, Scenario
+from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 
 _LAN_OVERHEAD = Overhead.model_validate("ethernet-wire")
 """IEEE 802.3: header, check sequence, preamble and gap, with frames of at least 64 bytes."""
@@ -35,7 +37,7 @@ def resolve(scenario: Scenario) -> Resolved:
 
     Raises `ScenarioError` if values are valid separately but not in combination.
     """
-    duration_ns = quantities.duration(scenario.duration)
+    duration_ns = scenario.duration.ns
     path = scenario.path
     resolved = Resolved(
         {
@@ -44,8 +46,8 @@ def resolve(scenario: Scenario) -> Resolved:
             "links": _links(path),
             "apps": [],
             "measure": {},
-            "host_jitter_ns": quantities.duration(path.host_jitter),
-            "start_jitter_ns": quantities.duration(path.start_jitter),
+            "host_jitter_ns": path.host_jitter.ns,
+            "start_jitter_ns": path.start_jitter.ns,
         }
     )
     taken: set[str] = set()
@@ -87,7 +89,7 @@ def _routes(links: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
 def _hop(name: str, hop: Hop) -> dict[str, Any]:
     return {
         "name": name,
-        "rate_bps": quantities.rate(hop.rate),
+        "rate_bps": hop.rate.bps,
         "qdisc": hop.qdisc.base_units(),
         "overhead": hop.overhead.base_units(),
     }
@@ -106,17 +108,18 @@ def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> dict[str, A
     return spec
 
 
-def _rate_bps(rate: str, line: Hop | None) -> int:
-    """A rate in bit/s. A share refers to the rate of `line`."""
-    if line is None or not is_share(rate):
-        return quantities.rate(rate)
-    return max(1, round(quantities.share(rate) * quantities.rate(line.rate)))
+def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
+    """A rate in bit/s. A share refers to the rate of `line`, which `Path` requires."""
+    if isinstance(rate, Rate):
+        return rate.bps
+    assert line is not None
+    return max(1, round(rate.fraction * line.rate.bps))
 
 
-def _lan(name: str, rate: str, *, own: bool = False) -> dict[str, Any]:
+def _lan(name: str, rate: Rate, *, own: bool = False) -> dict[str, Any]:
     return {
         "name": name,
-        "rate_bps": quantities.rate(rate),
+        "rate_bps": rate.bps,
         "qdisc": {"kind": "pfifo", "params": {"limit": 1000}},
         "overhead": _LAN_OVERHEAD.base_units(),
         "own": own,
@@ -137,7 +140,7 @@ def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken:
         stop_ns = _stop(name, app, scenario.defaults, start_ns)
         if start_ns >= duration_ns:
             resolved.warnings.append(
-                f"apps.{own_name} starts at {quantities.show_duration(start_ns)}, after the end of"
+                f"apps.{own_name} starts at {Duration(start_ns)}, after the end of"
                 f" the trial of {scenario.duration}"
             )
         up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
@@ -169,8 +172,8 @@ def _warn_of_target(resolved: Resolved, link: dict[str, Any]) -> None:
     target_ns, interval_ns = (given.get(one, known[one].default) for one in ("target", "interval"))
     if 2 * target_ns > interval_ns:
         resolved.warnings.append(
-            f"the target of {name}, {quantities.show_duration(target_ns)}, is not well below its"
-            f" interval, {quantities.show_duration(interval_ns)}; RFC 8289 recommends 5 to 10 %"
+            f"the target of {name}, {Duration(target_ns)}, is not well below its"
+            f" interval, {Duration(interval_ns)}; RFC 8289 recommends 5 to 10 %"
         )
 
 
@@ -190,14 +193,13 @@ def _warn_of_jitter(resolved: Resolved, scenario: Scenario) -> None:
         )
 
 
-def _copies(app: App, defaults: Timing) -> list[tuple[int, str | None]]:
+def _copies(app: App, defaults: Timing) -> list[tuple[int, Duration | None]]:
     """The start in ns and the round-trip time of each copy of an application."""
     start = app.start if app.start is not None else defaults.start
     if isinstance(start, tuple):
-        starts = [quantities.duration(one) for one in start]
+        starts = [one.ns for one in start]
     else:
-        stagger = quantities.duration(app.stagger)
-        starts = [quantities.duration(start) + number * stagger for number in range(app.count)]
+        starts = [start.ns + number * app.stagger.ns for number in range(app.count)]
     rtt = app.rtt if app.rtt is not None else defaults.rtt
     rtts = list(rtt) if isinstance(rtt, tuple) else [rtt] * len(starts)
     if len(rtts) != len(starts):
@@ -210,38 +212,29 @@ def _copies(app: App, defaults: Timing) -> list[tuple[int, str | None]]:
 def _stop(name: str, app: App, defaults: Timing, start_ns: int) -> int | None:
     said = app if app.stop or app.duration else defaults
     if said.duration is not None:
-        return start_ns + quantities.duration(said.duration)
+        return start_ns + said.duration.ns
     if said.stop is None:
         return None
-    stop_ns = quantities.duration(said.stop)
+    stop_ns = said.stop.ns
     if stop_ns <= start_ns:
         raise ScenarioError(
             f"apps.{name}.stop",
-            f"`{said.stop}` is not after the start, {quantities.show_duration(start_ns)}",
+            f"`{said.stop}` is not after the start, {Duration(start_ns)}",
         )
     return stop_ns
 
 
 def _kind(app: App) -> dict[str, Any]:
-    kind = catalogue.load().find("apps", app.kind)
-    params = {name: kind.params[name].read(value) for name, value in app.params.items()}
-    return {"kind": app.kind, "params": params}
+    return {"kind": app.kind, "params": in_base_units(app.params)}
 
 
-def _delays_ns(rtt: str) -> tuple[int, int]:
+def _delays_ns(rtt: Duration) -> tuple[int, int]:
     """Splits a round-trip time without queues into the upstream and the downstream delay."""
-    rtt_ns = quantities.duration(rtt)
-    return rtt_ns // 2, rtt_ns - rtt_ns // 2
+    return rtt.ns // 2, rtt.ns - rtt.ns // 2
 
 
 def _route(links: list[int], way: Link, delay_ns: int) -> dict[str, Any]:
-    return {
-        "links": links,
-        "delay_ns": delay_ns,
-        "loss": quantities.share(way.loss),
-        "jitter_ns": quantities.duration(way.jitter),
-        "reorder": way.reorder,
-    }
+    return {"links": links, "delay_ns": delay_ns, **way.route_members()}
 
 
 def _end(scenario: Scenario, app: App, side: str) -> Host:
@@ -274,22 +267,22 @@ def tcp(where: str, host: Host) -> dict[str, Any]:
         "ecn": bool(host.ecn),
         "send_buffer": _buffer(host.send_buffer),
         "receive_buffer": _buffer(host.receive_buffer),
-        "mtu": quantities.size(host.mtu) if host.mtu else 1_500,
+        "mtu": host.mtu.bytes if host.mtu is not None else 1_500,
         "nodelay": host.nodelay,
         "quickack": host.quickack,
         "settings": {name: kind.params[name].read(value) for name, value in host.settings.items()},
     }
 
 
-def _buffer(text: str | None) -> int | None:
-    return None if text in (None, "auto") else quantities.size(text)
+def _buffer(size: Size | str | None) -> int | None:
+    return size.bytes if isinstance(size, Size) else None
 
 
 def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, Any]:
     """The measurements of a trial of `duration_ns` in the simulator's form."""
-    from_ns = quantities.duration(said.from_)
-    to_ns = quantities.duration(said.to) if said.to else None
-    end = quantities.show_duration(duration_ns)
+    from_ns = said.from_.ns
+    to_ns = said.to.ns if said.to is not None else None
+    end = Duration(duration_ns)
     if from_ns >= duration_ns:
         raise ScenarioError(
             "measure.from",
@@ -305,9 +298,9 @@ def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, A
         "enabled": said.enabled,
         "from_ns": from_ns,
         "to_ns": to_ns,
-        "window_ns": quantities.duration(said.window),
-        "step_ns": quantities.duration(said.step),
-        "sample_ns": quantities.duration(said.sample),
+        "window_ns": said.window.ns,
+        "step_ns": said.step.ns,
+        "sample_ns": said.sample.ns,
         "packets": said.packets,
         "series": said.series,
         "points": said.points,

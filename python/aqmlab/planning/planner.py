@@ -21,20 +21,22 @@ from aqmlab.engines import registry
 from aqmlab.planning import source_map
 from aqmlab.planning.lowering import Resolved, resolve, rtt_base_ms
 from aqmlab.planning.overrides import (
-    assignment,
+    Assignment,
+    Variation,
     checked_seeds,
     refuse_unknown_app,
-    split_values,
     with_vary,
 )
-from aqmlab.scenario import conflicts, merge, quantities, toml_writer
+from aqmlab.scenario import conflicts, merge, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario import sweep as variation
 from aqmlab.scenario.applications import App
 from aqmlab.scenario.column_names import TrialNames
+from aqmlab.scenario.fields import plain
 from aqmlab.scenario.loading import Found, find
 from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.model import Report, Scenario, build
+from aqmlab.scenario.quantities import Duration
 
 Source = str | Path | Scenario
 
@@ -121,31 +123,28 @@ def condition_digest(spec: Mapping[str, Any]) -> str:
 
 def load(
     source: Source,
-    sets: Iterable[str] = (),
-    vary: Iterable[str] = (),
+    sets: Sequence[Assignment] = (),
+    vary: Sequence[Variation] = (),
     seeds: Any = None,
-    duration: str | None = None,
+    duration: str | Duration | None = None,
     engine: str = "sim",
     build: bool = True,
 ) -> Plan:
-    """Plans `source` with the changes of a command line.
+    """Plans `source` with the changes `sets` and `vary`.
 
-    `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms". `seeds`
-    is a number of repetitions or a list ("3-7"). Several engines ("sim,kernel") each run every
-    trial and become an additional condition. If `build` is false, an engine whose checker is not
-    built yet does not check the trials. Raises `ScenarioError`.
+    `seeds` is a number of repetitions or a list ("3-7"). Several engines ("sim,kernel") each run
+    every trial and become an additional condition. If `build` is false, an engine whose checker is
+    not built yet does not check the trials. Raises `ScenarioError`.
     """
     names = registry.named(engine)
     unasked = () if build else registry.unbuilt(names)
     # No engine can run a trial that the simulator refuses.
     asked_of = tuple("sim" if name in unasked else name for name in names)
-    fixed = [assignment(text, "--set") for text in sets]
-    varied = [assignment(text, "--vary") for text in vary]
-    asked = _CommandLine(fixed, varied, seeds, duration, asked_of)
+    asked = _Requested(tuple(sets), tuple(vary), seeds, duration, asked_of)
     if not isinstance(source, Scenario) and Path(source).suffix == ".py":
         from aqmlab.planning import teacup
 
-        plan = teacup.load(Path(source), fixed, varied, seeds, duration)
+        plan = teacup.load(Path(source), asked.sets, asked.vary, seeds, duration)
         _refuse_config(plan, asked_of)
     elif isinstance(source, Scenario):
         layer = merge.expand(Layer(source.to_dict()))
@@ -156,13 +155,13 @@ def load(
 
 
 @dataclass(frozen=True, slots=True)
-class _CommandLine:
-    """The changes of a command line."""
+class _Requested:
+    """The changes by the user."""
 
-    sets: list[tuple[str, str]]
-    vary: list[tuple[str, str]]
+    sets: tuple[Assignment, ...]
+    vary: tuple[Variation, ...]
     seeds: Any
-    duration: str | None
+    duration: str | Duration | None
     engines: tuple[str, ...]
     """The engines that check whether they can run the trials."""
 
@@ -210,27 +209,27 @@ def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
             raise ScenarioError(where, refusal.problem, refusal.hint)
 
 
-def _from_layer(found: Found, asked: _CommandLine) -> Plan:
-    layer, sets = found.layer, asked.sets
-    if asked.duration is not None:
-        sets = [*sets, ("duration", asked.duration)]
+def _from_layer(found: Found, asked: _Requested) -> Plan:
+    layer = found.layer
     fixed: list[_Set] = []
-    for address, text in sets:
-        place = "--duration" if (address, text) == ("duration", asked.duration) else "--set"
-        value = text if address == "duration" else merge.parse_text(text)
-        option = place if place == "--duration" else f"--set {address}"
-        fixed.append(_Set(option, merge.from_address(address, value, place)))
-        refuse_unknown_app(layer, address, place)
-    for address, text in asked.vary:
-        refuse_unknown_app(layer, address, "--vary")
-        _refuse_both(address, text, fixed)
+    for one in asked.sets:
+        change = merge.from_address(one.address, one.value, "--set")
+        fixed.append(_Set(f"--set {one.address}", change))
+        refuse_unknown_app(layer, one.address, "--set")
+    if asked.duration is not None:
+        change = merge.from_address("duration", plain(asked.duration), "--duration")
+        fixed.append(_Set("--duration", change))
+    for varied in asked.vary:
+        refuse_unknown_app(layer, varied.address, "--vary")
+        _refuse_both(varied, fixed)
     over = merge.combine(conflicts.choosing_first(one.layer for one in fixed))
     layer = with_vary(merge.merge(layer, over), asked.vary)
     if asked.seeds is not None:
         layer = merge.merge(layer, Layer({"seeds": checked_seeds(asked.seeds)}))
     plan = _plan(found._replace(layer=layer), over, asked.engines)
     vary = layer.data.get("vary") or {}
-    of_file = {name: values for name, values in vary.items() if name not in dict(asked.vary)}
+    own = {one.address for one in asked.vary}
+    of_file = {name: values for name, values in vary.items() if name not in own}
     return replace(plan, warnings=(*plan.warnings, *_overridden(of_file, fixed)))
 
 
@@ -241,14 +240,14 @@ class _Set(NamedTuple):
     layer: Layer
 
 
-def _refuse_both(address: str, text: str, fixed: Iterable[_Set]) -> None:
+def _refuse_both(varied: Variation, fixed: Iterable[_Set]) -> None:
     """Raises `ScenarioError` if an option sets a parameter that `--vary` varies."""
-    for value in split_values(text):
-        varied = merge.from_address(address, value, "--vary")
+    for value in varied.values:
+        change = merge.from_address(varied.address, value, "--vary")
         for one in fixed:
-            if conflicts.overlap(varied, one.layer):
-                problem = f"`{shown(address)}` is both set and varied"
-                if one.option != f"--set {address}":
+            if conflicts.overlap(change, one.layer):
+                problem = f"`{shown(varied.address)}` is both set and varied"
+                if one.option != f"--set {varied.address}":
                     problem += f": {shown(one.option)} also sets it"
                 raise ScenarioError("--vary", problem, "choose one")
 
@@ -299,10 +298,8 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report
-    tolerances_ms = {
-        name: quantities.duration(text) / 1e6 for name, text in report.tolerances.items()
-    }
-    rates_mbit = {name: quantities.rate(text) / 1e6 for name, text in report.rates.items()}
+    tolerances_ms = {name: one.ns / 1e6 for name, one in report.tolerances.items()}
+    rates_mbit = {name: one.bps / 1e6 for name, one in report.rates.items()}
     stated = _named(trials, tolerances_ms)
     warnings.update(dict.fromkeys(_nobodys(trials, report)))
     return Plan(

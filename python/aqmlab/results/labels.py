@@ -17,7 +17,7 @@ from typing import Any
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError
 from aqmlab.campaign.store.manifest import Direction, LinkFacts, TrialEntry
-from aqmlab.scenario import quantities
+from aqmlab.scenario.quantities import Duration
 
 _Texts = Mapping[str, str]
 """The conditions of a trial, with their values as text."""
@@ -133,7 +133,7 @@ def _is_behind(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> b
 def _is_another_number(text: str, rtt: str) -> bool:
     """Whether `text` is a plain number or a time other than the one in `rtt`."""
     try:
-        return quantities.duration(text) != quantities.duration(rtt)
+        return Duration.parse(text) != Duration.parse(rtt)
     except BadValueError:
         return bool(re.fullmatch(r"[0-9.]+", text))
 

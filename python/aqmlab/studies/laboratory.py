@@ -28,6 +28,7 @@ from aqmlab.campaign.store.dataset import Dataset, is_in_tables
 from aqmlab.campaign.store.folder import MANIFEST, Folder, Trial
 from aqmlab.engines import registry
 from aqmlab.engines.registry import Say
+from aqmlab.planning.overrides import Assignment
 from aqmlab.planning.planner import Plan, PlannedTrial
 from aqmlab.scenario.seeds import numbers, spelled
 from aqmlab.studies.selection import Selection, Source
@@ -41,7 +42,7 @@ class Asked:
 
     seeds: str | int = 1
     engine: str = "sim"
-    sets: tuple[str, ...] = ()
+    sets: tuple[Assignment, ...] = ()
     """Changes of the scenarios, for trying a study out; they can break the paper's conditions."""
     duration: str | None = None
     build: bool = True

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from aqmlab.scenario import quantities
+from aqmlab.scenario.quantities import Duration
 
 from .. import trials
 from ..scenarios import Table
@@ -24,7 +24,7 @@ TIMERS = ("tupdate", "tick", "interval")
 
 
 def _ms(text: str) -> float:
-    return quantities.duration(text) / 1e6
+    return Duration.parse(text).ns / 1e6
 
 
 def longer(table: Table, rng: random.Random) -> Iterator[str] | None:

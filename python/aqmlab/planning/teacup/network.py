@@ -22,7 +22,8 @@ from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.planning.teacup import disciplines
 from aqmlab.planning.teacup.hosts import Hosts
 from aqmlab.planning.teacup.vocabulary import Arguments, Config, ListEntry, arguments, entries
-from aqmlab.scenario.fields import Overhead, refuse_rate
+from aqmlab.scenario.fields import refuse_rate
+from aqmlab.scenario.links import Overhead
 
 KEYS = frozenset((
     "source", "dest", "delay", "loss", "rate", "rtt", "queue_size", "queue_size_mult",

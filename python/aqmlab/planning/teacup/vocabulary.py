@@ -19,7 +19,7 @@ from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.planning.teacup.expressions import Expressions
 from aqmlab.planning.teacup.functions import SCALARS, Row, UnreadError
 from aqmlab.planning.teacup.syntax import expression
-from aqmlab.scenario import quantities
+from aqmlab.scenario.quantities import Rate
 
 WITHOUT_MEANING = {
     "the testbed's machines, which are not needed here": (
@@ -258,7 +258,7 @@ class Arguments(dict[str, Any]):
         try:
             if found is None:
                 raise BadValueError("")
-            return quantities.rate(f"{found[1]} {found[2]}bit/s")
+            return Rate.parse(f"{found[1]} {found[2]}bit/s").bps
         except BadValueError as problem:
             what = (
                 problem.problem if "zero" in problem.problem else f"`{shown(text)}` is not a rate"
