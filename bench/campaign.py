@@ -1,4 +1,4 @@
-"""What a campaign of many short trials costs besides the trials themselves.
+"""Measures the cost of a campaign of many short trials beyond the trials themselves.
 
 CPU time of the process that plans, hands out, records and writes, and its memory at each step;
 then the CPU time that a worker spends on a trial beside the simulator.
@@ -29,12 +29,12 @@ QUEUES = ["pfifo", "fq_codel"]
 
 
 def memory_mb() -> float:
-    """The most that this process has had so far."""
+    """The peak memory of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 class Clock:
-    """Says what each step took of this process."""
+    """Prints the CPU time and the memory of each step of this process."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials
@@ -58,7 +58,9 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
     ran = time.process_time()
     for outcome, spec in zip(outcomes, specs, strict=True):
         trial_file.encode(
-            outcome, spec, trial_file.Origin("bench", "one", "sim", trial_file.spec_digest(spec))
+            outcome,
+            spec,
+            trial_file.TrialIdentity("bench", "one", "sim", trial_file.spec_digest(spec)),
         )
     return (ran - started) / len(specs) * 1e3, (time.process_time() - ran) / len(specs) * 1e3
 

@@ -16,8 +16,9 @@ from aqmlab.base.failures import RequestError, TrialsError
 from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
-from aqmlab.campaign.runner import Campaign, Progress, Report
+from aqmlab.campaign.runner import Campaign, Progress, RunReport
 from aqmlab.campaign.store.folder import Trial
+from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry
 from aqmlab.engines.registry import Say
@@ -32,8 +33,7 @@ from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import Plan
-    from aqmlab.planning.planner import Trial as Planned
+    from aqmlab.planning.planner import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawing
     from aqmlab.scenario.model import Scenario
 
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-class Results(stored.Results):
+class Results(stored.CampaignResults):
     """The results of a campaign, with methods for figures and the report."""
 
     def figure(self, name: str) -> list[Drawing]:
@@ -178,7 +178,7 @@ def _refuse_senseless(jobs: object, out: object) -> None:
         raise RequestError("out: a name is expected", "`.` is the current folder")
 
 
-def complete(report: Report) -> None:
+def complete(report: RunReport) -> None:
     """Raises `TrialsError` if any trial of a campaign has no result."""
     if not report.failed:
         return
@@ -212,36 +212,80 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
         )
         for name in names
     }
-    about = _about(request, plan)
+    made_by = versions()
     for engine in prepared.values():
-        about["versions"] |= engine.versions
+        made_by |= engine.versions
     options = {name: engine.options for name, engine in prepared.items()}
+    about = _facts(request, plan, _entries(plan, trials), made_by)
     return Campaign(trials, about, ",".join(names), options=options)
 
 
 def default_folder(campaign: Campaign) -> Path:
     """The default folder of a campaign."""
-    return Path("results") / f"{campaign.about['name']}-{campaign.key[:8]}"
+    return Path("results") / f"{campaign.about.name}-{campaign.key[:8]}"
 
 
-def _about(request: Request, plan: Plan) -> dict[str, Any]:
-    about = plan.to_manifest()
-    for entry, trial in zip(about["trials"], plan.trials, strict=True):
-        entry["links"] = links_of(trial.spec)
-        entry["rtt_base_ms"] = trial.rtt_base_ms
-    about["apps"] = _own_facts(about["trials"], plan.trials)
-    about["app_groups"] = group_apps(app for trial in plan.trials for app in trial.spec["apps"])
-    about["stated_tolerances_ms"] = plan.stated_tolerances
-    if plan.rates:
-        about["stated_rates_mbit"] = plan.rates
-    about |= spans.of_spec(plan.trials[0].spec)
-    about["scenario_text"] = plan.text
-    about["source"] = _shareable(plan.source)
-    about["command"] = request.command()
-    if any(trial.engine.startswith("kernel") for trial in plan.trials):
-        about |= {"discipline": request.discipline, "place": request.place}
-    about["versions"] = versions()
-    return about
+def _facts(
+    request: Request, plan: Plan, entries: tuple[TrialEntry, ...], made_by: Mapping[str, str]
+) -> CampaignFacts:
+    """The facts of a campaign that are known before its trials run."""
+    on_kernel = any(trial.engine.startswith("kernel") for trial in plan.trials)
+    return CampaignFacts(
+        name=plan.name,
+        title=plan.title,
+        description=plan.description,
+        source=_shareable(plan.source),
+        conditions=plan.conditions,
+        warnings=plan.warnings,
+        figures=plan.figures,
+        tolerances_ms=plan.tolerances,
+        notes=plan.notes,
+        scenario=plan.scenario,
+        trials=entries,
+        apps=_kinds(plan.trials),
+        app_groups=group_apps(app for trial in plan.trials for app in trial.spec["apps"]),
+        stated_tolerances_ms=plan.stated_tolerances,
+        stated_rates_mbit=plan.rates,
+        **spans.of_spec(plan.trials[0].spec)._asdict(),
+        scenario_text=plan.text,
+        command=request.command(),
+        discipline=request.discipline if on_kernel else None,
+        place=request.place if on_kernel else None,
+        versions=made_by,
+    )
+
+
+def _entries(plan: Plan, trials: Sequence[Trial]) -> tuple[TrialEntry, ...]:
+    """The entry of each trial in the manifest."""
+    from aqmlab.planning.planner import condition_digest
+
+    kinds, first = _kinds(plan.trials), spans.of_spec(plan.trials[0].spec)._asdict()
+    entries = []
+    for planned, trial in zip(plan.trials, trials, strict=True):
+        apps, span = kinds_of(planned.spec["apps"]), spans.of_spec(planned.spec)._asdict()
+        entries.append(
+            TrialEntry(
+                id=trial.id,
+                conditions=planned.conditions,
+                seed=trial.seed,
+                condition=condition_digest(planned.spec),
+                engine=trial.engine,
+                links=links_of(planned.spec),
+                rtt_base_ms=planned.rtt_base_ms,
+                apps={name: kind for name, kind in apps.items() if kinds[name] != kind},
+                **{name: value for name, value in span.items() if value != first[name]},
+                spec=trial.spec_digest,
+            )
+        )
+    return tuple(entries)
+
+
+def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
+    """The kind of each application in the first trial that has it."""
+    kinds: dict[str, str] = {}
+    for trial in trials:
+        kinds = kinds_of(trial.spec["apps"]) | kinds
+    return kinds
 
 
 def _shareable(path: str | Path | Scenario) -> str:
@@ -254,20 +298,6 @@ def _shareable(path: str | Path | Scenario) -> str:
         return str(path)
     here = Path.cwd()
     return str(named.relative_to(here)) if named.is_relative_to(here) else named.name
-
-
-def _own_facts(entries: list[dict[str, Any]], trials: Sequence[Planned]) -> dict[str, str]:
-    """The kind of each application. Entries record differences from the first trial."""
-    kinds: dict[str, str] = {}
-    first = spans.of_spec(trials[0].spec)
-    for entry, trial in zip(entries, trials, strict=True):
-        own = kinds_of(trial.spec["apps"])
-        kinds = own | kinds
-        if others := {name: kind for name, kind in own.items() if kinds[name] != kind}:
-            entry["apps"] = others
-        span = spans.of_spec(trial.spec)
-        entry |= {name: value for name, value in span.items() if value != first[name]}
-    return kinds
 
 
 def _changes(

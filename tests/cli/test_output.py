@@ -1,4 +1,4 @@
-"""What is printed and written: in any encoding, and beside a campaign's own files."""
+"""Output to the terminal and to files, in any encoding and beside a campaign's own files."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ IN_CELLS = ["'=1+1", "'+cmd", "-5", "'@x", "a?[31mb", "?31m", "größe 中", "'-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A campaign whose labels do what they can to harm."""
+    """A campaign with malicious labels."""
     place = tmp_path_factory.mktemp("output")
     (place / "a.toml").write_text(SCENARIO, encoding="utf-8")
     api.run(place / "a.toml", out=place / "out")
@@ -178,7 +178,7 @@ LATIN = {"PYTHONIOENCODING": "latin-1"}
 
 
 def started(arguments, cwd, setup="pass", **more):
-    """A run of the command in a process of its own, with what the environment has besides."""
+    """Runs the command in a separate process, with additional environment variables."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))}
     python = f"import os; {setup}; from aqmlab.cli import main; main({arguments!r})"
     command = [sys.executable, "-c", python]
@@ -187,7 +187,7 @@ def started(arguments, cwd, setup="pass", **more):
 
 
 def everything(folder):
-    """Runs the commands that print, in one process; their statuses."""
+    """Runs the commands that print in one process; returns their statuses."""
     sql = "SELECT s, flow FROM flows ORDER BY ALL"
     run = ["run", "../a.toml"]
     return [
@@ -258,7 +258,7 @@ def test_output_that_is_closed_from_the_beginning_is_no_error(folder, tmp_path):
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
 @pytest.mark.parametrize("home", ["/proc", "", "/nonexistent"])
 def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask, home):
-    """Not even root may write into /proc."""
+    """Even root cannot write into /proc."""
     text = 'duration = "1 s"\npath.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
     (tmp_path / "a.toml").write_text(text)
     env = {"HOME": home, "XDG_CACHE_HOME": ""}

@@ -1,4 +1,4 @@
-"""Whatever is wrong in a scenario is refused with its file and line, or with its option."""
+"""Every error of a scenario names its file and line, or its option."""
 
 import re
 import tomllib
@@ -66,7 +66,7 @@ def _is_readable(message):
 
 
 def _scenario(key, value):
-    """BASE with one member more, in place of what stands in its way."""
+    """BASE with an additional member, which replaces conflicting ones."""
     lines = [
         f"{own} = {said}"
         for own, said in BASE

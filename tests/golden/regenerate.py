@@ -1,6 +1,6 @@
 """Writes the golden trials and their digests: `make golden`, then read the diff.
 
-A digest that moves says that results move: say in CHANGELOG.md which and why.
+A changed digest means changed results. State in CHANGELOG.md which numbers changed and why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the core alone can know is refused before anything runs, where the scenario says it."""
+"""Errors that only the core detects are reported before a run, with their place in the scenario."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""Text that somebody else wrote takes time in proportion to its length to be read.
+"""The time to read a text is proportional to its length.
 
-A reader is given a text and one eight times as long. Where it reads each part once it takes
-eight times as long; where it goes back from each part to the others, 64 times. Only the ratio is
-looked at, of the time that this process has had, so it does not matter how fast the machine is.
+A reader gets a text and another one eight times as long. A reader that reads each part once takes
+eight times as long; one that returns from each part to the others takes 64 times as long. Only the
+ratio of this process's CPU times counts, so the speed of the machine does not matter.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from .test_teacup_small import SMALL
 
 LENGTH, TIMES, MOST = 4_000, 8, 30
 CLOCK_S = 0.01
-"""What is not measured: below it, clocks and caches are what differs."""
+"""Below this time, clocks and caches dominate the measurement."""
 
 HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
 
 
 def taken(read, text):
-    """The least processor time of three readings, in seconds."""
+    """The minimum processor time of three readings, in seconds."""
     times = []
     for _ in range(3):
         before = time.thread_time()
@@ -49,12 +49,12 @@ def config(text):
 
 
 def whole_config(text):
-    """Reads a config and plans what it asks for."""
+    """Reads a config and plans its trials."""
     teacup.read(SMALL.replace("MORE", "").replace("QUEUE", text), "c.py")
 
 
 def unknown_names(length):
-    """Plans a config with many names that nobody knows."""
+    """Plans a config with many unknown names."""
     teacup.read(lines("TPCONF_a{0} = 1\n")(length) + SMALL.replace("MORE", ""), "c.py")
 
 

@@ -1,4 +1,4 @@
-"""TEACUP configs as they are found: experiments, queues, hosts and traffic."""
+"""TEACUP configs in the wild: experiments, queues, hosts and traffic."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is said of slips in a TEACUP config, which would run and not be what was meant."""
+"""Warnings of likely mistakes in a TEACUP config that is valid but means something else."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError

@@ -1,4 +1,4 @@
-"""However much is asked for, it is read or refused with a message, soon and in little memory."""
+"""Large scenarios are read or refused with a message, quickly and in little memory."""
 
 import os
 
@@ -28,7 +28,7 @@ def refusal(path, **changes):
 
 
 def sparse(path):
-    """A file that is said to hold 200 GB, and takes no room."""
+    """A sparse file of 200 GB."""
     with path.open("wb") as file:
         file.truncate(200 * 10**9)
 

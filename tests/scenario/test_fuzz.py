@@ -1,4 +1,4 @@
-"""Whatever is written, a scenario is read or refused with a message; nothing else happens."""
+"""Any text is read as a scenario or refused with a message."""
 
 import tomllib
 
@@ -115,7 +115,7 @@ def plan_of(text, **changes):
     """Everything that loading does, short of reading a file."""
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
-    asked = planner._Asked(
+    asked = planner._Requested(
         **changes_of.read(**changes), seeds=None, duration=None, engines=("sim",)
     )
     return planner._from_layer(Found(layer, "home", "home.toml", ""), asked)

@@ -1,4 +1,4 @@
-"""What people write, and what it is in base units."""
+"""Quantities as users write them, and their values in base units."""
 
 import pytest
 from aqmlab.base.errors import BadValueError

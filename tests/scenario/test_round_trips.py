@@ -1,4 +1,4 @@
-"""What is written reads back: quantities, loops and whole scenarios, in every spelling."""
+"""Written quantities, loops and scenarios read back equal, in every spelling."""
 
 import tomllib
 

@@ -1,4 +1,4 @@
-"""Scenarios as values: spelling, changes, round trips, inheritance, and what is resolved."""
+"""Scenarios as values: spelling, changes, round trips, inheritance and resolution."""
 
 import pytest
 from aqmlab.planning import planner

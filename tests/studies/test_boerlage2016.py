@@ -1,4 +1,4 @@
-"""What is particular to the study of Boerlage and Collom (2016)."""
+"""Details of the study of Boerlage and Collom (2016)."""
 
 import pytest
 from aqmlab import studies

@@ -1,4 +1,4 @@
-"""The studies of the package are whole; one of them end to end."""
+"""The packaged studies are complete; one of them runs end to end."""
 
 import pytest
 from aqmlab import studies

@@ -1,9 +1,9 @@
-"""An engine that answers at once with tables of the right form, and misbehaves when told to.
+"""An engine that returns tables of the right form at once, or misbehaves on request.
 
-What it does besides is said by `behaviour` in the trial: `crash`, `panic`, `refuse`, `chatter`,
-`crash twice`, `wait`. A behaviour that ends in ` once` stops when a file called `mended` stands
-beside the campaign's folder, named by the environment; `wait` waits for that file. Every run is
-noted in the file that FAKE_LOG names, before it begins.
+`behaviour` in the trial selects the misbehaviour: `crash`, `panic`, `refuse`, `chatter`, `crash
+twice`, `wait`. A behaviour that ends in ` once` stops when the file `mended` exists beside the
+campaign's folder, whose path is in the environment; `wait` waits for that file. The file FAKE_LOG
+lists every run before it begins.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ STEPS = 40
 
 
 class Panic(BaseException):
-    """As what a panic of the simulator arrives."""
+    """The exception by which a panic of the simulator arrives."""
 
 
 def run(spec_json):
@@ -65,7 +65,7 @@ def note(run):
 
 
 def runs():
-    """The queue and the seed of every run that was begun."""
+    """The queue and the seed of every started run."""
     log = Path(os.environ["FAKE_LOG"])
     return log.read_text().split() if log.exists() else []
 

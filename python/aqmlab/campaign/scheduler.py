@@ -22,7 +22,7 @@ from aqmlab.campaign.store.folder import Trial
 from aqmlab.campaign.task import Answer, Order, perform
 
 LIVES = 3
-"""Attempts for a trial whose worker dies. Then it has failed, because it may be the cause."""
+"""Attempts for a trial whose worker dies. After the last one the trial has failed."""
 
 _LOOK_S = 5.0
 """Seconds without a result after which the scheduler calls the executor's `check`."""
@@ -67,7 +67,7 @@ class Silence:
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """The outcome of a run of a campaign."""
 
     run: int = 0
@@ -89,12 +89,12 @@ def run_all(
     executor: Executor,
     keep: Keep,
     progress: Progress,
-) -> Report:
+) -> RunReport:
     """Runs all `trials`; raises `LabError` if the executor fails."""
     running = _Running(order, executor, progress)
     lives = getattr(executor, "lives", LIVES)
     waiting = deque(trials)
-    report = Report()
+    report = RunReport()
     started = time.monotonic()
     try:
         while waiting or running.futures:
@@ -173,7 +173,7 @@ def _answer(future: Future[Answer]) -> Answer:
         return Answer(failed="died", problem=f"what ran it broke: {describe(error)}")
 
 
-def _note(trial: Trial, answer: Answer, keep: Keep, report: Report, progress: Progress) -> None:
+def _note(trial: Trial, answer: Answer, keep: Keep, report: RunReport, progress: Progress) -> None:
     if answer.failed == "stopped":
         raise LabError(answer.problem)
     if answer.failed == "build":

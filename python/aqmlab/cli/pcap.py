@@ -72,7 +72,7 @@ def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
     from aqmlab.results.results import load
 
     results = load(folder)
-    engines = {one["id"]: one.get("engine", "sim") for one in results.manifest["trials"]}
+    engines = {one.id: one.engine for one in results.manifest.trials}
     chosen, engine = _choose(engines, trial)
     return chosen, _Chosen(results.spec(chosen), engine)
 

@@ -8,8 +8,8 @@ from aqmlab.cli import options
 
 if TYPE_CHECKING:
     from aqmlab.api import Request
-    from aqmlab.campaign.runner import Campaign, Report
-    from aqmlab.results.results import Results
+    from aqmlab.campaign.runner import Campaign, RunReport
+    from aqmlab.results.results import CampaignResults
 
 
 def command(
@@ -88,7 +88,7 @@ def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
 
 def execute(
     campaign: Campaign, folder: object, jobs: int | None, cluster: str | None = None
-) -> tuple[Report, Results]:
+) -> tuple[RunReport, CampaignResults]:
     """Runs `campaign` with a progress bar, here or on a cluster."""
     from pathlib import Path
 

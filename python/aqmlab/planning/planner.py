@@ -41,7 +41,7 @@ from aqmlab.scenario.quantities import Duration
 Source = str | Path | Scenario
 
 MOST_RESOLVED = 1_000_000
-"""The most applications in all combinations together, which determine the memory of a plan."""
+"""The maximum number of applications in all combinations, which determine a plan's memory."""
 
 TOLERANCES_MS: dict[str, float] = {
     "voip": 150.0,
@@ -62,7 +62,7 @@ have no bound.
 
 
 @dataclass(frozen=True)
-class Trial:
+class PlannedTrial:
     """One run of an engine. `spec` is the resolved trial, as JSON values."""
 
     id: str
@@ -96,7 +96,7 @@ class Plan:
     title: str
     description: str
     source: str
-    trials: tuple[Trial, ...]
+    trials: tuple[PlannedTrial, ...]
     conditions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
@@ -108,31 +108,6 @@ class Plan:
     scenario: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     """The source text including comments, or the TOML of a `Scenario`."""
-
-    def to_manifest(self) -> dict[str, Any]:
-        """The plan as JSON: the scenario, and every trial with the digest of its condition."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "source": self.source,
-            "conditions": list(self.conditions),
-            "warnings": list(self.warnings),
-            "figures": list(self.figures),
-            "tolerances_ms": dict(self.tolerances),
-            "notes": self.notes,
-            "scenario": self.scenario,
-            "trials": [
-                {
-                    "id": trial.id,
-                    "conditions": trial.conditions,
-                    "seed": trial.seed,
-                    "condition": condition_digest(trial.spec),
-                    "engine": trial.engine,
-                }
-                for trial in self.trials
-            ],
-        }
 
 
 def spec_digest(spec: Mapping[str, Any]) -> str:
@@ -165,7 +140,7 @@ def load(
     unasked = () if build else registry.unbuilt(names)
     # No engine can run a trial that the simulator refuses.
     asked_of = tuple("sim" if name in unasked else name for name in names)
-    asked = _Asked(tuple(sets), tuple(vary), seeds, duration, asked_of)
+    asked = _Requested(tuple(sets), tuple(vary), seeds, duration, asked_of)
     if not isinstance(source, Scenario) and Path(source).suffix == ".py":
         from aqmlab.planning import teacup
 
@@ -180,7 +155,7 @@ def load(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Requested:
     """The changes by the user."""
 
     sets: tuple[Assignment, ...]
@@ -212,7 +187,7 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
         for name, one in itertools.product(names, list(group)):
             conditions = {**one.conditions, "engine": name}
             own_id = taken.of(conditions, one.seed)
-            trials.append(Trial(own_id, conditions, one.seed, one.spec, name))
+            trials.append(PlannedTrial(own_id, conditions, one.seed, one.spec, name))
     return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
 
 
@@ -234,7 +209,7 @@ def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
             raise ScenarioError(where, refusal.problem, refusal.hint)
 
 
-def _from_layer(found: Found, asked: _Asked) -> Plan:
+def _from_layer(found: Found, asked: _Requested) -> Plan:
     layer = found.layer
     fixed: list[_Set] = []
     for one in asked.sets:
@@ -302,7 +277,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         count = variation.combinations(loops, len(seeds), len(names))
     except BadValueError as problem:
         raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
-    trials: list[Trial] = []
+    trials: list[PlannedTrial] = []
     warnings: dict[str, None] = {}
     taken = TrialNames()
     # Without its loops, because each change of each point would copy them.
@@ -317,7 +292,9 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seeds:
             own_id = taken.of(point.conditions, seed)
-            trials.append(Trial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed}))
+            trials.append(
+                PlannedTrial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed})
+            )
     effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report
@@ -433,7 +410,7 @@ def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[st
     return resolved
 
 
-def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
+def _nobodys(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
     """Yields a warning for each stated need without an application."""
     names = {app["name"] for trial in trials for app in trial.spec["apps"]}
     families = names | {name.rpartition("-")[0] for name in names}
@@ -443,7 +420,7 @@ def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
                 yield f"report.{key}.{shown(name)}: there is no such application"
 
 
-def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, float]:
+def _named(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
     """The facts `said` of applications, by the names of their copies."""
     return {
         app["name"]: said[family]
@@ -454,7 +431,7 @@ def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, floa
     }
 
 
-def tolerances(trials: Iterable[Trial]) -> dict[str, float]:
+def tolerances(trials: Iterable[PlannedTrial]) -> dict[str, float]:
     """The default tolerance of each application of `trials`: a round-trip time in ms."""
     return {
         app["name"]: TOLERANCES_MS[app["app"]["kind"]]

@@ -16,6 +16,7 @@ from typing import Any
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError
+from aqmlab.campaign.store.manifest import Direction, LinkFacts, TrialEntry
 from aqmlab.scenario.quantities import Duration
 
 _Texts = Mapping[str, str]
@@ -60,15 +61,12 @@ class Label:
         return ", ".join(part for part in (self.queue, self.place) if part)
 
 
-def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
-    """The label of each trial: equal for equal conditions, different for different ones.
-
-    A trial is a mapping with `conditions`, `links` (as `links_of` gives them) and `rtt_base_ms`.
-    """
-    texts = [_texts(trial["conditions"]) for trial in trials]
+def label_trials(trials: Sequence[TrialEntry]) -> list[Label]:
+    """The label of each trial: equal for equal conditions, different for different ones."""
+    texts = [_texts(trial.conditions) for trial in trials]
     varied_rtt = _varied_rtts(trials)
     plain = [
-        Label(_queue(trial["links"]), _rate(trial["links"]), _rtt(trial["rtt_base_ms"], varied_rtt))
+        Label(_queue(trial.links), _rate(trial.links), _rtt(trial.rtt_base_ms, varied_rtt))
         for trial in trials
     ]
     scheme = _scheme(texts, plain)
@@ -88,23 +86,23 @@ def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
     return _told_apart(made, texts)
 
 
-def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:
+def _varied_rtts(trials: Sequence[TrialEntry]) -> set[str]:
     seen: dict[str, set[float]] = defaultdict(set)
     for trial in trials:
-        for flow, rtt_ms in trial["rtt_base_ms"].items():
+        for flow, rtt_ms in trial.rtt_base_ms.items():
             seen[flow].add(rtt_ms)
     return {flow for flow, values in seen.items() if len(values) > 1}
 
 
-def _queue(links: Mapping[str, Mapping[str, Any]]) -> str:
-    kinds = [link["queue"] for link in links.values()]
+def _queue(links: Mapping[Direction, LinkFacts]) -> str:
+    kinds = [link.queue for link in links.values()]
     if len(set(kinds)) > 1:
-        return f"{links['down']['queue']} down, {links['up']['queue']} up"
+        return f"{links['down'].queue} down, {links['up'].queue} up"
     return kinds[0] if kinds else "no queue"
 
 
-def _rate(links: Mapping[str, Mapping[str, Any]]) -> str:
-    return "/".join(f"{link['mbit']:g}" for link in links.values())
+def _rate(links: Mapping[Direction, LinkFacts]) -> str:
+    return "/".join(f"{link.mbit:g}" for link in links.values())
 
 
 def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:

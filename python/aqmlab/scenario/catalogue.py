@@ -146,7 +146,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         if any_host is None or name in kind.params or name not in any_host.params:
             return None
         problem = f"a host of profile `{profile}` has no setting `{name}`"
-        return BadValueError(problem, "docs/tcp.md lists which host has which")
+        return BadValueError(problem, "docs/reference/tcp.md lists which host has which")
 
     def any_profile(self) -> Kind | None:
         """A profile with the settings of all host profiles."""

@@ -58,7 +58,7 @@ class Path(Value):
     given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
     of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network
     802.11n. Without both, packets between hosts and gateway take no time. `modem` is a line beyond
-    the gateway with queues of its own. Without it, the gateway's link is the line.
+    the gateway with its own queues. Without it, the gateway's link is the line.
     """
 
     down: Link

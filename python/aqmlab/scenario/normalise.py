@@ -35,7 +35,7 @@ _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
 """The table with which the defaults of another table must be consistent."""
 
 MOST_APPS = 10_000
-"""The most applications of a trial, including copies. The simulator has the same bound."""
+"""The maximum number of applications of a trial with their copies, as in the simulator."""
 
 _MOST_LOOPS = 100
 

@@ -17,7 +17,7 @@ LARGEST = 2**63 - 1
 """The largest seed."""
 
 MOST = 100_000
-"""The most seeds of a scenario."""
+"""The maximum number of seeds of a scenario."""
 
 SCHEMA = {
     "anyOf": [

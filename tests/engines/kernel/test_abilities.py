@@ -1,4 +1,4 @@
-"""What the kernel engine cannot do is refused before anything is started, and where it stands."""
+"""Unsupported settings are refused before the kernel engine starts anything, with their place."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ UNITS = {
     "MB": ("size", 10**6),
     "MiB": ("size", 2**20),
 }
-"""The units of docs/scenarios.md, by quantity and size."""
+"""The units of docs/reference/scenarios.md, by quantity and size."""
 QUANTITY = re.compile(r"([\d.]+) ?(\S+)")
 
 
@@ -87,7 +87,7 @@ def _decimal(value: Fraction) -> str | None:
 
 
 def both_ways_at_once(table: Table, _: random.Random) -> Iterator[str]:
-    """What holds for both directions may be said once, and a kind in one line."""
+    """One value for both directions equals two, and a kind in one line equals its table."""
     path = dict(table["path"])
     down, up = dict(path.pop("down")), dict(path.pop("up"))
     if not down["rate"].endswith("%") and not up["rate"].endswith("%"):

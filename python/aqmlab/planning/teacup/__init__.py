@@ -25,7 +25,7 @@ from aqmlab.engines import core_check
 from aqmlab.planning import lowering
 from aqmlab.planning.change_text import assignment_text
 from aqmlab.planning.overrides import Assignment, Variation
-from aqmlab.planning.planner import MOST_RESOLVED, Plan, Trial, tolerances
+from aqmlab.planning.planner import MOST_RESOLVED, Plan, PlannedTrial, tolerances
 from aqmlab.planning.teacup import coverage, experiments, hosts, network, traffic
 from aqmlab.planning.teacup.evaluate import Evaluator
 from aqmlab.planning.teacup.functions import SCALARS
@@ -69,7 +69,7 @@ def read(
     duration: str | Duration | None = None,
 ) -> Plan:
     """Plans the config `text`. The files that it includes are in `folder`."""
-    asked = _Asked(sets, vary, seeds, duration)
+    asked = _ConfigChanges(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)
     try:
         return replace(_plan(config, source, asked), text=text)
@@ -86,10 +86,10 @@ def read(
         raise ScenarioError(error.where, error.problem, hint) from None
 
 
-def _plan(config: Config, source: str, asked: _Asked) -> Plan:
+def _plan(config: Config, source: str, asked: _ConfigChanges) -> Plan:
     config.check()
     own_hosts = hosts.read(config)
-    trials: list[Trial] = []
+    trials: list[PlannedTrial] = []
     left_out: dict[str, int] = {}
     resolved = 0
     loops = experiments.varied(config, asked.variables, asked.vary, asked.seeds)
@@ -107,7 +107,7 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
             continue
         effects.note(experiment.picks, spec)
         resolved += len(spec["apps"]) + len(spec["links"])
-        trials.append(Trial(experiment.id, experiment.conditions, experiment.seed, spec))
+        trials.append(PlannedTrial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
         config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
     effects.refuse_none(lambda name: experiments.place(config, name))
@@ -154,7 +154,7 @@ def _is_plain(value: Any, depth: int = 5) -> bool:
     return isinstance(value, SCALARS)
 
 
-class _Asked:
+class _ConfigChanges:
     """The changes by the user, sorted by type."""
 
     def __init__(
@@ -239,7 +239,7 @@ def _duration(value: str | Duration | None) -> int | None:
     return span_ns
 
 
-def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Config:
+def _config(text: str, source: str, folder: Path | None, asked: _ConfigChanges) -> Config:
     evaluator = Evaluator(source, folder, asked.names)
     evaluator.read(text)
     for name, value in asked.names.items():
@@ -274,7 +274,10 @@ def _refuse_endless(config: Config) -> None:
 
 
 def _spec(
-    config: Config, own_hosts: hosts.Hosts, experiment: experiments.Experiment, asked: _Asked
+    config: Config,
+    own_hosts: hosts.Hosts,
+    experiment: experiments.Experiment,
+    asked: _ConfigChanges,
 ) -> dict[str, Any]:
     variables = experiment.variables
     net = network.build(config, own_hosts, variables, asked.overhead)

@@ -20,7 +20,7 @@ from aqmlab.planning.teacup.network import Network
 from aqmlab.planning.teacup.vocabulary import (
     Arguments,
     Config,
-    Entry,
+    ListEntry,
     arguments,
     entries,
     or_rather,
@@ -150,7 +150,7 @@ def read(config: Config, hosts: Hosts, network: Network, variables: Mapping[str,
     return traffic
 
 
-def _start(traffic: Traffic, entry: Entry, args: Arguments, own_id: str) -> None:
+def _start(traffic: Traffic, entry: ListEntry, args: Arguments, own_id: str) -> None:
     start = Arguments(entry.where, "", {"start": entry.fields[0]})
     start_ns = start.nanoseconds("start", _S)
     task = args.task.lower()
