@@ -131,15 +131,14 @@ def home() -> None:
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
     trials = planner.load("kua2017-demo", seeds=1).trials
     for trial in trials:
-        spec = json.dumps(trial.spec)
-        cpu_s, _ = cpu_of(lambda spec=spec: _core.run(spec))
-        span_s = trial.spec["duration_ns"] / 1e9
+        cpu_s, _ = cpu_of(lambda text=trial.text: _core.run(text))
+        span_s = trial.spec.duration_s
         print(f"  {trial.id}: {span_s / cpu_s:7.0f} simulated seconds per CPU second", flush=True)
     for series in (True, False):
         for factor in (1, 10):
-            spec = dict(trials[0].spec)
+            spec = trials[0].spec.members()
             spec["duration_ns"] *= factor
-            spec["measure"] = spec["measure"] | {"series": series}
+            spec["measure"]["series"] = series
             kept = "with" if series else "without"
             if not Path("/proc/self/status").exists():
                 continue

@@ -24,8 +24,7 @@ def write(target: str, folder: Path) -> None:
 
 def _trial(apps: dict[str, Any], **path: Any) -> dict[str, Any]:
     home = Scenario(duration="300 ms", path={"rate": "2/1 Mbit/s", **path}, apps=apps)
-    spec: dict[str, Any] = planner.load(home).trials[0].spec
-    return spec
+    return planner.load(home).trials[0].spec.members()
 
 
 def _captures() -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aqmlab import _core
 from aqmlab.planning import planner
+from msgspec.structs import replace
 
 HERE = Path(__file__).parent
 TRIALS = {
@@ -31,10 +32,10 @@ def main() -> None:
         sets = [f"{path}={value}" for path, value in changes.items()]
         spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
         # Twenty seconds of each keep the suite quick.
-        spec = {**spec, "duration_ns": 20_000_000_000}
-        spec["measure"] = {**spec.get("measure", {}), "from_ns": 0, "to_ns": None}
-        (HERE / f"{name}.json").write_text(json.dumps(spec, indent=1) + "\n")
-        digests[name] = _core.run(json.dumps(spec))["digest"]
+        measure = replace(spec.measure, from_ns=0, to_ns=None)
+        spec = replace(spec, duration_ns=20_000_000_000, measure=measure)
+        (HERE / f"{name}.json").write_text(json.dumps(spec.members(), indent=1) + "\n")
+        digests[name] = _core.run(spec.text())["digest"]
     (HERE / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
 
 

@@ -6,16 +6,17 @@ import json
 
 import pytest
 from aqmlab import _core
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import exchangeable, metrics
 from aqmlab.validation.metrics import BY_NAME, METRICS, Scale
 
 from .support import small
 
 
-def _kept(name: str, seed: int = 1) -> tuple[dict, dict]:
+def _kept(name: str, seed: int = 1) -> tuple[TrialSpec, dict]:
     cell = small().select([name])[0]
-    text = cell.spec_json(seed)
-    return cell.spec, metrics.record(json.loads(text), _core.run(text))
+    spec = cell.spec.with_seed(seed)
+    return cell.spec, metrics.record(spec, _core.run(spec.text()))
 
 
 def test_a_record_survives_json_to_the_bit() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError
+from aqmlab.campaign.trial_facts import LinkFacts
 from aqmlab.scenario import quantities
 
 _Texts = Mapping[str, str]
@@ -63,7 +64,7 @@ class Label:
 def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
     """The label of each trial: equal for equal conditions, different for different ones.
 
-    A trial is a mapping with `conditions`, `links` (as `links_of` gives them) and `rtt_base_ms`.
+    A trial is an entry of a manifest, with `conditions`, `links` and `rtt_base_ms`.
     """
     texts = [_texts(trial["conditions"]) for trial in trials]
     varied_rtt = _varied_rtts(trials)
@@ -96,14 +97,14 @@ def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:
     return {flow for flow, values in seen.items() if len(values) > 1}
 
 
-def _queue(links: Mapping[str, Mapping[str, Any]]) -> str:
+def _queue(links: Mapping[str, LinkFacts]) -> str:
     kinds = [link["queue"] for link in links.values()]
     if len(set(kinds)) > 1:
         return f"{links['down']['queue']} down, {links['up']['queue']} up"
     return kinds[0] if kinds else "no queue"
 
 
-def _rate(links: Mapping[str, Mapping[str, Any]]) -> str:
+def _rate(links: Mapping[str, LinkFacts]) -> str:
     return "/".join(f"{link['mbit']:g}" for link in links.values())
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from aqmlab.engines.trial_spec import TrialSpec
+
 _MOST_SAID = 3
 
 
@@ -16,14 +18,13 @@ class Span(NamedTuple):
     to_s: float
 
 
-def of_spec(spec: Mapping[str, Any]) -> dict[str, float]:
+def of_spec(spec: TrialSpec) -> dict[str, float]:
     """The members of a manifest that state the span of a resolved trial."""
-    measure, duration_s = spec["measure"], spec["duration_ns"] / 1e9
-    to_ns = measure.get("to_ns")
+    from_ns, to_ns = spec.interval_ns
     return {
-        "duration_s": duration_s,
-        "measure_from_s": (measure.get("from_ns") or 0) / 1e9,
-        "measure_to_s": duration_s if to_ns is None else to_ns / 1e9,
+        "duration_s": spec.duration_s,
+        "measure_from_s": from_ns / 1e9,
+        "measure_to_s": to_ns / 1e9,
     }
 
 

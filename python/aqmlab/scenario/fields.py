@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -157,12 +157,6 @@ class Choice(Value):
     def _write(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.params}
 
-    def base_units(self) -> dict[str, Any]:
-        """The kind in the simulator's form, with parameters in ns, bytes and bit/s."""
-        kind = catalogue.load().find(self.family, self.kind)
-        params = {name: kind.params[name].read(value) for name, value in self.params.items()}
-        return {"kind": self.kind, "params": params}
-
 
 def inner_table(table: dict[str, Any], key: str) -> Mapping[str, Any]:
     """Removes the table at `key` from `table` and returns it; an absent table is empty.
@@ -244,10 +238,6 @@ class Overhead(Value):
             return OVERHEADS[value]
         return value
 
-    def base_units(self) -> dict[str, Any]:
-        """The overhead in the simulator's form: bytes, and whether the link sends ATM cells."""
-        return dict(self)
-
     @model_serializer
     def _write(self) -> str | dict[str, Any]:
         table = {name: getattr(self, name) for name in type(self).model_fields}
@@ -268,7 +258,7 @@ def _shaper(value: object) -> str:
     return str(value)
 
 
-Shaper = Annotated[str, BeforeValidator(_shaper)]
+Shaper = Annotated[Literal["line", "htb", "dummynet"], BeforeValidator(_shaper)]
 
 
 class Hop(Value):

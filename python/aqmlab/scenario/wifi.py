@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from aqmlab.base.errors import BadValueError, shown
-from aqmlab.scenario import quantities
-from aqmlab.scenario.fields import Count, Duration, Flag, Overhead, Qdisc, Share, Value
+from aqmlab.scenario.fields import Count, Duration, Flag, Qdisc, Share, Value
 
 _WORST_MCS = 31
 _WIDTHS = {20: "20 MHz", 40: "40 MHz"}
@@ -60,28 +59,3 @@ class Wifi(Value):
         raise BadValueError(
             f"`{shown(value)}` is not a table", 'write { mcs = 15, qdisc = "fq_codel" }, or {}'
         )
-
-    def link(self, way: str, *, own: bool = False) -> dict[str, Any]:
-        """The link of a direction ("up" or "down") in the simulator's form."""
-        from aqmlab import _core
-
-        down, _, up = self.mcs.partition("/")
-        mcs = int(up if way == "up" and up else down)
-        width_mhz = int(self.width.split()[0])
-        return {
-            "name": f"wifi-{way}",
-            "rate_bps": _core.wifi_rate(mcs, width_mhz, self.short_guard),
-            "qdisc": self.qdisc.base_units(),
-            "overhead": Overhead.model_validate("ethernet").base_units(),
-            "own": own,
-            "wifi": {
-                "cell": 0,
-                "mcs": mcs,
-                "width_mhz": width_mhz,
-                "short_guard": self.short_guard,
-                "loss": quantities.share(self.loss),
-                "aggregate": self.aggregate,
-                "airtime_ns": quantities.duration(self.airtime),
-                "driver": self.driver,
-            },
-        }
