@@ -21,6 +21,7 @@ from typing import Any
 
 from aqmlab import _core
 from aqmlab.planning import planner
+from msgspec import structs
 
 HERE = Path(__file__).parent
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
@@ -136,18 +137,19 @@ def home() -> None:
         print(f"  {trial.id}: {span_s / cpu_s:7.0f} simulated seconds per CPU second", flush=True)
     for series in (True, False):
         for factor in (1, 10):
-            spec = trials[0].spec.members()
-            spec["duration_ns"] *= factor
-            spec["measure"]["series"] = series
+            spec = trials[0].spec
+            measure = structs.replace(spec.measure, series=series)
+            longer_ns = factor * spec.duration_ns
+            spec = structs.replace(spec, duration_ns=longer_ns, measure=measure)
             kept = "with" if series else "without"
             if not Path("/proc/self/status").exists():
                 continue
-            peak_mb = resident_mb(spec)
+            peak_mb = resident_mb(spec.text())
             print(f"  {200 * factor:4} s {kept:7} series over time: {peak_mb:.0f} MB at most")
 
 
-def resident_mb(spec: dict[str, Any]) -> float:
-    """Peak resident memory of a process that does nothing but run `spec`, in MB.
+def resident_mb(spec_json: str) -> float:
+    """Peak resident memory of a process that does nothing but run a trial, in MB.
 
     From `VmHWM`, because `ru_maxrss` of a new process begins at its parent's (getrusage(2)).
     """
@@ -156,9 +158,7 @@ def resident_mb(spec: dict[str, Any]) -> float:
         "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, input=json.dumps(spec), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, input=spec_json, capture_output=True, text=True, check=True)
     return int(done.stdout) / 1024
 
 

@@ -35,7 +35,7 @@ class Order:
     """The name of the trial."""
     engine: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    tells: bool = False
+    reports_progress: bool = False
     """Whether the runner reports progress."""
     build: str | None = None
     """The required build; any build if absent."""
@@ -70,7 +70,7 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
     if order.build not in (None, build()):
         problem = f"a worker has another build of the simulator: {build()}, not {order.build}"
         return Answer(failed="build", problem=problem)
-    told = {"progress": moved or _nobody} if order.tells else {}
+    told = {"progress": moved or _nobody} if order.reports_progress else {}
     try:
         run = load(order.runner)
         trial_file.make_ready()  # the first import takes longer than many trials

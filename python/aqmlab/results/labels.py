@@ -98,14 +98,14 @@ def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _queue(links: Mapping[str, LinkFacts]) -> str:
-    kinds = [link["queue"] for link in links.values()]
+    kinds = [one["queue"] for one in links.values()]
     if len(set(kinds)) > 1:
         return f"{links['down']['queue']} down, {links['up']['queue']} up"
     return kinds[0] if kinds else "no queue"
 
 
 def _rate(links: Mapping[str, LinkFacts]) -> str:
-    return "/".join(f"{link['mbit']:g}" for link in links.values())
+    return "/".join(f"{one['mbit']:g}" for one in links.values())
 
 
 def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
