@@ -1,4 +1,4 @@
-"""Writes the golden trials and their digests: `make golden`, then read the diff.
+"""Writes the golden trials, their digests and those of texts: `make golden`, then read the diff.
 
 A digest that moves says that results move: say in CHANGELOG.md which and why.
 """
@@ -6,11 +6,15 @@ A digest that moves says that results move: say in CHANGELOG.md which and why.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from aqmlab import _core
 from aqmlab.planning import planner
 from msgspec.structs import replace
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from support import texts
 
 HERE = Path(__file__).parent
 TRIALS = {
@@ -37,6 +41,8 @@ def main() -> None:
         (HERE / f"{name}.json").write_text(json.dumps(spec.members(), indent=1) + "\n")
         digests[name] = _core.run(spec.text())["digest"]
     (HERE / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
+    found = {name: texts.digest(source) for name, source in texts.sources().items()}
+    (HERE.parent / "trial_texts.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -149,18 +149,18 @@ def test_hosts_follow_their_operating_system(two_routers):
     assert dash.wan.settings == {"receive_tuning": False, "receive_buffer": 131_072}
     assert ping.home.profile == "freebsd", "Darwin"
     upload = app_named(two_routers, "iperf-21")
-    assert upload["wan"]["profile"] == "windows"
-    assert upload["wan"]["cc"]["kind"] == "newreno", "said by the task"
-    assert upload["home"]["receive_buffer"] == upload["wan"]["send_buffer"] == 300_000
-    assert upload["home"]["mtu"] == 1_440
+    assert upload.wan.profile == "windows"
+    assert upload.wan.cc.kind == "newreno", "said by the task"
+    assert upload.home.receive_buffer == upload.wan.send_buffer == 300_000
+    assert upload.home.mtu == 1_440
     assert [trial.spec.apps[0].home.ecn for trial in two_routers.trials[1:3]] == [
         False,
         False,
     ]
     assert two_routers.trials[-1].spec.apps[0].home.ecn is True
-    default = app_named(two_routers, "iperf-21", 0)["home"]
-    assert default["cc"]["kind"] == "reno"
-    assert app_named(two_routers, "dash-2", 0)["home"]["cc"] is None, "the host's own"
+    default = app_named(two_routers, "iperf-21", 0).home
+    assert default.cc.kind == "reno"
+    assert app_named(two_routers, "dash-2", 0).home.cc is None, "the host's own"
 
 
 def test_version_1_1_waits_for_the_last_generator(two_routers):

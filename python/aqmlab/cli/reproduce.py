@@ -62,9 +62,9 @@ def command(
     from aqmlab.studies import page, preflight
     from aqmlab.studies.laboratory import Asked, Laboratory
 
+    name = one_engine(engine, qdisc_source, discipline)
     found = studies.load(study)
     wanted = found.asked_figures(figure or [])
-    name = one_engine(engine, qdisc_source, discipline)
     asked = Asked(found.seeds if seeds is None else seeds, name, build=not dry_run)
     laboratory = Laboratory(found, asked, out)
     preflight.of_figures(wanted, laboratory)

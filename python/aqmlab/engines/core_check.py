@@ -19,7 +19,7 @@ def refusal(spec: TrialSpec) -> Refusal | None:
     """The reason why no engine can run the trial `spec`, if there is one."""
     from aqmlab import _core
 
-    wrong = _core.check(spec.text())
+    wrong = _core.check(spec.quick_text())
     return wrong and Refusal(address(wrong[0]), wrong[1])
 
 

@@ -209,25 +209,35 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
         """The trial as JSON values."""
         return members(self)
 
+    def quick_text(self) -> str:
+        """The trial as JSON, for a check. Its bytes may change."""
+        return msgspec.json.encode(self).decode()
+
     def text(self) -> str:
-        """The trial as JSON, in the form that campaigns store."""
-        return json.dumps(msgspec.to_builtins(self), separators=(",", ":"))
+        """The trial as JSON, in the form that campaigns store. Its bytes must not change."""
+        return json.dumps(values(self), separators=(",", ":"))
 
     def canonical_text(self, *, seed: bool = True) -> str:
         """The trial as JSON with sorted members, with or without its seed.
 
         Trials that are equal in everything but the seed have equal texts without it.
         """
-        values = msgspec.to_builtins(self)
+        found = values(self)
         if not seed:
-            del values["seed"]
-        return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+            del found["seed"]
+        return json.dumps(found, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def text_digest(text: str) -> str:
     """A digest of a trial's JSON, which does not depend on the order of its members."""
     canonical = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def values(part: Struct) -> dict[str, Any]:
+    """A part of a trial as values that `json.dumps` takes, with tuples for lists."""
+    found: dict[str, Any] = msgspec.to_builtins(part)
+    return found
 
 
 def members(part: Struct) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
-from aqmlab.engines import registry
+from aqmlab.engines import registry, trial_spec
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning import source_map
 from aqmlab.planning.lowering import Resolved, resolve, rtt_base_ms
@@ -312,7 +312,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     effects = conflicts.Effects(loops)
     for point in variation.points(loops):
         resolved = _resolve_point(changes, point, names)
-        effects.note(point.picks, resolved.spec.members())
+        effects.note(point.picks, trial_spec.values(resolved.spec))
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seeds:

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.text_files import file_text
-from aqmlab.engines import core_check
+from aqmlab.engines import core_check, trial_spec
 from aqmlab.engines.trial_spec import AppSpec, MeasureSpec, TrialSpec
 from aqmlab.planning import lowering
 from aqmlab.planning.overrides import split_values
@@ -127,7 +127,7 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             effects.note(experiment.picks, {"left out": experiment.id})
             continue
-        effects.note(experiment.picks, spec.members())
+        effects.note(experiment.picks, trial_spec.values(spec))
         resolved += len(spec.apps) + len(spec.links)
         trials.append(_Trial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
