@@ -15,9 +15,7 @@ from aqmlab.engines.trial_spec import TrialSpec
 from msgspec import UNSET
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-TRIALS = sorted(
-    path.stem for path in GOLDEN.glob("*.json") if path.stem not in ("digests", "texts")
-)
+TRIALS = sorted(path.stem for path in GOLDEN.glob("*.json") if path.stem != "digests")
 
 CORE = json.loads(_core.trial_schema())
 PYTHON = msgspec.json.schema(TrialSpec)

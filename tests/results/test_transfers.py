@@ -5,7 +5,7 @@ import json
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
-from aqmlab.engines.trial_spec import KindSpec, OverheadSpec, WifiSpec
+from aqmlab.engines.trial_spec import KindSpec, MeasureSpec, OverheadSpec, WifiSpec
 from aqmlab.results.results import load
 from aqmlab.results.verdicts.transfers import Duration, max_min_share, measured
 from msgspec.structs import replace
@@ -80,7 +80,7 @@ def test_others_count_for_as_long_as_they_ran_beside_it():
 def test_only_the_interval_of_the_statistics_counts():
     rows = [flow("file", 10), flow("other", 9)]
     apps = [bulk("file"), bulk("other", 0, 5)]
-    interval = {"measure": {"from_ns": 5 * 10**9, "to_ns": None}}
+    interval = {"measure": MeasureSpec(from_ns=5 * 10**9)}
     assert share(rows, apps, **interval) == pytest.approx(100)
 
 
@@ -100,7 +100,7 @@ def test_where_tables_do_not_say_the_scenario_says_when_a_flow_ran():
     span = {"duration": 4 * 10**9}
     # The other sends from second 3 to second 7, or from 1 on until the statistics end at 5.
     assert share(rows, [bulk("file"), bulk("other", 3, **span)]) == pytest.approx(750 / 8)
-    interval = {"measure": {"from_ns": 10**9, "to_ns": 5 * 10**9}}
+    interval = {"measure": MeasureSpec(from_ns=10**9, to_ns=5 * 10**9)}
     apps = [bulk("file"), bulk("other", 1, 3)]
     assert share(rows, apps, **interval) == pytest.approx(100)
     assert share([flow("file", None)], [bulk("file")]) == 0

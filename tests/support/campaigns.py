@@ -12,11 +12,21 @@ from aqmlab.campaign.store.dataset import write_records
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.table_files import table_files
 from aqmlab.campaign.trial_facts import group_apps, links_of
-from aqmlab.engines.trial_spec import AppSpec, KindSpec, LinkSpec, RouteSpec, TcpSpec, TrialSpec
+from aqmlab.engines.trial_spec import (
+    AppSpec,
+    KindSpec,
+    LinkSpec,
+    MeasureSpec,
+    RouteSpec,
+    TcpSpec,
+    TrialSpec,
+)
 from aqmlab.planning.lowering import rtt_base_ms
 from msgspec.structs import replace
 
 from .processes import HERE
+
+MEASURE = MeasureSpec()
 
 
 def app(
@@ -48,13 +58,15 @@ HOME = (
 )
 
 
-def spec_of(queue, rate=(12, 1), apps=HOME, seed=1, duration_ns=10**10, **told):
+def spec_of(queue, rate=(12, 1), apps=HOME, seed=1, duration_ns=10**10, measure=MEASURE, **told):
     """A trial. The fake engine reads `told`, which are parameters of the first discipline."""
     up, down = (
         LinkSpec(name=name, rate_bps=int(mbit * 1e6), qdisc=KindSpec(kind=queue, params=params))
         for name, mbit, params in (("up", rate[1], told), ("down", rate[0], {}))
     )
-    return TrialSpec(seed=seed, duration_ns=duration_ns, links=(up, down), apps=tuple(apps))
+    return TrialSpec(
+        seed=seed, duration_ns=duration_ns, links=(up, down), apps=tuple(apps), measure=measure
+    )
 
 
 def with_link(spec, number, **changes):
