@@ -1,4 +1,4 @@
-"""What a campaign of many short trials costs besides the trials themselves.
+"""Measures the cost of a campaign of many short trials beyond the trials themselves.
 
 CPU time of the process that plans, hands out, records and writes, and its memory at each step;
 then the CPU time that a worker spends on a trial beside the simulator.
@@ -19,6 +19,7 @@ from aqmlab import _core
 from aqmlab.api import Request, campaign_for
 from aqmlab.campaign import runner
 from aqmlab.campaign.store import trial_file
+from aqmlab.planning.overrides import Variation
 from aqmlab.results.results import load
 
 TRIALS = 1500
@@ -28,12 +29,12 @@ QUEUES = ["pfifo", "fq_codel"]
 
 
 def memory_mb() -> float:
-    """The most that this process has had so far."""
+    """The peak memory of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 class Clock:
-    """Says what each step took of this process."""
+    """Prints the CPU time and the memory of each step of this process."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials
@@ -57,7 +58,9 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
     ran = time.process_time()
     for outcome, spec in zip(outcomes, specs, strict=True):
         trial_file.encode(
-            outcome, spec, trial_file.Origin("bench", "one", "sim", trial_file.spec_digest(spec))
+            outcome,
+            spec,
+            trial_file.TrialIdentity("bench", "one", "sim", trial_file.spec_digest(spec)),
         )
     return (ran - started) / len(specs) * 1e3, (time.process_time() - ran) / len(specs) * 1e3
 
@@ -66,7 +69,11 @@ def main() -> None:
     """Runs the campaign in a folder of its own."""
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
     seeds = trials // (len(RATES) * len(QUEUES))
-    varied = (f"path.rate={','.join(RATES)}", f"path.qdisc={','.join(QUEUES)}", "path.rtt=20 ms")
+    varied = (
+        Variation("path.rate", tuple(RATES)),
+        Variation("path.qdisc", tuple(QUEUES)),
+        Variation("path.rtt", ("20 ms",)),
+    )
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="aqmlab-bench-")
     clock = Clock(seeds * len(RATES) * len(QUEUES))
     request = Request("boerlage2016-d6", vary=varied, seeds=seeds, duration=DURATION)

@@ -1,8 +1,8 @@
-"""Speed and memory, measured side by side in one run.
+"""Measures speed and memory side by side in one run.
 
-What is printed is CPU time of one core, as the operating system counts it, of work done in
-turn by aqmlab and, where its development files are installed (Debian: libns3-dev), by ns-3 on
-the same dumbbell. Machines differ and drift: read the ratios.
+Prints the CPU time of one core, as the operating system counts it. aqmlab and ns-3 take turns with
+the same dumbbell; ns-3 runs if its development files are installed (Debian: libns3-dev). Machines
+differ and drift, so compare the ratios.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import last_release
 from aqmlab import _core
 from aqmlab.planning import planner
 from msgspec import structs
@@ -54,7 +55,7 @@ def dumbbell(
 
 
 def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of this process that `run` took, and what it returned."""
+    """Calls `run`; returns its CPU seconds in this process and its result."""
     before = time.process_time()
     result = run()
     return time.process_time() - before, result
@@ -163,7 +164,7 @@ def resident_mb(spec_json: str) -> float:
 
 
 def scaling() -> None:
-    """How time grows with flows and with rate."""
+    """The growth of run time with flows and with rate."""
     print("Nanoseconds of CPU per data packet, measurement on")
     for flows in (2, 8, 32, 64):
         cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)
@@ -174,7 +175,8 @@ def scaling() -> None:
         print(f"  2 flows at {mbit:4} Mbit/s: {1e9 * cpu_s / packets:6.0f}", flush=True)
 
 
-def main() -> None:
+def main() -> int:
+    """Prints all figures; returns 1 if this tree is much slower than the last release."""
     with tempfile.TemporaryDirectory() as folder:
         program = build_ns3(Path(folder))
         if program is None:
@@ -187,7 +189,8 @@ def main() -> None:
     scaling()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
+    return 0 if last_release.compare() else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

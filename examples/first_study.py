@@ -2,8 +2,8 @@
 
     python examples/first_study.py [FOLDER]
 
-Runs the scenario beside this file under four disciplines with five seeds each, compares what
-was heard with what the backup got, and draws one figure into FOLDER. It takes seconds.
+Runs the scenario beside this file under four disciplines with five seeds each, compares the call's
+score with the backup's goodput, and draws one figure into FOLDER. It takes seconds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def measure() -> pl.DataFrame:
 
 
 def compare(rows: pl.DataFrame) -> pl.DataFrame:
-    """The median of each discipline over the seeds, and how far the seeds lie apart."""
+    """The median of each discipline over the seeds, and their range."""
     spread = pl.col("mos").max() - pl.col("mos").min()
     return (
         rows.group_by("qdisc")
@@ -49,9 +49,9 @@ def compare(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def against_fifo(rows: pl.DataFrame, queue: str) -> list[float]:
-    """How much better the call is than under FIFO, seed by seed.
+    """The improvement of the call over FIFO, seed by seed.
 
-    Runs with the same seed draw the same chances elsewhere, so differences are fair.
+    Runs with the same seed have the same random values elsewhere, so the comparison is fair.
     """
     pairs = rows.filter(qdisc="pfifo").join(rows.filter(qdisc=queue), on="seed", suffix="_other")
     return (pairs["mos_other"] - pairs["mos"]).to_list()

@@ -1,8 +1,8 @@
-"""Fuzzes what reads other people's bytes, with LLVM's libFuzzer: `make fuzz`.
+"""Fuzzes the readers of external bytes with LLVM's libFuzzer: `make fuzz`.
 
-A target fails if it panics, or if one input takes longer or more memory than it may. What it found
-stays in `fuzz/target/found`, to be made a test case. Status 0 is nothing found, 1 something, and 3
-that a tool is absent.
+A target fails if it panics, or if one input exceeds the limit on time or memory. Failures are
+stored in `fuzz/target/found`; make each of them a test case. Status 0 means no failure, 1 a
+failure, and 3 a missing tool.
 """
 
 from __future__ import annotations

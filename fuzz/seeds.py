@@ -1,4 +1,4 @@
-"""What the fuzzers begin with: small captures in each format, and resolved trials."""
+"""Initial inputs of the fuzzers: small captures in each format, and resolved trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Fixtures and options of every test."""
 
 import pytest
 from support.campaigns import home_results as home_results
@@ -7,5 +7,5 @@ from support.processes import dask as dask
 
 @pytest.fixture(autouse=True)
 def plain_width(monkeypatch):
-    """Tables are as wide as they are by default: a runner of tests may say COLUMNS=80."""
+    """Gives tables their default width, because a test runner may set COLUMNS."""
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -1,4 +1,4 @@
-"""The documents say what is: made parts, definitions of columns and metrics, examples, links."""
+"""The documents are true: made parts, definitions of columns and metrics, examples, links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aqmlab.cli import status_of
 from aqmlab.planning import planner
 from aqmlab.report import figures
 from aqmlab.results.verdicts import table as verdict_table
-from aqmlab.scenario import applications, catalogue, fields, model
+from aqmlab.scenario import applications, catalogue, fields, links, model, wifi
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -25,7 +25,7 @@ sys.path.append(str(ROOT / "tools"))
 import conformance_count  # noqa: E402
 import generate  # noqa: E402
 
-RESULTS = (DOCS / "results.md").read_text(encoding="utf-8")
+RESULTS = (DOCS / "reference/results.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", generate.DOCUMENTS)
@@ -55,14 +55,14 @@ def _anchors(path: Path) -> set[str]:
 def test_the_dry_run_that_is_shown_counts_what_is_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = (DOCS / "campaigns.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/campaigns.md").read_text(encoding="utf-8")
     command, *shown = re.findall(r"^\$ aqmlab (run .*--dry-run)\n(.*)\n(.*)$", text, re.M)[0]
     assert status_of(shlex.split(command)) == 0
     assert capsys.readouterr().out.splitlines()[:2] == shown
 
 
 def test_statements_are_numbered_from_one_and_every_test_names_one_of_them() -> None:
-    text = (DOCS / "conformance.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/conformance.md").read_text(encoding="utf-8")
     numbers = [int(number) for number in re.findall(r"^\| C-(\d\d) \|", text, re.M)]
     assert numbers == list(range(1, len(numbers) + 1))
     assert conformance_count.tested() <= set(numbers)
@@ -78,12 +78,23 @@ def test_a_test_is_found_by_its_name_and_by_its_comment() -> None:
     assert "codel_marks.q" in names[13]
 
 
+def test_the_tutorials_answer_is_that_of_its_table() -> None:
+    text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    served = re.findall(r"^(pfifo|fq_codel) (\d+/\d+) +3 +0 +0 *$", text, re.M)
+    assert [speed for queue, speed in served if queue == "pfifo"] == ["50/20"]
+    assert ("fq_codel", "12/1") in served
+    assert re.search(r"^pfifo 25/5 +1 +0 +2 +anna, ben$", text, re.M)
+    assert "take 169 and 179 ms" in text
+    assert {"169 ms > 100 ms", "179 ms > 100 ms"} <= set(re.findall(r"\d+ ms > 100 ms", text))
+    assert "needs 50/20 Mbit/s. With `fq_codel` even the\n12/1 Mbit/s plan" in text
+
+
 # --- Results -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def everything() -> dict[str, Any]:
-    """What the simulator gives for a home in which every application runs, twice."""
+    """The simulator's tables for a home in which every application runs, twice."""
     apps = {name: {"kind": name} for name in catalogue.load()["apps"]}
     for name in ("bursts", "notification", "photo_upload"):
         apps[name] |= {"period": "10 s", "deadline": "5 s"}
@@ -103,7 +114,7 @@ def everything() -> dict[str, Any]:
 
 def _section(name: str) -> str:
     found = re.search(rf"^## `{name}`\n(.*?)(?=^## )", RESULTS, re.M | re.S)
-    assert found, f"docs/results.md has no section on `{name}`"
+    assert found, f"docs/reference/results.md has no section on `{name}`"
     return found[1]
 
 
@@ -121,7 +132,8 @@ def test_every_column_of_every_table_is_defined(everything: dict[str, Any]) -> N
 
 
 def test_every_column_of_the_verdicts_is_defined() -> None:
-    section = RESULTS.partition("\n### The table `verdicts`\n")[2]
+    text = (DOCS / "reference/verdicts.md").read_text(encoding="utf-8")
+    section = text.partition("\n## The table `verdicts`\n")[2]
     defined = [cell.strip("`") for cell in _first_column(section, "Column")]
     assert defined == list(verdict_table.COLUMNS)
 
@@ -130,7 +142,7 @@ def test_every_metric_of_every_application_is_defined(everything: dict[str, Any]
     cells = _first_column(_section("apps"), "Metric")
     defined = {name for cell in cells for name in _spelled_out(cell)}
     measured = set(everything["apps"]["metric"])
-    assert measured <= defined, f"not in docs/results.md: {sorted(measured - defined)}"
+    assert measured <= defined, f"not in docs/reference/results.md: {sorted(measured - defined)}"
 
 
 def _spelled_out(cell: str) -> Iterator[str]:
@@ -180,8 +192,8 @@ def test_an_example_of_a_scenario_can_be_run(code: str, tmp_path: Path) -> None:
 
 
 def test_the_overheads_are_those_of_the_table() -> None:
-    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
-    for name, meant in fields.OVERHEADS.items():
+    text = (DOCS / "reference/scenarios.md").read_text(encoding="utf-8")
+    for name, meant in links.OVERHEADS.items():
         least = meant.get("minimum", "")
         cells = [f"`{name}`", meant.get("bytes", 0), least, "yes" if meant.get("atm") else ""]
         row = "| " + " | ".join(str(cell) for cell in cells)
@@ -190,28 +202,29 @@ def test_the_overheads_are_those_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [model.Scenario, model.Path, model.Measure, model.Report,
-             applications.Host, applications.App, applications.Timing, fields.Link, fields.Overhead]
+    "part", [model.Scenario, model.Path, model.Modem, model.Measure, model.Report, wifi.Wifi,
+             applications.Host, applications.App, applications.Timing, links.Link, links.Hop,
+             links.Overhead]
 )  # fmt: skip
 def test_every_key_of_a_scenario_is_described(part: type[fields.Value]) -> None:
-    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/scenarios.md").read_text(encoding="utf-8")
     names = {info.alias or name for name, info in part.model_fields.items()}
     told = [name for name in names if f"`{name}`" in text or f"[path.{name}]" in text]
     missing = names - {*told, "params", "settings"}
-    if part is fields.Overhead:
+    if part is links.Overhead:
         missing = {name for name in missing if f"{name} = " not in text}
     assert not missing
 
 
 def test_the_figures_are_all_named() -> None:
-    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/scenarios.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in figures.FIGURES)
 
 
 def test_the_words_of_the_front_page_are_explained() -> None:
-    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    glossary = (DOCS / "reference/glossary.md").read_text(encoding="utf-8")
     explained = "\n".join(re.findall(r"^\| ([^|]*) \|", glossary, re.M)).lower()
     words = ("AQM", "ECN", "FIFO", "RTT", "bufferbloat", "digest", "flow", "jitter", "loss", "p95")
     for word in (*words, "queue discipline", "sojourn", "tier", "trial", "verdict", "fair share"):
         assert re.search(rf"\b{word.lower()}\b", explained), word
-    assert "docs/glossary.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "docs/reference/glossary.md" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The examples do what they say."""
+"""The examples give the described results."""
 
 from __future__ import annotations
 

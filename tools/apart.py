@@ -1,16 +1,16 @@
-"""Shows where the simulator and the kernel part on one trial of the grid.
+"""Shows the first difference between the simulator and the kernel on one trial of the grid.
 
     python tools/apart.py buffer.pfifo-10.160ms.reno --seed 1 --to 5 --step 0.05
 
-runs the trial on both engines and prints, flow by flow, what its sender had at each step: window,
-threshold, smoothed round-trip time, what was in flight, the queue and its drops so far; then the
-packets around the first that is another, or that leaves `--apart` milliseconds earlier or later,
-with what both ends sent. Runs are kept in `--keep` (a run of the kernel takes a minute) under the
-digest of the trial; to be made again, they are deleted.
+runs the trial on both engines. For each flow it prints the sender's state at each step: window,
+threshold, smoothed round-trip time, data in flight, backlog and drops. Then it prints the packets
+around the first difference: another packet, or a time difference of `--apart` milliseconds. Runs
+are stored in `--keep` under the digest of the trial (a run of the kernel takes a minute). To
+repeat them, delete them.
 
-`--quiet` takes the jitter of hosts out of the trial, so that runs differ by mechanisms alone, and
-`--no-table` prints the packets only. `--ours` runs our discipline between the kernel's TCPs, where
-it draws what it draws in the simulator: what then remains is not of chance, nor of disciplines.
+`--quiet` removes the hosts' jitter, so that only mechanisms differ. `--no-table` prints only the
+packets. `--ours` runs the simulator's discipline, with its random draws, between the kernel's
+TCPs. The remaining differences come from TCP.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ TCP, SACK = 6, 5
 HOME_NET, FIRST_HOST = 10, 2
 """172.16.10.2 is the first application's end in the home."""
 EPOCH_S = 1_577_836_800
-"""When captures begin."""
+"""The time at which captures begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP segment at a tap: when, and what its header says, numbers relative."""
+    """A TCP segment at a tap: its time and header, with relative numbers."""
 
     t_ms: float
     home: bool
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What the command line asks for."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("cell")
     parser.add_argument("--seed", type=int, default=1)
@@ -152,7 +152,7 @@ def run(engine: str, spec: TrialSpec, keep: Path) -> dict[str, Any]:
 def print_states(
     flow: str, runs: Mapping[str, Any], span_s: tuple[float, float], conn: int
 ) -> None:
-    """A line a step: what the sender of `flow` had on either engine, and the queues."""
+    """Prints for each step the state of the sender of `flow` on both engines, and the queues."""
     states = [dict(states_of(one["tables"], flow, conn)) for one in runs.values()]
     if not any(states):
         return
@@ -167,7 +167,7 @@ def print_states(
 def states_of(
     tables: Mapping[str, Any], flow: str, conn: int
 ) -> Iterator[tuple[tuple[int, str], str]]:
-    """By millisecond and side, the state in words."""
+    """The state in words, by millisecond and side."""
     queues = dict(queues_of(tables))
     table = tables["tcp_series"]
     columns = ("flow", "side", "conn", "t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms",
@@ -188,7 +188,7 @@ def states_of(
 
 
 def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tuple[float, float]]]:
-    """By millisecond and link, what waits and what was dropped."""
+    """Backlog and drops by millisecond and link."""
     table = tables["queue_series"]
     for link, t_s, backlog, drops in zip(
         *(table[name] for name in ("link", "t_s", "backlog_packets", "drops")), strict=True
@@ -202,7 +202,7 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 def flow_packets(
     spec: TrialSpec, runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
-    """What either end of a connection sent, in order, with what got lost."""
+    """The packets that either end of a connection sent, in order, lost ones included."""
     place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
@@ -241,7 +241,7 @@ def read(file: str) -> Iterator[tuple[tuple[int, ...], Packet]]:
 
 
 def decode(ip: bytes, t_ms: float) -> tuple[tuple[int, ...], Packet]:
-    """The packet of an IP header and what follows."""
+    """The packet in the bytes of an IP datagram."""
     size = (ip[0] & 15) * 4
     total, ident = struct.unpack_from("!HH", ip, 2)
     near, far, seq, ack, offset, flags, window = struct.unpack_from("!HHIIBBH", ip, size)
@@ -270,7 +270,7 @@ def sacks_of(options: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -> None:
-    """The packets around where the engines part, or those that were asked for."""
+    """Prints the packets around the first difference, or the requested ones."""
     if asked.packets:
         spans = {name: [asked.packets] for name in sent}
     else:
@@ -303,7 +303,7 @@ def excerpt(
 def parting(
     kernel: Sequence[Packet], ours: Sequence[Packet], apart_ms: float
 ) -> tuple[str, float, float] | None:
-    """What the first data packet that differs differs in, and when either engine sent it."""
+    """The kind of the first difference between data packets, and the times of that packet."""
     data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
     for place, (theirs, mine) in enumerate(zip(*data, strict=False)):
         if (theirs.seq, theirs.length) != (mine.seq, mine.length):

@@ -1,9 +1,8 @@
-"""Counts the numbered conformance statements that tests hold, for the closing line of `make test`.
+"""Counts the numbered conformance statements that tests check, for the end of `make test`.
 
-A test says which statement it holds the code to by its name, `c07_…` for C-07, or in the comment
-before it or inside it. A script of the kind that `tests/scripts` hold says so in its comments.
-Statements and their sources are listed in docs/conformance.md, whose last column is made from
-here by `tools/generate.py`.
+A test states the number in its name, `c07_…` for C-07, or in a comment before or inside it. A
+script in `tests/scripts` states it in its comments. docs/reference/conformance.md lists the
+statements and their sources. `tools/generate.py` fills in its last column from here.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Holder:
 
 @cache
 def holders() -> dict[int, tuple[Holder, ...]]:
-    """Who holds the code to each statement, by its number."""
+    """The tests of each statement, by its number."""
     found: dict[int, set[Holder]] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):

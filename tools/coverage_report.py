@@ -1,8 +1,8 @@
-"""Says which share of the lines the tests run, by crate and by package: `make coverage`.
+"""Prints the share of lines that the tests run, by crate and by package: `make coverage`.
 
-Rust's half is counted by the compiler's own instrumentation. LLVM's tools read it, which must be of
-the compiler's version. Python's half is counted by coverage.py, in the processes that tests start
-too. A half whose tools are absent is skipped, and says so.
+The compiler's instrumentation counts Rust's half; LLVM's tools of the same version read it.
+coverage.py counts Python's half, including the processes that tests start. A half without its tools
+is skipped with a message.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Lines = dict[str, tuple[int, int]]
 
 
 class AbsentError(Exception):
-    """A tool is not here; the text says which, and how it is got."""
+    """A missing tool; the text names it and its installation."""
 
 
 def main() -> int:
-    """Measures what was asked for and prints a table of each."""
+    """Measures the requested halves and prints a table of each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("halves", nargs="*", choices=[[], "rust", "python"], metavar="rust|python")
     halves = parser.parse_args().halves or ["rust", "python"]
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def show(half: str, lines: Lines) -> None:
-    """Prints a Markdown table, as docs/testing.md has it."""
+    """Prints a Markdown table, as docs/explanation/testing.md has it."""
     ran, all_lines = (sum(counts[which] for counts in lines.values()) for which in (0, 1))
     print(f"\n| {half} | Lines | Run |\n|---|--:|--:|")
     for part, (part_ran, part_lines) in sorted(lines.items()):

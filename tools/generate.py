@@ -1,9 +1,8 @@
-"""Rewrites the parts of the documents that can be made: `python tools/generate.py`.
+"""Rewrites the generated parts of the documents: `python tools/generate.py`.
 
-A made part stands between `<!-- make: WHAT … -->` and `<!-- end -->`, where WHAT is a name of
-`MAKERS`: lists from the catalogue, files of the repository, and what commands print. The
-commands of one document run in one empty folder, in order. `--check` writes nothing and names
-the documents that are out of date; `tests/test_docs.py` does the same.
+A generated part stands between `<!-- make: WHAT … -->` and `<!-- end -->`. WHAT is a name of
+`MAKERS` or a kind of command output. The commands of one document run in one empty folder, in
+order. `--check` writes nothing and names the outdated documents, as `tests/test_docs.py` does.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ sys.path.append(str(Path(__file__).parent))
 
 import conformance_count  # noqa: E402
 import heads  # noqa: E402
+import keys  # noqa: E402
 import kinds  # noqa: E402
 import peers  # noqa: E402
 import validated  # noqa: E402
@@ -31,7 +31,7 @@ import validated  # noqa: E402
 DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
-    *(f"docs/{path.name}" for path in sorted(HERE.glob("*.md"))),
+    *(path.relative_to(ROOT).as_posix() for path in sorted(HERE.rglob("*.md"))),
 )
 _PART = re.compile(r"(<!-- make: (\w+)(?: ([^\n]+))? -->\n)(.*?)(<!-- end -->)", re.S)
 _STATEMENT = re.compile(r"^(\| C-(\d\d) \|[^|\n]*\|[^|\n]*\|)[^|\n]*\|$", re.M)
@@ -49,7 +49,7 @@ class Document:
     def __init__(self, text: str, folder: Path) -> None:
         self.text, self._folder = text, folder
         self.figures: dict[Path, bytes] = {}
-        """What its parts made beside text."""
+        """Figures that its parts drew, by path."""
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def made(self) -> str:
@@ -79,7 +79,7 @@ class Document:
         return fenced(f"$ {argument}\n{printed}", "console")
 
     def _drawn(self, scenario: str, figure: str, path: str) -> str:
-        """What stands for the trials that a figure shows; it is drawn again if they are others."""
+        """The digest of a figure's trials; a changed digest draws the figure again."""
         self._run([sys.executable, "-m", "aqmlab", "run", scenario, "--out", "shown"])
         digest = json.loads((self._folder / "shown/manifest.json").read_text())["digest"]
         text = f"*The digest of its trials is {digest}.*\n"
@@ -100,16 +100,17 @@ class Document:
 def _with_tests(found: re.Match[str]) -> str:
     """A row of the table of statements, with the tests that hold them."""
     holders = conformance_count.holders().get(int(found[2]), ())
-    tests = ", ".join(f"[{test.name}](../{test.path})" for test in holders)
+    tests = ", ".join(f"[{test.name}](../../{test.path})" for test in holders)
     return f"{found[1]} {tests or '*none yet*'} |"
 
 
 def _count(_: str) -> str:
     numbers = [
-        int(number) for _, number in _STATEMENT.findall((HERE / "conformance.md").read_text())
+        int(number)
+        for _, number in _STATEMENT.findall((HERE / "reference/conformance.md").read_text())
     ]
     held = conformance_count.holders().keys() & set(numbers)
-    return f"Of {len(numbers)} statements, {len(held)} are held by tests.\n"
+    return f"Tests check {len(held)} of {len(numbers)} statements.\n"
 
 
 def _file(name: str) -> str:
@@ -130,6 +131,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "profiles": lambda _: kinds.profiles(),
     "differences": lambda crate: heads.differences(crate),
     "scenarios": _scenarios,
+    "directional": keys.directional,
     "file": _file,
     "count": _count,
     "validation": validated.table,
@@ -138,7 +140,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
 
 
 def stale() -> Iterator[tuple[Path, bytes]]:
-    """Every document that is out of date and what it should say, with its figures."""
+    """Every outdated document with its new text, and the outdated figures."""
     for name in DOCUMENTS:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")
@@ -151,7 +153,7 @@ def stale() -> Iterator[tuple[Path, bytes]]:
 
 
 def main() -> int:
-    """Writes what is out of date, or with `--check` names it and returns 1."""
+    """Rewrites outdated documents, or with `--check` names them and returns 1."""
     check = sys.argv[1:] == ["--check"]
     found = list(stale())
     for path, content in found:

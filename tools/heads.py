@@ -1,4 +1,4 @@
-"""What the heads of the Rust modules say about where they differ from their sources."""
+"""The differences from their sources that the heads of the Rust modules state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def differences(crate: str) -> str:
     for path in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
         for text in _stated(_head(path.read_text(encoding="utf-8"))):
             name = path.relative_to(ROOT)
-            found.append(f"[`{path.relative_to(ROOT / 'crates')}`](../{name})\n\n{text}\n")
+            found.append(f"[`{path.relative_to(ROOT / 'crates')}`](../../{name})\n\n{text}\n")
     return "\n".join(found) or "None is stated.\n"
 
 
@@ -30,7 +30,7 @@ def _head(source: str) -> str:
 
 
 def _stated(head: str) -> Iterator[str]:
-    """The paragraphs that speak of differences, each with the list that belongs to it."""
+    """The paragraphs that state differences, each with its list."""
     blocks = re.split(r"\n\n", head)
     for number, block in enumerate(blocks):
         place = re.search(r"(?:^|(?<=[.)\s]))Differences?\b", block)
@@ -43,7 +43,7 @@ def _stated(head: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """`text` without the links of rustdoc, and with a list set apart from what leads to it."""
+    """`text` without rustdoc's links, and with an empty line before a list."""
     text = re.sub(r"\[(`[^`\]]+`)\](?:\([^)]*\))?", r"\1", text)
     text = re.sub(r"`(?:crate|super)::([^`]+)`", r"`\1`", text)
     return text.replace(":\n- ", ":\n\n- ")

@@ -9,7 +9,7 @@ from aqmlab.scenario import catalogue
 
 
 def section(family: str) -> str:
-    """Every kind of a family: what it is, whom it follows, its parameters."""
+    """Every kind of a family: its summary, source and parameters."""
     return "\n".join(_kind(kind) for kind in catalogue.load()[family].values())
 
 
@@ -55,7 +55,7 @@ def _doc(param: catalogue.Param) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` without what Markdown or a table would take for its own, outside of code."""
+    """`text` with Markdown's and tables' special characters escaped outside of code."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(
         part if part.startswith("`") else re.sub(r"([_*<>])", r"\\\1", part) for part in parts

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Changes the code that turns packets into numbers and numbers into verdicts, one place at a time,
-# and runs its tests; docs/testing.md explains what survives. $1 is the folder of .venv's programs.
+# and runs its tests; docs/explanation/testing.md explains what survives. $1 is the folder of .venv's programs.
 # A tool that is absent is skipped, with the reason.
 set -eu
 bin=$1

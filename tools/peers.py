@@ -1,8 +1,8 @@
-"""How far another simulator is from the kernel, beside ours: `python tools/peers.py ns3 [SEEDS]`.
+"""Compares another simulator with the kernel: `python tools/peers.py ns3 [SEEDS]`.
 
-That runs it on every cell that it can run, which takes long and needs it installed, and keeps what
-came of it in `docs/peers/`. The table for documents is made from there, beside our own numbers of
-the same trials, so that nobody else needs the other simulator.
+Runs it on every cell that it supports, which takes minutes and needs it installed, and stores the
+results in `docs/peers/`. The documents' table is made from these results and the simulator's own
+results of the same trials, so no other machine needs the other simulator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Trials = Mapping[str, Sequence[int]]
 
 
 def run(name: str, seeds: int) -> dict[str, Any]:
-    """What comes of the peer `name` on the whole grid, with at most so many seeds of each cell."""
+    """Results of the peer `name` on the whole grid, with at most `seeds` seeds of each cell."""
     made = compare.run(grid.load().cells, Reference(), seeds=seeds, jobs=1, peer=name, say=print)
     theirs = made.comparisons[1]
     ran: dict[str, list[int]] = {}
@@ -71,7 +71,7 @@ def table(name: str) -> str:
 
 
 def _basis(kept: Mapping[str, Any]) -> str:
-    """What the table is made from."""
+    """The basis of the table: programs, trials, cells and seeds."""
     trials, refused = kept["trials"], kept["refused"]
     count = sum(map(len, trials.values()))
     seeds = max(map(len, trials.values()))
@@ -98,7 +98,7 @@ def _ours(made: Validation, trials: _Trials) -> list[dict[str, Any]]:
 
 
 def _kernel_digest(trials: _Trials) -> str:
-    """Stands for what the kernel gave in these trials."""
+    """A digest of the kernel's results in these trials."""
     reference = Reference()
     folded = hashlib.sha256()
     for cell in sorted(grid.load().cells, key=lambda cell: cell.name):
@@ -117,7 +117,7 @@ def _share(line: Mapping[str, Any], key: str) -> str:
 
 
 def main() -> int:
-    """Runs the peer that is named, and keeps what comes of it."""
+    """Runs the named peer and stores its results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("name", choices=sorted(engines.PEERS))
     parser.add_argument("seeds", nargs="?", type=int, default=1, help="how many of each cell")

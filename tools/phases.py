@@ -1,15 +1,14 @@
-"""Shows whether a difference from the kernel is chance, or stays whatever is moved.
+"""Shows whether a difference from the kernel is chance or persists under shifts.
 
     python tools/phases.py upload.pie --metric rtt_p95 --count 12 --step 3
 
-runs a trial of the grid on both engines again and again, each time with its applications started
-`--step` milliseconds later (`--flow` moves that one alone), and prints a metric of each run. What
-hangs on when a packet meets another, or a timer, then takes its values on both engines, and their
-distributions can be held against each other. With `--step 0` it is the seed that is another
-each time: it draws what is random, but moves nothing against a clock. `--only sim` asks the
-simulator alone, which takes seconds.
+runs a trial of the grid repeatedly on both engines, each time with its applications started
+`--step` milliseconds later (`--flow` shifts only that one), and prints a metric of each run. If a
+result depends on the phase of packets and timers, both engines show its distribution, and the two
+can be compared. With `--step 0` each run has another seed: other random values, but no shift
+against a clock. `--only sim` runs only the simulator, which takes seconds.
 
-Runs of the kernel are kept in `--keep`, under the digest of the trial.
+Runs of the kernel are stored in `--keep`, under the digest of the trial.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from aqmlab.validation import metrics
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the trials and prints what they gave, engine beside engine."""
+    """Runs the trials and prints their results, engine beside engine."""
     asked = parse(arguments)
     found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for spec in specs(apart.spec_of(asked.cell, asked.seed), asked):
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What the command line asks for."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("cell")
     parser.add_argument("--metric", action="append", required=True)
@@ -88,7 +87,7 @@ def specs(spec: TrialSpec, asked: argparse.Namespace) -> Iterator[TrialSpec]:
 def measured(
     engine: str, spec: TrialSpec, asked: argparse.Namespace
 ) -> Iterator[tuple[tuple[str, str], float]]:
-    """The metrics that are asked for, of a run, by metric and item."""
+    """The requested metrics of a run, by metric and item."""
     tables = apart.run(engine, spec, asked.keep)["tables"]
     values = metrics.measure(spec, metrics.record(spec, {"tables": tables})).values
     for metric in asked.metric:

@@ -1,8 +1,8 @@
-"""The long tests, one after the other: `make soak`.
+"""Runs the long tests one after the other: `make soak`.
 
-A step is a command of its own, whose output goes to a file. It passes with status 0. With status 3
-it is skipped, for the reason that its last line gives. At the end a table says what ran. The status
-is 1 if anything failed.
+A step is a command whose output goes to a file. It passes with status 0. With status 3 it is
+skipped, and its last line gives the reason. A table of the steps follows at the end. The status
+is 1 if a step failed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -25,11 +27,13 @@ ROOT = Path(__file__).parent.parent
 SKIPPED = 3
 POLL_S = 0.5
 NOT_FUZZERS = ("seeds.py",)
+RECORDS = "tests.xml"
+"""The file with the counts that tests record, such as flipped bits by reader and file."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and about how long it takes on two cores."""
+    """A command, and its approximate time on two cores."""
 
     name: str
     command: tuple[str, ...]
@@ -38,8 +42,8 @@ class Step:
     """The share that is done, by the output so far and the seconds that went by."""
 
 
-def steps(fuzz_s: int) -> list[Step]:
-    """What there is to run: tests with the mark `soak`, and each fuzzer for so long."""
+def steps(fuzz_s: int, out: Path) -> list[Step]:
+    """The steps: tests marked `soak`, and each fuzzer for `fuzz_s` seconds."""
     python = sys.executable
     tests = (
         python,
@@ -53,6 +57,8 @@ def steps(fuzz_s: int) -> list[Step]:
         "worksteal",
         "-p",
         "no:cacheprovider",
+        "--durations=15",
+        f"--junitxml={out / RECORDS}",
     )
     fuzzers = sorted(path for path in (ROOT / "fuzz").glob("*.py") if path.name not in NOT_FUZZERS)
     return [
@@ -76,7 +82,7 @@ def _of_pytest(output: str, _: float) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a step."""
+    """The result of a step."""
 
     step: Step
     status: int
@@ -85,12 +91,12 @@ class Outcome:
 
     @property
     def word(self) -> str:
-        """What the table calls it."""
+        """The result's name in the table."""
         return {0: "passed", SKIPPED: "skipped"}.get(self.status, "FAILED")
 
 
 def run(step: Step, log: Path, show: Callable[[float], None]) -> Outcome:
-    """Runs a step, its output to `log`, and shows what share of it is done."""
+    """Runs a step with its output to `log`, and shows its progress."""
     began = time.monotonic()
     with log.open("wb") as file:
         child = subprocess.Popen(
@@ -115,14 +121,14 @@ def _environment() -> dict[str, str]:
 
 
 def remaining_s(waiting: Sequence[Step], share: float, passed_s: float) -> float:
-    """What is left: of the step that runs by its own pace, of those that wait by what they take."""
+    """The remaining time, by the progress of the current step and the usual time of later ones."""
     now, *later = waiting
     expected_s = now.seconds if share < 0.05 else passed_s / share
     return max(0.0, expected_s - passed_s) + sum(step.seconds for step in later)
 
 
 def run_all(chosen: list[Step], folder: Path, console: Console) -> list[Outcome]:
-    """Runs the steps with progress and an estimate of what is left."""
+    """Runs the steps with progress and an estimate of the remaining time."""
     outcomes = []
     columns = (
         TextColumn("{task.description}"),
@@ -153,7 +159,7 @@ def run_all(chosen: list[Step], folder: Path, console: Console) -> list[Outcome]
 
 
 def table(outcomes: list[Outcome]) -> Table:
-    """What ran, for how long, and what came of it."""
+    """A table of the steps with their results and times."""
     made = Table(box=None, pad_edge=False)
     for head in ("step", "result", "time", "its last words"):
         made.add_column(head, justify="right" if head == "time" else "left")
@@ -163,14 +169,37 @@ def table(outcomes: list[Outcome]) -> Table:
     return made
 
 
+def flips(records: Path) -> Table:
+    """The flipped bits by file and reader: refused, and in parentheses those it did not read."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for one in ElementTree.parse(records).iter("property"):
+        reader, file, *outcome = one.attrib["name"].split(" ", 2)
+        counts[reader, file, " ".join(outcome)] += int(one.attrib["value"])
+    readers = sorted({reader for reader, _, _ in counts})
+    made = Table(box=None, pad_edge=False, title="flipped bits: refused (not read)")
+    for head in ("file", *readers):
+        made.add_column(head, justify="left" if head == "file" else "right")
+    for name in sorted({file for _, file, _ in counts}):
+        refused = [counts[reader, name, "refused"] for reader in readers]
+        unread = [counts[reader, name, "not read"] for reader in readers]
+        made.add_row(
+            name,
+            *(
+                f"{one} ({other})" if other else str(one)
+                for one, other in zip(refused, unread, strict=True)
+            ),
+        )
+    return made
+
+
 def main() -> int:
-    """Runs the steps that were asked for, or all."""
+    """Runs the requested steps, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=240, help="for each fuzzer")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "soak", help="logs")
     parser.add_argument("steps", nargs="*", metavar="STEP")
     asked = parser.parse_args()
-    known = steps(asked.seconds)
+    known = steps(asked.seconds, asked.out)
     unknown = set(asked.steps) - {step.name for step in known}
     if unknown:
         names = ", ".join(step.name for step in known)
@@ -179,6 +208,8 @@ def main() -> int:
     chosen = [step for step in known if not asked.steps or step.name in asked.steps]
     outcomes = run_all(chosen, asked.out, Console(stderr=True))
     Console().print(table(outcomes))
+    if any(step.name == "tests" for step in chosen):
+        Console().print(flips(asked.out / RECORDS))
     failed = [outcome for outcome in outcomes if outcome.word == "FAILED"]
     for outcome in failed:
         log = asked.out / f"{outcome.step.name.replace('/', '-')}.log"

@@ -8,13 +8,13 @@ from functools import cache
 from aqmlab.base.numerals import percent
 from aqmlab.validation import compare, grid
 from aqmlab.validation.cases import Case
-from aqmlab.validation.compare import Comparison, Line, Validation
+from aqmlab.validation.compare import Comparison, MetricSummary, Validation
 from aqmlab.validation.reference import Reference
 
 
 @cache
 def validation() -> Validation | None:
-    """What comes of the set as it is; `None` if it has no trial."""
+    """The comparison with the current set; `None` if the set has no trial."""
     cells, reference = grid.load().cells, Reference()
     if not reference.complete(cells)[0]:
         return None
@@ -22,7 +22,7 @@ def validation() -> Validation | None:
 
 
 def table(which: str = "") -> str:
-    """How far the simulator is from the kernel: metrics that have a rule, or with "all" all."""
+    """The differences from the kernel: metrics with a rule, or with "all" every metric."""
     made = validation()
     if made is None:
         return "The reference set has no trial yet.\n"
@@ -37,7 +37,7 @@ def table(which: str = "") -> str:
 
 
 def _basis(made: Validation) -> str:
-    """What the table is made from."""
+    """The basis of the table: kernels, cells, seeds and trials."""
     kernels = " and ".join(sorted({f"Linux {recipe['kernel']}" for recipe in made.recipes}))
     seeds = Counter(cell for cell, _ in made.series["kernel"]).values()
     few, many = min(seeds), max(seeds)
@@ -54,8 +54,8 @@ def _basis(made: Validation) -> str:
     return text + "\n"
 
 
-def _within_spread(comparison: Comparison, line: Line) -> float | None:
-    """The share of cells within the kernel's own spread, of those of which it is known."""
+def _within_spread(comparison: Comparison, line: MetricSummary) -> float | None:
+    """The share of cells within the kernel's own spread, among those with a known spread."""
     cells: dict[str, list[Case]] = {}
     for case in comparison.cases:
         if case.metric.name == line.metric.name:
@@ -66,7 +66,7 @@ def _within_spread(comparison: Comparison, line: Line) -> float | None:
     return sum(all(case.in_spread for case in own) for own in known) / len(known)
 
 
-def _row(line: Line, within: float | None, made: Validation) -> str:
+def _row(line: MetricSummary, within: float | None, made: Validation) -> str:
     shares = (line.error_p50, line.error_p90, line.spread_p50, within, line.in_5, line.in_10)
     words = [f"`{line.metric.name}`", str(line.cells), *map(percent, shares)]
     if line.rule is None:
@@ -78,6 +78,6 @@ def _row(line: Line, within: float | None, made: Validation) -> str:
     return f"| {' | '.join(words)} |\n"
 
 
-def _rule(line: Line) -> str:
+def _rule(line: MetricSummary) -> str:
     assert line.rule is not None
     return f"{100 * line.rule.within:.0f} % or spread in {percent(line.rule.share)}"

@@ -58,7 +58,7 @@ TPCONF_router_queues = [
     ),
 ]
 
-# What goes on. Times are in seconds from the start of an experiment.
+# The traffic. Times are in seconds from the start of an experiment.
 traffic_household = [
     ("0.0", "1", " start_ping, client='pc', dest='cdn', rate=10, duration=V_duration "),
     # A film, in segments of two seconds

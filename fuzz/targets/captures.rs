@@ -1,7 +1,7 @@
 //! Two captures, as `aqmlab spp` reads them: any bytes are measured or refused.
 //!
-//! The first byte chooses the options, the next two how many bytes the first capture has. The
-//! fuzzer's own bounds on time and memory are the rest of the oracle.
+//! The first byte selects the options, and the next two are the length of the first capture. The
+//! fuzzer's limits on time and memory are the rest of the oracle.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
-//! A trial as JSON: any text is a trial that can be built, or is refused.
+//! A trial as JSON: any text is built as a trial or refused.
 //!
-//! Nothing runs; the fuzzer's bounds on time and memory are what a check may take.
+//! No trial runs; the fuzzer limits the time and memory of a check.
 
 #![no_main]
 

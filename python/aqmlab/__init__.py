@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from aqmlab.base.failures import LabError
     from aqmlab.campaign.dask_executor import Cluster
     from aqmlab.scenario.model import Scenario
+    from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Cluster",
+    "Duration",
     "LabError",
+    "Rate",
     "Results",
     "Scenario",
     "ScenarioError",
+    "Share",
+    "Size",
     "__version__",
     "load",
     "run",
@@ -32,10 +37,14 @@ __all__ = [
 
 _HOMES = {
     "Cluster": "aqmlab.campaign.dask_executor",
+    "Duration": "aqmlab.scenario.quantities",
     "LabError": "aqmlab.base.failures",
+    "Rate": "aqmlab.scenario.quantities",
     "Results": "aqmlab.api",
     "Scenario": "aqmlab.scenario.model",
     "ScenarioError": "aqmlab.base.errors",
+    "Share": "aqmlab.scenario.quantities",
+    "Size": "aqmlab.scenario.quantities",
     "load": "aqmlab.api",
     "run": "aqmlab.api",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import warnings
@@ -18,19 +17,24 @@ from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.executor import TrialExecutor
-from aqmlab.campaign.runner import Campaign, Progress, Report
+from aqmlab.campaign.runner import Campaign, Progress, RunReport
 from aqmlab.campaign.store.folder import Trial
+from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
 from aqmlab.engines import registry, renamed
 from aqmlab.engines.engine import Say
-from aqmlab.planning.overrides import split_values
+from aqmlab.planning.change_text import assignment_text, variation_text
+from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.results import results as stored
 from aqmlab.results import spans
+from aqmlab.scenario.fields import plain
+from aqmlab.scenario.normalise import spelled as spelled_address
+from aqmlab.scenario.notation import refuse_deep
+from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import Plan
-    from aqmlab.planning.planner import Trial as Planned
+    from aqmlab.planning.planner import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawing
     from aqmlab.scenario.model import Scenario
 
@@ -46,7 +50,7 @@ __all__ = [
 ]
 
 
-class Results(stored.Results):
+class Results(stored.CampaignResults):
     """The results of a campaign, with methods for figures and the report."""
 
     def figure(self, name: str) -> list[Drawing]:
@@ -75,10 +79,10 @@ class Request:
     """A scenario with the requested changes."""
 
     scenario: str | Path | Scenario
-    sets: tuple[str, ...] = ()
-    vary: tuple[str, ...] = ()
+    sets: tuple[Assignment, ...] = ()
+    vary: tuple[Variation, ...] = ()
     seeds: str | int | Sequence[int] | None = None
-    duration: str | None = None
+    duration: str | Duration | None = None
     engine: str = "sim"
     qdisc_source: str = "kernel"
     """The source of the disciplines for the engine `kernel`: "kernel" or "sim"."""
@@ -109,9 +113,10 @@ class Request:
         """The command that repeats the request."""
         named = isinstance(self.scenario, (str, Path))
         words = ["aqmlab", "run", _shareable(self.scenario) if named else "SCENARIO.toml"]
-        for option, texts in (("--set", self.sets), ("--vary", self.vary)):
-            for text in texts:
-                words += [option, text]
+        for change in self.sets:
+            words += ["--set", assignment_text(change)]
+        for loop in self.vary:
+            words += ["--vary", variation_text(loop)]
         seeds = None if self.seeds is None else spelled(self.seeds)
         for option, value in (("--seeds", seeds), ("--duration", self.duration)):
             words += [option, str(value)] if value is not None else []
@@ -128,7 +133,7 @@ def run(
     scenario: str | Path | Scenario,
     *,
     seeds: str | int | Sequence[int] | None = None,
-    duration: str | None = None,
+    duration: str | Duration | None = None,
     jobs: int | None = None,
     out: Path | str | None = None,
     engine: str = "sim",
@@ -182,7 +187,7 @@ def _refuse_senseless(jobs: object, out: object) -> None:
         raise RequestError("out: a name is expected", "`.` is the current folder")
 
 
-def complete(report: Report) -> None:
+def complete(report: RunReport) -> None:
     """Raises `TrialsError` if any trial of a campaign has no result."""
     if not report.failed:
         return
@@ -216,36 +221,80 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
         )
         for name in names
     }
-    about = _about(request, plan)
+    made_by = versions()
     for engine in prepared.values():
-        about["versions"] |= engine.versions
+        made_by |= engine.versions
     options = {name: engine.options for name, engine in prepared.items()}
+    about = _facts(request, plan, _entries(plan, trials), made_by)
     return Campaign(trials, about, ",".join(names), options=options)
 
 
 def default_folder(campaign: Campaign) -> Path:
     """The default folder of a campaign."""
-    return Path("results") / f"{campaign.about['name']}-{campaign.key[:8]}"
+    return Path("results") / f"{campaign.about.name}-{campaign.key[:8]}"
 
 
-def _about(request: Request, plan: Plan) -> dict[str, Any]:
-    about = plan.to_manifest()
-    for entry, trial in zip(about["trials"], plan.trials, strict=True):
-        entry["links"] = links_of(trial.spec)
-        entry["rtt_base_ms"] = trial.rtt_base_ms
-    about["apps"] = _own_facts(about["trials"], plan.trials)
-    about["app_groups"] = group_apps(app for trial in plan.trials for app in trial.spec.apps)
-    about["stated_tolerances_ms"] = plan.stated_tolerances
-    if plan.rates:
-        about["stated_rates_mbit"] = plan.rates
-    about |= spans.of_spec(plan.trials[0].spec)
-    about["scenario_text"] = plan.text
-    about["source"] = _shareable(plan.source)
-    about["command"] = request.command()
-    if any(trial.engine.startswith("kernel") for trial in plan.trials):
-        about |= {"qdisc_source": request.qdisc_source, "run_on": request.run_on}
-    about["versions"] = versions()
-    return about
+def _facts(
+    request: Request, plan: Plan, entries: tuple[TrialEntry, ...], made_by: Mapping[str, str]
+) -> CampaignFacts:
+    """The facts of a campaign that are known before its trials run."""
+    on_kernel = any(trial.engine.startswith("kernel") for trial in plan.trials)
+    return CampaignFacts(
+        name=plan.name,
+        title=plan.title,
+        description=plan.description,
+        source=_shareable(plan.source),
+        conditions=plan.conditions,
+        warnings=plan.warnings,
+        figures=plan.figures,
+        tolerances_ms=plan.tolerances,
+        notes=plan.notes,
+        scenario=plan.scenario,
+        trials=entries,
+        apps=_kinds(plan.trials),
+        app_groups=group_apps(app for trial in plan.trials for app in trial.spec.apps),
+        stated_tolerances_ms=plan.stated_tolerances,
+        stated_rates_mbit=plan.rates,
+        **spans.of_spec(plan.trials[0].spec)._asdict(),
+        scenario_text=plan.text,
+        command=request.command(),
+        qdisc_source=request.qdisc_source if on_kernel else None,
+        run_on=request.run_on if on_kernel else None,
+        versions=made_by,
+    )
+
+
+def _entries(plan: Plan, trials: Sequence[Trial]) -> tuple[TrialEntry, ...]:
+    """The entry of each trial in the manifest."""
+    from aqmlab.planning.planner import condition_digest
+
+    kinds, first = _kinds(plan.trials), spans.of_spec(plan.trials[0].spec)._asdict()
+    entries = []
+    for planned, trial in zip(plan.trials, trials, strict=True):
+        apps, span = kinds_of(planned.spec.apps), spans.of_spec(planned.spec)._asdict()
+        entries.append(
+            TrialEntry(
+                id=trial.id,
+                conditions=planned.conditions,
+                seed=trial.seed,
+                condition=condition_digest(planned.spec),
+                engine=trial.engine,
+                links=links_of(planned.spec),
+                rtt_base_ms=planned.rtt_base_ms,
+                apps={name: kind for name, kind in apps.items() if kinds[name] != kind},
+                **{name: value for name, value in span.items() if value != first[name]},
+                spec=trial.spec_digest,
+            )
+        )
+    return tuple(entries)
+
+
+def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
+    """The kind of each application in the first trial that has it."""
+    kinds: dict[str, str] = {}
+    for trial in trials:
+        kinds = kinds_of(trial.spec.apps) | kinds
+    return kinds
 
 
 def _shareable(path: str | Path | Scenario) -> str:
@@ -260,46 +309,17 @@ def _shareable(path: str | Path | Scenario) -> str:
     return str(named.relative_to(here)) if named.is_relative_to(here) else named.name
 
 
-def _own_facts(entries: list[dict[str, Any]], trials: Sequence[Planned]) -> dict[str, str]:
-    """The kind of each application. Entries record differences from the first trial."""
-    kinds: dict[str, str] = {}
-    first = spans.of_spec(trials[0].spec)
-    for entry, trial in zip(entries, trials, strict=True):
-        own = kinds_of(trial.spec.apps)
-        kinds = own | kinds
-        if others := {name: kind for name, kind in own.items() if kinds[name] != kind}:
-            entry["apps"] = others
-        span = spans.of_spec(trial.spec)
-        entry |= {name: value for name, value in span.items() if value != first[name]}
-    return kinds
-
-
-def _changes(changes: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Converts changes to arguments of `--set` and `--vary`."""
+def _changes(
+    changes: Mapping[str, Any],
+) -> tuple[tuple[Assignment, ...], tuple[Variation, ...]]:
+    """Sorts changes into assignments and variations. A list is a variation."""
     sets, vary = [], []
-    for name, value in changes.items():
-        address = name.replace("__", ".")
-        if isinstance(value, (list, tuple)):
-            vary.append(f"{address}={','.join(map(_of_list, value))}")
+    for name, given in changes.items():
+        address = spelled_address(name.replace("__", "."))
+        refuse_deep(given, address)
+        value = plain(given)
+        if isinstance(value, list):
+            vary.append(Variation(address, tuple(value)))
         else:
-            sets.append(f"{address}={_inline(value)}")
+            sets.append(Assignment(address, value))
     return tuple(sets), tuple(vary)
-
-
-def _of_list(value: Any) -> str:
-    """Formats a value of a comma-separated list. It may itself contain commas."""
-    text = _inline(value)
-    return text if len(split_values(text)) == 1 else _quoted(value)
-
-
-def _inline(value: Any) -> str:
-    """Formats a value after an equals sign."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_quoted(one)}" for key, one in value.items()) + "}"
-    return str(value)
-
-
-def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _inline(value)

@@ -1,4 +1,4 @@
-"""Trials' files from strangers: what asks for more than a trial needs does not get it."""
+"""Trials' files from untrusted sources: excessive demands for memory are refused."""
 
 import io
 import struct
@@ -9,7 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from aqmlab.campaign.store import arrow_guard, trial_file
-from aqmlab.campaign.store.trial_file import Origin, Part, archived, encode, is_whole, spec_digest
+from aqmlab.campaign.store.trial_file import (
+    TrialFile,
+    TrialIdentity,
+    archived,
+    encode,
+    is_whole,
+    spec_digest,
+)
 
 OUTCOME = {
     "tables": {
@@ -25,7 +32,7 @@ OUTCOME = {
 }
 
 
-OURS = Origin("home", "trial-0", "sim", spec_digest("{}"))
+OURS = TrialIdentity("home", "trial-0", "sim", spec_digest("{}"))
 HEAD = {
     "trial": "trial-0", "engine": "sim", "campaign": "home", "spec": "{}", "digest": "0",
     "events": 1, "packets": 1, "form": "",
@@ -46,7 +53,7 @@ def stream(table, **options):
 
 
 def with_table(path, data):
-    """A trial's file, whose checksums are right, with a table of which the stream is `data`."""
+    """A trial's file with correct checksums and a table whose stream is `data`."""
     path.write_bytes(archived(HEAD, {"apps": data}))
     return path
 
@@ -92,7 +99,7 @@ def test_a_stream_that_asks_for_too_much_makes_no_trial(tmp_path, name):
     assert tracemalloc.get_traced_memory()[1] < 10**7
     tracemalloc.stop()
     assert pa.total_allocated_bytes() - before < 10**7
-    with Part(path) as part, pytest.raises((ValueError, OSError)):
+    with TrialFile(path) as part, pytest.raises((ValueError, OSError)):
         part.table("apps")
 
 
@@ -111,7 +118,7 @@ def test_an_archive_that_unpacks_is_no_trial(tmp_path, kind):
     path = with_member(tmp_path / "00000.zip", bytes(10**7), kind)
     assert path.stat().st_size < 10**5
     with pytest.raises(ValueError, match="is no file of a trial"):
-        Part(path)
+        TrialFile(path)
     assert not is_ours(path)
 
 
@@ -133,14 +140,14 @@ def test_what_we_write_is_read(tmp_path):
     path = tmp_path / "00000.zip"
     path.write_bytes(encode(OUTCOME, "{}", OURS))
     assert is_ours(path)
-    with Part(path) as part:
+    with TrialFile(path) as part:
         assert part.table("flows").to_pylist() == [
             {"word": "x", "value": 1.5, "flag": True},
             {"word": "y", "value": None, "flag": False},
         ]
     with_member(path, stream(WORDS))
     assert not is_ours(path)  # a table that its head knows nothing of
-    with Part(with_table(path, stream(WORDS))) as part:
+    with TrialFile(with_table(path, stream(WORDS))) as part:
         assert part.table("apps").equals(WORDS)
     for table in (THOUSAND, WORDS, THOUSAND.slice(0, 0)):
         assert arrow_guard.read(stream(table)).equals(table)

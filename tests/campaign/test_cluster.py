@@ -64,7 +64,7 @@ def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
         with pytest.raises(LabError, match="the connection is lost") as caught:
             campaigns.run(campaign_of(specs), folder, executor=cluster)
         killer.join()
-    assert "goes on from here" in caught.value.hint
+    assert "continues from here" in caught.value.hint
     (tmp_path / "mended").touch()
     assert campaigns.run(campaign_of(specs), folder, jobs=2).run == 2
     assert load(folder).complete

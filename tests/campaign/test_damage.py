@@ -1,4 +1,4 @@
-"""Damage at rest: whatever happens to a file of a campaign, no reader serves another result.
+"""Damage at rest: no damage to a campaign's file makes a reader return another result.
 
 A fault matrix: every reader, every fault, every file. `make test` takes a sample of it, `make soak`
 a thousand flipped bits for each reader.
@@ -110,7 +110,7 @@ SLOW = ("report", "query")
 
 
 def said(arguments):
-    """What a command prints; raises `LabError` if it ends otherwise than well."""
+    """The output of a command; raises `LabError` on any status but 0."""
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.redirect_stdout(out),
@@ -165,7 +165,7 @@ def add(path, other, chance):
 
 
 def add_link(path, other, chance):
-    """A linked folder of a chunk that is not the campaign's; or the same of whole tables."""
+    """A linked folder with another campaign's chunk, or with complete tables."""
     outside = path.parents[3] / "outside"
     shutil.rmtree(outside, ignore_errors=True)
     shutil.copytree(path.parent, outside / path.parent.name)
@@ -180,7 +180,7 @@ def hide(path, other, chance):
 
 
 def rewrite(path, other, chance):
-    """Other bytes of the same size, in place, and the time of the last write as it was."""
+    """Writes other bytes of the same size in place, and keeps the modification time."""
     times = path.stat()
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -225,7 +225,7 @@ def files_of(folder):
 
 
 def served(read, folder):
-    """What a reader serves; `None` if it refuses."""
+    """The data that a reader returns; `None` if it refuses."""
     try:
         return read(folder)
     except LabError:
@@ -242,13 +242,13 @@ def copy_of(whole, place):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Where each copy goes: the same place, for what commands print is as wide as it is long."""
+    """The path of every copy; one path for all, because the width of output depends on it."""
     return tmp_path_factory.mktemp("place")
 
 
 @pytest.fixture(scope="module")
 def right(whole, place):
-    """What each reader serves of a campaign that nothing has happened to."""
+    """The data that each reader returns from an undamaged campaign."""
     return {name: served(read, copy_of(whole, place)) for name, read in READERS.items()}
 
 
@@ -288,7 +288,7 @@ def test_no_reader_serves_another_result(whole, right, place, fault):
 def test_a_file_that_cannot_be_read_now_is_not_called_damaged(
     whole, place, monkeypatch, reader, code
 ):
-    """As on a network's file system, whose server lost a file, or on a failing disk."""
+    """Examples are a network file system whose server lost a file, and a failing disk."""
     folder = copy_of(whole, place)
     victims = [folder / "manifest.json", *sorted(folder.glob("tables/flows/*/*"))]
     real = os.open
@@ -317,7 +317,7 @@ def test_no_reader_serves_another_result_whatever_the_file(whole, right, place, 
 @pytest.mark.parametrize("part", range(5))
 @pytest.mark.parametrize("reader", READERS)
 def test_no_flipped_bit_is_served(whole, right, place, reader, part, record_property):
-    """A thousand flips in five parts, in all files alike."""
+    """A thousand flips in five parts, spread over all files."""
     chance = random.Random(f"{reader} {part}")
     files = [path.relative_to(whole) for path, _ in files_of(whole)]
     folder = copy_of(whole, place)

@@ -1,4 +1,4 @@
-"""The tables of a campaign in chunks: what is sealed when, and what other programs read."""
+"""The tables of a campaign in chunks: the time of sealing, and reading by other programs."""
 
 import os
 import re
@@ -120,7 +120,7 @@ def test_any_executor_will_do(tmp_path):
 
 
 def damaged(folder, table="flows", chunk=1):
-    """A complete campaign of three chunks, of which a file was cut short; the file."""
+    """A complete campaign of three chunks with a truncated file, and that file."""
     campaigns.run(twelve(), folder, jobs=2)
     path = folder / "tables" / table / f"chunk={chunk:04d}" / "rows.parquet"
     path.write_bytes(path.read_bytes()[:300])

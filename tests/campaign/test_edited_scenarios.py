@@ -1,4 +1,4 @@
-"""A campaign whose scenario was edited never serves what the old words said."""
+"""A campaign with an edited scenario never returns the old results."""
 
 import json
 
@@ -22,11 +22,11 @@ def scenario(folder, *steps, head=""):
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_labels_that_files_cannot_tell_apart_are_the_campaigns_own(tmp_path, one, other):
     ran = api.run(scenario(tmp_path, (one, "10 ms"), (other, "20 ms")), out=tmp_path / "out")
-    before = {entry["id"] for entry in ran.manifest["trials"]}
+    before = {entry.id for entry in ran.manifest.trials}
     swapped = scenario(tmp_path, (other, "10 ms"), (one, "20 ms"))
     request = api.Request(swapped)
     assert {trial.id for trial in request.plan().trials} == before, "their names are alike"
-    assert api.campaign_for(request, request.plan()).key != ran.manifest["campaign"]
+    assert api.campaign_for(request, request.plan()).key != ran.manifest.campaign
     with pytest.raises(RequestError, match="the scenario has changed since"):
         api.run(swapped, out=tmp_path / "out")
 
@@ -52,9 +52,9 @@ def test_what_a_report_says_of_the_same_trials_follows_the_scenario(tmp_path):
     head = told.format("New", "New.", 100)
     after = api.run(scenario(tmp_path, *steps, head=head), out=tmp_path / "out")
     assert {one.word for one in after.verdicts} == {"good"}
-    assert (after.manifest["title"], after.manifest["notes"]) == ("New", "New.")
-    assert "100 ms" in after.manifest["scenario_text"]
-    assert (after.digest, after.manifest["files"]) == (before.digest, before.manifest["files"])
+    assert (after.manifest.title, after.manifest.notes) == ("New", "New.")
+    assert "100 ms" in after.manifest.scenario_text
+    assert (after.digest, after.manifest.files) == (before.digest, before.manifest.files)
     assert load(tmp_path / "out").manifest == after.manifest
 
 

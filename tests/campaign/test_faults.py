@@ -1,4 +1,4 @@
-"""A campaign meets a fault wherever it changes its folder; the same command always goes on.
+"""A campaign meets a fault at each change of its folder; the same command always continues.
 
 Each run takes a second or two, so `make test` draws a few points and `make soak` takes them all.
 """
@@ -117,7 +117,7 @@ def test_a_hundred_kills_at_random_times_cost_no_byte_and_no_trial(tmp_path, who
 
 @pytest.mark.soak
 def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole):
-    """The sizes lead from no room for a manifest to enough."""
+    """The sizes range from too small for a manifest to sufficient."""
     pages = sum(-(-len(data) // 4096) for data in whole[0].values())
     needed_kb = 4 * 2 * pages  # trials' own files lie beside the tables until these are written
     mounted = ["unshare", "--mount", "--map-root-user"]

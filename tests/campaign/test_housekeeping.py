@@ -1,4 +1,4 @@
-"""What outlives a process: temporary folders, stopped workers, forks, and results of other code."""
+"""State that outlives a process: folders, stopped workers, forks, results of other builds."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ from support.processes import wait_for
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """A folder for temporary folders that nobody else uses."""
+    """A private folder for temporary folders."""
     place = tmp_path / "tmp"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -149,7 +149,7 @@ def test_results_say_nothing_of_the_folders_of_this_machine(tmp_path, monkeypatc
     monkeypatch.chdir(Path(__file__).parent)
     results = aqmlab.run(path, duration="2 s", out=tmp_path / "out", jobs=1)
     page = results.report().read_text()
-    assert results.manifest["source"] == "home.toml"
+    assert results.manifest.source == "home.toml"
     assert str(tmp_path) not in page
     assert str(tmp_path) not in (results.path / "manifest.json").read_text()
 

@@ -1,6 +1,5 @@
-"""A manifest that was damaged, or made to do harm, is refused with what is wrong in it."""
+"""A damaged or malicious manifest is refused with the reason."""
 
-import copy
 import json
 import os
 import random
@@ -8,25 +7,26 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from aqmlab.base.checksums import with_checksum
 from aqmlab.base.failures import RequestError
-from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.manifest import read
-from aqmlab.campaign.store.trial_file import Origin, is_whole, spec_digest
+from aqmlab.campaign.store.trial_file import TrialIdentity, is_whole, spec_digest
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
+from support.campaigns import write_members
 
 GONE = object()
-OURS = Origin("home", "trial-0", "sim", spec_digest("{}"))
+OURS = TrialIdentity("home", "trial-0", "sim", spec_digest("{}"))
 
 
 @pytest.fixture
 def damaged(home_results, tmp_path):
-    """A copy of a campaign whose manifest says `value` at some keys."""
+    """A copy of a campaign whose manifest has `value` at some keys."""
 
     def make(*keys, value):
         folder = tmp_path / "damaged"
         shutil.copytree(home_results.path, folder)
-        manifest = copy.deepcopy(home_results.manifest)
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
         place = manifest
         for key in keys[:-1]:
             place = place[key]
@@ -34,7 +34,7 @@ def damaged(home_results, tmp_path):
             del place[keys[-1]]
         else:
             place[keys[-1]] = value
-        Folder(folder).write_manifest(manifest)
+        write_members(folder, manifest)
         return folder
 
     return make
@@ -43,30 +43,49 @@ def damaged(home_results, tmp_path):
 FIRST = ("trials", 0)
 
 EDITS = [
-    (("trials",), 5, "`trials`: expected a valid array, not `5`"),
-    (("trials",), [1], "`trials.0`: expected an object, not `1`"),
-    (("trials",), [], "`trials`: list should have at least 1 item"),
+    (("trials",), 5, "`trials`: expected `array`, not `5`"),
+    (("trials",), [1], "`trials.0`: expected `object`, not `1`"),
+    (("trials",), [], "`trials`: expected `array` of length >= 1, not `[]`"),
     (FIRST, GONE, "`digests`: 11 are expected, one for each trial"),
     ((*FIRST, "conditions"), GONE, "`trials.0.conditions` is missing"),
-    ((*FIRST, "conditions"), [1], "`trials.0.conditions`: expected an object"),
-    ((*FIRST, "conditions", "queue"), float("inf"), "`trials.0.conditions.queue`: expected text"),
-    ((*FIRST, "seed"), "x", "`trials.0.seed`: expected a valid integer, not `x`"),
-    ((*FIRST, "seed"), 10**30, "`trials.0.seed`: expected less than 9223372036854775808"),
-    ((*FIRST, "links"), {"sideways": {}}, "`trials.0.links.sideways`: expected 'down' or 'up'"),
-    ((*FIRST, "rtt_base_ms", "call"), None, "`trials.0.rtt_base_ms.call`: expected a valid number"),
-    ((*FIRST, "id"), "../../../trial", "`trials.0.id`: string should match"),
-    ((*FIRST, "id"), "/tmp/trial", "`trials.0.id`: string should match"),
-    ((*FIRST, "id"), "x" * 10_000, "`trials.0.id`: string should have at most 255"),
+    ((*FIRST, "conditions"), [1], "`trials.0.conditions`: expected `object`, not `[1]`"),
+    (
+        (*FIRST, "conditions", "queue"),
+        None,
+        "`trials.0.conditions.queue`: expected `bool | int | float | str | object | array`, not",
+    ),
+    (
+        (*FIRST, "conditions", "queue"),
+        float("inf"),
+        "`trials.0.conditions.queue`: expected a finite number, not `inf`",
+    ),
+    ((*FIRST, "seed"), "x", "`trials.0.seed`: expected `int`, not `x`"),
+    ((*FIRST, "seed"), True, "`trials.0.seed`: expected `int`, not `True`"),
+    ((*FIRST, "seed"), 10**30, "`trials.0.seed`: expected `int` <= 9223372036854775807, not `10"),
+    ((*FIRST, "links"), {"sideways": {}}, "`trials.0.links.sideways`: expected `down` or `up`"),
+    ((*FIRST, "links", "up"), {"mbit": 1}, "`trials.0.links.up.queue` is missing"),
+    ((*FIRST, "rtt_base_ms", "call"), None, "`trials.0.rtt_base_ms.call`: expected `float`, not"),
+    (
+        (*FIRST, "rtt_base_ms", "call"),
+        float("nan"),
+        "`trials.0.rtt_base_ms.call`: expected a finite number, not `nan`",
+    ),
+    ((*FIRST, "id"), "../../../trial", "`trials.0.id`: expected `str` matching regex"),
+    ((*FIRST, "id"), "/tmp/trial", "`trials.0.id`: expected `str` matching regex"),
+    ((*FIRST, "id"), "trial-0\n", "`trials.0.id`: expected `str` matching regex"),
+    ((*FIRST, "id"), "x" * 10_000, "`trials.0.id`: expected `str` of length <= 255"),
     ((*FIRST, "id"), "..", "`trials`: `..` is not a valid name of a trial"),
     ((*FIRST, "id"), "trial-1", "`trials`: 12 trials have 11 names"),
-    ((*FIRST, "spec"), "x", "`trials.0.spec`: string should match"),
-    (("files",), [1], "`files`: expected an object"),
-    (("files",), {"../flows": [1, "0" * 64]}, "`files.../flows`: string should match"),
-    (("files",), {"/tmp/flows": [1, "0" * 64]}, "`files./tmp/flows`: string should match"),
-    (("files",), {"catalogue.sql": [-1, "0" * 64]}, "`files.catalogue.sql.0`: expected greater"),
-    (("files",), {"catalogue.sql": [1, "0"]}, "`files.catalogue.sql.1`: string should match"),
-    (("versions",), ["1"], "`versions`: expected an object"),
-    (("complete",), 1, "`complete`: expected a valid boolean"),
+    ((*FIRST, "spec"), "x", "`trials.0.spec`: expected `str` matching regex"),
+    (("digests", 3), 7, "`digests.3`: expected `str | null`, not `7`"),
+    (("files",), [1], "`files`: expected `object | null`, not `[1]`"),
+    (("files",), {"../flows": [1, "0" * 64]}, "`files.../flows`: expected `str` matching regex"),
+    (("files",), {"/tmp/flows": [1, "0" * 64]}, "`files./tmp/flows`: expected `str` matching"),
+    (("files",), {"catalogue.sql": [-1, "0" * 64]}, "`files.catalogue.sql.0`: expected `int` >= 0"),
+    (("files",), {"catalogue.sql": [1, "0"]}, "`files.catalogue.sql.1`: expected `str` matching"),
+    (("files",), {"catalogue.sql": [1]}, "`files.catalogue.sql`: expected `array` of length 2"),
+    (("versions",), ["1"], "`versions`: expected `object`, not `['1']`"),
+    (("complete",), 1, "`complete`: expected `bool`, not `1`"),
     (("title",), GONE, "`title` is missing"),
 ]
 
@@ -91,10 +110,27 @@ def test_every_command_that_reads_results_refuses_it(damaged, capsys, command):
     assert "manifest.json: is damaged: `trials.0.seed`" in capsys.readouterr().err
 
 
-def test_a_manifest_says_what_it_said(home_results):
+def test_a_manifest_is_written_as_it_was_read(home_results):
     path = home_results.path / "manifest.json"
-    written = json.loads(path.read_text())
-    assert read(path) == {**written, "files": {k: tuple(v) for k, v in written["files"].items()}}
+    assert with_checksum(read(path).text()) == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b'{"format": 3,\n "name": }', "expecting value at line 2 column 10"),
+        (b'{"name": "\xff"}', "it is not UTF-8: invalid start byte"),
+        (b'{"scenario": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", "its values are nested too deeply"),
+        (b'{"seed": 1' + b"0" * 5000 + b"}", "exceeds the limit"),
+        (b'{"name": "a\x00b"}', "invalid control character at line 1 column 12"),
+        ('{"format": 3}'.encode("utf-16"), "it is not UTF-8"),
+    ],
+    ids=["syntax", "encoding", "depth", "digits", "control", "utf-16"],
+)
+def test_a_text_that_is_no_json_is_refused_with_its_place(tmp_path, text, problem):
+    (tmp_path / "manifest.json").write_bytes(text)
+    with pytest.raises(RequestError, match=f"manifest.json: cannot be read: .*{problem}"):
+        read(tmp_path / "manifest.json")
 
 
 def test_an_earlier_layout_is_refused_with_what_reads_it(home_results, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""A campaign's folder is one whole: the manifest follows the file, and parts know each other."""
+"""A campaign's folder is consistent: manifest, records and files identify each other."""
 
 import os
 import shutil
@@ -87,7 +87,7 @@ def test_an_unfinished_campaign_follows_the_file_too(tmp_path):
     campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
     campaigns.follow(campaign_of(specs, title="Another"), tmp_path / "out")
     found = load(tmp_path / "out")
-    assert found.manifest["title"] == "Another" and found.failed and not found.complete
+    assert found.manifest.title == "Another" and found.failed and not found.complete
     assert found.trials.height == 3
 
 
@@ -99,7 +99,7 @@ def test_how_results_were_asked_for_stays_in_the_manifest(tmp_path):
     assert bytes_of(folder) == before
     other = {"aqmlab": "0", "core": "0", "python": "3.99"}
     campaigns.run(twelve(title="Another", versions=other), folder)
-    assert load(folder).manifest["versions"] == {"aqmlab": "0", "core": "0"}
+    assert load(folder).manifest.versions == {"aqmlab": "0", "core": "0"}
 
 
 def test_trials_of_other_conditions_or_engines_are_another_campaign(tmp_path):
@@ -260,15 +260,14 @@ def test_what_is_damaged_is_run_again_and_everybody_says_its_name(
 
 
 def test_a_record_that_says_other_digests_than_its_table_is_not_sealed(tmp_path, small_chunks):
-    from dataclasses import replace
-
     from aqmlab.campaign.store import chunk_record
+    from msgspec.structs import replace
 
     folder = tmp_path / "out"
     halted(folder)
     path = folder / "trials" / "chunk=0000.json"
     record = chunk_record.read(path)
-    replace(record, digests=[record.digests[0]] * 4).write(path)
+    replace(record, digests=(record.digests[0],) * 4).write(path)
     with pytest.raises(RequestError, match="it holds other trials than its record says") as caught:
         campaigns.run(twelve(), folder, jobs=1)
     assert "tables/*/chunk=0000" in caught.value.hint

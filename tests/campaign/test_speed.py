@@ -1,4 +1,4 @@
-"""What is said before a campaign starts: how many trials, how long, how large."""
+"""The forecast before a campaign starts: number of trials, time and size."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What reports say of all trials holds for each of them: spans, seeds, kinds, limits."""
+"""Reports state a fact of all trials only if it holds for each: spans, seeds, kinds, limits."""
 
 import json
 
@@ -85,8 +85,8 @@ def test_an_application_is_judged_by_its_kind_in_each_condition(ran):
 
 def test_a_stated_limit_is_the_limit_also_where_it_is_the_kinds_own(ran):
     results = ran('duration = "2 s"\napps.call.kind = "voip"\nreport.tolerances.call = "150 ms"')
-    assert results.manifest["stated_tolerances_ms"] == {"call": 150.0}
-    needs = {check.check.what: check.check.good for one in results.verdicts
+    assert results.manifest.stated_tolerances_ms == {"call": 150.0}
+    needs = {check.criterion.what: check.criterion.good for one in results.verdicts
              for check in one.findings}  # fmt: skip
     assert needs["round trips"] == 150.0
 

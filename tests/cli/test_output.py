@@ -1,10 +1,11 @@
-"""What is printed and written: in any encoding, and beside a campaign's own files."""
+"""Output to the terminal and to files, in any encoding and beside a campaign's own files."""
 
 import csv
 import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import own_files
 from aqmlab.cli import status_of
 from aqmlab.results import captures
+from aqmlab.scenario.fields import Qdisc
+from aqmlab.scenario.quantities import Duration
 from support.campaigns import spec_of
 
 LABELS = ("=1+1", "+cmd", "-5", "@x", "a\\u001b[31mb", "\\u009b31m", "größe 中", "-a", " =2")
@@ -32,7 +35,7 @@ IN_CELLS = ["'=1+1", "'+cmd", "-5", "'@x", "a?[31mb", "?31m", "größe 中", "'-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A campaign whose labels do what they can to harm."""
+    """A campaign with malicious labels."""
     place = tmp_path_factory.mktemp("output")
     (place / "a.toml").write_text(SCENARIO, encoding="utf-8")
     api.run(place / "a.toml", out=place / "out")
@@ -126,11 +129,34 @@ def test_senseless_arguments_of_python_are_refused(wrong, tmp_path, monkeypatch)
 
 
 def test_what_python_asks_for_is_what_a_command_would(folder):
-    request = api.Request("home", seeds=[7], vary=("path.qdisc=pfifo",))
-    assert request.command() == "aqmlab run home --vary path.qdisc=pfifo --seeds 7-7"
-    assert api._changes({"apps__a__title": ["a,b", "c"], "path__rtt": ["1 ms", "2 ms"]})[1] == (
-        'apps.a.title="a,b",c', "path.rtt=1 ms,2 ms",
-    )  # fmt: skip
+    sets, vary = api._changes({
+        "path__rtt": Duration.parse("20ms"), "hosts.home.profile": "linux", "measure__series": True,
+        "apps__a__title": ["a,b", "c"], "path__qdisc": [Qdisc(kind="pie", params={"limit": 9})],
+    })  # fmt: skip
+    request = api.Request("home", sets, vary, seeds=[7], duration=Duration.parse("1 s"))
+    assert shlex.split(request.command()) == [
+        "aqmlab", "run", "home", "--set", "path.rtt=20 ms", "--set", "hosts.home.profile=linux",
+        "--set", "measure.series=true", "--vary", 'apps.a.title="a,b",c',
+        "--vary", 'path.qdisc={ kind = "pie", limit = 9 }', "--seeds", "7-7", "--duration", "1 s",
+    ]  # fmt: skip
+
+
+def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    home = {"path": {"rate": "9/1 Mbit/s"}, "apps": {"a": {"kind": "bulk"}}, "duration": "10 ms"}
+    loaded = aqmlab.run(aqmlab.Scenario(**home), hosts__home__profile=["linux"], out="one")
+    assert [trial["conditions"] for trial in loaded.manifest["trials"]] == [
+        {"hosts.home.profile": "linux"}
+    ]
+    for wrong, said in [
+        ({"hosts__home__profile": ["linux,windows"]}, "unknown host profile `linux,windows`"),
+        ({"path__qdisc": '{kind = "pie"}'}, "`=` is not a parameter"),
+        ({"path__rtt": None}, "`None` is not a duration"),
+        ({"path__rtt": ["1 ms", None]}, "`None` is not a duration"),
+    ]:
+        with pytest.raises(aqmlab.ScenarioError) as caught:
+            aqmlab.run(aqmlab.Scenario(**home), **wrong)
+        assert said in str(caught.value)
 
 
 def test_many_flows_of_captures_are_not_all_shown(capsys):
@@ -153,7 +179,7 @@ LATIN = {"PYTHONIOENCODING": "latin-1"}
 
 
 def started(arguments, cwd, setup="pass", **more):
-    """A run of the command in a process of its own, with what the environment has besides."""
+    """Runs the command in a separate process, with additional environment variables."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))}
     python = f"import os; {setup}; from aqmlab.cli import main; main({arguments!r})"
     command = [sys.executable, "-c", python]
@@ -162,7 +188,7 @@ def started(arguments, cwd, setup="pass", **more):
 
 
 def everything(folder):
-    """Runs the commands that print, in one process; their statuses."""
+    """Runs the commands that print in one process; returns their statuses."""
     sql = "SELECT s, flow FROM flows ORDER BY ALL"
     run = ["run", "../a.toml"]
     return [
@@ -233,7 +259,7 @@ def test_output_that_is_closed_from_the_beginning_is_no_error(folder, tmp_path):
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
 @pytest.mark.parametrize("home", ["/proc", "", "/nonexistent"])
 def test_a_home_that_takes_nothing_and_an_odd_umask_are_no_error(tmp_path, umask, home):
-    """Not even root may write into /proc."""
+    """Even root cannot write into /proc."""
     text = 'duration = "1 s"\npath.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
     (tmp_path / "a.toml").write_text(text)
     env = {"HOME": home, "XDG_CACHE_HOME": ""}

@@ -1,4 +1,4 @@
-"""Whatever is wrong in a scenario is refused with its file and line, or with its option."""
+"""Every error of a scenario names its file and line, or its option."""
 
 import re
 import tomllib
@@ -7,6 +7,7 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning import planner
 from aqmlab.scenario import applications, catalogue, model, wifi
+from support import changes as changes_of
 
 BASE = (
     ("duration", '"3 s"'),
@@ -65,7 +66,7 @@ def _is_readable(message):
 
 
 def _scenario(key, value):
-    """BASE with one member more, in place of what stands in its way."""
+    """BASE with an additional member, which replaces conflicting ones."""
     lines = [
         f"{own} = {said}"
         for own, said in BASE
@@ -88,7 +89,7 @@ def test_each_refusal_of_a_file_names_file_and_line_and_of_an_option_the_option(
         said = _refusal(lambda: planner.load(path))
         assert said is None or (re.match(r"home\.toml:\d+: ", said) and _is_readable(said)), said
     for value in TO_SET:
-        said = _refusal(lambda value=value: planner.load(good, [f"{key}={value}"]))
+        said = _refusal(lambda value=value: changes_of.load(good, sets=[f"{key}={value}"]))
         assert said is None or (said.startswith("--set: ") and _is_readable(said)), said
 
 
@@ -121,17 +122,18 @@ def test_what_is_nowhere_written_is_refused_at_what_it_must_fit_or_at_the_first_
 
 @pytest.mark.parametrize("value", ["٣ ms", "1٣ ms", "３ ms", "1.٣ ms", "1e٣ ms"])
 def test_digits_of_other_scripts_are_no_numbers(value):
-    from aqmlab.scenario import normalise, quantities
+    from aqmlab.scenario import notation, number_text, parameters
+    from aqmlab.scenario.quantities import Duration, Rate, Size
 
-    for read in (quantities.duration, quantities.duration_or_off):
+    for read in (Duration.parse, parameters.duration_or_off):
         assert "is not a duration" in _words(read, value)
     for read, unit in (
-        (quantities.size, "B"),
-        (quantities.rate, "bit/s"),
-        (normalise.rate_pair, "Mbit/s"),
+        (Size.parse, "B"),
+        (Rate.parse, "bit/s"),
+        (notation.rate_pair, "Mbit/s"),
     ):
         assert "is not a" in _words(read, value.replace("ms", unit))
-    for read in (quantities.count, quantities.number, wifi._rates):
+    for read in (number_text.count, number_text.number, wifi._rates):
         assert "is not a" in _words(read, value.removesuffix(" ms"))
 
 

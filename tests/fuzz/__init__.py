@@ -1,1 +1,1 @@
-"""What must hold of any text that a reader is given; `fuzz/readers.py` makes the texts."""
+"""Properties of every reader for any text; `fuzz/readers.py` makes the texts."""

@@ -1,4 +1,4 @@
-"""What must hold of any text: it is read or refused in words, and soon."""
+"""Properties of every reader: it reads or refuses any text, with a message and in time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def toml(text: str) -> None:
     """Plans the scenario `text`."""
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
-    asked = planner._Asked([], [], None, None, ("sim",))
+    asked = planner._CommandLine([], [], None, None, ("sim",))
     planner._from_layer(Found(layer, "home", "home.toml", text), asked)
 
 
@@ -53,14 +53,14 @@ def seeds(reader: str) -> list[bytes]:
 
 
 def words(reader: str) -> list[str]:
-    """The words of the seeds, of which other texts are made."""
+    """The words of the seeds, for making other texts."""
     found = re.findall(rb"[A-Za-z_][A-Za-z0-9_.-]{2,30}", b" ".join(seeds(reader)))
     return sorted({word.decode() for word in found})
 
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Lets nothing plan more trials than take a moment."""
+    """Limits the number of planned trials, so that each input is quick."""
     with (
         mock.patch("aqmlab.scenario.sweep._MOST_COMBINATIONS", _MOST_TRIALS),
         mock.patch("aqmlab.scenario.sweep.MOST_TRIALS", _MOST_TRIALS),
@@ -71,7 +71,7 @@ def bounded() -> Iterator[None]:
 
 
 def check(reader: str, data: bytes) -> None:
-    """Reads `data`; raises `AssertionError`, or what the reader did not foresee."""
+    """Reads `data`; raises `AssertionError` or the reader's unexpected error."""
     text = data[:MOST_BYTES].decode("utf-8", "replace")
     before_s = time.thread_time()
     try:

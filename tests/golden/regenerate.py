@@ -1,6 +1,6 @@
 """Writes the golden trials, their digests and those of texts: `make golden`, then read the diff.
 
-A digest that moves says that results move: say in CHANGELOG.md which and why.
+A changed digest means changed results. State in CHANGELOG.md which numbers changed and why.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from aqmlab import _core
 from aqmlab.planning import planner
+from aqmlab.planning.overrides import Assignment
 from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -18,7 +19,7 @@ from support import texts
 
 HERE = Path(__file__).parent
 TRIALS = {
-    "kua2017-fifo": ("kua2017-demo", {"path.qdisc": '{kind="pfifo_freebsd", limit=490}'}),
+    "kua2017-fifo": ("kua2017-demo", {"path.qdisc": {"kind": "pfifo_freebsd", "limit": 490}}),
     "kua2017-pie": ("kua2017-demo", {"path.qdisc": "pie_freebsd"}),
     "kua2017-fq-codel": ("kua2017-demo", {"path.qdisc": "fq_codel_freebsd"}),
     "kua2017-fq-pie": ("kua2017-demo", {"path.qdisc": "fq_pie_freebsd"}),
@@ -33,7 +34,7 @@ TRIALS = {
 def main() -> None:
     digests = {}
     for name, (source, changes) in TRIALS.items():
-        sets = [f"{path}={value}" for path, value in changes.items()]
+        sets = [Assignment(path, value) for path, value in changes.items()]
         spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
         # Twenty seconds of each keep the suite quick.
         measure = replace(spec.measure, from_ns=0, to_ns=None)

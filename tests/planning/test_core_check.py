@@ -1,4 +1,4 @@
-"""What the core alone can know is refused before anything runs, where the scenario says it."""
+"""Errors that only the core detects are reported before a run, with their place in the scenario."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from aqmlab.engines import core_check
 from aqmlab.planning import planner
 from aqmlab.scenario import catalogue, json_schema
 from aqmlab.scenario.model import Scenario
+from support import changes as changes_of
 
 DATA = Path(__file__).parent / "data"
 KNOWN = catalogue.Catalogue(_core.catalogue())
@@ -70,7 +71,7 @@ def test_the_command_line_is_held_to_the_same(tmp_path, changes, message):
     path = tmp_path / "home.toml"
     path.write_text(HEAD)
     with pytest.raises(ScenarioError) as caught:
-        planner.load(path, **changes)
+        changes_of.load(path, **changes)
     assert str(caught.value).startswith(message)
 
 
@@ -78,7 +79,7 @@ def test_the_command_line_is_held_to_the_same(tmp_path, changes, message):
 def test_a_long_trial_is_kept_in_coarser_steps_and_not_refused(tmp_path, duration):
     path = tmp_path / "home.toml"
     path.write_text(HEAD)
-    (trial,) = planner.load(path, sets=[f"duration={duration}"]).trials
+    (trial,) = changes_of.load(path, sets=[f"duration={duration}"]).trials
     assert trial.spec.duration_ns >= 24 * 3600 * 10**9
 
 
@@ -100,7 +101,7 @@ def test_so_are_teacup_configs(tmp_path):
 
 
 def test_bounds_stand_in_the_schema_and_hold_the_defaults():
-    wanted = json_schema.schema()["$defs"]["qdisc"]["anyOf"]
+    wanted = json_schema.schema()["$defs"]["Qdisc"]["anyOf"]
     table = next(
         one for one in wanted if one.get("properties", {}).get("kind", {}).get("const") == "sfq"
     )

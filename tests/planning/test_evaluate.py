@@ -1,4 +1,4 @@
-"""The reader of configs: what it reads, what it passes over, and that it executes nothing."""
+"""The reader of configs: supported and skipped statements; it executes nothing."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError

@@ -1,8 +1,8 @@
-"""Text that somebody else wrote takes time in proportion to its length to be read.
+"""The time to read a text is proportional to its length.
 
-A reader is given a text and one eight times as long. Where it reads each part once it takes
-eight times as long; where it goes back from each part to the others, 64 times. Only the ratio is
-looked at, of the time that this process has had, so it does not matter how fast the machine is.
+A reader gets a text and another one eight times as long. A reader that reads each part once takes
+eight times as long; one that returns from each part to the others takes 64 times as long. Only the
+ratio of this process's CPU times counts, so the speed of the machine does not matter.
 """
 
 import contextlib
@@ -13,19 +13,20 @@ from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.planning import teacup
 from aqmlab.planning.teacup import syntax
 from aqmlab.planning.teacup.evaluate import Evaluator
-from aqmlab.scenario import merge, normalise, quantities
+from aqmlab.scenario import merge, notation
+from aqmlab.scenario.quantities import Duration, Rate
 
 from .test_teacup_small import SMALL
 
 LENGTH, TIMES, MOST = 4_000, 8, 30
 CLOCK_S = 0.01
-"""What is not measured: below it, clocks and caches are what differs."""
+"""Below this time, clocks and caches dominate the measurement."""
 
 HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
 
 
 def taken(read, text):
-    """The least processor time of three readings, in seconds."""
+    """The minimum processor time of three readings, in seconds."""
     times = []
     for _ in range(3):
         before = time.thread_time()
@@ -48,12 +49,12 @@ def config(text):
 
 
 def whole_config(text):
-    """Reads a config and plans what it asks for."""
+    """Reads a config and plans its trials."""
     teacup.read(SMALL.replace("MORE", "").replace("QUEUE", text), "c.py")
 
 
 def unknown_names(length):
-    """Plans a config with many names that nobody knows."""
+    """Plans a config with many unknown names."""
     teacup.read(lines("TPCONF_a{0} = 1\n")(length) + SMALL.replace("MORE", ""), "c.py")
 
 
@@ -85,13 +86,13 @@ CASES = {
     "toml vary": (toml, lambda n: "[vary]\ns = [" + "{label = 1, path.rtt = 2}," * (n // 8) + "]"),
     "toml quotes": (toml, lambda n: "x = '" + "'\"" * n),
     "toml equals": (toml, lambda n: "=" * n),
-    "rates": (normalise.rate_pair, lambda n: "1" + " " * n + "x"),
-    "rates 2": (normalise.rate_pair, lambda n: "1 Mbit/s" + " " * n + "/" + " " * n + "x"),
-    "shares": (normalise.rate_pair, lambda n: "1" + "/1" * n + " %"),
-    "kind": (normalise.kind_table, lambda n: "pfifo " + " ".join(f"a{i}=1" for i in range(n))),
-    "duration": (quantities.duration, lambda n: "1" * n + " ms"),
-    "duration blanks": (quantities.duration, lambda n: "1" + " " * n + "ms"),
-    "rate text": (quantities.rate, lambda n: "1.1" + " " * n + "/" + "1" * n),
+    "rates": (notation.rate_pair, lambda n: "1" + " " * n + "x"),
+    "rates 2": (notation.rate_pair, lambda n: "1 Mbit/s" + " " * n + "/" + " " * n + "x"),
+    "shares": (notation.rate_pair, lambda n: "1" + "/1" * n + " %"),
+    "kind": (notation.kind_table, lambda n: "pfifo " + " ".join(f"a{i}=1" for i in range(n))),
+    "duration": (Duration.parse, lambda n: "1" * n + " ms"),
+    "duration blanks": (Duration.parse, lambda n: "1" + " " * n + "ms"),
+    "rate text": (Rate.parse, lambda n: "1.1" + " " * n + "/" + "1" * n),
 }  # fmt: skip
 
 

@@ -1,10 +1,11 @@
-"""TEACUP configs as they are found: experiments, queues, hosts and traffic."""
+"""TEACUP configs in the wild: experiments, queues, hosts and traffic."""
 
 from pathlib import Path
 
 import pytest
 from aqmlab.engines.trial_spec import KindSpec, OverheadSpec
 from aqmlab.planning import teacup
+from support import changes as changes_of
 
 DATA = Path(__file__).parent / "data"
 
@@ -13,9 +14,7 @@ pytestmark = pytest.mark.usefixtures("teacup_catalogue")
 
 def load(name, **changes):
     """The plan for a config among the test data."""
-    sets = [tuple(text.split("=", 1)) for text in changes.pop("sets", [])]
-    vary = [tuple(text.split("=", 1)) for text in changes.pop("vary", [])]
-    return teacup.load(DATA / name, sets, vary, **changes)
+    return teacup.load(DATA / name, **changes_of.read(**changes))
 
 
 # --- A config of version 1.1 with two routers in series --------------------------------------

@@ -44,7 +44,7 @@ def test_equal_rates_in_different_units_are_refused():
 
 def test_values_of_an_option_that_mean_the_same_are_refused_at_the_option():
     with pytest.raises(ScenarioError, match=r"--vary V_aqm: `pfifo` and `fifo` make the same"):
-        varied("['codel']", vary=[("V_aqm", "pfifo,fifo")])
+        varied("['codel']", vary=["V_aqm=pfifo,fifo"])
 
 
 def test_what_is_written_alike_runs_once():

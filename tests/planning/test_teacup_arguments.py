@@ -2,15 +2,15 @@
 
 import pytest
 from aqmlab.base.errors import ScenarioError
-from aqmlab.planning.teacup.vocabulary import Entry, arguments
+from aqmlab.planning.teacup.vocabulary import ListEntry, arguments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
 def parse(text, variables=None):
-    """The arguments of a string, and what was said about them."""
+    """The arguments of a string, and the warnings about them."""
     said = []
-    return arguments(Entry((), "c.py:1"), text, variables or {}, said.append), said
+    return arguments(ListEntry((), "c.py:1"), text, variables or {}, said.append), said
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is said of slips in a TEACUP config, which would run and not be what was meant."""
+"""Warnings of likely mistakes in a TEACUP config that is valid but means something else."""
 
 import pytest
 from aqmlab.base.errors import ScenarioError
@@ -55,7 +55,7 @@ def test_a_queue_that_is_nobodys_is_said():
 
 def test_packets_that_pass_no_queue_are_said():
     lines = [line for line in SMALL.splitlines() if "('2', " not in line]
-    plan = small(text="\n".join(lines), sets=[("TPCONF_vary_parameters", "['runs']")])
+    plan = small(text="\n".join(lines), sets=["TPCONF_vary_parameters=['runs']"])
     said = "c.py:9: start_iperf: packets from b to a pass no queue: nothing limits or delays them"
     assert said in plan.warnings
 
@@ -108,7 +108,7 @@ def test_a_misspelt_parameter_of_a_discipline_is_said():
 
 def test_an_error_keeps_its_hint_beside_what_was_not_read():
     text = SMALL.replace("TPCONF_hosts", "TPCONF_hotss")
-    error = refusal(text, sets=[("V_up_rate", "1MBps")])
+    error = refusal(text, sets=["V_up_rate=1MBps"])
     assert error.endswith(
         "write '12mbit', '500kbit' or bits per second\n"
         "c.py:2: TPCONF_hotss is not read; did you mean `TPCONF_hosts`?"
@@ -127,7 +127,7 @@ def test_an_error_keeps_its_hint_beside_what_was_not_read():
     ],
 )
 def test_a_rate_that_no_link_has_is_refused(rate, hint):
-    error = refusal(SMALL, sets=[("V_up_rate", rate)])
+    error = refusal(SMALL, sets=[f"V_up_rate={rate}"])
     assert error == f"c.py:6: rate: `{rate}` is outside the supported range\n\nhint: {hint}"
 
 

@@ -8,6 +8,7 @@ from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.planning import teacup
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import changes as changes_of
 
 DATA = Path(__file__).parent / "data"
 
@@ -38,7 +39,8 @@ TPCONF_vary_parameters = ['ups', 'runs']
 
 def small(queue="", more="", text=SMALL, **changes):
     """The plan for SMALL with something in its places."""
-    return teacup.read(text.replace("QUEUE", queue).replace("MORE", more), "c.py", **changes)
+    whole = text.replace("QUEUE", queue).replace("MORE", more)
+    return teacup.read(whole, "c.py", **changes_of.read(**changes))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def small(queue="", more="", text=SMALL, **changes):
     ],
 )
 def test_disciplines_and_sizes_of_a_linux_router(queue, kind, params):
-    plan = small(queue, seeds=1, sets=[("V_up_rate", "1mbit")])
+    plan = small(queue, seeds=1, sets=["V_up_rate=1mbit"])
     assert plan.trials[0].spec.links[0].qdisc == KindSpec(kind=kind, params=params)
 
 
@@ -90,15 +92,15 @@ def test_queues_may_share_a_bottleneck():
         ),
         ({"seeds": "7,9"}, ["up_1mbit_del_10_run_6", "up_1mbit_del_10_run_8"]),
         (
-            {"sets": [("V_up_rate", "5mbit")]},
+            {"sets": ["V_up_rate=5mbit"]},
             ["up_5mbit_del_10_run_0", "up_5mbit_del_10_run_1", "up_5mbit_del_20_run_0"],
         ),
-        ({"sets": [("TPCONF_vary_parameters", "['runs']")]}, ["run_0", "run_1"]),
-        ({"sets": [("TPCONF_vary_parameters", "[]")]}, [""]),
+        ({"sets": ["TPCONF_vary_parameters=['runs']"]}, ["run_0", "run_1"]),
+        ({"sets": ["TPCONF_vary_parameters=[]"]}, [""]),
         (
             {
-                "sets": [("TPCONF_vary_parameters", "[]")],
-                "vary": [("V_x", "fq_codel,pie")],
+                "sets": ["TPCONF_vary_parameters=[]"],
+                "vary": ["V_x=fq_codel,pie"],
                 "queue": "queue_disc=V_x",
             },
             ["x_fq-codel", "x_pie"],
@@ -122,7 +124,7 @@ def test_runs_are_seeds():
 def test_duration_measure_and_overhead_can_be_set():
     plan = small(
         duration="2 s",
-        sets=[("measure.window", "500 ms"), ("path.overhead", "ip"), ("TPCONF_host_os", "FreeBSD")],
+        sets=["measure.window=500 ms", "path.overhead=ip", "TPCONF_host_os=FreeBSD"],
     )
     spec = plan.trials[0].spec
     assert spec.duration_ns == 2 * 10**9
@@ -153,11 +155,11 @@ def test_duration_measure_and_overhead_can_be_set():
         ),
         ({"queue": "loss=2"}, "c.py:6: loss: `2` is not between 0 and 1"),
         ({"queue": "delay='x'"}, "c.py:6: delay: `x` is not a number of zero or more"),
-        ({"sets": [("V_up_rate", "0mbit")]}, "c.py:6: rate: `0 mbit/s` is a rate of zero"),
-        ({"sets": [("V_up_rate", "1MBps")]}, "c.py:6: rate: `1MBps` is not a rate"),
-        ({"sets": [("V_aqm", "pie")]}, "--set: unknown variable `V_aqm`"),
-        ({"sets": [("path.rtt", "1 ms")]}, "--set: `path.rtt` is not a name in a TEACUP config"),
-        ({"vary": [("V_up_rate", "1mbit")]}, "--vary: `V_up_rate` varies together with others"),
+        ({"sets": ["V_up_rate=0mbit"]}, "c.py:6: rate: `0 mbit/s` is a rate of zero"),
+        ({"sets": ["V_up_rate=1MBps"]}, "c.py:6: rate: `1MBps` is not a rate"),
+        ({"sets": ["V_aqm=pie"]}, "--set: unknown variable `V_aqm`"),
+        ({"sets": ["path.rtt=1 ms"]}, "--set: `path.rtt` is not a name in a TEACUP config"),
+        ({"vary": ["V_up_rate=1mbit"]}, "--vary: `V_up_rate` varies together with others"),
         ({"seeds": "0,1"}, "--seeds: seeds of a TEACUP config count from 1"),
         ({"duration": "0 s"}, "--duration: `0 s` is zero"),
         (
@@ -215,7 +217,7 @@ def test_what_cannot_be_a_parameter_is_refused(tmp_path, text):
         (tmp_path / name).write_text((DATA / name).read_text())
     (tmp_path / "freebsd_router.py").write_text(config)
     with pytest.raises(ScenarioError, match="TPCONF_vary_parameters: unknown parameter"):
-        teacup.load(tmp_path / "freebsd_router.py", [], [])
+        teacup.load(tmp_path / "freebsd_router.py")
 
 
 # --- Bounds ----------------------------------------------------------------------------------
@@ -319,7 +321,7 @@ def test_loops_that_contradict_each_other_are_refused(parameters, names, message
 
 def test_a_value_that_is_varied_twice_by_an_option_is_refused():
     with pytest.raises(ScenarioError, match=r"--vary V_delay: `10` is given twice"):
-        varied(RATES, "['ups']", vary=[("V_delay", "10,20,10")])
+        varied(RATES, "['ups']", vary=["V_delay=10,20,10"])
 
 
 def test_values_that_are_written_alike_are_one():

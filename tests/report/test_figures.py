@@ -17,7 +17,7 @@ def pixels(png):
 
 
 def marks(drawing):
-    """How many lines, bars and areas with finite values a drawing holds."""
+    """The number of lines, bars and areas with finite values in a drawing."""
     count = 0
     for axes in drawing.canvas.axes:
         for line in axes.lines:

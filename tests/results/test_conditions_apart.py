@@ -1,4 +1,4 @@
-"""Two trials have one label if and only if they are seeds of one condition, whatever varies."""
+"""Two trials share a label if and only if they are seeds of one condition."""
 
 import itertools
 import json
@@ -10,7 +10,6 @@ from aqmlab import api
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import LabError
-from aqmlab.campaign.trial_facts import links_of
 from aqmlab.planning import planner
 from aqmlab.results import grouping
 from aqmlab.results.grouping import refuse_merged
@@ -18,7 +17,8 @@ from aqmlab.results.labels import Label, label_trials
 from aqmlab.results.results import load
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from support.campaigns import app, spec_of
+from msgspec import structs
+from support.campaigns import app, entry_of, spec_of
 
 HOME = """\
 seeds = 2
@@ -59,7 +59,7 @@ def steps(draw):
 
 @st.composite
 def loops(draw):
-    """Some loops as a TOML file has them."""
+    """Some loops in the form of a TOML file."""
     address = st.sampled_from(sorted(VALUES))
     varied = draw(st.lists(address, max_size=2, unique=True))
     found = {name: draw(st.lists(st.sampled_from(VALUES[name]), min_size=1, unique=True))
@@ -83,11 +83,8 @@ def as_toml(found):
 
 
 def told(trials):
-    """What labels are made of."""
-    return [
-        {"conditions": one.conditions, "links": links_of(one.spec), "rtt_base_ms": one.rtt_base_ms}
-        for one in trials
-    ]
+    """The facts of each trial from which labels are made."""
+    return [entry_of(one.conditions, one.spec, one.id) for one in trials]
 
 
 def without_seed(spec):
@@ -121,16 +118,12 @@ CONDITIONS = st.dictionaries(st.sampled_from(["a", "b", "x.a", "up.qdisc", "qdis
                           st.sampled_from([10, 20])), max_size=6))  # fmt: skip
 def test_equal_labels_are_equal_conditions_in_any_selection(drawn):
     trials = [
-        {
-            "conditions": conditions,
-            "links": links_of(spec_of(queue)),
-            "rtt_base_ms": {app("near").name: rtt_ms},
-        }
+        entry_of(conditions, spec_of(queue, apps=[app("near", rtt_ms=rtt_ms)]))
         for conditions, queue, rtt_ms in drawn
     ]
     labels = label_trials(trials)
     for (one, its), (other, others) in itertools.combinations(zip(trials, labels, strict=True), 2):
-        texts = [{name: condition_text(value) for name, value in trial["conditions"].items()}
+        texts = [{name: condition_text(value) for name, value in trial.conditions.items()}
                  for trial in (one, other)]  # fmt: skip
         if texts[0] != texts[1]:
             assert its != others and its.brief != others.brief and str(its) != str(others)
@@ -138,28 +131,24 @@ def test_equal_labels_are_equal_conditions_in_any_selection(drawn):
 
 def test_a_step_that_sets_what_others_do_not_is_a_condition_of_its_own():
     trials = [{"rtt": "10 ms"}, {"rtt": "10 ms", "up.start": "5 s"}]
-    facts = {"links": links_of(spec_of("pie")), "rtt_base_ms": {"up": 10}}
-    labels = label_trials([{"conditions": one, **facts} for one in trials])
+    labels = label_trials([entry_of(one, spec_of("pie")) for one in trials])
     assert [label.queue for label in labels] == ["pie", "pie start=5 s"]
 
 
 def test_a_label_that_is_called_like_the_queue_hides_nothing():
-    facts = {"links": links_of(spec_of("pie")), "rtt_base_ms": {"up": 10}}
-    labels = label_trials([{"conditions": {"s": text}, **facts} for text in ("pie", "other")])
+    labels = label_trials([entry_of({"s": text}, spec_of("pie")) for text in ("pie", "other")])
     assert [label.queue for label in labels] == ["pie s=pie", "pie s=other"]
 
 
 def test_a_word_of_a_label_names_no_other_condition():
-    facts = {"links": links_of(spec_of("pie")), "rtt_base_ms": {"up": 10}}
     conditions = [{"limit": "1", "down.limit": "5"}, {"limit": "1", "down.limit": "6"}]
-    labels = label_trials([{"conditions": one, **facts} for one in conditions])
+    labels = label_trials([entry_of(one, spec_of("pie")) for one in conditions])
     assert [label.queue for label in labels] == ["pie down.limit=5", "pie down.limit=6"]
 
 
 def entry(name, seed, condition="a", **conditions):
-    """A trial as a manifest has it."""
-    return {"id": name, "seed": seed, "condition": condition * 16, "conditions": conditions,
-            "links": links_of(spec_of("pie")), "rtt_base_ms": {"up": 10}}  # fmt: skip
+    """A trial of a condition."""
+    return entry_of(conditions, spec_of("pie", seed=seed), name, condition=condition * 16)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +157,7 @@ def entry(name, seed, condition="a", **conditions):
         (entry("two", 2, s="B"), "their conditions"),
         (entry("two", 2, "b", s="A"), "what was run"),
         (entry("two", 1, s="A"), "both have the seed 1"),
-        (entry("two", 2, s="A") | {"engine": "kernel"}, "their engines"),
+        (structs.replace(entry("two", 2, s="A"), engine="kernel"), "their engines"),
     ],
 )
 def test_trials_that_are_no_seeds_of_one_condition_are_never_grouped(other, named):

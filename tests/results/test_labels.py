@@ -1,25 +1,15 @@
 import pytest
 from aqmlab.base.condition_text import condition_text
-from aqmlab.campaign.trial_facts import group_apps, links_of
+from aqmlab.campaign.trial_facts import group_apps
 from aqmlab.engines.trial_spec import KindSpec, RouteSpec
-from aqmlab.planning.lowering import rtt_base_ms
 from aqmlab.results.labels import Label, label_trials
 from msgspec.structs import replace
-from support.campaigns import app, spec_of, with_link
+from support.campaigns import app, entry_of, spec_of, with_link
 
 
 def labels(*trials):
     """The labels of `(conditions, spec)` pairs."""
-    return label_trials(
-        [
-            {
-                "conditions": conditions,
-                "links": links_of(spec),
-                "rtt_base_ms": rtt_base_ms(spec),
-            }
-            for conditions, spec in trials
-        ]
-    )
+    return label_trials([entry_of(conditions, spec) for conditions, spec in trials])
 
 
 def test_queue_and_rate_are_read_from_the_trial():

@@ -1,4 +1,4 @@
-"""Whatever a loop may be called, every table says by that name what its trials ran at."""
+"""A column named after a loop holds the value of each trial, for any name of the loop."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Questions in SQL: what is answered, what is refused, and what helps."""
+"""SQL queries: answers, refusals and hints."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ MEDIANS = (
 
 @pytest.fixture
 def ask(home_results, capsys):
-    """Asks the home's results; returns the status, the answer, and what was said besides."""
+    """Queries the home's results; returns the status, the answer and the messages."""
 
     def ask(*arguments):
         status = status_of(["query", str(home_results.path), *arguments])
@@ -89,7 +89,9 @@ def test_without_sql_the_tables_are_listed_with_their_units(ask, home_results):
 
 
 def test_units_are_those_of_the_document():
-    text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+    folder = Path(__file__).parents[2] / "docs/reference"
+    pages = [folder / "results.md", folder / "verdicts.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     rows = re.findall(r"^\| `(\w+)` \| ([^|`]*) \| ", text, re.M)
     assert len(rows) > 60
     other = {"by the metric": "", "by the gauge": "", "by the need": "", "": ""}
@@ -307,7 +309,7 @@ def test_verdicts_are_those_of_the_report(ask, home_results):
     assert (status, err) == (0, "")
     found = {tuple(row.values()) for row in json.loads(out)}
     labels = {label: trial for trial, label in home_results.labels.items()}
-    conditions = {one["id"]: one["conditions"] for one in home_results.manifest["trials"]}
+    conditions = {one.id: one.conditions for one in home_results.manifest.trials}
     expected = set()
     for one in home_results.verdicts:
         own = conditions[labels[one.label]]
@@ -371,7 +373,7 @@ def test_files_of_a_table_may_have_different_columns(home_results, tmp_path):
     name = "tables/flows/chunk=0000/rows.parquet"
     path = tmp_path / "study" / "b" / name
     pl.read_parquet(path).drop("queue").with_columns(pl.col("seed").cast(str)).write_parquet(path)
-    files = home_results.manifest["files"] | {name: checksum_of(path)}
+    files = home_results.manifest.files | {name: checksum_of(path)}
     rewrite_manifest(tmp_path / "study" / "b", files=files)
     sql = "SELECT campaign, count(queue) FROM flows WHERE seed = '1' GROUP BY ALL ORDER BY ALL"
     with (
@@ -455,11 +457,11 @@ def test_a_question_is_asked_again_when_a_campaign_has_replaced_a_file(
 
 
 def replace_flows(folder):
-    """Writes the table `flows` of a campaign anew, with the same rows in other bytes."""
+    """Rewrites the table `flows` of a campaign, with the same rows in other bytes."""
     (path,) = (folder / "tables" / "flows").glob("*/*.parquet")
     pl.read_parquet(path).write_parquet(path)
     name = path.relative_to(folder).as_posix()
-    files = load(folder).manifest["files"] | {name: checksum_of(path)}
+    files = load(folder).manifest.files | {name: checksum_of(path)}
     rewrite_manifest(folder, files=files)
 
 
@@ -475,7 +477,7 @@ def test_the_catalogue_is_what_duckdb_reads(home_results, monkeypatch):
 
 
 def test_the_process_that_answers_imports_nothing_that_reads_manifests(home_results):
-    """Whoever asks looks for the tables while it starts: importing pydantic would take as long."""
+    """The caller locates the tables while it starts; importing pydantic would take as long."""
     code = (
         "import sys; import aqmlab.results.query.answerer as one; one._import_heavy();"
         "heavy = ('pydantic', 'numpy', 'aqmlab.campaign.store.folder');"

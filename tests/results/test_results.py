@@ -113,7 +113,7 @@ def test_verdicts_are_the_same_a_chunk_at_a_time(home_results, tmp_path, monkeyp
     campaigns.run(campaign_of(grid(rates=((25, 5), (12, 1)))), tmp_path / "out", jobs=1)
     results = load(tmp_path / "out")
     parts = list(results.by_chunk())
-    assert [len(one.manifest["trials"]) for one in parts] == [5, 5, 2]
+    assert [len(one.manifest.trials) for one in parts] == [5, 5, 2]
     assert [one.height("flows") for one in parts] == [25, 25, 10]
     assert results.table("verdicts").equals(home_results.table("verdicts"))
 
@@ -132,7 +132,7 @@ def test_narrowed_results_say_nothing_of_other_trials(home_results):
     some = home_results.narrowed(names)
     for table in home_results.tables:
         assert set(some.scan(table).collect()["trial"]) <= set(names), table
-    assert [one["id"] for one in some.manifest["trials"]] == ["trial-0", "trial-4"]
+    assert [one.id for one in some.manifest.trials] == ["trial-0", "trial-4"]
     assert some.labels == {name: home_results.labels[name] for name in ("trial-0", "trial-4")}
     assert some.complete and some.digest not in (None, home_results.digest)
     assert {one.seeds for one in some.verdicts} == {1}
@@ -167,9 +167,9 @@ def test_the_files_of_a_part_are_those_of_its_trials(tmp_path, monkeypatch):
     parts = list(whole.by_chunk())
     assert len(parts) == 2
     for part in parts:
-        names = [one["id"] for one in part.manifest["trials"]]
+        names = [one.id for one in part.manifest.trials]
         for path in part.files("flows"):
             assert set(pl.read_parquet(path)["trial"]) <= set(names)
         assert part.labels == {name: whole.labels[name] for name in names}
-        assert len(part.manifest["digests"]) == len(names)
+        assert len(part.manifest.digests) == len(names)
     assert [one for part in parts for one in part.files("flows")] == whole.files("flows")

@@ -1,4 +1,4 @@
-"""The tables that `run` and `show` print, as wide as they are asked to be."""
+"""The tables that `run` and `show` print, in the requested width."""
 
 import pytest
 from aqmlab.campaign import runner as campaigns
@@ -25,7 +25,7 @@ def far_results(tmp_path_factory):
 
 
 def printed(results, monkeypatch, capsys, columns, **more):
-    """What is printed to a pipe where COLUMNS says `columns`."""
+    """The output to a pipe if COLUMNS is `columns`."""
     monkeypatch.setenv("COLUMNS", str(columns))
     capsys.readouterr()
     summary.show(results, **more)

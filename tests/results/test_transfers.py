@@ -1,4 +1,4 @@
-"""Transfers beside their fair share, by arithmetic that can be done by hand."""
+"""Transfers and their fair shares, by hand calculation."""
 
 import json
 
@@ -7,7 +7,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.engines.trial_spec import KindSpec, MeasureSpec, OverheadSpec, WifiSpec
 from aqmlab.results.results import load
-from aqmlab.results.verdicts.transfers import Duration, max_min_share, measured
+from aqmlab.results.verdicts.transfers import TransferTime, max_min_share, measured
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid, spec_of, with_link
 
@@ -36,7 +36,7 @@ def bulk(name, start_s=0, stop_s=None, **params):
 
 
 def share(rows, apps, name="file", rate=(10, 1), **more):
-    """How much of its fair share `name` got."""
+    """The share of its fair share that `name` got."""
     spec = spec_of("pie", rate, apps, **more)
     return measured(spec, rows, [name]).get(name, {}).get("fair_share_percent")
 
@@ -122,10 +122,10 @@ def test_limits_of_a_timed_transfer_belong_to_it():
 
 
 def test_times_are_said_as_people_say_them():
-    said = [str(Duration(10**6, ms, projected=False)) for ms in (640, 1250.5, 12_500.6)]
+    said = [str(TransferTime(10**6, ms, projected=False)) for ms in (640, 1250.5, 12_500.6)]
     assert said == ["1 MB in 0.64 s", "1 MB in 1.3 s", "1 MB in 13 s"]
     sizes = [2 * 10**9, 10**9, 999_900_000, 11_500_000, 1_000, 999, 1]
-    texts = [str(Duration(size, 2_000, projected=False)) for size in sizes]
+    texts = [str(TransferTime(size, 2_000, projected=False)) for size in sizes]
     said = ["2 GB", "1 GB", "999.9 MB", "11.5 MB", "1 kB", "999 B", "1 B"]
     assert texts == [f"{size} in 2 s" for size in said]
 

@@ -9,7 +9,7 @@ from support.campaigns import app, campaign_of, grid
 
 
 def word(kind, limit_ms=None, rate_mbit=None, **measured):
-    """What an application of `kind` is told, by the worst of its checks."""
+    """The verdict on an application of `kind`, by the worst of its checks."""
     words = [check.word(check.value(measured)) for check in checks_for(kind, limit_ms, rate_mbit)]
     return max(words, key=criteria._ORDER.index)
 

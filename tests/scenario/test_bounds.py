@@ -1,4 +1,4 @@
-"""However much is asked for, it is read or refused with a message, soon and in little memory."""
+"""Large scenarios are read or refused with a message, quickly and in little memory."""
 
 import os
 
@@ -10,6 +10,7 @@ from aqmlab.planning.teacup import syntax
 from aqmlab.scenario import sweep
 from aqmlab.scenario.model import Scenario
 from aqmlab.studies import study
+from support import changes as changes_of
 
 HOME = """\
 [path]
@@ -22,12 +23,12 @@ kind = "bulk"
 def refusal(path, **changes):
     """The message with which a file is refused."""
     with pytest.raises(ScenarioError) as caught:
-        planner.load(path, **changes)
+        changes_of.load(path, **changes)
     return str(caught.value)
 
 
 def sparse(path):
-    """A file that is said to hold 200 GB, and takes no room."""
+    """A sparse file of 200 GB."""
     with path.open("wb") as file:
         file.truncate(200 * 10**9)
 

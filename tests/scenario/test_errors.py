@@ -1,4 +1,4 @@
-"""The words in which a scenario is refused: where, what, what is allowed, what was meant."""
+"""The errors of a scenario: location, problem, allowed values and suggestion."""
 
 import pickle
 
@@ -6,6 +6,7 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning import planner
 from aqmlab.scenario.model import Scenario
+from support import changes as changes_of
 
 HOME = """\
 [path]
@@ -26,7 +27,7 @@ def refusal(tmp_path):
         path = tmp_path / "home.toml"
         path.write_text(text)
         with pytest.raises(ScenarioError) as caught:
-            planner.load(path, **changes)
+            changes_of.load(path, **changes)
         return str(caught.value)
 
     return load
@@ -227,12 +228,12 @@ def test_a_hint_names_each_key_once(refusal):
         (
             HOME + "tcp.rack = false\n[hosts.home]\nprofile = 'freebsd'\n",
             "home.toml:5: apps.up.home: a host of profile `freebsd` has no setting `rack`\n\n"
-            "hint: docs/tcp.md lists which host has which",
+            "hint: docs/reference/tcp.md lists which host has which",
         ),
         (
             HOME + "[hosts.home]\nprofile = 'freebsd'\nrack = false\n",
             "home.toml:10: hosts.home.rack: a host of profile `freebsd` has no setting `rack`\n\n"
-            "hint: docs/tcp.md lists which host has which",
+            "hint: docs/reference/tcp.md lists which host has which",
         ),
         (
             HOME + '[vary]\npath.rt = ["1 ms"]',

@@ -1,15 +1,15 @@
-"""Whatever is written, a scenario is read or refused with a message; nothing else happens."""
+"""Any text is read as a scenario or refused with a message."""
 
 import tomllib
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning import planner
-from aqmlab.planning.overrides import assignment
 from aqmlab.scenario import merge, toml_writer
 from aqmlab.scenario.loading import Found
 from aqmlab.scenario.model import Scenario
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import changes as changes_of
 
 HOME = """\
 extends = "bufferbloat"
@@ -115,9 +115,9 @@ def plan_of(text, **changes):
     """Everything that loading does, short of reading a file."""
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
-    fixed = [assignment(one, "--set") for one in changes.get("sets", ())]
-    varied = [assignment(one, "--vary") for one in changes.get("vary", ())]
-    asked = planner._Asked(fixed, varied, None, None, ("sim",))
+    asked = planner._Requested(
+        **changes_of.read(**changes), seeds=None, duration=None, engines=("sim",)
+    )
     return planner._from_layer(Found(layer, "home", "home.toml", ""), asked)
 
 

@@ -5,9 +5,9 @@ import itertools
 import pytest
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import ScenarioError
-from aqmlab.campaign.trial_facts import links_of
-from aqmlab.planning import planner
 from aqmlab.results.labels import label_trials
+from support import changes as changes_of
+from support.campaigns import entry_of
 
 HOME = """\
 [path]
@@ -25,7 +25,7 @@ def load(tmp_path):
 
     def loaded(loops, **changes):
         path.write_text(HOME + loops)
-        return planner.load(path, **changes)
+        return changes_of.load(path, **changes)
 
     return loaded
 
@@ -216,12 +216,9 @@ def test_different_conditions_have_different_labels(load):
         's = [{label = "codel"}, {label = "codel x=1", measure.points = 7}]'
     )
     trials = load(loops).trials
-    told = [
-        {"conditions": one.conditions, "links": links_of(one.spec), "rtt_base_ms": one.rtt_base_ms}
-        for one in trials
-    ]
+    entries = [entry_of(one.conditions, one.spec, one.id) for one in trials]
     assert len(trials) == 16
-    assert len(set(label_trials(told))) == 16
+    assert len(set(label_trials(entries))) == 16
 
 
 def test_what_is_set_and_varied_by_other_names_is_refused(refused):

@@ -1,8 +1,9 @@
-"""What people write, and what it is in base units."""
+"""Quantities as users write them, and their values in base units."""
 
 import pytest
 from aqmlab.base.errors import BadValueError
-from aqmlab.scenario import quantities
+from aqmlab.scenario import number_text, parameters
+from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
     ],
 )
 def test_durations(text, ns):
-    assert quantities.duration(text) == ns
+    assert Duration.parse(text).ns == ns
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_durations(text, ns):
     ],
 )
 def test_rates(text, bps):
-    assert quantities.rate(text) == bps
+    assert Rate.parse(text).bps == bps
 
 
 @pytest.mark.parametrize(
@@ -49,100 +50,100 @@ def test_rates(text, bps):
     [("300 kB", 300_000), ("64 KiB", 65_536), ("1514 B", 1_514), ("2MB", 2_000_000), (0, 0)],
 )
 def test_sizes(text, size_bytes):
-    assert quantities.size(text) == size_bytes
+    assert Size.parse(text).bytes == size_bytes
 
 
 @pytest.mark.parametrize(
     ("text", "count"), [(490, 490), ("490", 490), ("490 packets", 490), ("2 Flows", 2)]
 )
 def test_counts(text, count):
-    assert quantities.count(text) == count
+    assert number_text.count(text) == count
 
 
 @pytest.mark.parametrize(
     ("text", "number"), [(0.05, 0.05), ("5 %", 0.05), ("0.05", 0.05), (1, 1.0), ("12.5%", 0.125)]
 )
 def test_numbers(text, number):
-    assert quantities.number(text) == number
+    assert number_text.number(text) == number
 
 
 @pytest.mark.parametrize(
     ("read", "value", "problem", "hint"),
     [
-        (quantities.duration, 5, "`5` is not a duration", 'write the unit, too: "5 ms" or "5 s"'),
+        (Duration.parse, 5, "`5` is not a duration", 'write the unit, too: "5 ms" or "5 s"'),
         (
-            quantities.duration_or_off,
+            parameters.duration_or_off,
             "5",
             '`5` is not a duration, nor "off"',
             'write the unit, too: "5 ms" or "5 s"',
         ),
         (
-            quantities.duration,
+            Duration.parse,
             "5 parsecs",
             "`5 parsecs` is not a duration",
             'write a number and a unit, such as "40 ms"',
         ),
         (
-            quantities.duration,
+            Duration.parse,
             True,
             "`True` is not a duration",
             'write a number and a unit, such as "40 ms"',
         ),
-        (quantities.duration, "-1 s", "`-1 s` is negative", "a duration cannot be below zero"),
-        (quantities.duration, "1e99 s", "`1e99 s` is too large for a duration", None),
+        (Duration.parse, "-1 s", "`-1 s` is negative", "a duration cannot be below zero"),
+        (Duration.parse, "1e99 s", "`1e99 s` is too large for a duration", None),
         (
-            quantities.duration_or_off,
+            parameters.duration_or_off,
             "of",
             '`of` is not a duration, nor "off"',
             'write a number and a unit, such as "40 ms"',
         ),
         (
-            quantities.rate,
+            Rate.parse,
             12,
             "`12` is not a rate",
             'write the unit, too: "12 Mbit/s" or "12 kbit/s"',
         ),
-        (quantities.rate, "25 Mb", "`25 Mb` is not a rate", 'did you mean "25 Mbit/s"?'),
-        (quantities.rate, "500k", "`500k` is not a rate", 'did you mean "500 kbit/s"?'),
+        (Rate.parse, "25 Mb", "`25 Mb` is not a rate", 'did you mean "25 Mbit/s"?'),
+        (Rate.parse, "500k", "`500k` is not a rate", 'did you mean "500 kbit/s"?'),
         (
-            quantities.rate,
+            Rate.parse,
             "25/5 Mbit/s",
             "`25/5 Mbit/s` is two rates where one is wanted",
             'write one, such as "25 Mbit/s"; two, down before up, belong in path.rate',
         ),
         (
-            quantities.rate,
+            Rate.parse,
             "25/5",
             "`25/5` is two rates where one is wanted",
             'write one, such as "25 Mbit/s"; two, down before up, belong in path.rate',
         ),
         (
-            quantities.rate,
+            Rate.parse,
             "0 Mbit/s",
             "`0 Mbit/s` is a rate of zero, at which a queue never drains",
             'write a rate above zero, such as "64 kbit/s"',
         ),
-        (quantities.rate, "1 MB/s", "`1 MB/s` counts bytes", 'rates are in bits: "12 Mbit/s"'),
-        (quantities.size, 300, "`300` is not a size", 'write the unit, too: "300 B" or "300 kB"'),
+        (Rate.parse, "1 MB/s", "`1 MB/s` counts bytes", 'rates are in bits: "12 Mbit/s"'),
+        (Size.parse, 300, "`300` is not a size", 'write the unit, too: "300 B" or "300 kB"'),
         (
-            quantities.count,
+            number_text.count,
             "300 kB",
             "`300 kB` is not a count",
             'write a whole number, such as 490 or "490 packets"',
         ),
         (
-            quantities.count,
+            number_text.count,
             1.5,
             "`1.5` is not a count",
             'write a whole number, such as 490 or "490 packets"',
         ),
         (
-            quantities.share,
+            Share.parse,
             5,
             "`5` is not between 0 and 1",
             'for five in a hundred write "5 %"',
         ),
-        (quantities.flag, "maybe", "`maybe` is not a switch", "write true or false"),
+        (number_text.flag, "maybe", "`maybe` is not a switch", "write true or false"),
     ],
 )
 def test_what_is_refused_and_how(read, value, problem, hint):
@@ -153,16 +154,16 @@ def test_what_is_refused_and_how(read, value, problem, hint):
 
 @given(st.integers(0, 10**18))
 def test_what_is_written_reads_back(amount):
-    assert quantities.duration(quantities.show_duration(amount)) == amount
-    assert quantities.size(quantities.show_size(amount)) == amount
-    assert quantities.count(amount) == amount
+    assert Duration.parse(str(Duration(amount))) == Duration(amount)
+    assert Size.parse(str(Size(amount))) == Size(amount)
+    assert number_text.count(amount) == amount
     if amount:
-        assert quantities.rate(quantities.show_rate(amount)) == amount
+        assert Rate.parse(str(Rate(amount))) == Rate(amount)
 
 
 @given(st.floats(0, 1))
 def test_shares_read_back(part):
-    assert quantities.share(quantities.show_share(part)) == part
+    assert Share.parse(str(Share(part))) == Share(part)
 
 
 ANYTHING = st.one_of(
@@ -178,7 +179,7 @@ ANYTHING = st.one_of(
 
 @given(ANYTHING)
 def test_any_value_is_read_or_refused(value):
-    for read in (*quantities.READERS.values(), quantities.share):
+    for read in (*parameters.READERS.values(), Share.parse):
         try:
             read(value)
         except BadValueError as problem:

@@ -1,58 +1,50 @@
-"""What is written reads back: quantities, loops and whole scenarios, in every spelling."""
+"""Written quantities, loops and scenarios read back equal, in every spelling."""
 
 import tomllib
 
 from aqmlab.base.errors import ScenarioError
-from aqmlab.scenario import merge, quantities, seeds, sweep, toml_writer
+from aqmlab.planning import change_text
+from aqmlab.planning.overrides import Assignment, Variation
+from aqmlab.scenario import notation, seeds, sweep, toml_writer
 from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 NS = st.integers(0, 10**18)
 SPELLINGS = (
-    (
-        quantities.duration,
-        quantities.show_duration,
-        {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
-    ),
-    (
-        quantities.rate,
-        quantities.show_rate,
-        {"bit/s": 1, "kbit/s": 10**3, "Mbps": 10**6, "gbit": 10**9},
-    ),
-    (
-        quantities.size,
-        quantities.show_size,
-        {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "GiB": 2**30},
-    ),
+    (Duration, {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}),
+    (Rate, {"bit/s": 1, "kbit/s": 10**3, "Mbps": 10**6, "gbit": 10**9}),
+    (Size, {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "GiB": 2**30}),
 )
 
 
 @given(st.sampled_from(SPELLINGS), st.integers(1, 10**18))
 def test_a_quantity_reads_back_as_it_was(spelling, amount):
-    read, show, _ = spelling
-    assert read(show(amount)) == amount
-    assert show(read(show(amount))) == show(amount)
+    quantity, _ = spelling
+    value = quantity(amount)
+    assert quantity.parse(str(value)) == value
+    assert str(quantity.parse(str(value))) == str(value)
 
 
 @given(st.sampled_from(SPELLINGS), st.integers(1, 10**8), st.sampled_from(["", " ", "  "]))
 def test_a_quantity_means_the_same_in_every_unit(spelling, amount, blank):
-    read, _, scales = spelling
+    quantity, scales = spelling
     for unit, scale in scales.items():
-        assert read(f"{amount}{blank}{unit}") == amount * scale
-        assert read(f"{amount}.0{blank}{unit}") == amount * scale
-        assert read(f"+{amount}e0{blank}{unit}") == amount * scale
+        assert quantity.parse(f"{amount}{blank}{unit}") == quantity(amount * scale)
+        assert quantity.parse(f"{amount}.0{blank}{unit}") == quantity(amount * scale)
+        assert quantity.parse(f"+{amount}e0{blank}{unit}") == quantity(amount * scale)
 
 
 @given(st.floats(0, 1))
 def test_a_share_reads_back_as_it_was(part):
-    assert quantities.share(quantities.show_share(part)) == part
+    assert Share.parse(str(Share(part))) == Share(part)
 
 
 @given(st.integers(1, 10**11).filter(lambda bps: bps >= 1_000), st.integers(1_000, 10**11))
 def test_a_pair_of_rates_reads_back(down, up):
-    texts = quantities.show_rate(down), quantities.show_rate(up)
-    assert merge.rate_pair(f"{texts[0]} / {texts[1]}") == texts
+    texts = str(Rate(down)), str(Rate(up))
+    assert notation.rate_pair(f"{texts[0]} / {texts[1]}") == texts
 
 
 PLAIN = st.one_of(
@@ -76,11 +68,29 @@ def test_tables_read_back_from_toml(table):
 @example(['"', ""])
 @example(["\\", "'", ',"],'])
 def test_values_are_given_to_vary_as_they_are(values):
-    from aqmlab.planning.overrides import split_values
-
     text = ",".join(map(toml_writer.value, values))
     if "\n" not in text and "\r" not in text:
-        assert split_values(text) == values
+        (read,) = change_text.variations([f"path.rtt={text}"])
+        assert read == Variation("path.rtt", tuple(values))
+
+
+SCALARS = st.one_of(  # configs hold no larger numbers
+    st.text(max_size=8), st.integers(-(10**15), 10**15), st.booleans(),
+    st.floats(-1e15, 1e15),
+)  # fmt: skip
+
+
+@settings(deadline=None)  # the first example imports the reader of TEACUP configs
+@given(st.sampled_from(["path.rtt", "V_delay"]), st.lists(SCALARS, min_size=1, max_size=6))
+@example("path.qdisc", ["a,b", "5", " x", "", "true", '"', "'", "[", "{a = 1}"])
+@example("V_delay", ["a,b", "5", " x", "", "True", '"', "'", "[", "(1)"])
+def test_changes_read_back_from_the_command_line(address, values):
+    if not any("\r" in one or "\n" in one for one in values if isinstance(one, str)):
+        for value in values:
+            one = Assignment(address, value)
+            assert change_text.assignments([change_text.assignment_text(one)]) == (one,)
+        many = Variation(address, tuple(values))
+        assert change_text.variations([change_text.variation_text(many)]) == (many,)
 
 
 def ms(least=1):

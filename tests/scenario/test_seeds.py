@@ -1,4 +1,4 @@
-"""Seeds: every set of them has one spelling that reads back, and nothing else is taken."""
+"""Seeds: every set has one spelling that reads back; other texts are refused."""
 
 import pytest
 from aqmlab.base.errors import BadValueError, ScenarioError

@@ -1,4 +1,4 @@
-"""Loops: their order, what varies together, what the command line changes, and names."""
+"""Loops: order, linked loops, changes on the command line, and names."""
 
 import copy
 
@@ -7,6 +7,7 @@ from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.planning import planner
 from aqmlab.scenario import merge, seeds
 from aqmlab.scenario import model as scenarios
+from support import changes as changes_of
 
 HOME = """\
 seeds = 2
@@ -29,7 +30,7 @@ def home(tmp_path):
     """Loads HOME with the changes of a command line."""
     path = tmp_path / "home.toml"
     path.write_text(HOME)
-    return lambda **changes: planner.load(path, **changes)
+    return lambda **changes: changes_of.load(path, **changes)
 
 
 def test_the_first_loop_is_the_outermost_and_seeds_are_innermost(home):
@@ -119,14 +120,16 @@ def test_names_are_fit_for_files_and_differ(tmp_path):
     assert all(len(name) < 200 and "/" not in name and name.isascii() for name in ids)
 
 
-def test_the_manifest_is_json_and_repeats(home):
+def test_a_plan_is_json_and_repeats(home):
     import json
 
-    first, second = (json.dumps(home().to_manifest()) for _ in range(2))
+    plan = home()
+    first, second = (
+        json.dumps([one.scenario, [trial.spec for trial in one.trials]]) for one in (plan, home())
+    )
     assert first == second
-    manifest = json.loads(first)
-    assert manifest["trials"][0]["id"] == "rate=12-1,scheme=FIFO,rtt=20ms,seed=1"
-    assert manifest["conditions"] == ["rate", "scheme", "rtt"]
+    assert plan.trials[0].id == "rate=12-1,scheme=FIFO,rtt=20ms,seed=1"
+    assert plan.conditions == ("rate", "scheme", "rtt")
 
 
 def test_short_runs_warn_about_what_they_cut(home):
@@ -185,7 +188,7 @@ def test_seeds(value, numbers, spelled):
 
 
 def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch):
-    """Else planning a hundred thousand combinations takes minutes."""
+    """Otherwise planning a hundred thousand combinations takes minutes."""
     file = tmp_path / "home.toml"
     file.write_text(HOME + '[apps.other]\nkind = "bulk"\n')
     tables = []
@@ -199,7 +202,7 @@ def test_applications_that_no_loop_varies_are_checked_once(tmp_path, monkeypatch
     assert len(planner.load(file).trials) == 2 * 2 * 2 * 3
     assert len(tables) == whole + first
     tables.clear()
-    assert len(planner.load(file, vary=["apps.up.start=1 s,2 s"]).trials) == 2 * 2 * 2 * 3 * 2
+    assert len(changes_of.load(file, vary=["apps.up.start=1 s,2 s"]).trials) == 2 * 2 * 2 * 3 * 2
     assert len(tables) == whole + first - 1 + 2 * 2 * 3 * 2, "of what is varied, each"
 
 

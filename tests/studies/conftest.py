@@ -117,5 +117,5 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps what tests measure out of what this machine remembers."""
+    """Keeps the tests' measurements out of this machine's records of speed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

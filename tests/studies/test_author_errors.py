@@ -1,4 +1,4 @@
-"""Slips in a user's own study: told with file, line and claim or figure, and before trials run."""
+"""Errors in a user's study are reported with their place before trials run."""
 
 import json
 import re
@@ -14,12 +14,12 @@ def line_of(path, text):
 
 
 RETURN = 'return below("call", n.flow("call", "induced_p50_ms", at, "up"), 5, "ms")'
-"""What claim 9-2 returns."""
+"""The return statement of claim 9-2."""
 
 
 @pytest.fixture
 def asked(tiny, tmp_path, monkeypatch, capsys):
-    """Writes `new` for `old` in a file of the tiny study; what a command then says of it."""
+    """Replaces `old` by `new` in a file of the tiny study; returns a command's messages."""
     monkeypatch.chdir(tmp_path)
 
     def ask(command, file, old, new, *options):

@@ -1,12 +1,13 @@
-"""What is particular to the study of Boerlage and Collom (2016)."""
+"""Details of the study of Boerlage and Collom (2016)."""
 
 import pytest
 from aqmlab import studies
 from aqmlab.planning import planner
+from aqmlab.planning.overrides import Assignment
 from aqmlab.studies.papers.boerlage2016.claims.measures import first_fall, trend
 from aqmlab.studies.papers.boerlage2016.conditions import HOUSEHOLDS, NARROW, NO_UPLOAD, UPLOADS
 
-ONE = ["path.rate=12/1 Mbit/s", "path.rtt=20 ms"]
+ONE = [Assignment("path.rate", "12/1 Mbit/s"), Assignment("path.rtt", "20 ms")]
 
 
 @pytest.fixture(scope="module")

@@ -4,20 +4,23 @@ import json
 
 import polars as pl
 from aqmlab.studies import chunks, draw
+from msgspec import structs
+from support.campaigns import app, campaign_of, spec_of
+
+APPS = [app("film", "dash", rtt_ms=20), app("call", "voip", rtt_ms=20)]
 
 METRICS = {"ar_mbit": 2.0, "rr_mbit": 1.0, "fetch_s": 0.5, "chunk_bytes": 125_000.0}
 
 
 class Results:
-    """Two trials of which the second by name comes first; only the middle is measured."""
+    """Two trials in reverse order of their names; only their middle is measured."""
 
     def __init__(self):
         self.memo = {}
-        self.manifest = {
-            "apps": {"film": "dash", "call": "voip"},
-            "conditions": ["qdisc"],
-            "trials": [{"id": name, "rtt_base_ms": {"film": 20.0, "call": 20.0}} for name in "ba"],
-        }
+        specs = [({"qdisc": "pie"}, spec_of("pie", apps=APPS))] * 2
+        facts = campaign_of(specs).about
+        trials = (structs.replace(facts.trials[0], id=name) for name in "ba")
+        self.manifest = structs.replace(facts, trials=tuple(trials))
         spec = json.dumps({"measure": {"from_ns": 10_000_000_000, "to_ns": 20_000_000_000}})
         trials = {"trial": ["b", "a"], "qdisc": ["PIE", "FIFO"], "seed": [1, 1]}
         rows = [

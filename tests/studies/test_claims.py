@@ -1,4 +1,4 @@
-"""What makes a claim hold."""
+"""The rule by which a claim holds."""
 
 import math
 from functools import partial
@@ -12,7 +12,7 @@ from aqmlab.studies.claims import (
     UNKNOWN,
     Check,
     Claims,
-    Finding,
+    Evidence,
     about,
     above,
     alike,
@@ -77,7 +77,7 @@ def test_an_ordering_compares_within_a_seed():
 
 
 def checks(*held):
-    """Checks of one kind: met, missed by a little, the opposite of what is said, or by seed."""
+    """Checks of one kind: met, narrowly missed, reversed, or by seed."""
     values = {"met": [2.0] * 5, "tied": [1.0] * 5, "opposite": [0.5] * 5, "split": [2, 2, 2, 0, 0]}
     return [
         more(f"{number}", seeds(*values[one]), seeds(*[1.0] * 5)) for number, one in enumerate(held)
@@ -107,7 +107,7 @@ def checks(*held):
     ids=lambda value: "-".join(dict.fromkeys(value)) if isinstance(value, list) else "",
 )
 def test_how_many_of_a_kind_must_hold_is_a_rule(held, said, verdict):
-    found = Finding(said(checks(*held)))
+    found = Evidence(said(checks(*held)))
     assert found.verdict == verdict
     assert found.held == held.count("met")
 
@@ -124,28 +124,28 @@ def test_how_many_of_a_kind_must_hold_is_a_rule(held, said, verdict):
 )
 def test_no_part_of_a_sentence_makes_up_for_another(other):
     many = checks(*["met"] * 40)
-    assert Finding(many).verdict == HOLDS
-    found = Finding([*many, *other()])
+    assert Evidence(many).verdict == HOLDS
+    found = Evidence([*many, *other()])
     assert found.verdict == FAILS
     assert not found.deciding.holds
 
 
 def test_what_decides_is_the_weakest_that_counts():
-    assert Finding(checks(*["met"] * 9, "opposite")).deciding.what == "9"
-    assert Finding(checks("met", "tied")).deciding.what == "1"
-    assert Finding(checks(*["met"] * 9, "tied")).deciding.holds
-    assert Finding(mostly("mostly", checks("met", "met", "met", "met", "tied"))).deciding.holds
+    assert Evidence(checks(*["met"] * 9, "opposite")).deciding.what == "9"
+    assert Evidence(checks("met", "tied")).deciding.what == "1"
+    assert Evidence(checks(*["met"] * 9, "tied")).deciding.holds
+    assert Evidence(mostly("mostly", checks("met", "met", "met", "met", "tied"))).deciding.holds
 
 
 def test_what_is_undecided_decides_where_nothing_fails():
-    found = Finding([*checks(*["met"] * 8, "tied", "split"), *part("and so", checks("met"))])
+    found = Evidence([*checks(*["met"] * 8, "tied", "split"), *part("and so", checks("met"))])
     assert (found.verdict, found.deciding.what) == (UNKNOWN, "9")
-    found = Finding([*checks("split"), *part("and so", checks("tied"))])
+    found = Evidence([*checks("split"), *part("and so", checks("tied"))])
     assert (found.verdict, found.deciding.part) == (FAILS, "and so")
 
 
 def test_of_a_contradiction_and_a_tie_the_contradiction_decides():
-    assert Finding(checks(*["met"] * 8, "tied", "opposite")).deciding.what == "9"
+    assert Evidence(checks(*["met"] * 8, "tied", "opposite")).deciding.what == "9"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What figures show, and that every form draws it."""
+"""The content of figures, and the drawing of every form."""
 
 import pytest
 from aqmlab import studies

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aqmlab.cli import status_of
 
-GUIDE = Path(__file__).parents[2] / "docs" / "studies.md"
+GUIDE = Path(__file__).parents[2] / "docs/howto/add-a-study.md"
 
 
 def test_the_study_that_the_guide_writes_is_drawn_and_judged(tmp_path, capsys):

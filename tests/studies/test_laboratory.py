@@ -1,4 +1,4 @@
-"""What a study needs is run, and nothing twice."""
+"""The laboratory runs every trial that a study needs exactly once."""
 
 import shutil
 
@@ -8,6 +8,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.trials import Trials
+from msgspec import structs
 
 SHORT = Trials("home", {"rtt": "20 ms"})
 ALL = Trials("home")
@@ -53,9 +54,8 @@ def test_a_finished_trial_whose_tables_were_never_written_is_not_run_again(tiny,
     first = laboratory(tiny, tmp_path / "out")
     first.run([SHORT], jobs=1)
     folder = Folder(tmp_path / "out" / "home" / "seed-1")
-    manifest = folder.manifest()
-    del manifest["digests"], manifest["files"]  # as if it had been killed before it wrote them
-    folder.write_manifest(manifest)
+    # As if it had been killed before it wrote them.
+    folder.write_manifest(structs.replace(folder.manifest(), digests=None, files=None))
     again = laboratory(tiny, tmp_path / "out")
     assert again.count([SHORT]).missing == 0
     assert again.run([SHORT], jobs=1).run == 0

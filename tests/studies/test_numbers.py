@@ -1,4 +1,4 @@
-"""What claims ask of results, held against the tables themselves."""
+"""The numbers of claims agree with the tables of results."""
 
 import math
 

@@ -1,8 +1,9 @@
-"""The studies of the package are whole; one of them end to end."""
+"""The packaged studies are complete; one of them runs end to end."""
 
 import pytest
 from aqmlab import studies
 from aqmlab.base.failures import RequestError
+from aqmlab.planning.change_text import assignments
 from aqmlab.studies import preflight
 from aqmlab.studies.claims import HOLDS, UNKNOWN, judge
 from aqmlab.studies.laboratory import Asked, Laboratory
@@ -82,7 +83,7 @@ def test_a_folder_that_is_no_study_is_refused(tmp_path):
 
 def test_claims_of_kua2017_are_judged_in_a_short_run(tmp_path):
     study = studies.load("kua2017")
-    short = ("measure.from=5 s", "measure.to=15 s", "duration=15 s")
+    short = assignments(("measure.from=5 s", "measure.to=15 s", "duration=15 s"))
     laboratory = Laboratory(study, Asked(1, sets=short), tmp_path / "out")
     claims = study.asked_claims(["0-13", "0-17", "0-12"])
     assert laboratory.run([need for claim in claims for need in claim.needs]).run == 12

@@ -1,4 +1,4 @@
-"""What a selection of trials says holds for each of them, whatever scenario it is of."""
+"""A selection of trials states only facts that hold for each of them, in any scenario."""
 
 import pytest
 from aqmlab import api
@@ -19,7 +19,7 @@ def selected(tmp_path):
         for name, text in scenarios.items():
             (tmp_path / f"{name}.toml").write_text(HOME + text, "utf-8")
             results = api.run(tmp_path / f"{name}.toml", out=tmp_path / name, jobs=1)
-            wanted = frozenset(one["id"] for one in results.manifest["trials"])
+            wanted = frozenset(one.id for one in results.manifest.trials)
             sources.append(Source(tmp_path / name, wanted, name))
         return Selection(sources)
 
@@ -46,7 +46,7 @@ def test_a_limit_that_a_scenario_states_is_that_of_its_own_trials(selected):
     three = selected(one='duration = "2 s"', two=stated.format(7), three=stated.format(9))
     limits = {
         one.label.queue.partition("=")[2]: [
-            check.check.good for check in one.findings if check.check.what == "round trips"
+            check.criterion.good for check in one.findings if check.criterion.what == "round trips"
         ]
         for one in three.verdicts
     }
@@ -55,7 +55,7 @@ def test_a_limit_that_a_scenario_states_is_that_of_its_own_trials(selected):
 
 def test_a_condition_called_like_the_column_of_scenarios_is_refused(selected):
     loop = '[vary]\nScenario = [{ label = "A", path.rtt = "9 ms" }]'
-    assert selected(one=f'duration = "1 s"\n{loop}').manifest["conditions"] == ["Scenario"]
+    assert selected(one=f'duration = "1 s"\n{loop}').manifest.conditions == ("Scenario",)
     with pytest.raises(RequestError, match="condition `Scenario`: `scenario` is reserved"):
         selected(one=f'duration = "1 s"\n{loop}', two='duration = "1 s"')
 

@@ -1,15 +1,15 @@
-"""How much a link can carry in a time, from what the trial says of it.
+"""A link's capacity in a time, from the trial's spec.
 
 A packet of `n` bytes takes `on_link(n)` bytes of the link's rate. Within any time `t` the packets
-that leave a link take at most `rate · t`, save for what the shaper lets go ahead of its time:
+that leave a link take at most `rate · t`, plus these allowances of the shaper:
 
-- the wire: the packet that was on it when the time began counts whole;
-- HTB: 1600 bytes of credit, and the packet that puts the bucket into debt;
-- dummynet: a packet leaves at a tick of 1 ms and begins at the tick before, so two ticks more;
-- a radio: an aggregate arrives at once, and what the receiver held back for order with it. A
-  block-ack window has 64 frames, and an aggregate up to 32 of them.
+- the wire: the packet in transmission at the beginning of the time counts completely;
+- HTB: 1600 bytes of credit, and the packet that makes the credit negative;
+- dummynet: two ticks, because a packet leaves at a tick of 1 ms and begins at the previous tick;
+- a radio: an aggregate arrives at once, together with the frames that the receiver held for order.
+  A block-ack window has 64 frames, and an aggregate up to 32 of them.
 
-Jitter lets packets that left during `t + jitter` arrive within `t`.
+With jitter, packets that left during `t + jitter` may arrive within `t`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEAST_PACKET_BYTES = 28
 
 
 def on_link(overhead: dict[str, Any], ip_bytes: int) -> int:
-    """What a packet takes on a link (tc-cake(8); ITU-T I.361 for cells)."""
+    """The bytes that a packet occupies on a link (tc-cake(8); ITU-T I.361 for cells)."""
     framed = max(ip_bytes + overhead.get("bytes", 0), overhead.get("minimum", 0))
     return -(-framed // 48) * 53 if overhead.get("atm") else framed
 
@@ -49,7 +49,7 @@ def _efficiency(overhead: tuple[tuple[str, Any], ...], most_bytes: int) -> float
 
 
 def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
-    """The most bits of IP that leave a link in any time of `seconds`."""
+    """The maximum number of bits of IP that leave a link in any time of `seconds`."""
     packet = most_packet_bytes(run)
     ahead_bytes: float = packet
     if link.get("wifi"):
@@ -62,14 +62,14 @@ def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
 
 
 def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> float:
-    """The most bits of IP of an application that arrive in any time of `seconds`."""
+    """The maximum number of bits of IP of an application that arrive in any time of `seconds`."""
     way = run.apps[app][direction]
     jitter_s = (way["jitter_ns"] + run.spec["host_jitter_ns"]) / 1e9
     return ip_bits(run, run.links(app, direction)[-1], seconds + jitter_s)
 
 
 def least_delay_ms(run: Run, app: str, direction: str) -> float:
-    """The least one-way delay: propagation, and the smallest packet on every wire."""
+    """The minimum one-way delay: propagation, and the smallest packet on every wire."""
     wires = [
         link
         for link in run.links(app, direction)

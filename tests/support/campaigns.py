@@ -6,11 +6,15 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 from aqmlab.api import load
+from aqmlab.base.checksums import with_checksum
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.runner import Campaign
 from aqmlab.campaign.store.dataset import write_records
 from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.json_record import text_of
+from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.store.table_files import table_files
+from aqmlab.campaign.store.trial_file import spec_digest
 from aqmlab.campaign.trial_facts import group_apps, links_of
 from aqmlab.engines.trial_spec import (
     AppSpec,
@@ -76,21 +80,27 @@ def with_link(spec, number, **changes):
     return replace(spec, links=tuple(links))
 
 
+def entry_of(conditions, spec, name="trial", **more):
+    """A trial as a manifest has it."""
+    facts = {
+        "id": name,
+        "conditions": conditions,
+        "seed": spec.seed,
+        "engine": "sim",
+        "links": links_of(spec),
+        "rtt_base_ms": rtt_base_ms(spec),
+        "spec": spec_digest(spec.text()),
+    }
+    return TrialEntry(**(facts | more))
+
+
 def campaign_of(specs, **about):
     """A campaign of `(conditions, spec)` pairs on the fake engine."""
     trials, entries = [], []
     for index, (conditions, spec) in enumerate(specs):
         name = f"trial-{index}"
         trials.append(Trial(index, name, spec.seed, conditions, spec.text()))
-        entries.append(
-            {
-                "id": name,
-                "conditions": conditions,
-                "seed": spec.seed,
-                "links": links_of(spec),
-                "rtt_base_ms": rtt_base_ms(spec),
-            }
-        )
+        entries.append(entry_of(conditions, spec, name))
     kinds = {one.name: one.app.kind for _, spec in specs for one in spec.apps}
     facts = {
         "name": "fake",
@@ -98,20 +108,22 @@ def campaign_of(specs, **about):
         "description": "",
         "source": "fake.toml",
         "command": "aqmlab run fake.toml",
-        "conditions": list(specs[0][0]),
+        "conditions": tuple(specs[0][0]),
+        "scenario": {},
         "scenario_text": "title = 'fake'",
         "versions": {"aqmlab": "0", "core": "0"},
-        "warnings": [],
-        "figures": [],
+        "warnings": (),
+        "figures": (),
         "notes": "",
         "apps": kinds,
         "app_groups": group_apps(one for _, spec in specs for one in spec.apps),
+        "tolerances_ms": {},
         "stated_tolerances_ms": {},
         "duration_s": 10.0,
         "measure_from_s": 0.0,
-        "trials": entries,
+        "trials": tuple(entries),
     }
-    return Campaign(trials, {**facts, **about}, runner="fake_engine:run")
+    return Campaign(trials, CampaignFacts(**(facts | about)), runner="fake_engine:run")
 
 
 def grid(queues=("pfifo", "pie", "fq_codel"), rates=((12, 1),), seeds=(1, 2), apps=HOME, **more):
@@ -127,7 +139,7 @@ def grid(queues=("pfifo", "pie", "fq_codel"), rates=((12, 1),), seeds=(1, 2), ap
 
 @pytest.fixture(autouse=True)
 def fake_engine(monkeypatch, tmp_path):
-    """Lets workers find the fake engine."""
+    """Registers the fake engine for workers."""
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     monkeypatch.setenv("FAKE_MENDED", str(tmp_path / "mended"))
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
@@ -146,18 +158,23 @@ def home_results(tmp_path_factory):
 
 
 def rewrite_manifest(folder, *, without=(), **changes):
-    """Gives a campaign's manifest other members, and the checksum that goes with them."""
+    """Changes members of a campaign's manifest and updates its checksum."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8")) | changes
-    kept = {name: value for name, value in manifest.items() if name not in without}
-    Folder(folder).write_manifest(kept)
+    write_members(folder, {key: one for key, one in manifest.items() if key not in without})
+
+
+def write_members(folder, members):
+    """Writes a manifest of any members, with its checksum."""
+    text = text_of({key: one for key, one in members.items() if key != "checksum"})
+    (folder / "manifest.json").write_bytes(with_checksum(text))
 
 
 def as_if_running(folder):
-    """Makes a complete campaign one that was killed when it had recorded all that is there."""
+    """Turns a complete campaign into one that was killed after its last record."""
     manifest = load(folder).manifest
     files = table_files(Folder(folder), manifest)
     Folder(folder).make()
-    write_records(Folder(folder), manifest, files.without(files.lost_chunks()), manifest["trials"])
+    write_records(Folder(folder), manifest, files.without(files.lost_chunks()), manifest.trials)
     results = ("files", "digests", "digest", "events", "packets")
     rewrite_manifest(folder, without=results, complete=False)
 
@@ -173,7 +190,7 @@ def walk(folder):
 
 
 def last_byte_of(path, name):
-    """Where the values of a column of fractions, which has no dictionary, end in a file."""
+    """The offset of the last byte of a column of fractions, which has no dictionary."""
     group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
     columns = (group.column(index) for index in range(group.num_columns))
     (column,) = (column for column in columns if column.path_in_schema == name)

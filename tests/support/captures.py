@@ -1,7 +1,7 @@
 """The packets of a trial, read from its captures without any code of the core.
 
-Only what `aqmlab pcap` writes is read: classic pcap of little-endian nanoseconds and raw IPv4
-(draft-ietf-opsawg-pcap), where the home is 172.16.10.0/24 and an application is a host.
+Only the form of `aqmlab pcap` is supported: classic pcap of little-endian nanoseconds and raw IPv4
+(draft-ietf-opsawg-pcap). The home is 172.16.10.0/24, and an application is a host.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Seen:
     direction: str
     ip_bytes: int
     conn: tuple[int, ...]
-    """Protocol and ports, of which the lower comes first."""
+    """Protocol and ports, the lower port first."""
 
 
 def packets(path: Path) -> Iterator[Seen]:
@@ -64,7 +64,7 @@ def packets(path: Path) -> Iterator[Seen]:
 
 @dataclass
 class Captured:
-    """A trial, run with captures, and what stands in them by application and direction."""
+    """A trial run with captures, and their packets by application and direction."""
 
     run: Run
     sent: dict[tuple[str, str], list[Seen]]
@@ -89,7 +89,7 @@ def capture(spec: dict[str, Any], folder: Path) -> Captured:
 
 
 def violations(captured: Captured) -> Iterator[str]:
-    """Where the table `flows` and the captures of the same trial differ."""
+    """Differences between the table `flows` and the captures of the same trial."""
     yield from _counts(captured)
     yield from _throughput(captured)
     if captured.run.whole:
@@ -123,7 +123,7 @@ def _counts(captured: Captured) -> Iterator[str]:
 
 
 def _throughput(captured: Captured) -> Iterator[str]:
-    """What arrives in the active time, and in the windows that begin with it, by the captures."""
+    """Arrivals in the active time and in the windows that begin with it, from the captures."""
     run = captured.run
     window_ns, step_ns = run.spec["measure"]["window_ns"], run.spec["measure"]["step_ns"]
     for row in run.tables["flows"]:

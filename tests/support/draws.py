@@ -9,7 +9,7 @@ from typing import Any
 from aqmlab.scenario.catalogue import Kind, Param
 
 NEAR = 8
-"""A number is drawn from an eighth of its default to eight times that: what people would set."""
+"""Numbers are drawn from an eighth of their default to eight times their default."""
 
 WHEN_ZERO = {"duration": 1e8, "bytes": 2e4, "rate": 1e6, "count": 50, "number": 0.5}
 """A number whose default is zero, or off, is drawn up to these; zero may have a meaning."""

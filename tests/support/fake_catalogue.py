@@ -1,7 +1,7 @@
 """A small catalogue in the form of `aqmlab._core.catalogue()`, with one of every type.
 
-It is what the tests of messages and schemas run against, so that a new parameter of a kind
-does not change the words they expect.
+Tests of messages and schemas use it, so that a new parameter of a kind does not change the expected
+texts.
 """
 
 

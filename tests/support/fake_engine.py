@@ -1,9 +1,9 @@
-"""An engine that answers at once with tables of the right form, and misbehaves when told to.
+"""An engine that returns tables of the right form at once, or misbehaves on request.
 
-Parameters of the first discipline tell it what to do besides. `behaviour` is `crash`, `panic`,
-`refuse`, `chatter`, `crash twice` or `wait`. A behaviour that ends in ` once` stops when a file
-called `mended` stands beside the campaign's folder, named by the environment; `wait` waits for that
-file. Every run is noted in the file that FAKE_LOG names, before it begins.
+The parameter `behaviour` of the first discipline selects the misbehaviour: `crash`, `panic`,
+`refuse`, `chatter`, `crash twice`, `wait`. A behaviour that ends in ` once` stops when the file
+`mended` exists beside the campaign's folder, whose path is in the environment; `wait` waits for
+that file. The file FAKE_LOG lists every run before it begins.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ STEPS = 40
 
 
 class Panic(BaseException):
-    """As what a panic of the simulator arrives."""
+    """The exception by which a panic of the simulator arrives."""
 
 
 def run(spec_json):
@@ -33,7 +33,7 @@ def run(spec_json):
 
 
 def told(spec):
-    """What the trial tells this engine."""
+    """The trial's requests to this engine."""
     return spec["links"][0]["qdisc"]["params"]
 
 
@@ -70,7 +70,7 @@ def note(run):
 
 
 def runs():
-    """The queue and the seed of every run that was begun."""
+    """The queue and the seed of every started run."""
     log = Path(os.environ["FAKE_LOG"])
     return log.read_text().split() if log.exists() else []
 

@@ -20,7 +20,7 @@ ROOT = HERE.parents[1]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run of a campaign ended."""
+    """The end of a run of a campaign."""
 
     status: int
     said: str
@@ -79,7 +79,7 @@ class Campaigns:
         return shlex.join([sys.executable, "-m", "tests.support.small_campaign", str(folder)])
 
     def environment(self):
-        """What that command finds itself in."""
+        """The environment of that command."""
         found = (ROOT, ROOT / "python", ROOT / "tests" / "support")
         return os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, found)),
@@ -90,7 +90,7 @@ class Campaigns:
 
 
 def recorded(folder):
-    """The names of the trials of which a result is recorded in a folder."""
+    """The names of the trials with a recorded result in a folder."""
     from aqmlab.campaign.store import chunk_record
     from aqmlab.campaign.store.folder import Folder
 
@@ -98,8 +98,8 @@ def recorded(folder):
     if not found.exists():
         return set()
     manifest = found.manifest()
-    names = [entry["id"] for entry in manifest["trials"]]
-    if manifest["complete"]:
+    names = [entry.id for entry in manifest.trials]
+    if manifest.complete:
         return set(names)
     own = {names[int(path.stem)] for path in folder.glob("trials/*.zip")}
     for path in folder.glob("trials/chunk=*.json"):

@@ -1,4 +1,4 @@
-"""What tests start beside themselves: a real Dask cluster, of processes of this machine."""
+"""Processes that tests start: a real Dask cluster on this machine."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from aqmlab.campaign import runner as campaigns
 HERE = Path(__file__).parent
 PACKAGE = Path(campaigns.__file__).parents[2]
 SECONDS = 120
-"""In which processes start on a busy machine."""
+"""The time within which processes start on a busy machine."""
 
 
 def wait_for(condition, seconds=30):

@@ -1,4 +1,4 @@
-"""Random valid scenarios, each the same wherever its number is drawn.
+"""Random valid scenarios, each determined by its number.
 
 A scenario is drawn as the nested tables of a TOML file, so a trial of it passes through everything
 that a user's file passes through. Kinds and parameters come from the catalogue: a new discipline is
@@ -14,15 +14,16 @@ import random
 from typing import Any
 
 from aqmlab.planning import planner
-from aqmlab.scenario import catalogue, quantities, toml_writer
+from aqmlab.scenario import catalogue, toml_writer
 from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.quantities import Duration
 
 from . import draws
 
 Table = dict[str, Any]
 
 MOST_BITS = 80e6
-"""The most bits that a link carries in a trial, which bounds the packets."""
+"""The maximum number of bits that a link carries in a trial, which bounds the packets."""
 
 
 def table(number: int) -> Table:
@@ -31,7 +32,7 @@ def table(number: int) -> Table:
 
 
 def toml(number: int) -> str:
-    """The same as the text of a file."""
+    """The same scenario as the text of a TOML file."""
     return toml_writer.write(table(number))
 
 
@@ -49,7 +50,7 @@ def spec_json(tables: Table) -> str:
 
 
 class Drawing:
-    """One scenario in the making."""
+    """A scenario under construction."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -196,7 +197,7 @@ class Drawing:
         return app | self.timing(kind)
 
     def room_bytes(self) -> int:
-        """What of a datagram any of the hosts takes; a host that is not stated has 1500 bytes."""
+        """The largest payload of a datagram on these hosts, whose default MTU is 1500 bytes."""
         return min(self.mtu_bytes, 1500) - 28 - 12 - 20
 
     def timing(self, kind: catalogue.Kind) -> Table:
@@ -228,7 +229,7 @@ class Drawing:
         if rng.random() < 0.4:
             measure["from"] = f"{rng.randrange(length)} ms"
         if rng.random() < 0.3:
-            least = int(quantities.duration(measure.get("from", "0 s")) / 1e6)
+            least = int(Duration.parse(measure.get("from", "0 s")).ns / 1e6)
             measure["to"] = f"{rng.randrange(least + 1, length + 1)} ms"
         if rng.random() < 0.6:
             step_us = round(draws.log_uniform(rng, 1e3, 1e6))

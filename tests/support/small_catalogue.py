@@ -9,7 +9,7 @@ from . import fake_catalogue, fake_teacup
 
 @pytest.fixture(autouse=True)
 def small_catalogue(monkeypatch):
-    """Puts the small catalogue in place of the simulator's, which does not know all of it."""
+    """Replaces the simulator's catalogue, which lacks some of these kinds, by the small one."""
     small = catalogue.Catalogue(fake_catalogue.RAW)
     monkeypatch.setattr(core_check, "refusal", lambda _: None)
     monkeypatch.setattr(catalogue, "load", lambda: small)

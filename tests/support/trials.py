@@ -39,7 +39,7 @@ class Run:
 
     @property
     def duration_s(self) -> float:
-        """How long the trial is."""
+        """The length of the trial."""
         return float(self.spec["duration_ns"]) / 1e9
 
     @property
@@ -51,7 +51,7 @@ class Run:
 
     @property
     def whole(self) -> bool:
-        """Whether the statistics are of the whole trial."""
+        """Whether the statistics cover the whole trial."""
         return self.interval_ns == (0, self.spec["duration_ns"])
 
     @functools.cached_property
@@ -69,7 +69,7 @@ class Run:
 
 
 def is_of(row: Row, app: str, direction: str) -> bool:
-    """Whether a row is of a direction of an application."""
+    """Whether a row belongs to a direction of an application."""
     return bool(row["flow"] == app and row["direction"] == direction)
 
 

@@ -1,4 +1,4 @@
-"""The captures of a random trial tell the same as its tables."""
+"""The captures of a random trial agree with its tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOAK = range(1_000, 2_000, 50)
 
 
 def differing(numbers: range, folder: Path) -> list[str]:
-    """Where captures and tables of these random scenarios differ."""
+    """Differences between captures and tables of these random scenarios."""
     return [
         f"scenario {number}: {text}"
         for number in numbers

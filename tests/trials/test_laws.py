@@ -1,4 +1,4 @@
-"""Every trial obeys the laws of its tables, whatever its scenario says."""
+"""Every random trial satisfies the laws of its tables."""
 
 from __future__ import annotations
 

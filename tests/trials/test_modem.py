@@ -1,4 +1,4 @@
-"""A modem beyond the gateway, from the scenario to what shaping below its rate does."""
+"""A modem beyond the gateway, from the scenario to the effect of shaping below its rate."""
 
 import aqmlab
 import pytest

@@ -1,4 +1,4 @@
-"""Pairs of random trials of which one follows from the other."""
+"""Pairs of random trials, one derived from the other."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ QUICK = range(0, 12)
 QUICK_PLANNED = range(0, 40)
 SOAK = range(20_000, 21_000, 50)
 LEAST_SHARE = 0.2
-"""Of a relation that does not hold of every scenario, how many it must say something about."""
+"""The minimum share of scenarios to which a conditional relation must apply."""
 
 
 def broken(relation: Relation, numbers: range) -> tuple[list[str], int]:
-    """What differs and must not, and how many scenarios the relation said something about."""
+    """Forbidden differences, and the number of scenarios to which the relation applied."""
     found, applied = [], 0
     for number in numbers:
         rng = random.Random(f"{relation.__name__} {number}")

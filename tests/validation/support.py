@@ -9,6 +9,7 @@ from typing import Any
 
 from aqmlab import _core
 from aqmlab.engines.engine import Runner
+from aqmlab.engines.kernel.agent_source import AgentSource
 from aqmlab.validation import agents, grid
 from aqmlab.validation.engines import Maker
 
@@ -35,6 +36,7 @@ cells = [{ rate = "8/2 Mbit/s", loss = "1 %" }]
 """
 
 PROGRAM = b"an agent"
+SOURCE = AgentSource("0" * 40, "rustc 1.0", "ldd 2.0", "0123456789abcdef")
 RECIPE = {"kernel": "6.1.0-fake", "qemu": "7.2", "agent": agents.digest_of(PROGRAM)}
 
 
@@ -44,7 +46,7 @@ def small() -> grid.Grid:
 
 
 def fake_kernel(spec_json: str) -> Mapping[str, Any]:
-    """The simulator with other seeds: a kernel from which it cannot be told."""
+    """The simulator with other seeds, as a kernel without systematic difference."""
     spec = json.loads(spec_json)
     spec["seed"] += 1_000
     return _core.run(json.dumps(spec))
@@ -59,13 +61,15 @@ def slow_kernel(spec_json: str) -> Mapping[str, Any]:
 
 
 class Shop:
-    """What makes trials, in the place of `engines.kernel`."""
+    """Stands in for `engines.kernel`, which makes trials."""
 
     def __init__(self, folder: Path, run: Runner = fake_kernel, agent: bytes = PROGRAM) -> None:
         self.folder, self.run, self.agent = folder, run, agent
         self.recipe = RECIPE
+        self.rebuilt = PROGRAM
+        """What a build of the recorded commit gives."""
         self.asked: list[str] = []
-        """The agents that were asked for."""
+        """The requested agents."""
 
     def __call__(self, cells: object, say: object, program: Path | None = None) -> Maker:
         """The agent `program`, or else the one of this shop."""

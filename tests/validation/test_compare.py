@@ -1,4 +1,4 @@
-"""The comparison: what is the same is said to be, and what differs is found."""
+"""The comparison finds equal results equal, and finds differences."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def dies_of_codel(spec_json: str) -> object:
 
 
 def only_codel(spec_json: str) -> object:
-    """A peer that knows one discipline."""
+    """A peer that supports one discipline."""
     spec = TrialSpec.read(spec_json)
     if any(link.qdisc.kind != "codel" for link in spec.links):
         raise ValueError("it has CoDel only")
@@ -127,7 +127,7 @@ def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> No
 
 
 def _light_cells() -> dict[str, grid.Cell]:
-    """The cells whose spread is known, and a third of the others; not what carries the most."""
+    """The cells with a known spread and a third of the others, without the heaviest."""
 
     def carries(cell: grid.Cell) -> float:
         return sum(link.rate_bps for link in cell.spec.links) * cell.duration_s

@@ -1,4 +1,4 @@
-"""The grid: what the acceptance asks of it, and its names."""
+"""The grid: its required coverage and its names."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def test_two_cells_of_a_name_and_unknown_words_are_refused() -> None:
 
 
 def test_the_document_names_every_group_and_metric() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "validation.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs/explanation/validation.md").read_text(
+        encoding="utf-8"
+    )
     for group in dict.fromkeys(cell.group for cell in GRID.cells):
         cells = [cell for cell in GRID.cells if cell.group == group]
         assert f"| `{group}` | {len(cells)} | {cells[0].about} |" in text

@@ -1,4 +1,4 @@
-"""ns-3 as a peer: what it is told, and what is made of what it says; ns-3 itself is not needed."""
+"""ns-3 as a peer: its input and the use of its output; ns-3 itself is not needed."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ sys.exit(0 if "run 1 4000000000" in trial else "which trial?")
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
-    """Makes a program that gives these packets stand in for ns-3."""
+    """Replaces ns-3 by a program that prints these packets."""
 
     def stands(packets: Any) -> None:
         path = tmp_path / "fake"
@@ -203,7 +203,7 @@ def test_a_missing_ns3_is_named_before_anything_runs(
         path.write_text(f"#!/bin/sh\nexit {status}\n")
         path.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ns3.MissingError, match=said) as caught:
+    with pytest.raises(ns3.Ns3MissingError, match=said) as caught:
         engines.peer("ns3")
     assert caught.value.status == 2
     assert caught.value.hint is not None and "apt-get install" in caught.value.hint
@@ -212,7 +212,7 @@ def test_a_missing_ns3_is_named_before_anything_runs(
 def _installed() -> bool:
     try:
         return bool(program.flags())
-    except ns3.MissingError:
+    except ns3.Ns3MissingError:
         return False
 
 

@@ -1,32 +1,33 @@
-"""The reference set: how it grows, goes on, and is reproduced."""
+"""The reference set: growth, continuation and reproduction."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import lzma
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aqmlab.base.failures import RequestError
-from aqmlab.engines.kernel import MachineError, RefusedError
+from aqmlab.engines.kernel import MachineError, RefusedError, agent_source
 from aqmlab.validation import agents, engines, grid, regenerate
 from aqmlab.validation.reference import Reference
 from aqmlab.validation.regenerate import DIFFERENT, FAILED, NEW, REFUSED, RENEWED, SAME, Growth, Job
 
-from .support import PROGRAM, RECIPE, SMALL, Shop, fake_kernel, slow_kernel, small
+from .support import PROGRAM, RECIPE, SMALL, SOURCE, Shop, fake_kernel, slow_kernel, small
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where agents of a set are unpacked, in place of the user's own."""
+    """The folder of built agents, in place of the user's own."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
@@ -34,9 +35,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def shop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """What makes trials."""
+    """Replaces the kernel engine by a fake one."""
     shop = Shop(tmp_path_factory.mktemp("shop"))
     monkeypatch.setattr(engines, "kernel", shop)
+    monkeypatch.setattr(agent_source, "source_here", lambda: SOURCE)
+    monkeypatch.setattr(agent_source, "rebuild", lambda source, say: shop.rebuilt)
     return shop
 
 
@@ -110,7 +113,7 @@ def test_what_is_not_reproduced_is_said_and_kept_as_it_was(tmp_path: Path, shop:
 def test_what_is_there_is_run_again_by_the_agent_that_made_it(tmp_path: Path, shop: Shop) -> None:
     reference = Reference(tmp_path)
     _missing(reference)
-    assert [path.name for path in agents.there(tmp_path)] == [f"agent-{RECIPE['agent']}.xz"]
+    assert agents.there(tmp_path) == [agents.record(tmp_path, RECIPE["agent"])]
     shop.agent = b"a newer agent"
     assert _counts(_again(reference)) == {SAME: 10}
     assert shop.asked[-1] == RECIPE["agent"]
@@ -148,20 +151,26 @@ def test_a_set_is_renewed_by_the_agent_of_the_package(tmp_path: Path, shop: Shop
     assert _counts(growth) == {RENEWED: 7} and growth.well
     trials = reference.trials(small().cells[0])
     assert {trial.recipe["agent"] for trial in trials.values()} == {newer}
-    assert [path.name for path in agents.there(tmp_path)] == [f"agent-{newer}.xz"]
+    assert agents.there(tmp_path) == [agents.record(tmp_path, newer)]
     assert _renew(reference).trials == {}
     assert _counts(_again(reference)) == {SAME: 10}
 
 
-def test_an_agent_that_is_not_what_its_name_says_is_not_run(tmp_path: Path, shop: Shop) -> None:
+def test_an_agent_that_cannot_be_rebuilt_to_the_byte_is_not_run(
+    tmp_path: Path, shop: Shop, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reference = Reference(tmp_path)
     _missing(reference)
-    path = agents.packed(tmp_path, RECIPE["agent"])
-    path.write_bytes(lzma.compress(b"another"))
-    with pytest.raises(RequestError, match="holds another agent"):
+    path = agents.record(tmp_path, RECIPE["agent"])
+    shutil.rmtree(cache / "aqmlab")
+    shop.rebuilt = b"another"
+    here = replace(SOURCE, compiler="rustc 9.9")
+    monkeypatch.setattr(agent_source, "differences_here", lambda source: source.differences(here))
+    with pytest.raises(RequestError, match=r"compiler was rustc 1\.0 and is rustc 9\.9") as caught:
         _again(reference)
-    path.write_bytes(b"damaged")
-    with pytest.raises(RequestError, match="cannot be unpacked"):
+    assert "--renew" in (caught.value.hint or "")
+    path.write_text('{"commit": 1}')
+    with pytest.raises(RequestError, match="cannot be read"):
         _again(reference)
     path.unlink()
     with pytest.raises(RequestError, match="is missing") as caught:
@@ -169,13 +178,15 @@ def test_an_agent_that_is_not_what_its_name_says_is_not_run(tmp_path: Path, shop
     assert "--renew" in (caught.value.hint or "")
 
 
-def test_a_damaged_copy_in_the_cache_is_unpacked_again(
-    tmp_path: Path, shop: Shop, cache: Path
+def test_an_agent_that_the_cache_lacks_or_that_is_damaged_there_is_rebuilt(
+    tmp_path: Path, shop: Shop
 ) -> None:
     reference = Reference(tmp_path)
     _missing(reference)
-    agents.unpacked(tmp_path, RECIPE["agent"]).write_bytes(b"damaged")
-    assert agents.unpacked(tmp_path, RECIPE["agent"]).read_bytes() == PROGRAM
+    cached = agents.program(tmp_path, RECIPE["agent"])
+    for spoil in (lambda: cached.write_bytes(b"damaged"), cached.unlink):
+        spoil()
+        assert agents.program(tmp_path, RECIPE["agent"]).read_bytes() == PROGRAM
     assert _counts(_again(reference)) == {SAME: 10}
 
 
@@ -284,11 +295,13 @@ _KILLED = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from tests.validation.support import Shop, small
+from tests.validation.support import SOURCE, Shop, small
+from aqmlab.engines.kernel import agent_source
 from aqmlab.validation import engines, regenerate
 from aqmlab.validation.reference import Reference
 reference = Reference(Path({folder!r}))
 engines.kernel = Shop(Path({shop!r}))
+agent_source.source_here = lambda: SOURCE
 todo = regenerate.jobs_of(small().cells, reference, missing=True)
 tasks = regenerate.tasks_of(todo, reference, print)
 def tell(job, became, why, number, total):

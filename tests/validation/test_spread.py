@@ -1,4 +1,4 @@
-"""How far the kernel is from itself: the bound, held against chance."""
+"""The kernel's own spread: its bound, tested against chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools that look for causes: where two runs part, and what other starts and seeds give."""
+"""The tools that find causes: the first difference of two runs, and other starts and seeds."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ use crate::links::used;
 use crate::mode::Mode;
 use crate::{qdisc, tcp_settings, testbed};
 
-/// The most applications: a host's number is one byte of an address.
+/// The maximum number of applications: a host's number is one byte of an address.
 const MOST_APPS: usize = 250;
 
 /// Refuses a trial that the kernel cannot run.

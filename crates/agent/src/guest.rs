@@ -1,7 +1,7 @@
 //! The first process of a virtual machine: file systems, modules, and the output.
 //!
 //! The result leaves by an I/O port that QEMU appends to a file (`-device isa-debugcon`): no
-//! interrupt, no buffer, no answer, so the virtual clock is the same whatever the host does.
+//! interrupt, no buffer, no answer, so the virtual clock does not depend on the host.
 
 use std::fs::{self, File};
 use std::io;
@@ -54,12 +54,12 @@ fn load(line: &str) -> Result<(), String> {
     }
 }
 
-/// Hands the result out.
+/// Writes the result to the host.
 pub(crate) fn hand_out(result: &str) {
     sys::out(RESULT_PORT, result.as_bytes());
 }
 
-/// Hands captures out.
+/// Writes the captures to the host.
 pub(crate) fn hand_out_captures(files: &[Vec<u8>; 2]) {
     for file in files {
         sys::out(CAPTURES_PORT, file);

@@ -68,7 +68,7 @@ pub(crate) enum Change {
 }
 
 impl End {
-    /// Takes bytes of the application; returns how many.
+    /// Accepts bytes from the application; returns their number.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
         if self.gone || self.closing {
             return 0;
@@ -84,7 +84,7 @@ impl End {
         taken
     }
 
-    /// Hands up to `bytes` bytes to the kernel; returns how many it took.
+    /// Writes up to `bytes` bytes to the socket; returns the number that the kernel accepted.
     fn push(&mut self, bytes: u64) -> u64 {
         let mut taken = 0;
         while let (Some(fd), true) = (&self.fd, taken < bytes) {
@@ -187,7 +187,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// That of a socket; None if it has none.
+    /// The information on a socket; `None` if the kernel has none.
     pub(crate) fn of(fd: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         sys::get_bytes(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;

@@ -169,7 +169,7 @@ pub(crate) fn set_bytes(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8])
         .map(drop)
 }
 
-/// Reads a socket option into `value`; returns how much of it was filled.
+/// Reads a socket option into `value`; returns the length of the option.
 pub(crate) fn get_bytes(
     fd: &OwnedFd,
     level: c_int,
@@ -317,7 +317,7 @@ pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
     Ok(std::os::unix::process::parent_id() == parent)
 }
 
-/// Sojourns for events of many descriptors.
+/// Waits for events of many descriptors.
 pub(crate) struct Poll(OwnedFd);
 
 impl Poll {
@@ -336,7 +336,7 @@ impl Poll {
         check(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Sojourns for events and returns their tokens.
+    /// Waits for events and returns their tokens.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
         // SAFETY: `epoll_event` may be all zeros. The call fills at most as many as there are, and
         // only the reported number is read.
@@ -358,7 +358,7 @@ impl Poll {
 pub(crate) struct Timer(OwnedFd);
 
 impl Timer {
-    /// One that is not set.
+    /// Returns a timer that is not set.
     pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: takes no pointer; the descriptor returned belongs to the caller alone.
         unsafe {

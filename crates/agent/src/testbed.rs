@@ -18,7 +18,7 @@
 //! With a discipline in user space, [`crate::userspace_qdisc`] is the cable between the routers. On the
 //! host's own kernel it also takes the place of netem.
 //!
-//! Each application has an address of its own at both ends, as in the simulator.
+//! Each application has its own address at both ends, as in the simulator.
 
 mod ends;
 mod netem;

@@ -91,7 +91,7 @@ impl Gateway {
         thread.map(Self).map_err(failed)
     }
 
-    /// Sojourns for its end, which is that of the trial.
+    /// Waits for the end of the trial.
     pub(crate) fn join(self) -> Result<Done, String> {
         self.0.join().unwrap_or_else(|_| Err("the gateway: it has panicked".into()))
     }

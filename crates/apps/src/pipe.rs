@@ -62,7 +62,7 @@ impl<T> Pipe<T> {
         self.messages.pop_front().map(|(_, message)| message)
     }
 
-    /// The first message not yet handed out, how much of it was read, and its size.
+    /// The first unfinished message, the bytes read of it, and its size.
     pub fn head(&self) -> Option<(&T, u64, u64)> {
         self.messages.front().map(|(size, message)| (message, self.read.min(*size), *size))
     }

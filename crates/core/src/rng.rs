@@ -54,7 +54,7 @@ impl Rng {
         (self.0.next_u64() >> 32) as u32
     }
 
-    /// A number below `bound`, by multiply-and-shift; zero if `bound` is.
+    /// A number below `bound`, by multiply-and-shift; zero if `bound` is zero.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64

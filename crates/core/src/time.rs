@@ -139,7 +139,7 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// The distance between two spans, whichever is longer.
+    /// The absolute difference between two spans.
     #[must_use]
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))

@@ -1,4 +1,5 @@
-//! The meter of one direction of one flow: the packets between its taps, and the fates of others.
+//! The meter of one direction of one flow: the packets between its taps, and the fates of the
+//! other packets.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;

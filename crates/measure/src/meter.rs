@@ -17,7 +17,7 @@ use crate::report::FlowReport;
 pub struct Settings {
     /// Statistics begin here: a packet counts if it was sent at or after it.
     pub from: Instant,
-    /// Statistics end here: a packet counts if it was sent before it.
+    /// The end of the statistics: a packet counts if it was sent before this time.
     pub to: Instant,
     /// Width of a throughput window, a whole multiple of the step.
     pub window: Duration,

@@ -27,28 +27,28 @@ impl Default for FlowReport {
 
 /// The measurements of one direction of a flow.
 ///
-/// Counts and histograms are of packets sent within the interval of the statistics. Round trips are
-/// those with their middle in it. Throughput is of the time in which the flow is active. The series
-/// cover the whole trial.
+/// Counts and histograms cover the packets sent within the statistics interval. Round trips belong
+/// to the interval that contains their middle. Throughput covers the flow's active time, and the
+/// series cover the whole trial.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionReport {
     /// Packets that passed the tap at the sender.
     pub packets_sent: u64,
-    /// Their IP bytes.
+    /// IP bytes of the packets sent.
     pub bytes_sent: u64,
-    /// Those of them that arrived.
+    /// Packets sent in the interval that arrived.
     pub packets_received: u64,
-    /// Their IP bytes.
+    /// IP bytes of the packets received.
     pub bytes_received: u64,
-    /// Those that did not arrive, though one of their connection that was sent later did.
+    /// Packets that did not arrive, although a later packet of their connection did.
     pub lost: u64,
-    /// Those that were still under way at the end, or lost with none after them.
+    /// Packets still in transit at the end, or lost with no later arrival on their connection.
     pub in_flight: u64,
     /// IP bytes that arrived in the whole trial, whenever they were sent.
     pub bytes_arrived: u64,
-    /// Those of them that arrived while the flow was active.
+    /// IP bytes that arrived while the flow was active.
     pub active_bytes: u64,
-    /// Throughput in the windows that lie wholly within that time.
+    /// Throughput in the windows entirely within the active time.
     pub windows: WindowRates,
     /// IP bytes that arrived in each step of the series since time zero, whenever they were sent.
     /// Sliding windows are sums of consecutive steps: see [`Windows`](crate::Windows).

@@ -7,8 +7,8 @@
 
 use aqmlab_core::math::sqrt;
 
-/// The `q`-quantile of samples in rising order, by linear interpolation between the two order
-/// statistics around `q · (n − 1)`; `None` of no samples.
+/// The `q`-quantile of sorted samples, by linear interpolation between the two order
+/// statistics around `q · (n − 1)`; `None` without samples.
 ///
 /// # Panics
 ///
@@ -27,7 +27,7 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 pub struct BoxStats {
     /// Samples behind it.
     pub n: usize,
-    /// The least sample not further than 1.5 box heights below the box.
+    /// The smallest sample not further than 1.5 box heights below the box.
     pub lower_whisker: f64,
     /// The lower hinge: the median of the lower half.
     pub lower_hinge: f64,
@@ -41,7 +41,7 @@ pub struct BoxStats {
     pub outliers: Vec<f64>,
 }
 
-/// Tukey's five numbers of samples in rising order: least, lower hinge, median, upper hinge,
+/// Tukey's five numbers of sorted samples: least, lower hinge, median, upper hinge,
 /// greatest. With an odd number of samples the median belongs to both halves. `None` of no
 /// samples.
 pub fn fivenum(sorted: &[f64]) -> Option<[f64; 5]> {
@@ -53,8 +53,8 @@ pub fn fivenum(sorted: &[f64]) -> Option<[f64; 5]> {
     Some([sorted[0], at(hinge), at(last), at(2 * last - hinge), sorted[last]])
 }
 
-/// The box, whiskers and outliers of samples in rising order, as R's `boxplot` draws them;
-/// `None` of no samples.
+/// The box, whiskers and outliers of sorted samples, as R's `boxplot` draws them;
+/// `None` without samples.
 pub fn box_stats(sorted: &[f64]) -> Option<BoxStats> {
     let [_, lower_hinge, median, upper_hinge, _] = fivenum(sorted)?;
     let reach = 1.5 * (upper_hinge - lower_hinge);
@@ -80,7 +80,7 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// The mean of samples; `None` of no samples.
+/// The mean of samples; `None` without samples.
 pub fn mean(samples: &[f64]) -> Option<f64> {
     (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
 }

@@ -7,7 +7,8 @@ use aqmlab_core::Duration;
 
 use crate::histogram::Histogram;
 
-/// The most windows that are kept one by one: 68 minutes of windows that move by 250 ms.
+/// The maximum number of windows that are kept one by one: 68 minutes of windows that move by 250
+/// ms.
 const EXACT: usize = 16_384;
 
 /// The throughput of a flow in windows of one width.

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 
-/// The options besides the two files.
+/// The options other than the two files.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Wishes {

@@ -9,7 +9,7 @@ const U32: u64 = u32::MAX as u64;
 /// room drops every packet.
 pub(crate) const ROOM: Bounds = Bounds::Whole(1, U32);
 
-/// A limit that may be zero; zero then has a meaning of its own.
+/// A limit that may be zero; zero then has a special meaning.
 pub(crate) const ROOM_OR_NONE: Bounds = Bounds::Whole(0, U32);
 
 /// A duration that `tc` sends as microseconds in 32 bits, above zero.

@@ -11,7 +11,7 @@ use rig::Rig;
 struct Settled {
     /// Mean sojourn in milliseconds, over the second half.
     delay_ms: f64,
-    /// Standard deviation of it.
+    /// The standard deviation of the delay.
     spread_ms: f64,
     /// Share of arrivals dropped.
     loss: f64,

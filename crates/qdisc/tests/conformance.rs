@@ -1,6 +1,6 @@
 //! The contract of `Qdisc`, tested on every registered discipline over random operations and every
-//! parameter, and the completeness of each declaration. The example discipline of CONTRIBUTING.md
-//! passes the same tests.
+//! parameter, and the completeness of each declaration. The example discipline of
+//! docs/howto/write-a-discipline.md passes the same tests.
 
 #[path = "../src/bounds.rs"]
 #[allow(dead_code, reason = "one discipline needs few of them")]

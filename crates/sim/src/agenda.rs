@@ -39,7 +39,7 @@ pub(crate) enum Actor {
 }
 
 /// The tree of an actor. Links and lines are few and are called for every packet; hosts may be
-/// many and are called seldom. Each has a tree of its own, so that a link's path to the root does
+/// many and are called seldom. Each has its own tree, so that a link's path to the root does
 /// not grow with the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {

@@ -28,7 +28,7 @@ pub(crate) struct Conn {
     pub(crate) closed: Option<Instant>,
     /// Bytes read in order, at home and on the internet.
     pub(crate) read: [u64; 2],
-    /// Counters, once the ends are gone.
+    /// Counters, after the ends were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn packet_of(
 }
 
 /// Addresses and ports as TEACUP's testbed has them: the home is 172.16.10.0/24, the internet
-/// 172.16.11.0/24, with a host of its own for each application.
+/// 172.16.11.0/24, with one host for each application.
 pub(crate) fn tuple_of(index: u32, app: u32, open: Open) -> FiveTuple {
     let host = 2 + app % 250;
     let protocol = match open.transport {

@@ -16,7 +16,7 @@ use crate::world::World;
 
 /// The result of a run.
 pub struct Outcome {
-    /// Equal for equal runs, whatever was measured.
+    /// Equal for equal runs, regardless of the measurement.
     pub digest: Digest,
     /// Agenda steps.
     pub events: u64,

@@ -77,7 +77,7 @@ pub struct Comparison {
     pub difference: Option<String>,
 }
 
-/// The most by which an operation is moved to keep its place before an update.
+/// The longest time by which an operation is moved to keep its place before an update.
 pub const LATE: Duration = Duration::from_micros(20);
 /// The salt that a discipline is given, so that a flow's bucket can be chosen.
 const SALT: u32 = 1;

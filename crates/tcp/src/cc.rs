@@ -17,7 +17,7 @@ use aqmlab_core::{BitRate, Duration, Instant};
 /// structs here, is in that unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The most data in flight.
+    /// The maximum data in flight.
     pub cwnd: u64,
     /// The slow-start threshold: slow start below it, congestion avoidance from there on. It is
     /// `u64::MAX` until the first loss.
@@ -190,8 +190,8 @@ pub trait CongestionControl: Send {
         None
     }
 
-    /// The least segments of a burst, if there are as many (Linux `tcp_min_tso_segs` and
-    /// `min_tso_segs`).
+    /// The minimum number of segments of a burst, if that many are available (Linux
+    /// `tcp_min_tso_segs` and `min_tso_segs`).
     fn min_tso_segments(&self) -> u64 {
         2
     }

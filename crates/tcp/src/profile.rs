@@ -54,8 +54,8 @@ profile! {
     @Linux undo (flag) = true;
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     @FreeBsd limited_transmit (flag) = true;
-    /// Whether, with SACK, an acknowledgement is a duplicate if it reports new data, whatever its
-    /// window is. Before 10.3 it was one if it carried no data and did not change the window.
+    /// Whether, with SACK, an acknowledgement is a duplicate if it reports new data, regardless of
+    /// its window. Before 10.3 it was one if it carried no data and did not change the window.
     @FreeBsd sack_news (flag) = false;
     /// Segments that may overtake a segment before it counts as lost.
     @Linux reordering (count) = 3, Bounds::Whole(1, 65_535);
@@ -73,11 +73,11 @@ profile! {
     ecn_fallback (flag) = true;
     /// Segments of the initial window.
     initial_window (count) = 10, Bounds::Whole(1, 65_535);
-    /// The most bytes of an initial window of more than two segments; zero for no limit.
+    /// The maximum bytes of an initial window of more than two segments; zero for no limit.
     initial_window_bytes (bytes) = 0;
     /// Segments of the restart window, which follows an idle period.
     restart_window (count) = 10, Bounds::Whole(1, 65_535);
-    /// The most bytes of a restart window of more than two segments; zero for no limit.
+    /// The maximum bytes of a restart window of more than two segments; zero for no limit.
     @FreeBsd restart_window_bytes (bytes) = 0;
     /// Whether an idle period longer than the retransmission timeout shrinks the window.
     slow_start_after_idle (flag) = true;
@@ -107,19 +107,20 @@ profile! {
     @Linux timer_wheel (flag) = true;
     /// Whether the delay of acknowledgements adapts to the peer.
     @Linux delayed_ack_rule (word DelayedAckRule) = DelayedAckRule::Adaptive;
-    /// The delay of an acknowledgement; the least delay if it adapts.
+    /// The delay of an acknowledgement; the minimum delay if it adapts.
     delayed_ack (duration) = ms(40);
     /// The longest delay of an acknowledgement.
     @Linux delayed_ack_max (duration) = ms(200);
-    /// The most acknowledgements in a row that are sent at once, at the start and after disturbances.
+    /// The maximum number of consecutive immediate acknowledgements, at the start and after
+    /// disturbances.
     @Linux quick_acks (count) = 16;
     /// Whether a full-sized segment with PSH is acknowledged as soon as it is read.
     @Linux push_acks (flag) = true;
     /// Duplicate acknowledgements that may be compressed into one; zero for none.
     @Linux ack_compression (count) = 44;
-    /// The longest that a compressed acknowledgement waits.
+    /// The maximum delay of a compressed acknowledgement.
     @Linux ack_compression_delay (duration) = ms(1);
-    /// The slack of that wait.
+    /// The slack of that delay.
     @Linux ack_compression_slack (duration) = Duration::from_micros(100);
     /// The time until the scheduler wakes an application that waits for data, for space in the send
     /// buffer or for the connection; zero for an application that acts at once.
@@ -146,17 +147,17 @@ profile! {
     @Linux segment_overhead (bytes) = 1_280;
     /// The window of the minimum round-trip time.
     min_rtt_window (duration) = ms(300_000);
-    /// The least interval between acknowledgements of unacceptable segments.
+    /// The minimum interval between acknowledgements of unacceptable segments.
     challenge_interval (duration) = ms(500);
     /// The length of TIME-WAIT.
     time_wait (duration) = ms(60_000);
     /// Whether new data leaves in bursts of several segments, as for segmentation offload.
     @Linux bursts (flag) = true;
-    /// The most memory of a connection in the host's own queue (`tcp_limit_output_bytes`); zero for no
-    /// bound.
+    /// The maximum memory of a connection in the host's own queue (`tcp_limit_output_bytes`); zero
+    /// for no bound.
     @Linux small_queue (bytes) = 1_048_576;
-    /// The memory that may always be there, in place of that bound and of two bursts, as in Linux 3.13
-    /// to 3.18; zero for hosts without it.
+    /// The memory of a connection that the host's own queue always accepts, instead of that bound
+    /// and two bursts, as in Linux 3.13 to 3.18; zero for other hosts.
     @Linux small_queue_least (bytes) = 0;
 }
 

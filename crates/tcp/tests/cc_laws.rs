@@ -277,7 +277,7 @@ fn a_loss_takes_away_the_credit_gathered_for_growth() {
     assert_eq!(acknowledge(&mut window, 1, true), 0);
 }
 
-/// RFC 9438 §4.8: after a timeout the curve starts on its plateau, wherever that is.
+/// RFC 9438 §4.8: after a timeout the curve starts on its plateau.
 #[test]
 fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     let rtt = Duration::from_millis(40);

@@ -1,7 +1,7 @@
 //! Two hosts with FreeBSD's profiles send the same segments as two hosts made of FreeBSD's own code.
 //!
 //! `tests/traces` holds the recordings: a scenario and, after the line `sent`, every segment with its
-//! time. `docs/validation.md` describes how they were made.
+//! time. `docs/explanation/validation.md` describes how they were made.
 
 mod trace;
 

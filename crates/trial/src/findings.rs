@@ -12,9 +12,9 @@ use crate::tables::QueueReport;
 /// The findings of a trial.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// By application of the trial.
+    /// The findings on each application of the trial.
     pub flows: Vec<FlowFindings>,
-    /// By link of the trial.
+    /// The findings on each link of the trial.
     pub links: Vec<LinkFindings>,
     /// In the order in which they were opened, those of datagrams included.
     pub conns: Vec<ConnFindings>,
@@ -96,7 +96,7 @@ pub struct LinkFindings {
     pub sent_bytes: u64,
     /// Seconds in which it was sending.
     pub busy_s: f64,
-    /// The most packets that waited at once.
+    /// The maximum backlog.
     pub backlog_max_packets: u64,
     /// Packets dropped, by reason.
     pub drops: Drops,

@@ -8,15 +8,15 @@ use crate::error::SpecError;
 use crate::grain::Grain;
 use crate::spec::{MeasureSpec, RouteSpec, Spec};
 
-/// The most links and the most applications: a bound on memory.
+/// The maximum number of links and of applications: a bound on memory.
 const MOST: usize = 10_000;
-/// The most rows of a time series.
+/// The maximum number of rows of a time series.
 const MOST_ROWS: u64 = 20_000_000;
 /// The longest delay of a route: no sum of delays overflows the clock.
 const MOST_DELAY: Duration = Duration::from_secs(3_600);
 /// The longest trial and window.
 const MOST_TIME: Duration = Duration::from_nanos(1 << 60);
-/// The most links of a route.
+/// The maximum number of links of a route.
 const MOST_HOPS: usize = 200;
 
 /// Refuses an impossible trial, or one that needs more memory than a machine has.

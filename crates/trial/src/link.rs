@@ -9,7 +9,7 @@ use crate::error::SpecError;
 use crate::spec::{LinkSpec, OverheadSpec, ShaperSpec, WifiSpec};
 use crate::streams::Stream;
 
-/// The most that a link charges for a packet beyond its IP bytes: as much as the largest packet.
+/// The maximum overhead of a packet: as much as the largest packet.
 const MOST_OVERHEAD: Bytes = Bytes(65_535);
 
 /// A link, built.

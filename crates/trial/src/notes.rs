@@ -20,14 +20,14 @@ struct Thinning {
 /// then every second, fourth, … of them.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    /// The most notes of one metric; zero keeps none.
+    /// The maximum number of notes of one metric; zero keeps none.
     most: usize,
     kept: Vec<Note>,
     metrics: Vec<Thinning>,
 }
 
-/// The most notes of one metric in a trial with series of `points`: the same on targets of 32 and 64
-/// bits.
+/// The maximum number of notes of one metric in a trial with series of `points`: the same on
+/// targets of 32 and 64 bits.
 const fn most_of(points: u32) -> u32 {
     points.saturating_mul(2)
 }

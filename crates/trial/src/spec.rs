@@ -180,7 +180,7 @@ pub struct WifiSpec {
     pub short_guard: bool,
     /// The probability that a frame is lost on the air.
     pub loss: f64,
-    /// The most frames of an aggregate, 1 to 32.
+    /// The maximum number of frames of an aggregate, 1 to 32.
     pub aggregate: u32,
     /// The longest time of an aggregate on the air.
     #[serde(rename = "airtime_ns", with = "units::nanos")]
@@ -198,7 +198,7 @@ pub struct OverheadSpec {
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub bytes: Bytes,
-    /// The least that a packet is charged, after the addition.
+    /// The minimum charge for a packet, after the addition.
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub minimum: Bytes,

@@ -1,7 +1,7 @@
 //! The random streams of a trial, by name.
 //!
 //! Both engines draw from the streams named here, so that two runs of one seed draw the same
-//! numbers for the same consumer, whichever engine runs them.
+//! numbers for the same consumer on either engine.
 
 use aqmlab_core::{Direction, Rng};
 

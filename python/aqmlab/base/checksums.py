@@ -13,7 +13,9 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import open_regular, reason_of
@@ -24,11 +26,14 @@ _NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOTDIR, errno.ENXIO)
 _LAST_MEMBER = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 
 
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
 class FileChecksum(NamedTuple):
     """The size and the SHA-256 of a file."""
 
-    size_bytes: int
-    sha256: str
+    size_bytes: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    sha256: Sha256
 
 
 def checksum_of(path: Path) -> FileChecksum:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 _MOST_WHERE, _HALF = 400, 190
 _MOST_LISTED = 100
 _MOST_COMPARED = 1_000
-"""The most names that are compared to find the nearest. Comparing 100,000 takes about a minute."""
+"""The maximum number of names compared to find the nearest. 100,000 take about a minute."""
 
 
 class ScenarioError(ValueError):

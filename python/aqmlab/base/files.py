@@ -118,7 +118,7 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
         os.close(handle)
 
 
-class Claim:
+class FileLock:
     """A locked file that reserves its folder for one process.
 
     The lock is on a file because NFS cannot lock folders. It ends with its process.

@@ -107,7 +107,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def check(self) -> None:
         """Raises `LabError` if the connection is lost, or if no workers remain for a minute."""
-        again = "finished trials are kept; the same command goes on from here"
+        again = "finished trials are kept; the same command continues from here"
         if self._client.status != "running":
             raise LabError(f"--cluster {self._address}: the connection is lost", again)
         if self._trusted.intersection(self._client.nthreads()):

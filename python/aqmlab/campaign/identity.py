@@ -7,10 +7,11 @@ campaign's key distinguishes them. It is a digest of everything on which the tri
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.campaign.store.folder import MANIFEST, Folder
+from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.engines import registry
 
 if TYPE_CHECKING:
@@ -37,18 +38,21 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
             raise RequestError(f"{folder.path}: holds results, but no {MANIFEST}", hint)
         return
     manifest = folder.manifest()
-    if manifest["campaign"] == campaign.key:
+    if manifest.campaign == campaign.key:
         return
     raise RequestError(f"{folder.path}: holds another campaign: {_told(campaign, manifest)}", hint)
 
 
-def _told(campaign: Campaign, manifest: dict[str, Any]) -> str:
+def _told(campaign: Campaign, manifest: Manifest) -> str:
     """Describes the campaign in a folder, and its difference from `campaign` if not obvious."""
-    name, command = manifest.get("name", "?"), manifest.get("command", "?")
-    made_by = registry.made_by(str(manifest.get("engine", "sim")), manifest["versions"])
-    own = registry.made_by(campaign.engine, campaign.about["versions"])
-    told = f"{name}, {len(manifest['trials'])} trials, made by `{command}` with {made_by}"
+    about = campaign.about
+    made_by = registry.made_by(manifest.engine, manifest.versions)
+    own = registry.made_by(campaign.engine, about.versions)
+    told = (
+        f"{manifest.name}, {len(manifest.trials)} trials,"
+        f" made by `{manifest.command}` with {made_by}"
+    )
     if made_by != own:
         return f"{told}; this is {own}"
-    alike = (name, command) == (campaign.about["name"], campaign.about["command"])
+    alike = (manifest.name, manifest.command) == (about.name, about.command)
     return f"{told}; the scenario has changed since" if alike else told

@@ -23,7 +23,7 @@ from aqmlab.campaign.task import STOPPED, Answer, Moved, Order
 _CRASH_NOTE = 200
 
 _MOST_WORKERS = 1024
-"""The most workers on one machine, also if more are requested."""
+"""The maximum number of workers on one machine, also if more are requested."""
 
 _HANDLES, _OTHER_HANDLES = 6, 64
 """Open files of this process for each worker, including its start, and for everything else."""

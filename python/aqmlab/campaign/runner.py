@@ -6,7 +6,6 @@ missing trials and produces the same bytes.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
@@ -15,38 +14,35 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from aqmlab.base.failures import RequestError
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
 from aqmlab.campaign.executor import TrialExecutor, adapted
 from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
-from aqmlab.campaign.scheduler import Progress, Report, Silence, run_all
+from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
-from aqmlab.campaign.store.dataset import Dataset, Found, lost_trials, write_records
-from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of, text_of
-from aqmlab.campaign.store.manifest import FORMAT
+from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records
+from aqmlab.campaign.store.folder import CATALOGUE, Folder, Trial, campaign_key, digest_of
+from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results
 from aqmlab.campaign.store.sql_views import catalogue
 from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
 from aqmlab.engines import registry
 
-__all__ = ["Campaign", "Progress", "Report", "Silence", "cores", "follow", "lots", "missing", "run"]
-
-_RESULTS = (
-    "complete",
-    "digest",
-    "digests",
-    "failed",
-    "events",
-    "packets",
-    "files",
-    "versions",
-)
-"""Members of a manifest about the completed trials and the software that ran them."""
-
-_REQUEST = ("command", "source")
-"""Members of a manifest about the request. Another spelling is the same request."""
+__all__ = [
+    "Campaign",
+    "Progress",
+    "RunReport",
+    "Silence",
+    "cores",
+    "follow",
+    "lots",
+    "missing",
+    "run",
+]
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,8 @@ class Campaign:
     """The trials of a campaign, and the contents of its manifest."""
 
     trials: Sequence[Trial]
-    about: dict[str, Any]
-    """Other members of the manifest: scenario, versions, request."""
+    about: CampaignFacts
+    """The other facts in the manifest: scenario, versions, request."""
     engine: str = "sim"
     """The engines that run the trials, separated by commas."""
     runner: str | None = None
@@ -66,7 +62,7 @@ class Campaign:
     @cached_property
     def key(self) -> str:
         """The key that identifies the campaign."""
-        return campaign_key(self.trials, self.engine, self.about["versions"])
+        return campaign_key(self.trials, self.engine, self.about.versions)
 
     def order(self, trial: Trial) -> Order:
         """The order for a worker to run `trial`."""
@@ -92,7 +88,7 @@ def run(
     executor: Executor | TrialExecutor | None = None,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
-) -> Report:
+) -> RunReport:
     """Runs the missing trials of `campaign` in the folder `path`, and completes the folder.
 
     Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
@@ -108,7 +104,7 @@ def run(
     if _is_complete(campaign, folder):
         follow(campaign, path)
         folder.clear_finished()
-        return Report()
+        return RunReport()
     with folder.locked():
         refuse_other(campaign, folder)  # again, because another process may have written meanwhile
         folder.clear_unfinished()
@@ -147,20 +143,13 @@ def follow(campaign: Campaign, path: Path) -> None:
     with folder.locked():
         refuse_other(campaign, folder)
         if _is_behind(campaign, folder):
-            before = folder.manifest()
-            results = {key: before[key] for key in _RESULTS if key in before}
-            folder.write_manifest(_manifest(campaign, results))
+            folder.write_manifest(_manifest(campaign).with_results_of(folder.manifest()))
 
 
 def _is_behind(campaign: Campaign, folder: Folder) -> bool:
     """Returns whether a manifest with results describes the scenario differently."""
     before = folder.manifest()
-    told = json.loads(text_of(_manifest(campaign, None)))
-    return "files" in before and any(
-        before.get(key) != told.get(key)
-        for key in before.keys() | told.keys()
-        if key not in (*_RESULTS, *_REQUEST, "checksum")
-    )
+    return before.files is not None and before.is_behind(_manifest(campaign))
 
 
 def missing(campaign: Campaign, path: Path) -> list[Trial]:
@@ -170,7 +159,7 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
-    if folder.exists() and (manifest := folder.manifest())["complete"]:
+    if folder.exists() and (manifest := folder.manifest()).complete:
         return lost_trials(folder, manifest, campaign.trials)
     dataset = Dataset(folder, campaign.trials, campaign.key)
     return [one for one in campaign.trials if not dataset.has(one)]
@@ -178,7 +167,7 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
 
 def _is_complete(campaign: Campaign, folder: Folder) -> bool:
     """Returns whether all results exist; raises `RequestError` for a damaged file."""
-    if not folder.exists() or not (manifest := folder.manifest())["complete"]:
+    if not folder.exists() or not (manifest := folder.manifest()).complete:
         return False
     return not lost_trials(folder, manifest, campaign.trials)
 
@@ -189,11 +178,11 @@ def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
     Raises `RequestError` for a damaged file.
     """
     before = folder.manifest() if folder.exists() else None
-    if before is not None and before["complete"]:  # a part of its tables has been removed
+    if before is not None and before.complete:  # a part of its tables has been removed
         files = table_files(folder, before)
         write_records(folder, before, files.without(files.lost_chunks()), campaign.trials)
-    if before is None or "files" in before:
-        folder.write_manifest(_manifest(campaign, None))
+    if before is None or before.files is not None:
+        folder.write_manifest(_manifest(campaign))
     dataset = Dataset(folder, campaign.trials, campaign.key)
     dataset.verify()
     return dataset
@@ -201,12 +190,12 @@ def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
 
 def lots(campaign: Campaign, trials: Sequence[Trial]) -> list[Lot]:
     """Groups trials by engine for estimates of their speed."""
-    name = f"{campaign.about['name']}: {campaign.about['title']}"
+    name = f"{campaign.about.name}: {campaign.about.title}"
     return [
         Lot(
             name,
             engine,
-            campaign.about["versions"],
+            campaign.about.versions,
             [one for one in trials if one.engine == engine],
         )
         for engine in campaign.engine.split(",")
@@ -230,7 +219,7 @@ def _refuse_far(campaign: Campaign, place: TrialExecutor | None) -> None:
             )
 
 
-def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
+def _note_speed(campaign: Campaign, found: RecordedResults, report: RunReport) -> None:
     """Stores the run times of trials by engine. The stored table size is that of all engines."""
     ran = [one for one in campaign.trials if one.index in report.busy_s]
     stored = [one for one in campaign.trials if one.index in found.digests]
@@ -240,38 +229,29 @@ def _note_speed(campaign: Campaign, found: Found, report: Report) -> None:
         speed.note(lot, took_s, stored, size)
 
 
-def _complete(campaign: Campaign, folder: Folder, found: Found, report: Report) -> None:
-    digests = [found.digests.get(trial.index) for trial in campaign.trials]
+def _complete(
+    campaign: Campaign, folder: Folder, found: RecordedResults, report: RunReport
+) -> None:
+    digests = tuple(found.digests.get(trial.index) for trial in campaign.trials)
     complete = None not in digests
     files = found.files | {CATALOGUE: folder.write_catalogue(catalogue(tables_in(found.files)))}
+    names = (trial.id for trial in campaign.trials)
     folder.write_manifest(
-        _manifest(
-            campaign,
-            {
-                "complete": complete,
-                "digest": digest_of(campaign.trials, digests) if complete else None,
-                "digests": digests,
-                "failed": report.failed,
-                "events": found.events,
-                "packets": found.packets,
-                "files": dict(sorted(files.items())),
-            },
+        structs.replace(
+            _manifest(campaign),
+            complete=complete,
+            digest=digest_of(names, digests) if complete else None,
+            digests=digests,
+            failed=report.failed,
+            events=found.events,
+            packets=found.packets,
+            files=dict(sorted(files.items())),
         )
     )
     if complete:
         folder.clear_finished()
 
 
-def _manifest(campaign: Campaign, results: dict[str, Any] | None) -> dict[str, Any]:
-    entries = [
-        {**entry, "spec": trial.spec_digest}
-        for entry, trial in zip(campaign.about["trials"], campaign.trials, strict=True)
-    ]
-    return {
-        "format": FORMAT,
-        **campaign.about,
-        "trials": entries,
-        "engine": campaign.engine,
-        "campaign": campaign.key,
-        **(results or {"complete": False}),
-    }
+def _manifest(campaign: Campaign) -> Manifest:
+    """The manifest of a campaign without results."""
+    return before_results(campaign.about, campaign.engine, campaign.key)

@@ -58,7 +58,7 @@ class Silence:
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """The outcome of a run of a campaign."""
 
     run: int = 0
@@ -80,11 +80,11 @@ def run_all(
     executor: TrialExecutor,
     keep: Keep,
     progress: Progress,
-) -> Report:
+) -> RunReport:
     """Runs all `trials`; raises `LabError` if the executor fails."""
     running = _Running(order, executor, progress)
     waiting = deque(trials)
-    report = Report()
+    report = RunReport()
     started = time.monotonic()
     try:
         while waiting or running.futures:
@@ -151,7 +151,7 @@ def _answer(future: Future[Answer]) -> Answer:
         return Answer(failed="died", problem=f"what ran it broke: {describe(error)}")
 
 
-def _note(trial: Trial, answer: Answer, keep: Keep, report: Report, progress: Progress) -> None:
+def _note(trial: Trial, answer: Answer, keep: Keep, report: RunReport, progress: Progress) -> None:
     if answer.failed == "stopped":
         raise LabError(answer.problem)
     if answer.failed == "build":

@@ -7,11 +7,12 @@ prediction uses only measurements from this machine. Without any, there is no pr
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from aqmlab.base.failures import DiskError
 from aqmlab.base.files import cache_folder, write_atomically
@@ -22,7 +23,20 @@ from aqmlab.engines import registry
 _MOST_SCENARIOS = 200
 """Scenarios that the cache keeps for each engine: the most recent ones."""
 
-_FIELDS = ("trials", "cost", "busy_s", "simulated_s", "stored_s", "stored_bytes")
+
+class _Measured(Struct, frozen=True):
+    """Sums over the trials of a scenario that have run on an engine."""
+
+    trials: int = 0
+    cost: float = 0.0
+    busy_s: float = 0.0
+    simulated_s: float = 0.0
+    stored_s: float = 0.0
+    stored_bytes: float = 0.0
+
+
+_Known = dict[str, dict[str, _Measured]]
+"""The measurements of each scenario, by engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,45 +93,43 @@ def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) ->
         return
     known = _read()
     scenarios = known.setdefault(lot.key, {})
-    before = scenarios.pop(lot.scenario, dict.fromkeys(_FIELDS, 0))
-    scenarios[lot.scenario] = {
-        "trials": before["trials"] + len(lot.trials),
-        "cost": before["cost"] + sum(map(cost, lot.trials)),
-        "busy_s": before["busy_s"] + busy_s,
-        "simulated_s": before["simulated_s"] + sum(map(simulated_s, lot.trials)),
-        "stored_s": sum(map(simulated_s, stored)),
-        "stored_bytes": stored_bytes,
-    }
+    before = scenarios.pop(lot.scenario, _Measured())
+    scenarios[lot.scenario] = _Measured(
+        trials=before.trials + len(lot.trials),
+        cost=before.cost + sum(map(cost, lot.trials)),
+        busy_s=before.busy_s + busy_s,
+        simulated_s=before.simulated_s + sum(map(simulated_s, lot.trials)),
+        stored_s=sum(map(simulated_s, stored)),
+        stored_bytes=stored_bytes,
+    )
     for old in list(scenarios)[:-_MOST_SCENARIOS]:
         del scenarios[old]
     with contextlib.suppress(OSError, DiskError):  # the loss of measurements is harmless
         _path().parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(_path(), json.dumps(known, indent=1).encode(), synced=False)
+        text = msgspec.json.format(msgspec.json.encode(known), indent=1)
+        write_atomically(_path(), text, synced=False)
 
 
-def _expected(lot: Lot, scenarios: Mapping[str, Mapping[str, float]]) -> Expected | None:
+def _expected(lot: Lot, scenarios: Mapping[str, _Measured]) -> Expected | None:
     alike = scenarios.get(lot.scenario)
     known = [alike] if alike else list(scenarios.values())
-    total = {name: sum(one[name] for one in known) for name in _FIELDS}
-    if not total["cost"]:
+    all_cost = sum(one.cost for one in known)
+    if not all_cost:
         return None
-    busy_s = sum(map(cost, lot.trials)) * total["busy_s"] / total["cost"]
-    stored = sum(map(simulated_s, lot.trials)) * total["stored_bytes"] / (total["stored_s"] or 1)
-    return Expected(busy_s, stored, int(total["trials"]), bool(alike))
+    busy_s = sum(map(cost, lot.trials)) * sum(one.busy_s for one in known) / all_cost
+    stored_s = sum(one.stored_s for one in known) or 1
+    stored_bytes = sum(one.stored_bytes for one in known) / stored_s
+    stored_bytes *= sum(map(simulated_s, lot.trials))
+    return Expected(busy_s, stored_bytes, sum(one.trials for one in known), bool(alike))
 
 
 def _path() -> Path:
     return cache_folder() / "speed.json"
 
 
-def _read() -> dict[str, dict[str, Any]]:
+def _read() -> _Known:
+    """The stored measurements; none if the file is absent or not of this form."""
     try:
-        known = json.loads(_path().read_text(encoding="utf-8"))
-        engines_known = {key: dict(scenarios) for key, scenarios in known.items()}
-        for scenarios in engines_known.values():
-            for one in scenarios.values():
-                if not all(isinstance(one[name], (int, float)) for name in _FIELDS):
-                    return {}
-    except (OSError, ValueError, AttributeError, KeyError, TypeError, DiskError):
+        return msgspec.json.decode(_path().read_bytes(), type=_Known)
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError, DiskError):
         return {}
-    return engines_known

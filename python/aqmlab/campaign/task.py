@@ -41,10 +41,10 @@ class Order:
     """The required build; any build if absent."""
 
     @property
-    def origin(self) -> trial_file.Origin:
+    def origin(self) -> trial_file.TrialIdentity:
         """The trial's identity in its result."""
         digest = trial_file.spec_digest(self.spec)
-        return trial_file.Origin(self.campaign, self.trial, self.engine, digest)
+        return trial_file.TrialIdentity(self.campaign, self.trial, self.engine, digest)
 
 
 @dataclass(frozen=True, slots=True)

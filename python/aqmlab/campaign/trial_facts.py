@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from collections.abc import Iterable
 
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.manifest import DIRECTIONS, Direction, LinkFacts, Manifest, TrialEntry
 from aqmlab.engines.trial_spec import AppSpec, KindSpec, TrialSpec, members
 
 
@@ -22,26 +22,19 @@ def stored_spec(text: str, trial: str) -> TrialSpec:
         raise RequestError(problem, "use the version of aqmlab that made it") from None
 
 
-class LinkFacts(TypedDict):
-    """The rate of a link in Mbit/s, and the kind of its discipline."""
-
-    mbit: float
-    queue: str
-
-
-def links_of(spec: TrialSpec) -> dict[str, LinkFacts]:
+def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
     """The rate and the discipline of the slowest link of applications, for each direction.
 
     Links of a modem are excluded, because users compare settings of the gateway.
     """
-    found: dict[str, LinkFacts] = {}
-    for direction in ("down", "up"):
+    found: dict[Direction, LinkFacts] = {}
+    for direction in DIRECTIONS:
         used = {index for app in spec.apps for index in app.route(direction).links}
         links = [spec.links[index] for index in sorted(used)]
         links = [link for link in links if link.name != f"modem-{direction}"]
         if links:
             slowest = min(links, key=lambda link: link.rate_bps)
-            found[direction] = {"mbit": slowest.rate_bps / 1e6, "queue": slowest.qdisc.kind}
+            found[direction] = LinkFacts(slowest.rate_bps / 1e6, slowest.qdisc.kind)
     return found
 
 
@@ -50,18 +43,18 @@ def kinds_of(apps: Iterable[AppSpec]) -> dict[str, str]:
     return {app.name: app.app.kind for app in apps}
 
 
-def kinds_in(manifest: Mapping[str, Any], trial: Mapping[str, Any]) -> dict[str, str]:
+def kinds_in(manifest: Manifest, trial: TrialEntry) -> dict[str, str]:
     """The kind of each application of a trial in a manifest. A trial may override the kinds."""
-    return {**manifest.get("apps", {}), **trial.get("apps", {})}
+    return {**manifest.apps, **trial.apps}
 
 
-def trials_with(manifest: Mapping[str, Any], kind: str) -> dict[str, list[str]]:
+def trials_with(manifest: Manifest, kind: str) -> dict[str, list[str]]:
     """The trials in which each application is of a given `kind`, by application."""
     found: dict[str, list[str]] = {}
-    for trial in manifest["trials"]:
+    for trial in manifest.trials:
         for app, own in kinds_in(manifest, trial).items():
             if own == kind:
-                found.setdefault(app, []).append(trial["id"])
+                found.setdefault(app, []).append(trial.id)
     return found
 
 

@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import TextIO
 
 from aqmlab.campaign.task import Order, perform
 
@@ -28,7 +28,7 @@ def main() -> None:
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-        def say(head: dict[str, Any], data: bytes = b"") -> None:
+        def say(head: dict[str, object], data: bytes = b"") -> None:
             answers.write(json.dumps(head | {"bytes": len(data)}).encode() + b"\n")
             answers.write(data)
             answers.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -13,7 +13,7 @@ from aqmlab.cli import options
 from aqmlab.cli.reproduce import (
     DryRun,
     OneEngine,
-    Place,
+    Workers,
     count,
     execute,
     one_engine,
@@ -21,7 +21,7 @@ from aqmlab.cli.reproduce import (
 )
 
 if TYPE_CHECKING:
-    from aqmlab.studies.claims import Check, Verdict
+    from aqmlab.studies.claims import Check, ClaimResult
     from aqmlab.studies.laboratory import Laboratory
     from aqmlab.studies.study import Study
 
@@ -67,9 +67,9 @@ def command(
     from aqmlab.studies.laboratory import Asked, Laboratory
 
     name = one_engine(engine, qdisc_source, discipline)
-    place = Place(jobs, cluster)
-    verdicts: list[Verdict] = []
-    shown: list[dict[str, Any]] = []
+    place = Workers(jobs, cluster)
+    verdicts: list[ClaimResult] = []
+    shown: list[dict[str, object]] = []
     for found in _studies(study, ids):
         own_seeds = found.claim_seeds if seeds is None else seeds
         asked = Asked(own_seeds, name, build=not dry_run)
@@ -113,8 +113,8 @@ def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
 
 
 def _judged(
-    study: Study, ids: list[str], laboratory: Laboratory, place: Place, dry_run: bool
-) -> list[Verdict]:
+    study: Study, ids: list[str], laboratory: Laboratory, place: Workers, dry_run: bool
+) -> list[ClaimResult]:
     from aqmlab.api import complete
     from aqmlab.studies import preflight
     from aqmlab.studies.claims import judge
@@ -134,7 +134,7 @@ def _judged(
 _STYLES = {"holds": "green", "fails": "bold red", "cannot be judged": "yellow"}
 
 
-def _print(study: Study, verdicts: list[Verdict]) -> None:
+def _print(study: Study, verdicts: list[ClaimResult]) -> None:
     """Prints a row per claim, and the tally."""
     from rich import box
     from rich.markup import escape
@@ -156,7 +156,7 @@ def _print(study: Study, verdicts: list[Verdict]) -> None:
 _PLURALS = {"holds": "hold", "fails": "fail", "cannot be judged": "cannot be judged"}
 
 
-def tally(verdicts: Sequence[Verdict]) -> str:
+def tally(verdicts: Sequence[ClaimResult]) -> str:
     """The number of claims, and the number of each verdict."""
     words = Counter(one.word for one in verdicts)
     told = [
@@ -169,7 +169,7 @@ def tally(verdicts: Sequence[Verdict]) -> str:
     return f"{_claims(len(verdicts))}: {', '.join(told)}{share}"
 
 
-def measured(verdict: Verdict) -> str:
+def measured(verdict: ClaimResult) -> str:
     """The deciding measurement, in words."""
     lines = []
     if verdict.finding is not None:

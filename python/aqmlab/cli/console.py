@@ -32,7 +32,7 @@ class Whole:
 
     text: str
     least: int = 1
-    """The least readable width, in columns."""
+    """The smallest readable width, in columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """The text, broken into as many lines as it needs."""

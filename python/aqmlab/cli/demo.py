@@ -10,7 +10,7 @@ import typer
 from aqmlab.cli import options
 
 DEMONSTRATIONS = ("kua2017-demo", "cumaranayagam2016")
-"""Built-in scenarios with the most informative results for the least time."""
+"""Built-in scenarios with the most informative results in the least time."""
 
 
 def command(
@@ -31,9 +31,9 @@ def command(
     reports = []
     for name in (*DEMONSTRATIONS, *(configs or ())):
         campaign, _ = run.prepare(Request(name))
-        console.talk(f"\n{campaign.about['title']}\n")
+        console.talk(f"\n{campaign.about.title}\n")
         # The name includes the key, so a newer build does not find an older build's results.
-        folder = out / f"{campaign.about['name']}-{campaign.key[:8]}"
+        folder = out / f"{campaign.about.name}-{campaign.key[:8]}"
         report, results = run.execute(campaign, folder, jobs)
         summary.show(results)
         summary.close(results, report)

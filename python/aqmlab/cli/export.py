@@ -13,7 +13,7 @@ from aqmlab.cli import options
 if TYPE_CHECKING:
     from aqmlab.results.export.target import Target
     from aqmlab.results.export.trials import TrialRows
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
 def command(
@@ -63,13 +63,13 @@ def command(
     return 0
 
 
-def _csv(results: Results, target: Target, _: Sequence[str]) -> Iterator[Path]:
+def _csv(results: CampaignResults, target: Target, _: Sequence[str]) -> Iterator[Path]:
     from aqmlab.results.export import csvs
 
     yield from csvs.write(results, target)
 
 
-def _flent(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
+def _flent(results: CampaignResults, target: Target, ids: Sequence[str]) -> Iterator[Path]:
     from aqmlab.base.failures import RequestError
     from aqmlab.results.export import flent
 
@@ -82,12 +82,12 @@ def _flent(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Pat
         yield target.write(name, flent.file_bytes(document))
 
 
-def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Path]:
+def _teacup(results: CampaignResults, target: Target, ids: Sequence[str]) -> Iterator[Path]:
     from aqmlab.results.export import teacup, trials
 
     wanted = trials.wanted_trials(results, ids)
-    every = teacup.experiments(results.manifest["trials"])
-    names = {entry["id"]: every[entry["id"]] for entry in wanted}
+    every = teacup.experiments(results.manifest.trials)
+    names = {entry.id: every[entry.id] for entry in wanted}
     target.refuse_present(teacup.COMPLETED)
     completed = []
     for one in _each(results, teacup.TABLES, ids):
@@ -98,7 +98,9 @@ def _teacup(results: Results, target: Target, ids: Sequence[str]) -> Iterator[Pa
     yield target.write(teacup.COMPLETED, "".join(f"{name}\n" for name in completed).encode())
 
 
-def _each(results: Results, tables: Sequence[str], ids: Sequence[str]) -> Iterator[TrialRows]:
+def _each(
+    results: CampaignResults, tables: Sequence[str], ids: Sequence[str]
+) -> Iterator[TrialRows]:
     """The trials that can be exported, with progress; raises `RequestError` if there is none."""
     from aqmlab.base.failures import RequestError
     from aqmlab.cli import console

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aqmlab.campaign.runner import Campaign
     from aqmlab.campaign.speed import Expected
-    from aqmlab.campaign.store.folder import Trial as Stored
-    from aqmlab.planning.planner import Plan, Trial
+    from aqmlab.campaign.store.folder import Trial
+    from aqmlab.planning.planner import Plan, PlannedTrial
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
@@ -25,7 +25,7 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
     product = _product(campaign.trials)
     yield f"trials: {total} ({product}); {done} recorded, {len(left)} to run"
     yield f"simulated: {_grouped(sum(map(simulated_s, left)))} s to run"
-    yield f"engine: {made_by(campaign.engine, campaign.about['versions'])}"
+    yield f"engine: {made_by(campaign.engine, campaign.about.versions)}"
     yield f"folder: {folder}"
     if left:
         yield from forecast(expected(lots(campaign, left)), len(left), processes)
@@ -82,7 +82,7 @@ def span(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def _product(trials: Sequence[Trial] | Sequence[Stored]) -> str:
+def _product(trials: Sequence[PlannedTrial] | Sequence[Trial]) -> str:
     """The number of values of each condition, and the number of seeds."""
     names = dict.fromkeys(name for one in trials for name in one.conditions)
     counts = [f"{len({str(one.conditions.get(name)) for one in trials})} {name}" for name in names]

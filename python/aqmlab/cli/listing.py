@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Optional
+from typing import Annotated, NotRequired, Optional, TypedDict, cast
 
 import typer
 
 from aqmlab.cli import options
 
 TOPICS = ("disciplines", "tcp", "apps", "profiles", "scenarios", "studies")
+
+
+class ListedParam(TypedDict):
+    """A parameter of a listed kind."""
+
+    name: str
+    text: str
+    """The default, in scenario notation."""
+    doc: str
+    choices: NotRequired[list[str] | None]
+    allowed: NotRequired[str | None]
+
+
+class Listed(TypedDict):
+    """A listed name, in the form of `--json`. A kind also has the other members of its registry."""
+
+    name: str
+    title: NotRequired[str]
+    summary: NotRequired[str]
+    source: NotRequired[str]
+    figures: NotRequired[list[str]]
+    claims: NotRequired[list[str]]
+    engines: NotRequired[list[str]]
+    default_cc: NotRequired[str | None]
+    params: NotRequired[list[ListedParam]]
 
 
 def command(
@@ -48,7 +73,7 @@ def _known(what: str, name: str, names: Sequence[str]) -> None:
         raise RequestError(f"list: unknown {what} `{shown(name)}`", suggestion(name, names))
 
 
-def _entries(topic: str, name: str | None) -> list[dict[str, Any]]:
+def _entries(topic: str, name: str | None) -> list[Listed]:
     if topic == "studies":
         from aqmlab import studies
 
@@ -60,7 +85,7 @@ def _entries(topic: str, name: str | None) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry["name"] == name]
 
 
-def _every(topic: str) -> list[dict[str, Any]]:
+def _every(topic: str) -> list[Listed]:
     if topic == "scenarios":
         from aqmlab.scenario import loading
 
@@ -69,7 +94,7 @@ def _every(topic: str) -> list[dict[str, Any]]:
     from aqmlab.scenario import catalogue
 
     kinds = catalogue.load()[topic]
-    return [
+    registered = (
         {
             **entry,
             "engines": list(registry.that_have(topic, entry["name"])),
@@ -79,7 +104,8 @@ def _every(topic: str) -> list[dict[str, Any]]:
             ],
         }
         for entry in catalogue.raw()[topic]
-    ]
+    )
+    return [cast(Listed, one) for one in registered]
 
 
 def _span(names: list[str]) -> str:
@@ -87,7 +113,7 @@ def _span(names: list[str]) -> str:
     return f"{names[0]} to {names[-1]} ({len(names)})" if len(names) > 1 else ", ".join(names)
 
 
-def _studies(names: Sequence[str]) -> list[dict[str, Any]]:
+def _studies(names: Sequence[str]) -> list[Listed]:
     from aqmlab import studies
 
     found = (studies.load(name) for name in names)
@@ -103,21 +129,23 @@ def _studies(names: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _text(entry: dict[str, Any]) -> list[str]:
+def _text(entry: Listed) -> list[str]:
     """An entry as text: a line, its source, and a line per parameter."""
     lines = [f"  {entry['name']:<18} {entry.get('summary') or entry.get('title', '')}"]
     if "source" in entry:
         lines.append(f"      source: {entry['source']}")
-    for name in ("figures", "claims"):
-        if name in entry:
-            lines.append(f"      {name}: {_span(entry[name])}")
+    if "figures" in entry:
+        lines.append(f"      figures: {_span(entry['figures'])}")
+    if "claims" in entry:
+        lines.append(f"      claims: {_span(entry['claims'])}")
     if "engines" in entry:
         lines.append(f"      engines: {', '.join(entry['engines'])}")
     if entry.get("default_cc"):
         lines.append(f"      congestion control: {entry['default_cc']}")
     width = max((len(param["name"]) for param in entry.get("params", ())), default=0)
     for param in entry.get("params", ()):
-        choices = f" One of {', '.join(param['choices'])}." if param.get("choices") else ""
+        known = param.get("choices")
+        choices = f" One of {', '.join(known)}." if known else ""
         if allowed := param.get("allowed"):
             choices = f" From {allowed}."
         lines.append(

@@ -47,10 +47,11 @@ def command(
     from aqmlab.api import Request
     from aqmlab.base.failures import RequestError
     from aqmlab.cli import console
+    from aqmlab.planning.change_text import assignments
     from aqmlab.results import captures
 
     qdisc_source, _ = options.kernel_options(qdisc_source, discipline)
-    request = Request(source, tuple(sets or ()), (), seeds, duration, engine, qdisc_source)
+    request = Request(source, assignments(sets or ()), (), seeds, duration, engine, qdisc_source)
     is_folder = options.place(source).is_dir()
     chosen, one = _from_folder(Path(source), trial) if is_folder else _planned(request, trial)
     if is_folder and (sets or seeds or duration or engine != "sim"):
@@ -74,7 +75,7 @@ def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
     from aqmlab.results.results import load
 
     results = load(folder)
-    engines = {one["id"]: one.get("engine", "sim") for one in results.manifest["trials"]}
+    engines = {one.id: one.engine for one in results.manifest.trials}
     chosen, engine = _choose(engines, trial)
     return chosen, _Chosen(results.spec(chosen), engine)
 

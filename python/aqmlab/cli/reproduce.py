@@ -13,7 +13,7 @@ import typer
 from aqmlab.cli import options
 
 if TYPE_CHECKING:
-    from aqmlab.campaign.runner import Report
+    from aqmlab.campaign.runner import RunReport
     from aqmlab.studies.laboratory import Laboratory
     from aqmlab.studies.trials import Trials
 
@@ -75,7 +75,7 @@ def command(
         print(f"all: {count(laboratory, needs)}")
         print_forecast(laboratory, needs, jobs)
         return 0
-    report = execute(laboratory, needs, Place(jobs, cluster))
+    report = execute(laboratory, needs, Workers(jobs, cluster))
     shown = []
     for drawn in page.draw(laboratory, wanted):
         shown.append(drawn)
@@ -117,14 +117,14 @@ def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | 
         print("\n".join(forecast.forecast(found.expected, found.missing, jobs)))
 
 
-class Place(NamedTuple):
+class Workers(NamedTuple):
     """The place for trials: a number of local processes, or a cluster."""
 
     jobs: int | None = None
     cluster: str | None = None
 
 
-def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Place) -> Report:
+def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Workers) -> RunReport:
     """Runs the missing trials with a progress bar."""
     from aqmlab.base.failures import StoppedError
     from aqmlab.campaign import dask_executor

@@ -8,8 +8,8 @@ from aqmlab.cli import options
 
 if TYPE_CHECKING:
     from aqmlab.api import Request
-    from aqmlab.campaign.runner import Campaign, Report
-    from aqmlab.results.results import Results
+    from aqmlab.campaign.runner import Campaign, RunReport
+    from aqmlab.results.results import CampaignResults
 
 
 def command(
@@ -39,12 +39,13 @@ def command(
     from aqmlab.cli import console, forecast, summary
     from aqmlab.cli.progress import drawn
     from aqmlab.engines import registry
+    from aqmlab.planning.change_text import assignments, variations
     from aqmlab.report.page import write
 
     request = Request(
         scenario,
-        tuple(sets or ()),
-        tuple(vary or ()),
+        assignments(sets or ()),
+        variations(vary or ()),
         seeds,
         duration,
         engine,
@@ -88,7 +89,7 @@ def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
 
 def execute(
     campaign: Campaign, folder: object, jobs: int | None, cluster: str | None = None
-) -> tuple[Report, Results]:
+) -> tuple[RunReport, CampaignResults]:
     """Runs `campaign` with a progress bar, here or on a cluster."""
     from pathlib import Path
 

@@ -23,7 +23,7 @@ def command(
     for warning in results.warnings:
         console.talk(f"warning: {warning}")
     if not results.complete:
-        done, trials = results.table("trials").height, len(results.manifest["trials"])
+        done, trials = results.table("trials").height, len(results.manifest.trials)
         console.talk(f"warning: {done} of {trials} trials are finished")
     if as_json:
         console.print_json(results.to_json())

@@ -99,7 +99,7 @@ _SHOWN = (
 """The columns that fit most terminals, and their heads; JSON has all."""
 
 MOST_ROWS = 200
-"""The most flows in the table; a note refers to `--json` for the others."""
+"""The maximum number of flows in the table; a note refers to `--json` for the others."""
 
 _WORDS = ("protocol", "from", "to")
 """The leading columns, which hold no numbers."""

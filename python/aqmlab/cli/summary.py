@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
     from rich.table import Table
 
-    from aqmlab.campaign.runner import Report
-    from aqmlab.results.results import Results
-    from aqmlab.results.summary import Line
+    from aqmlab.campaign.runner import RunReport
+    from aqmlab.results.results import CampaignResults
+    from aqmlab.results.summary import FlowSummary
     from aqmlab.results.verdicts.criteria import Verdict
 
 MOST_ROWS = 80
-"""The most rows in a table; a note refers to `aqmlab show --all` for the others."""
+"""The maximum number of rows in a table; a note refers to `aqmlab show --all` for the others."""
 
 _COLUMNS = ("condition", "application", "", "Mbit/s", "p5…p95", "RTT p50", "p95 ms", "loss %")
 _VERDICT, _BECAUSE = "verdict", "because"
@@ -43,7 +43,7 @@ _JUDGED = (GOOD, TOLERABLE, BAD)
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", UNKNOWN: "dim", NO_LIMIT: "dim"}
 
 
-def show(results: Results, most: int | None = MOST_ROWS, *, brief: bool = False) -> None:
+def show(results: CampaignResults, most: int | None = MOST_ROWS, *, brief: bool = False) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
     With `brief`, prints the tally only.
@@ -57,14 +57,14 @@ def show(results: Results, most: int | None = MOST_ROWS, *, brief: bool = False)
         target.print(_tally(results.verdicts, target.width))
 
 
-def _show_flows(results: Results, target: Console, most: int | None) -> None:
+def _show_flows(results: CampaignResults, target: Console, most: int | None) -> None:
     """Prints a row for each application and direction."""
     from rich.measure import Measurement
 
     from aqmlab.results.summary import lines, sparse
 
     rows = list(lines(results))
-    shown: list[Line] = rows[:most]
+    shown: list[FlowSummary] = rows[:most]
     verdicts = {(verdict.label, verdict.app): verdict for verdict in results.verdicts}
     # Otherwise a table never reports more width than there is.
     unlimited = target.options.update(width=1_000_000)
@@ -85,7 +85,7 @@ def _show_flows(results: Results, target: Console, most: int | None) -> None:
 
 
 def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
-    """The number of applications that get what they need in each condition, and the others' names.
+    """The number of applications with a good verdict in each condition, and the others' names.
 
     The tally includes applications that cannot be judged, so a few good ones do not pass for all.
     """
@@ -110,10 +110,9 @@ def _tally(verdicts: Sequence[Verdict], width: int) -> Table:
     return table
 
 
-def close(results: Results, report: Report | None = None) -> None:
+def close(results: CampaignResults, report: RunReport | None = None) -> None:
     """Prints the folder and the digest of the results."""
-    trials = results.manifest["trials"]
-    seeds = len({trial["seed"] for trial in trials})
+    trials, seeds = results.manifest.trials, len(results.manifest.seeds())
     console.talk(f"folder: {results.path}")
     if results.engine != "sim":
         console.talk(f"engine: {results.made_by}")
@@ -135,7 +134,7 @@ def _plain() -> Table:
 
 
 def _table(
-    rows: Sequence[Line],
+    rows: Sequence[FlowSummary],
     verdicts: Mapping[tuple[Label, str], Verdict],
     names: Sequence[str],
     width: int,
@@ -161,7 +160,7 @@ def _table(
     return table
 
 
-def _cells(line: Line, verdict: Verdict | None) -> dict[str, RenderableType]:
+def _cells(line: FlowSummary, verdict: Verdict | None) -> dict[str, RenderableType]:
     """The content of each column."""
     word, because = (verdict.word, verdict.because) if verdict else ("", "")
     return {
@@ -178,7 +177,7 @@ def _cells(line: Line, verdict: Verdict | None) -> dict[str, RenderableType]:
     }
 
 
-def _with_range(line: Line, name: str) -> str:
+def _with_range(line: FlowSummary, name: str) -> str:
     """The median and, for several seeds, the range below it."""
     median = number(getattr(line, name))
     if name not in line.ranges:

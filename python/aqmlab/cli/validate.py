@@ -96,7 +96,7 @@ def command(
 
     cells = grids.load().select([*(names or ()), *(globs or ())])
     kept = Reference(reference or PACKAGED)
-    asked = _Asked(seeds, missing, renew, sample, draw)
+    asked = _TrialOptions(seeds, missing, renew, sample, draw)
     asked.check(regenerate=regenerate)
     if listing:
         return _list(cells, kept)
@@ -113,7 +113,7 @@ def _list(cells: Sequence[Cell], reference: Reference) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _TrialOptions:
     """The options that select trials for the kernel."""
 
     seeds: int | None
@@ -154,7 +154,7 @@ class _Asked:
 
 
 def _regenerate(
-    cells: Sequence[Cell], reference: Reference, asked: _Asked, jobs: int | None
+    cells: Sequence[Cell], reference: Reference, asked: _TrialOptions, jobs: int | None
 ) -> int:
     import os
     import sys
@@ -173,7 +173,7 @@ def _regenerate(
     try:
         growth = growing.grow(tasks, reference, parallel=parallel, progress=_tell)
     except KeyboardInterrupt:
-        console.talk("interrupted; finished trials are kept, and the same command continues")
+        console.talk("interrupted; finished trials are kept; the same command continues from here")
         sys.stderr.flush()
         # Machines end with the threads that started them, so there is no need to wait.
         os._exit(130)

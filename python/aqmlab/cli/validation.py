@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from aqmlab.validation.cases import Case
-    from aqmlab.validation.compare import Comparison, Line, Validation
+    from aqmlab.validation.compare import Comparison, MetricSummary, Validation
 
 _MOST_WORST = 20
 
@@ -61,7 +61,7 @@ def _lines(comparison: Comparison) -> Table:
     return table
 
 
-def _cells(line: Line) -> Sequence[str]:
+def _cells(line: MetricSummary) -> Sequence[str]:
     return (
         line.metric.name,
         str(line.cells),

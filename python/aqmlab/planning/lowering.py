@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from msgspec import UNSET
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.engines.trial_spec import (
     AppSpec,
-    Argument,
     KindSpec,
     LinkSpec,
     MeasureSpec,
@@ -21,10 +20,13 @@ from aqmlab.engines.trial_spec import (
     TrialSpec,
     WifiSpec,
 )
-from aqmlab.scenario import catalogue, quantities
+from aqmlab.scenario import catalogue
 from aqmlab.scenario.applications import App, Host, Timing
-from aqmlab.scenario.fields import Choice, Hop, Link, Overhead, is_share
+from aqmlab.scenario.fields import Choice, in_base_units
+from aqmlab.scenario.links import Hop, Link, Overhead
 from aqmlab.scenario.model import Measure, Path, Scenario
+from aqmlab.scenario.parameters import Parameter
+from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 from aqmlab.scenario.wifi import Wifi
 
 
@@ -46,7 +48,7 @@ def resolve(scenario: Scenario) -> Resolved:
 
     Raises `ScenarioError` if values are valid separately but not in combination.
     """
-    duration_ns = quantities.duration(scenario.duration)
+    duration_ns = scenario.duration.ns
     warnings: list[str] = []
     links = _links(scenario.path)
     apps = _apps(scenario, links)
@@ -56,8 +58,8 @@ def resolve(scenario: Scenario) -> Resolved:
         links=links,
         apps=apps,
         measure=measure(scenario.measure, duration_ns, warnings),
-        host_jitter_ns=quantities.duration(scenario.path.host_jitter),
-        start_jitter_ns=quantities.duration(scenario.path.start_jitter),
+        host_jitter_ns=scenario.path.host_jitter.ns,
+        start_jitter_ns=scenario.path.start_jitter.ns,
     )
     return Resolved(spec, (*_of_starts(spec, scenario), *_of_targets(links), *warnings))
 
@@ -86,7 +88,7 @@ def _links(path: Path) -> tuple[LinkSpec, ...]:
 def _hop(name: str, hop: Hop) -> LinkSpec:
     return LinkSpec(
         name=name,
-        rate_bps=quantities.rate(hop.rate),
+        rate_bps=hop.rate.bps,
         qdisc=kind_spec(hop.qdisc),
         overhead=overhead_spec(hop.overhead),
     )
@@ -104,17 +106,18 @@ def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> LinkSpec:
     )
 
 
-def _rate_bps(rate: str, line: Hop | None) -> int:
-    """A rate in bit/s. A share refers to the rate of `line`."""
-    if line is None or not is_share(rate):
-        return quantities.rate(rate)
-    return max(1, round(quantities.share(rate) * quantities.rate(line.rate)))
+def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
+    """A rate in bit/s. A share refers to the rate of `line`, which `Path` requires."""
+    if isinstance(rate, Rate):
+        return rate.bps
+    assert line is not None
+    return max(1, round(rate.fraction * line.rate.bps))
 
 
-def _lan(name: str, rate: str, *, own: bool) -> LinkSpec:
+def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:
     return LinkSpec(
         name=name,
-        rate_bps=quantities.rate(rate),
+        rate_bps=rate.bps,
         qdisc=KindSpec(kind="pfifo", params={"limit": 1000}),
         # IEEE 802.3: header, check sequence, preamble and gap, with frames of at least 64 bytes.
         overhead=overhead_spec("ethernet-wire"),
@@ -140,9 +143,9 @@ def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
             mcs=mcs,
             width_mhz=width_mhz,
             short_guard=wifi.short_guard,
-            loss=quantities.share(wifi.loss),
+            loss=wifi.loss.fraction,
             aggregate=wifi.aggregate,
-            airtime_ns=quantities.duration(wifi.airtime),
+            airtime_ns=wifi.airtime.ns,
             driver=wifi.driver,
         ),
     )
@@ -158,20 +161,11 @@ def overhead_spec(overhead: Overhead | str) -> OverheadSpec:
 
 def kind_spec(choice: Choice) -> KindSpec:
     """A discipline or a controller, with its parameters in base units."""
-    return _kind_spec(catalogue.load().find(choice.family, choice.kind), choice.params)
+    return _kind_spec(choice.kind, choice.params)
 
 
-def _kind_spec(kind: catalogue.Kind, params: Mapping[str, object]) -> KindSpec:
-    return KindSpec(kind=kind.name, params=_arguments(kind, params))
-
-
-def _arguments(kind: catalogue.Kind, params: Mapping[str, object]) -> dict[str, Argument]:
-    return {name: argument(kind.params[name], value) for name, value in params.items()}
-
-
-def argument(param: catalogue.Param, value: object) -> Argument:
-    """A parameter's value in base units."""
-    return cast(Argument, param.read(value))
+def _kind_spec(kind: str, params: Mapping[str, Parameter]) -> KindSpec:
+    return KindSpec(kind=kind, params=in_base_units(params))
 
 
 def _of_targets(links: Sequence[LinkSpec]) -> Iterator[str]:
@@ -190,8 +184,8 @@ def _of_targets(links: Sequence[LinkSpec]) -> Iterator[str]:
         )
         if 2 * target_ns > interval_ns:
             yield (
-                f"the target of {name}, {quantities.show_duration(target_ns)}, is not well below"
-                f" its interval, {quantities.show_duration(interval_ns)}; RFC 8289 recommends 5 to"
+                f"the target of {name}, {Duration(target_ns)}, is not well below"
+                f" its interval, {Duration(interval_ns)}; RFC 8289 recommends 5 to"
                 " 10 %"
             )
 
@@ -220,7 +214,7 @@ def _copies(
         up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
         yield AppSpec(
             name=name if len(copies) == 1 else f"{name}-{number}",
-            app=_kind_spec(catalogue.load().find("apps", app.kind), app.params),
+            app=_kind_spec(app.kind, app.params),
             priority=app.priority,
             start_ns=start_ns,
             stop_ns=_stop(name, app, scenario.defaults, start_ns),
@@ -248,7 +242,7 @@ def _of_starts(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
     length = scenario.duration
     for app in spec.apps:
         if app.start_ns >= spec.duration_ns:
-            start = quantities.show_duration(app.start_ns)
+            start = Duration(app.start_ns)
             yield f"apps.{app.name} starts at {start}, after the end of the trial of {length}"
     late = [
         app.name
@@ -263,14 +257,13 @@ def _of_starts(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
         )
 
 
-def _starts_and_rtts(app: App, defaults: Timing) -> list[tuple[int, str | None]]:
+def _starts_and_rtts(app: App, defaults: Timing) -> list[tuple[int, Duration | None]]:
     """The start in ns and the round-trip time of each copy of an application."""
     start = app.start if app.start is not None else defaults.start
     if isinstance(start, tuple):
-        starts = [quantities.duration(one) for one in start]
+        starts = [one.ns for one in start]
     else:
-        stagger = quantities.duration(app.stagger)
-        starts = [quantities.duration(start) + number * stagger for number in range(app.count)]
+        starts = [start.ns + number * app.stagger.ns for number in range(app.count)]
     rtt = app.rtt if app.rtt is not None else defaults.rtt
     rtts = list(rtt) if isinstance(rtt, tuple) else [rtt] * len(starts)
     if len(rtts) != len(starts):
@@ -283,32 +276,26 @@ def _starts_and_rtts(app: App, defaults: Timing) -> list[tuple[int, str | None]]
 def _stop(name: str, app: App, defaults: Timing, start_ns: int) -> int | None:
     said = app if app.stop or app.duration else defaults
     if said.duration is not None:
-        return start_ns + quantities.duration(said.duration)
+        return start_ns + said.duration.ns
     if said.stop is None:
         return None
-    stop_ns = quantities.duration(said.stop)
+    stop_ns = said.stop.ns
     if stop_ns <= start_ns:
         raise ScenarioError(
             f"apps.{name}.stop",
-            f"`{said.stop}` is not after the start, {quantities.show_duration(start_ns)}",
+            f"`{said.stop}` is not after the start, {Duration(start_ns)}",
         )
     return stop_ns
 
 
-def _delays_ns(rtt: str) -> tuple[int, int]:
+def _delays_ns(rtt: Duration) -> tuple[int, int]:
     """Splits a round-trip time without queues into the upstream and the downstream delay."""
-    rtt_ns = quantities.duration(rtt)
-    return rtt_ns // 2, rtt_ns - rtt_ns // 2
+    return rtt.ns // 2, rtt.ns - rtt.ns // 2
 
 
 def _route(links: tuple[int, ...], way: Link, delay_ns: int) -> RouteSpec:
-    return RouteSpec(
-        links=links,
-        delay_ns=delay_ns,
-        loss=quantities.share(way.loss),
-        jitter_ns=quantities.duration(way.jitter),
-        reorder=way.reorder,
-    )
+    impairments: dict[str, Any] = dict(way.route_members())
+    return RouteSpec(links=links, delay_ns=delay_ns, **impairments)
 
 
 def _end(scenario: Scenario, app: App, side: str) -> Host:
@@ -341,15 +328,15 @@ def tcp(where: str, host: Host) -> TcpSpec:
         ecn=bool(host.ecn),
         send_buffer=_buffer(host.send_buffer),
         receive_buffer=_buffer(host.receive_buffer),
-        mtu=quantities.size(host.mtu) if host.mtu else 1_500,
+        mtu=host.mtu.bytes if host.mtu is not None else 1_500,
         nodelay=host.nodelay,
         quickack=host.quickack,
-        settings=_arguments(kind, host.settings),
+        settings={name: kind.params[name].read(value) for name, value in host.settings.items()},
     )
 
 
-def _buffer(text: str | None) -> int | None:
-    return None if text in (None, "auto") else quantities.size(text)
+def _buffer(size: Size | str | None) -> int | None:
+    return size.bytes if isinstance(size, Size) else None
 
 
 # --- Measurements ----------------------------------------------------------------------------
@@ -357,9 +344,9 @@ def _buffer(text: str | None) -> int | None:
 
 def measure(said: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec:
     """The measurements of a trial of `duration_ns` in the simulator's form."""
-    from_ns = quantities.duration(said.from_)
-    to_ns = quantities.duration(said.to) if said.to else None
-    end = quantities.show_duration(duration_ns)
+    from_ns = said.from_.ns
+    to_ns = said.to.ns if said.to is not None else None
+    end = Duration(duration_ns)
     if from_ns >= duration_ns:
         raise ScenarioError(
             "measure.from",
@@ -375,9 +362,9 @@ def measure(said: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec
         enabled=said.enabled,
         from_ns=from_ns,
         to_ns=to_ns,
-        window_ns=quantities.duration(said.window),
-        step_ns=quantities.duration(said.step),
-        sample_ns=quantities.duration(said.sample),
+        window_ns=said.window.ns,
+        step_ns=said.step.ns,
+        sample_ns=said.sample.ns,
         packets=said.packets,
         series=said.series,
         points=said.points,

@@ -1,65 +1,55 @@
-"""Changes of a scenario on the command line: `--set`, `--vary` and `--seeds`."""
+"""Changes of a scenario by its user: assignments, loops and seeds as values.
+
+Messages name the options `--set`, `--vary` and `--seeds` of the command line.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError, nearest, shown, suggestion
 from aqmlab.scenario import merge
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.merge import Layer
-from aqmlab.scenario.normalise import spelled
+
+TomlValue = Any
+"""A value as TOML holds it: text, a number, a boolean, a list or a table."""
 
 
-def assignment(text: str, option: str) -> tuple[str, str]:
-    """Splits an argument of `option`, such as "path.rtt=20 ms", into address and value."""
-    address, equals, value = text.partition("=")
-    if not equals or not address.strip():
-        raise ScenarioError(
-            option, f"`{shown(text)}` assigns nothing", f'write {option} "path.rtt=20 ms"'
-        )
-    return spelled(address.strip()), value.strip()
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A parameter that is set to a value."""
+
+    address: str
+    value: TomlValue
 
 
-def split_values(text: str) -> list[Any]:
-    """Splits the values of a `--vary` at commas outside brackets and quotes.
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A parameter that takes each of several values."""
 
-    >>> split_values('pfifo,{kind = "pie", limit = 9},20 ms')
-    ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
-    """
-    parts, depth, quote, escaped = [""], 0, "", False
-    for char in text:
-        if escaped:
-            escaped = False
-        elif quote:
-            escaped = quote == '"' and char == "\\"
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        depth += (not quote) * ((char in "[{(") - (char in "]})"))
-        if char == "," and depth == 0 and not quote:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return [merge.parse_text(part) for part in parts if part.strip()]
+    address: str
+    values: tuple[TomlValue, ...]
 
 
-def with_vary(layer: Layer, vary: list[tuple[str, str]]) -> Layer:
-    """Adds the loops of `--vary` to `layer`: in place of its own, or innermost if new."""
+def with_vary(layer: Layer, vary: Sequence[Variation]) -> Layer:
+    """Adds the loops `vary` to `layer`: in place of its own, or innermost if new."""
     loops = dict(layer.data.get("vary") or {})
-    for number, (address, text) in enumerate(vary):
-        place = f"--vary {shown(address)}"
-        if any(address == other for other, _ in vary[:number]):
+    for number, one in enumerate(vary):
+        address = one.address
+        if any(address == other.address for other in vary[:number]):
             raise ScenarioError("--vary", f"`{shown(address)}` is given twice", "give it once")
         merge.split_address(address, "--vary")
-        values = split_values(text)
-        if not values:
+        if not one.values:
+            place = f"--vary {shown(address)}"
             raise ScenarioError(place, "no value is given", f'write --vary "{address}=A,B"')
         if address not in loops:
             loops = merge.uncovered(loops, [address])
-        loops[address] = values
+        loops[address] = list(one.values)
     origins: dict[merge.Keys, merge.Origin] = {
-        ("vary", address): merge.Origin("--vary", address) for address, _ in vary
+        ("vary", one.address): merge.Origin("--vary", one.address) for one in vary
     }
     return merge.merge(layer, Layer({"vary": loops}, origins, layer.source))
 

@@ -21,25 +21,27 @@ from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning import source_map
 from aqmlab.planning.lowering import Resolved, resolve, rtt_base_ms
 from aqmlab.planning.overrides import (
-    assignment,
+    Assignment,
+    Variation,
     checked_seeds,
     refuse_unknown_app,
-    split_values,
     with_vary,
 )
-from aqmlab.scenario import conflicts, merge, quantities, toml_writer
+from aqmlab.scenario import conflicts, merge, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario import sweep as variation
 from aqmlab.scenario.applications import App
 from aqmlab.scenario.column_names import TrialNames
+from aqmlab.scenario.fields import plain
 from aqmlab.scenario.loading import Found, find
 from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.model import Report, Scenario, build
+from aqmlab.scenario.quantities import Duration
 
 Source = str | Path | Scenario
 
 MOST_RESOLVED = 1_000_000
-"""The most applications in all combinations together, which determine the memory of a plan."""
+"""The maximum number of applications in all combinations, which determine a plan's memory."""
 
 TOLERANCES_MS: dict[str, float] = {
     "voip": 150.0,
@@ -60,7 +62,7 @@ have no bound.
 
 
 @dataclass(frozen=True)
-class Trial:
+class PlannedTrial:
     """One run of an engine. `spec` is the resolved trial."""
 
     id: str
@@ -99,7 +101,7 @@ class Plan:
     title: str
     description: str
     source: str
-    trials: tuple[Trial, ...]
+    trials: tuple[PlannedTrial, ...]
     conditions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
@@ -112,31 +114,6 @@ class Plan:
     text: str = ""
     """The source text including comments, or the TOML of a `Scenario`."""
 
-    def to_manifest(self) -> dict[str, Any]:
-        """The plan as JSON: the scenario, and every trial with the digest of its condition."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "source": self.source,
-            "conditions": list(self.conditions),
-            "warnings": list(self.warnings),
-            "figures": list(self.figures),
-            "tolerances_ms": dict(self.tolerances),
-            "notes": self.notes,
-            "scenario": self.scenario,
-            "trials": [
-                {
-                    "id": trial.id,
-                    "conditions": trial.conditions,
-                    "seed": trial.seed,
-                    "condition": condition_digest(trial.spec),
-                    "engine": trial.engine,
-                }
-                for trial in self.trials
-            ],
-        }
-
 
 def condition_digest(spec: TrialSpec) -> str:
     """A digest of a resolved trial without its seed. All trials of a condition share it."""
@@ -145,31 +122,28 @@ def condition_digest(spec: TrialSpec) -> str:
 
 def load(
     source: Source,
-    sets: Iterable[str] = (),
-    vary: Iterable[str] = (),
+    sets: Sequence[Assignment] = (),
+    vary: Sequence[Variation] = (),
     seeds: Any = None,
-    duration: str | None = None,
+    duration: str | Duration | None = None,
     engine: str = "sim",
     build: bool = True,
 ) -> Plan:
-    """Plans `source` with the changes of a command line.
+    """Plans `source` with the changes `sets` and `vary`.
 
-    `sets` and `vary` are texts such as "path.qdisc=fq_codel" and "path.rtt=20 ms,40 ms". `seeds`
-    is a number of repetitions or a list ("3-7"). Several engines ("sim,kernel") each run every
-    trial and become an additional condition. If `build` is false, an engine whose checker is not
-    built yet does not check the trials. Raises `ScenarioError`.
+    `seeds` is a number of repetitions or a list ("3-7"). Several engines ("sim,kernel") each run
+    every trial and become an additional condition. If `build` is false, an engine whose checker is
+    not built yet does not check the trials. Raises `ScenarioError`.
     """
     names = registry.named(engine)
     unasked = () if build else registry.unbuilt(names)
     # No engine can run a trial that the simulator refuses.
     asked_of = tuple("sim" if name in unasked else name for name in names)
-    fixed = [assignment(text, "--set") for text in sets]
-    varied = [assignment(text, "--vary") for text in vary]
-    asked = _Asked(fixed, varied, seeds, duration, asked_of)
+    asked = _Requested(tuple(sets), tuple(vary), seeds, duration, asked_of)
     if not isinstance(source, Scenario) and Path(source).suffix == ".py":
         from aqmlab.planning import teacup
 
-        plan = teacup.load(Path(source), fixed, varied, seeds, duration)
+        plan = teacup.load(Path(source), asked.sets, asked.vary, seeds, duration)
         _refuse_config(plan, asked_of)
     elif isinstance(source, Scenario):
         layer = merge.expand(Layer(source.to_dict()))
@@ -180,13 +154,13 @@ def load(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The changes of a command line."""
+class _Requested:
+    """The changes by the user."""
 
-    sets: list[tuple[str, str]]
-    vary: list[tuple[str, str]]
+    sets: tuple[Assignment, ...]
+    vary: tuple[Variation, ...]
     seeds: Any
-    duration: str | None
+    duration: str | Duration | None
     engines: tuple[str, ...]
     """The engines that check whether they can run the trials."""
 
@@ -234,27 +208,27 @@ def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
             raise ScenarioError(where, refusal.problem, refusal.hint)
 
 
-def _from_layer(found: Found, asked: _Asked) -> Plan:
-    layer, sets = found.layer, asked.sets
-    if asked.duration is not None:
-        sets = [*sets, ("duration", asked.duration)]
+def _from_layer(found: Found, asked: _Requested) -> Plan:
+    layer = found.layer
     fixed: list[_Set] = []
-    for address, text in sets:
-        place = "--duration" if (address, text) == ("duration", asked.duration) else "--set"
-        value = text if address == "duration" else merge.parse_text(text)
-        option = place if place == "--duration" else f"--set {address}"
-        fixed.append(_Set(option, merge.from_address(address, value, place)))
-        refuse_unknown_app(layer, address, place)
-    for address, text in asked.vary:
-        refuse_unknown_app(layer, address, "--vary")
-        _refuse_both(address, text, fixed)
+    for one in asked.sets:
+        change = merge.from_address(one.address, one.value, "--set")
+        fixed.append(_Set(f"--set {one.address}", change))
+        refuse_unknown_app(layer, one.address, "--set")
+    if asked.duration is not None:
+        change = merge.from_address("duration", plain(asked.duration), "--duration")
+        fixed.append(_Set("--duration", change))
+    for varied in asked.vary:
+        refuse_unknown_app(layer, varied.address, "--vary")
+        _refuse_both(varied, fixed)
     over = merge.combine(conflicts.choosing_first(one.layer for one in fixed))
     layer = with_vary(merge.merge(layer, over), asked.vary)
     if asked.seeds is not None:
         layer = merge.merge(layer, Layer({"seeds": checked_seeds(asked.seeds)}))
     plan = _plan(found._replace(layer=layer), over, asked.engines)
     vary = layer.data.get("vary") or {}
-    of_file = {name: values for name, values in vary.items() if name not in dict(asked.vary)}
+    own = {one.address for one in asked.vary}
+    of_file = {name: values for name, values in vary.items() if name not in own}
     return replace(plan, warnings=(*plan.warnings, *_overridden(of_file, fixed)))
 
 
@@ -265,14 +239,14 @@ class _Set(NamedTuple):
     layer: Layer
 
 
-def _refuse_both(address: str, text: str, fixed: Iterable[_Set]) -> None:
+def _refuse_both(varied: Variation, fixed: Iterable[_Set]) -> None:
     """Raises `ScenarioError` if an option sets a parameter that `--vary` varies."""
-    for value in split_values(text):
-        varied = merge.from_address(address, value, "--vary")
+    for value in varied.values:
+        change = merge.from_address(varied.address, value, "--vary")
         for one in fixed:
-            if conflicts.overlap(varied, one.layer):
-                problem = f"`{shown(address)}` is both set and varied"
-                if one.option != f"--set {address}":
+            if conflicts.overlap(change, one.layer):
+                problem = f"`{shown(varied.address)}` is both set and varied"
+                if one.option != f"--set {varied.address}":
                     problem += f": {shown(one.option)} also sets it"
                 raise ScenarioError("--vary", problem, "choose one")
 
@@ -302,7 +276,7 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         count = variation.combinations(loops, len(seeds), len(names))
     except BadValueError as problem:
         raise problem.at(layer.where(("vary",) if loops else ("seeds",))) from None
-    trials: list[Trial] = []
+    trials: list[PlannedTrial] = []
     warnings: dict[str, None] = {}
     taken = TrialNames()
     # Without its loops, because each change of each point would copy them.
@@ -318,14 +292,12 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
         for seed in seeds:
             own_id = taken.of(point.conditions, seed)
             spec = resolved.spec.with_seed(seed)
-            trials.append(Trial(own_id, point.conditions, seed, spec))
+            trials.append(PlannedTrial(own_id, point.conditions, seed, spec))
     effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report
-    tolerances_ms = {
-        name: quantities.duration(text) / 1e6 for name, text in report.tolerances.items()
-    }
-    rates_mbit = {name: quantities.rate(text) / 1e6 for name, text in report.rates.items()}
+    tolerances_ms = {name: one.ns / 1e6 for name, one in report.tolerances.items()}
+    rates_mbit = {name: one.bps / 1e6 for name, one in report.rates.items()}
     stated = _named(trials, tolerances_ms)
     warnings.update(dict.fromkeys(_nobodys(trials, report)))
     return Plan(
@@ -436,7 +408,7 @@ def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[st
     return resolved
 
 
-def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
+def _nobodys(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
     """Yields a warning for each stated need without an application."""
     names = {app.name for trial in trials for app in trial.spec.apps}
     families = names | {name.rpartition("-")[0] for name in names}
@@ -446,7 +418,7 @@ def _nobodys(trials: Iterable[Trial], report: Report) -> Iterator[str]:
                 yield f"report.{key}.{shown(name)}: there is no such application"
 
 
-def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, float]:
+def _named(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
     """The facts `said` of applications, by the names of their copies."""
     return {
         app.name: said[family]
@@ -457,7 +429,7 @@ def _named(trials: Iterable[Trial], said: Mapping[str, float]) -> dict[str, floa
     }
 
 
-def tolerances(trials: Iterable[Trial]) -> dict[str, float]:
+def tolerances(trials: Iterable[PlannedTrial]) -> dict[str, float]:
     """The default tolerance of each application of `trials`: a round-trip time in ms."""
     return {
         app.name: TOLERANCES_MS[app.app.kind]

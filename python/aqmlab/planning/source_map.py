@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from aqmlab.engines.engine import Address
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.scenario.applications import App, Host
+from aqmlab.scenario.links import ROUTE_NAMES
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.normalise import Keys
 
@@ -14,11 +15,11 @@ _NAMES = {
     "rate_bps": "rate",
     "duration_ns": "duration",
     "delay_ns": "rtt",
-    "jitter_ns": "jitter",
     "airtime_ns": "airtime",
     "start_ns": "start",
     "stop_ns": "stop",
     **{f"{name}_ns": name for name in ("from", "to", "window", "step", "sample")},
+    **{name: key for key, name in ROUTE_NAMES.items()},
 }
 """The scenario's names of a trial's quantities."""
 

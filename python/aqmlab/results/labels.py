@@ -16,8 +16,8 @@ from typing import Any
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError
-from aqmlab.campaign.trial_facts import LinkFacts
-from aqmlab.scenario import quantities
+from aqmlab.campaign.store.manifest import Direction, LinkFacts, TrialEntry
+from aqmlab.scenario.quantities import Duration
 
 _Texts = Mapping[str, str]
 """The conditions of a trial, with their values as text."""
@@ -61,15 +61,12 @@ class Label:
         return ", ".join(part for part in (self.queue, self.place) if part)
 
 
-def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
-    """The label of each trial: equal for equal conditions, different for different ones.
-
-    A trial is an entry of a manifest, with `conditions`, `links` and `rtt_base_ms`.
-    """
-    texts = [_texts(trial["conditions"]) for trial in trials]
+def label_trials(trials: Sequence[TrialEntry]) -> list[Label]:
+    """The label of each trial: equal for equal conditions, different for different ones."""
+    texts = [_texts(trial.conditions) for trial in trials]
     varied_rtt = _varied_rtts(trials)
     plain = [
-        Label(_queue(trial["links"]), _rate(trial["links"]), _rtt(trial["rtt_base_ms"], varied_rtt))
+        Label(_queue(trial.links), _rate(trial.links), _rtt(trial.rtt_base_ms, varied_rtt))
         for trial in trials
     ]
     scheme = _scheme(texts, plain)
@@ -89,23 +86,23 @@ def label_trials(trials: Sequence[Mapping[str, Any]]) -> list[Label]:
     return _told_apart(made, texts)
 
 
-def _varied_rtts(trials: Sequence[Mapping[str, Any]]) -> set[str]:
+def _varied_rtts(trials: Sequence[TrialEntry]) -> set[str]:
     seen: dict[str, set[float]] = defaultdict(set)
     for trial in trials:
-        for flow, rtt_ms in trial["rtt_base_ms"].items():
+        for flow, rtt_ms in trial.rtt_base_ms.items():
             seen[flow].add(rtt_ms)
     return {flow for flow, values in seen.items() if len(values) > 1}
 
 
-def _queue(links: Mapping[str, LinkFacts]) -> str:
-    kinds = [one["queue"] for one in links.values()]
+def _queue(links: Mapping[Direction, LinkFacts]) -> str:
+    kinds = [link.queue for link in links.values()]
     if len(set(kinds)) > 1:
-        return f"{links['down']['queue']} down, {links['up']['queue']} up"
+        return f"{links['down'].queue} down, {links['up'].queue} up"
     return kinds[0] if kinds else "no queue"
 
 
-def _rate(links: Mapping[str, LinkFacts]) -> str:
-    return "/".join(f"{one['mbit']:g}" for one in links.values())
+def _rate(links: Mapping[Direction, LinkFacts]) -> str:
+    return "/".join(f"{link.mbit:g}" for link in links.values())
 
 
 def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
@@ -136,7 +133,7 @@ def _is_behind(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -> b
 def _is_another_number(text: str, rtt: str) -> bool:
     """Whether `text` is a plain number or a time other than the one in `rtt`."""
     try:
-        return quantities.duration(text) != quantities.duration(rtt)
+        return Duration.parse(text) != Duration.parse(rtt)
     except BadValueError:
         return bool(re.fullmatch(r"[0-9.]+", text))
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+
+from msgspec import structs
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
-from aqmlab.campaign.store.folder import Trial, digest_of
-
-_OF_ALL = ("events", "packets")
-"""Members of a manifest that are sums over all trials."""
+from aqmlab.campaign.store.folder import digest_of
+from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 
 
-def trials_named(trials: Sequence[dict[str, Any]], names: Collection[str]) -> list[dict[str, Any]]:
+def trials_named(trials: Sequence[TrialEntry], names: Collection[str]) -> list[TrialEntry]:
     """The trials of these names, in the campaign's order; raises `RequestError` for others."""
     if isinstance(names, str):
         problem = f"`{shown(names)}` is a text, not a list of trial names"
         raise RequestError(problem, f'write ["{shown(names)}"] for one trial')
-    known = {trial["id"]: trial for trial in trials}
+    known = {trial.id: trial for trial in trials}
     for name in names:
         if name not in known:
             problem = f"unknown trial `{shown(name)}`"
@@ -27,28 +26,20 @@ def trials_named(trials: Sequence[dict[str, Any]], names: Collection[str]) -> li
     return [trial for name, trial in known.items() if name in wanted]
 
 
-def of_trials(manifest: dict[str, Any], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The manifest of a campaign with only these trials."""
-    names = [trial["id"] for trial in own]
-    told = {name: value for name, value in manifest.items() if name not in _OF_ALL}
-    failed = manifest.get("failed", {})
-    told |= {"trials": list(own), "failed": {one: failed[one] for one in names if one in failed}}
-    if (digests := manifest.get("digests")) is None:
-        return told
-    known = dict(zip((one["id"] for one in manifest["trials"]), digests, strict=True))
-    found = [known[name] for name in names]
-    complete = bool(found) and None not in found
-    return told | {
-        "digests": found,
-        "complete": complete,
-        "digest": digest_of_entries(own, found) if complete else None,
-    }
+def of_trials(manifest: Manifest, own: Sequence[TrialEntry]) -> Manifest:
+    """The manifest of a campaign with only these trials, without its sums over all trials."""
+    names = [trial.id for trial in own]
+    failed = {name: manifest.failed[name] for name in names if name in manifest.failed}
+    some = structs.replace(manifest, trials=tuple(own), failed=failed, events=None, packets=None)
+    if manifest.digests is None:
+        return some
+    known = manifest.digest_by_trial()
+    return with_digests(some, [known[name] for name in names])
 
 
-def digest_of_entries(trials: Sequence[dict[str, Any]], digests: Sequence[str | None]) -> str:
-    """The digest of the given trials, which may come from several manifests."""
-    known = [
-        Trial(index, one["id"], one["seed"], one["conditions"], "", recorded=one["spec"])
-        for index, one in enumerate(trials)
-    ]
-    return digest_of(known, digests)
+def with_digests(manifest: Manifest, digests: Sequence[str | None]) -> Manifest:
+    """The manifest with these digests of its trials, and the facts that follow from them."""
+    complete = bool(digests) and None not in digests
+    names = (trial.id for trial in manifest.trials)
+    digest = digest_of(names, digests) if complete else None
+    return structs.replace(manifest, digests=tuple(digests), complete=complete, digest=digest)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import snapshot
 from aqmlab.campaign.store.folder import TABLES, Folder
+from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.campaign.store.parquet import TRIALS
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
@@ -32,12 +33,13 @@ from aqmlab.results.verdicts.table import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from aqmlab.results.export import TrialNumbers
     from aqmlab.results.verdicts.criteria import Verdict
 
 _T = TypeVar("_T")
 
 
-class Results:
+class CampaignResults:
     """The results of a campaign, finished or not.
 
     The results of a running campaign cover the trials that had ended at the time of loading.
@@ -60,7 +62,8 @@ class Results:
         self.memo: dict[str, Any] = {}
         """Cached values derived from the tables."""
         self._snapshot: Snapshot = snapshot.take(self._folder)
-        self.manifest: dict[str, Any] = dict(self._snapshot.manifest)
+        self.manifest: Manifest = self._snapshot.manifest
+        """The campaign's manifest, of these trials if the results are narrowed."""
 
     @property
     def path(self) -> Path:
@@ -70,38 +73,38 @@ class Results:
     @property
     def name(self) -> str:
         """The scenario's name."""
-        return str(self.manifest["name"])
+        return self.manifest.name
 
     @property
     def engine(self) -> str:
         """The engine of the trials; several engines are separated by commas."""
-        return str(self.manifest.get("engine", "sim"))
+        return self.manifest.engine
 
     @property
     def made_by(self) -> str:
         """The engine in words, with the versions that the results depend on."""
-        return registry.made_by(self.engine, self.manifest["versions"])
+        return registry.made_by(self.engine, self.manifest.versions)
 
     @property
     def digest(self) -> str | None:
         """The digest of every packet of every trial; `None` while trials are missing."""
-        return self.manifest.get("digest")
+        return self.manifest.digest
 
     @property
     def complete(self) -> bool:
         """Whether every trial has a result."""
-        return bool(self.manifest["complete"])
+        return self.manifest.complete
 
     @property
     def failed(self) -> dict[str, str]:
         """The error of each trial that failed."""
-        return dict(self.manifest.get("failed", {}))
+        return dict(self.manifest.failed)
 
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the results."""
         damage = [one.problem for one in self._damage()]
-        return [*self.manifest.get("warnings", ()), *damage]
+        return [*self.manifest.warnings, *damage]
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
@@ -127,39 +130,39 @@ class Results:
 
         return self._read(count)
 
-    def narrowed(self, trials: Collection[str]) -> Results:
+    def narrowed(self, trials: Collection[str]) -> CampaignResults:
         """The results of the named trials only; no rows of other trials are read.
 
         Raises `RequestError` for a name that no trial has.
         """
-        own = trials_named(self.manifest["trials"], trials)
+        own = trials_named(self.manifest.trials, trials)
         some = self._with(own)
-        some._only = frozenset(one["id"] for one in own)
+        some._only = frozenset(one.id for one in own)
         return some
 
-    def _with(self, own: Sequence[dict[str, Any]]) -> Results:
+    def _with(self, own: Sequence[TrialEntry]) -> CampaignResults:
         """The results with a manifest of the given trials, which keep their labels."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
         some.manifest = of_trials(self.manifest, own)
-        some.labels = {one["id"]: self.labels[one["id"]] for one in own}
+        some.labels = {one.id: self.labels[one.id] for one in own}
         return some
 
-    def in_files(self) -> Results:
+    def in_files(self) -> CampaignResults:
         """The results that are already in the tables' files."""
         some = copy.copy(self)
         some._frames, some.memo = {}, {}
         some._of_files_only, some.tables = True, tuple(self._snapshot.files.names)
         return some
 
-    def by_chunk(self) -> Iterator[Results]:
+    def by_chunk(self) -> Iterator[CampaignResults]:
         """The results in parts of one chunk of trials, for results larger than memory."""
         files = self._snapshot.files
         chunks = files.chunks() if self._is_in_files else []
         if len(chunks) < 2:
             yield self
             return
-        trials = {trial["id"]: trial for trial in self.manifest["trials"]}
+        trials = {trial.id: trial for trial in self.manifest.trials}
         for chunk in chunks:
             part = copy.copy(self)
             part._chunk = chunk
@@ -217,7 +220,7 @@ class Results:
             return False
         had = self._names() if self._had is None else self._had
         self._snapshot = snapshot.take(self._folder, whole=not self._of_files_only)
-        if self._snapshot.manifest["campaign"] != self.manifest["campaign"]:
+        if self._snapshot.manifest.campaign != self.manifest.campaign:
             problem = f"{self.path}: another campaign has run here since these results were loaded"
             raise RequestError(problem, "load them again")
         if lost := sorted(had - self._names()):
@@ -316,14 +319,14 @@ class Results:
 
     def __repr__(self) -> str:
         """A summary in one line."""
-        trials = len(self.manifest["trials"])
+        trials = len(self.manifest.trials)
         state = f"digest {self.digest}" if self.complete else "incomplete"
         return f"Results({self.name}: {trials} trials, {state}, {str(self.path)!r})"
 
     @cached_property
     def labels(self) -> dict[str, Label]:
         """The label of each trial, by its name; seeds of one condition share a label."""
-        return labels_of(self.manifest["trials"])
+        return labels_of(self.manifest.trials)
 
     def labelled(self, name: str) -> pl.DataFrame:
         """A table with the columns `queue_label`, `rate_label`, `rtt_label` and `place_label`."""
@@ -343,7 +346,7 @@ class Results:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts: whether each application gets what it needs, in each condition."""
+        """The verdict on each application in each condition."""
         from aqmlab.results.verdicts.judge import judge
 
         if VERDICTS not in self.memo:
@@ -351,7 +354,7 @@ class Results:
         found: list[Verdict] = self.memo[VERDICTS]
         return found
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[TrialNumbers]:
         """One object per trial: conditions, seed, digest, and the numbers of each flow."""
         from aqmlab.results.export import trials_as_json
 
@@ -386,9 +389,9 @@ def _refuse_fork() -> None:
         )
 
 
-def load(path: Path | str) -> Results:
+def load(path: Path | str) -> CampaignResults:
     """The results in a campaign's folder, finished or not."""
-    return Results(Path(path))
+    return CampaignResults(Path(path))
 
 
 def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:

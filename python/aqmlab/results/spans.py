@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.engines.trial_spec import TrialSpec
 
 _MOST_SAID = 3
@@ -14,33 +14,35 @@ class Span(NamedTuple):
     """The length of a trial, and the start and end of its measurement."""
 
     duration_s: float
-    from_s: float
-    to_s: float
+    measure_from_s: float
+    measure_to_s: float
 
 
-def of_spec(spec: TrialSpec) -> dict[str, float]:
-    """The members of a manifest that state the span of a resolved trial."""
+def of_spec(spec: TrialSpec) -> Span:
+    """The span of a resolved trial."""
     from_ns, to_ns = spec.interval_ns
-    return {
-        "duration_s": spec.duration_s,
-        "measure_from_s": from_ns / 1e9,
-        "measure_to_s": to_ns / 1e9,
-    }
+    return Span(spec.duration_s, from_ns / 1e9, to_ns / 1e9)
 
 
-def of_trials(manifest: Mapping[str, Any]) -> dict[str, Span]:
+def of_trials(manifest: Manifest) -> dict[str, Span]:
     """The span of each trial; a trial without its own span has the campaign's."""
-    return {one["id"]: _span({**manifest, **one}) for one in manifest["trials"]}
+    return {one.id: of_trial(manifest, one) for one in manifest.trials}
 
 
-def _span(told: Mapping[str, Any]) -> Span:
-    duration_s = told.get("duration_s", 0.0)
-    return Span(duration_s, told.get("measure_from_s", 0.0), told.get("measure_to_s", duration_s))
+def of_trial(manifest: Manifest, trial: TrialEntry) -> Span:
+    """The span of a trial."""
+    duration_s = _own(trial.duration_s, manifest.duration_s)
+    to_s = _own(trial.measure_to_s, _own(manifest.measure_to_s, duration_s))
+    return Span(duration_s, _own(trial.measure_from_s, manifest.measure_from_s), to_s)
 
 
-def measured_text(manifest: Mapping[str, Any]) -> str:
+def _own(value_s: float | None, otherwise_s: float) -> float:
+    return otherwise_s if value_s is None else value_s
+
+
+def measured_text(manifest: Manifest) -> str:
     """The interval that statistics cover, in words, also if it differs by trial."""
-    found = list(dict.fromkeys((one.from_s, one.to_s) for one in of_trials(manifest).values()))
+    found = list(dict.fromkeys(one[1:] for one in of_trials(manifest).values()))
     if len(found) == 1:
         return _text(*found[0])
     if len(found) <= _MOST_SAID:
@@ -49,7 +51,7 @@ def measured_text(manifest: Mapping[str, Any]) -> str:
     return f"{len(found)} spans between {outer.replace(' to ', ' and ')}, which differ by trial"
 
 
-def length_text(manifest: Mapping[str, Any]) -> str:
+def length_text(manifest: Manifest) -> str:
     """The length of the trials, in words."""
     lengths = {one.duration_s for one in of_trials(manifest).values()}
     if len(lengths) == 1:

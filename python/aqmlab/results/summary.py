@@ -1,6 +1,6 @@
 """One line per condition, application and direction: the median of each number over seeds.
 
-The range, from the least to the greatest value of any seed, is beside the median. For a handful of
+The range, from the minimum to the maximum over seeds, is beside the median. For a handful of
 seeds it is more informative than quartiles.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aqmlab.results.labels import Label
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _NUMBERS = {
     "throughput_mbit": "throughput_mean_mbit",
@@ -33,11 +33,11 @@ _MOST_NAMED = 12
 
 
 Range = tuple[float, float]
-"""The least and the greatest value over the seeds."""
+"""The minimum and the maximum over the seeds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FlowSummary:
     """The numbers of one flow that carries data, in one condition."""
 
     label: Label
@@ -54,7 +54,7 @@ class Line:
     """The range of each number over the seeds, if there is more than one seed."""
 
 
-def lines(results: Results) -> Iterator[Line]:
+def lines(results: CampaignResults) -> Iterator[FlowSummary]:
     """All lines, in the campaign's order."""
     import polars as pl
 
@@ -76,10 +76,12 @@ def lines(results: Results) -> Iterator[Line]:
         label = Label(row["queue_label"], row["rate_label"], row["rtt_label"])
         numbers = {name: _known(row[name]) for name in _NUMBERS}
         ranges = dict(_ranges(row)) if row["seeds"] > 1 else {}
-        yield Line(label, row["flow"], row["direction"], row["seeds"], **numbers, ranges=ranges)
+        yield FlowSummary(
+            label, row["flow"], row["direction"], row["seeds"], **numbers, ranges=ranges
+        )
 
 
-def sparse(results: Results) -> str:
+def sparse(results: CampaignResults) -> str:
     """The flows with too few packets per trial for reliable numbers; empty if none."""
     import polars as pl
 

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, model_serializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
 
 from aqmlab.base.errors import BadMemberError, BadValueError, nearest, shown
-from aqmlab.scenario import catalogue, merge
+from aqmlab.scenario import catalogue, kind_schema, merge
 from aqmlab.scenario.fields import (
     Buffer,
     CongestionControl,
     Count,
-    Duration,
     Flag,
     FrozenDict,
     Params,
-    Size,
     Span,
     Times,
     Value,
     checked,
     inner_table,
+    plain,
+    spelled_all,
 )
+from aqmlab.scenario.kind_schema import Properties
+from aqmlab.scenario.notation import Table
+from aqmlab.scenario.quantities import Duration, Size
 
 
 class Host(Value):
@@ -47,7 +57,7 @@ class Host(Value):
     def _read(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             if isinstance(value, Host):
-                return value.model_dump(exclude_none=True)
+                return value
             raise BadValueError(
                 f"`{shown(value)}` is not a table", 'write { profile = "linux", … }'
             )
@@ -63,19 +73,25 @@ class Host(Value):
             problem = known.refuse_setting(profile, name) if profile else None
             if problem:
                 raise problem.inside(name)
-        kind = profiles[profile] if profile else known.any_profile()
+        kind = profiles[profile] if profile else known.any_profile() if further else None
         if kind is not None:
             own["settings"] = checked(kind, further, tuple(cls.model_fields))
         return own
 
     @model_serializer
-    def _write(self) -> dict[str, Any]:
-        table = {}
-        for name in type(self).model_fields:
-            value = getattr(self, name)
-            if value is not None and name != "settings":
-                table[name] = value
-        return table | dict(self.settings)
+    def _write(self) -> Table:
+        table: Table = plain(_said(self))
+        return table | spelled_all(self.settings)
+
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a table with the settings of every profile."""
+        profiles = catalogue.load()["profiles"]
+        del own["settings"]
+        settings: Properties = {}
+        for kind in profiles.values():
+            settings |= kind_schema.params(kind, handler)
+        return kind_schema.table(settings | own | {"profile": {"enum": list(profiles)}})
 
     def over(self, below: Host) -> Host:
         """Combines these settings with those of `below`, which apply where these are unset."""
@@ -86,7 +102,7 @@ class Host(Value):
         return Host.model_construct(**table)
 
 
-def _said(host: Host) -> dict[str, Any]:
+def _said(host: Host) -> Table:
     return {name: value for name, value in host if value is not None and name != "settings"}
 
 
@@ -101,13 +117,16 @@ End = Annotated[str | Host, BeforeValidator(_end)]
 class Timing(Value):
     """The times, hosts and round-trip times of an application, which `defaults` can also set."""
 
-    start: Times = "0 s"
+    start: Times = Duration(0)
     stop: Span | None = None
     duration: Span | None = None
     rtt: Times | None = None
     home: End | None = None
     wan: End | None = None
     tcp: End | None = None
+
+
+_PRIORITY = WithJsonSchema({"type": ["integer", "string"], "minimum": 0, "maximum": 15})
 
 
 class App(Timing):
@@ -124,15 +143,15 @@ class App(Timing):
     params: Params = FrozenDict()
     start: Times | None = None  # type: ignore[assignment]
     count: Count = 1
-    stagger: Duration = "0 s"
-    priority: Count | None = None
+    stagger: Duration = Duration(0)
+    priority: Annotated[Count, _PRIORITY] | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             if isinstance(value, App):
-                return value.model_dump(exclude_none=True)
+                return value
             raise BadValueError(f"`{shown(value)}` is not a table", 'write { kind = "bulk", … }')
         if "kind" not in value:
             slip = "type" if "type" in value else nearest("kind", map(str, value))
@@ -170,19 +189,33 @@ class App(Timing):
             raise BadMemberError("rtt", f"{len(self.rtt)} round-trip times for {copies} copies")
         return self
 
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a table of one kind, or of a change to an application's table."""
+        kinds = catalogue.load()["apps"]
+        del own["params"]
+        own["name"] = {"type": "string", "description": "The name, in an array of applications."}
+        tables = [
+            kind_schema.table(own | kind_schema.named(kind) | kind_schema.params(kind, handler))
+            | {"required": ["kind"]}
+            for kind in kinds.values()
+        ]
+        no_kind = kind_schema.any_params(kinds) | own | {"kind": {"not": {}}}
+        return {"anyOf": [*tables, kind_schema.table(no_kind)]}
+
     def copies(self, defaults: Timing) -> int:
         """The number of copies. A list of starts makes one copy for each start."""
         start = self.start if self.start is not None else defaults.start
         return len(start) if isinstance(start, tuple) else self.count
 
     @model_serializer
-    def _write(self) -> dict[str, Any]:
-        table: dict[str, Any] = {"kind": self.kind, **self.params}
+    def _write(self) -> Table:
+        table: Table = {"kind": self.kind, **spelled_all(self.params)}
         for name, info in type(self).model_fields.items():
             value = getattr(self, name)
-            plain = name not in ("kind", "params", *self.params)
-            if plain and value is not None and value != info.default:
-                table[name] = list(value) if isinstance(value, tuple) else value
+            is_own = name not in ("kind", "params", *self.params)
+            if is_own and value is not None and value != info.default:
+                table[name] = plain(value)
         return table
 
 

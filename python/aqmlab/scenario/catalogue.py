@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from aqmlab.base.errors import BadValueError, shown, suggestion
-from aqmlab.scenario import quantities
+from aqmlab.scenario import parameters
+from aqmlab.scenario.parameters import Parameter, Plain
 
 FAMILIES = {
     "disciplines": "discipline",
@@ -30,7 +31,7 @@ class Param:
 
     name: str
     type: str
-    default: object
+    default: Plain | None
     text: str
     doc: str
     choices: tuple[str, ...] = ()
@@ -45,22 +46,26 @@ class Param:
             return ""
         return f"{self.show(self.least)} to {self.show(self.most)}"
 
-    def read(self, value: object) -> object:
-        """Converts `value` from scenario notation to base units.
+    def parse(self, value: object) -> Parameter:
+        """Converts `value` from scenario notation to a value of the parameter's type.
 
         Raises `BadValueError` for a wrong type, a value out of bounds or an unknown choice.
         """
         if self.type != "word":
-            number = quantities.READERS[self.type](value)
-            self._check(number, value)
-            return number
+            parsed = parameters.READERS[self.type](value)
+            self._check(parameters.base_units(parsed), value)
+            return parsed
         word = str(value) if isinstance(value, (str, int, float)) else shown(value)
         if word not in self.choices:
             raise BadValueError.unknown("word", word, self.choices)
         return word
 
-    def _check(self, number: Any, said: object) -> None:
-        if number is None or self.least is None or self.most is None:
+    def read(self, value: object) -> Plain | None:
+        """Converts `value` from scenario notation to base units; refuses as `parse` does."""
+        return parameters.base_units(self.parse(value))
+
+    def _check(self, number: Plain | None, said: object) -> None:
+        if number is None or isinstance(number, str) or self.least is None or self.most is None:
             return
         if not self.least <= number <= self.most:
             hint = None
@@ -72,9 +77,9 @@ class Param:
                 f"`{shown(said)}` is out of bounds: {self.name} goes from {self.allowed}", hint
             )
 
-    def show(self, value: object) -> object:
+    def show(self, value: Plain | None) -> Plain:
         """Converts `value` from base units to scenario notation."""
-        return quantities.show(self.type, value)
+        return parameters.spelled(parameters.of_base_units(self.type, value))
 
 
 _NEAREST = {
@@ -141,7 +146,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         if any_host is None or name in kind.params or name not in any_host.params:
             return None
         problem = f"a host of profile `{profile}` has no setting `{name}`"
-        return BadValueError(problem, "docs/tcp.md lists which host has which")
+        return BadValueError(problem, "docs/reference/tcp.md lists which host has which")
 
     def any_profile(self) -> Kind | None:
         """A profile with the settings of all host profiles."""

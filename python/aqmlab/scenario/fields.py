@@ -1,26 +1,37 @@
-"""Quantities and parts of scenarios: frozen values with one canonical spelling."""
+"""The types of the members of scenarios: frozen values with one canonical spelling."""
 
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
     model_serializer,
     model_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from aqmlab.base.errors import BadMemberError, BadValueError, shown, suggestion
-from aqmlab.scenario import catalogue, merge, quantities, seeds
+from aqmlab.scenario import catalogue, kind_schema, seeds
+from aqmlab.scenario.notation import Table, kind_table
+from aqmlab.scenario.number_text import count, flag
+from aqmlab.scenario.parameters import Parameter, Plain, base_units, spelled
+from aqmlab.scenario.quantities import Duration, Quantity, Rate, Share, Size
+from aqmlab.scenario.schema_definitions import COUNT, FLAG, PERCENTAGE
+
+_Member = TypeVar("_Member")
 
 
-class FrozenDict(dict[str, Any]):
+class FrozenDict(dict[str, _Member]):
     """An immutable dictionary, for use in frozen values."""
 
     def _refuse(self, *_: object, **__: object) -> None:
@@ -29,7 +40,7 @@ class FrozenDict(dict[str, Any]):
     __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _refuse  # type: ignore[assignment]
     __ior__ = _refuse  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, _Member]:
         return {key: copy.deepcopy(value, memo) for key, value in self.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -37,21 +48,26 @@ class FrozenDict(dict[str, Any]):
 
 
 Frozen = AfterValidator(FrozenDict)
-Params = Annotated[dict[str, Any], Frozen]
 
 
-def _text(kind: str) -> BeforeValidator:
-    read = quantities.READERS[kind]
-    return BeforeValidator(lambda value: quantities.show(kind, read(value)))
+class _Checked:
+    """Marks a member that a validator of its model has already checked."""
+
+    def __get_pydantic_core_schema__(self, _: Any, __: Any) -> CoreSchema:
+        return core_schema.any_schema()
 
 
-def _positive_duration(value: object) -> str:
-    span = quantities.duration(value)
-    if span == 0:
+Params = Annotated[FrozenDict[Parameter], _Checked()]
+"""Parameters of a kind, or settings of a host's profile."""
+
+
+def _duration_above_zero(value: object) -> Duration:
+    duration = Duration.parse(value)
+    if duration.ns == 0:
         raise BadValueError(
             f"`{shown(value)}` is zero", 'write a duration above zero, such as "30 s"'
         )
-    return quantities.show_duration(span)
+    return duration
 
 
 def refuse_rate(bps: int, written: object) -> None:
@@ -63,59 +79,74 @@ def refuse_rate(bps: int, written: object) -> None:
         )
 
 
-def _limited_rate(value: object) -> str:
-    bps = quantities.rate(value)
-    refuse_rate(bps, value)
-    return quantities.show_rate(bps)
+def _link_rate(value: object) -> Rate:
+    rate = Rate.parse(value)
+    refuse_rate(rate.bps, value)
+    return rate
 
 
-def is_share(rate: str) -> bool:
-    """Returns whether a rate is a share of another rate."""
-    return rate.endswith("%")
-
-
-def _rate_or_share(value: object) -> str:
-    if not isinstance(value, str) or not is_share(value.strip()):
-        return _limited_rate(value)
-    part = quantities.share(value)
-    if not part:
+def _rate_or_share(value: object) -> Rate | Share:
+    is_text = isinstance(value, str) and value.strip().endswith("%")
+    if not is_text and not isinstance(value, Share):
+        return _link_rate(value)
+    share = Share.parse(value)
+    if not share.fraction:
         raise BadValueError(f"`{shown(value)}` is a rate of zero")
-    return quantities.show_share(part)
+    return share
 
 
-def _buffer(value: object) -> str:
+def _buffer(value: object) -> Size | str:
     if value == "auto":
         return "auto"
     try:
-        buffer_bytes = quantities.size(value)
+        size = Size.parse(value)
     except BadValueError as problem:
         raise BadValueError(problem.problem, 'write "auto" or a size such as "300 kB"') from None
-    if buffer_bytes == 0:
+    if size.bytes == 0:
         raise BadValueError(
             f"`{shown(value)}` holds nothing", 'write "auto" or a size such as "300 kB"'
         )
-    return quantities.show_size(buffer_bytes)
+    return size
 
 
-def _rtts(value: object) -> Any:
+def _durations(value: object) -> Duration | tuple[Duration, ...]:
     if isinstance(value, (list, tuple)):
-        return tuple(quantities.show_duration(quantities.duration(one)) for one in value)
-    return quantities.show_duration(quantities.duration(value))
+        return tuple(map(Duration.parse, value))
+    return Duration.parse(value)
 
 
-Duration = Annotated[str, _text("duration")]
-Span = Annotated[str, BeforeValidator(_positive_duration)]
-Rate = Annotated[str, BeforeValidator(_limited_rate)]
-LinkRate = Annotated[str, BeforeValidator(_rate_or_share)]
-Size = Annotated[str, _text("bytes")]
-Share = Annotated[
-    str, BeforeValidator(lambda value: quantities.show_share(quantities.share(value)))
-]
-Flag = Annotated[bool, BeforeValidator(quantities.flag)]
-Count = Annotated[int, BeforeValidator(quantities.count)]
-Seeds = Annotated[int | str, BeforeValidator(seeds.spelled)]
-Buffer = Annotated[str, BeforeValidator(_buffer)]
-Times = Annotated[str | tuple[str, ...], BeforeValidator(_rtts)]
+Span = Annotated[Duration, BeforeValidator(_duration_above_zero)]
+"""A duration above zero."""
+
+LinkRate = Annotated[Rate, BeforeValidator(_link_rate)]
+"""A rate that a link can have."""
+
+_Percentage = Annotated[Share, WithJsonSchema(PERCENTAGE)]
+RateOrShare = Annotated[Rate | _Percentage, BeforeValidator(_rate_or_share)]
+"""A rate that a link can have, or a percentage of another rate."""
+
+Buffer = Annotated[Size | Literal["auto"], BeforeValidator(_buffer)]
+"""The size of a socket's buffer. The host adapts an automatic buffer."""
+
+Times = Annotated[Duration | tuple[Duration, ...], BeforeValidator(_durations)]
+"""One duration for all copies of an application, or one for each."""
+
+Flag = Annotated[bool, BeforeValidator(flag), FLAG]
+Count = Annotated[int, BeforeValidator(count), COUNT]
+Seeds = Annotated[int | str, BeforeValidator(seeds.spelled), WithJsonSchema(seeds.SCHEMA)]
+
+
+def _member(made: JsonSchemaValue) -> JsonSchemaValue:
+    """The schema of a member in a file. TOML has no null."""
+    kept = {key: value for key, value in made.items() if key != "title"}
+    if kept.get("default", ...) is None:
+        del kept["default"]
+    choices = [one for one in kept.get("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) == 1:
+        del kept["anyOf"]
+        kept |= choices[0]
+        return kept
+    return kept | {"anyOf": choices} if choices else kept
 
 
 class Value(BaseModel):
@@ -125,6 +156,37 @@ class Value(BaseModel):
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.model_dump_json()))
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The schema of the table in a file, which may leave every key to `extends`."""
+        made = handler.resolve_ref_schema(handler(core))
+        own = {name: _member(one) for name, one in made.get("properties", {}).items()}
+        return {"description": inspect.cleandoc(cls.__doc__ or "")} | cls.written_schema(
+            own, handler
+        )
+
+    @classmethod
+    def written_schema(
+        cls, own: kind_schema.Properties, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The schema of the notations of this value, of which the members are `own`."""
+        return kind_schema.table(own)
+
+
+def plain(value: Any) -> Any:
+    """A value of Python as a scenario's file holds it: text, a number, a list or a table."""
+    if isinstance(value, Value):
+        return value.model_dump(by_alias=True, exclude_none=True, mode="json")
+    if isinstance(value, Quantity):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return value
 
 
 class Choice(Value):
@@ -141,9 +203,9 @@ class Choice(Value):
     @classmethod
     def _read(cls, value: Any) -> Any:
         if isinstance(value, cls):
-            return {"kind": value.kind, "params": value.params}
+            return value
         if isinstance(value, str):
-            value = merge.kind_table(value)
+            value = kind_table(value)
         if not isinstance(value, Mapping):
             raise BadValueError(f"`{shown(value)}` is not a {catalogue.FAMILIES[cls.family]}")
         if "kind" not in value:
@@ -154,11 +216,28 @@ class Choice(Value):
         return {"kind": kind.name, "params": checked(kind, given)}
 
     @model_serializer
-    def _write(self) -> dict[str, Any]:
-        return {"kind": self.kind, **self.params}
+    def _write(self) -> dict[str, Plain]:
+        return {"kind": self.kind, **spelled_all(self.params)}
+
+    @classmethod
+    def written_schema(
+        cls, own: kind_schema.Properties, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The schema of a name, a name with parameters, or a table."""
+        return kind_schema.choice(catalogue.load()[cls.family], handler)
 
 
-def inner_table(table: dict[str, Any], key: str) -> Mapping[str, Any]:
+def spelled_all(params: Mapping[str, Parameter]) -> dict[str, Plain]:
+    """Parameters in scenario notation."""
+    return {name: spelled(value) for name, value in params.items()}
+
+
+def in_base_units(params: Mapping[str, Parameter]) -> dict[str, Plain | None]:
+    """Parameters in the simulator's form: ns, bytes and bit/s."""
+    return {name: base_units(value) for name, value in params.items()}
+
+
+def inner_table(table: Table, key: str) -> Mapping[str, Any]:
     """Removes the table at `key` from `table` and returns it; an absent table is empty.
 
     Raises `BadMemberError` if the member is not a table.
@@ -173,12 +252,12 @@ def inner_table(table: dict[str, Any], key: str) -> Mapping[str, Any]:
 
 def checked(
     kind: catalogue.Kind, given: Mapping[str, Any], also: tuple[str, ...] = ()
-) -> FrozenDict:
-    """Checks the parameters `given` to `kind` and converts them to their canonical spelling.
+) -> FrozenDict[Parameter]:
+    """Checks the parameters `given` to `kind` and converts them to values.
 
     `also` lists other valid names in the same table, for the hint.
     """
-    params = {}
+    params: dict[str, Parameter] = {}
     for name, value in given.items():
         param = kind.params.get(name)
         if param is None:
@@ -187,7 +266,7 @@ def checked(
                 str(name), f"unknown parameter `{shown(name)}` of `{kind.name}`", hint
             )
         try:
-            params[name] = param.show(param.read(value))
+            params[name] = param.parse(value)
         except BadValueError as problem:
             raise problem.inside(name) from None
     return FrozenDict(params)
@@ -203,83 +282,3 @@ class CongestionControl(Choice):
     """A congestion control."""
 
     family = "tcp"
-
-
-OVERHEADS: dict[str, dict[str, Any]] = {
-    "ip": {},
-    "ethernet": {"bytes": 14, "counted": 14},
-    "ethernet-wire": {"bytes": 38, "minimum": 84, "counted": 14},
-    "docsis": {"bytes": 18, "minimum": 64, "counted": 14},
-    "pppoe": {"bytes": 30, "counted": 14},
-    "atm": {"bytes": 40, "atm": True, "counted": 14},
-}
-"""The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
-
-`ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
-check sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of
-tc-cake(8). With these, a discipline of a Linux gateway counts the frame.
-"""
-
-
-class Overhead(Value):
-    """The bytes that a link charges for a packet beyond IP, by name or as a table."""
-
-    bytes: Count = 0
-    minimum: Count = 0
-    atm: Flag = False
-    counted: Count = 0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            if value not in OVERHEADS:
-                raise BadValueError.unknown("overhead", value, OVERHEADS)
-            return OVERHEADS[value]
-        return value
-
-    @model_serializer
-    def _write(self) -> str | dict[str, Any]:
-        table = {name: getattr(self, name) for name in type(self).model_fields}
-        short = {name: value for name, value in table.items() if value}
-        names = [name for name, meant in OVERHEADS.items() if meant == short]
-        return names[0] if names else short
-
-
-SHAPERS = ("line", "htb", "dummynet")
-"""Rate limiters: the wire, Linux's HTB or FreeBSD's dummynet. HTB shapes before a faster wire. It
-releases a packet at the start of its transmission time, and one more packet after a pause.
-Dummynet releases packets at its clock ticks, which are one millisecond apart."""
-
-
-def _shaper(value: object) -> str:
-    if value not in SHAPERS:
-        raise BadValueError.unknown("shaper", value, SHAPERS)
-    return str(value)
-
-
-Shaper = Annotated[Literal["line", "htb", "dummynet"], BeforeValidator(_shaper)]
-
-
-class Hop(Value):
-    """One direction of a modem: a discipline before a link with a finite rate."""
-
-    rate: Rate
-    qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
-    overhead: Overhead = Overhead()
-
-
-class Link(Value):
-    """One direction of the access line: a discipline before a link with a finite rate.
-
-    The rate may be a share of the modem's rate, such as "95 %".
-    """
-
-    rate: LinkRate
-    qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
-    shaper: Shaper = "line"
-    pipe_delays: Flag = False
-    overhead: Overhead = Overhead()
-    loss: Share = "0 %"
-    jitter: Duration = "0 s"
-    reorder: Flag = False

@@ -20,20 +20,15 @@ from aqmlab.scenario import toml_positions
 from aqmlab.scenario.normalise import (
     BOTH_WAYS,
     MOST_APPS,
-    MOST_NESTING,
     ROOTS,
     Keys,
     Layer,
     Origin,
     expand,
-    kind_table,
     of_both_ways,
-    parse_text,
-    rate_pair,
-    refuse_deep,
-    refuse_deep_nesting,
     step_changes,
 )
+from aqmlab.scenario.notation import MOST_NESTING, Table, refuse_deep_nesting
 
 __all__ = [
     "BOTH_WAYS",
@@ -47,12 +42,8 @@ __all__ = [
     "expand",
     "from_address",
     "from_toml",
-    "kind_table",
     "leaves",
     "merge",
-    "parse_text",
-    "rate_pair",
-    "refuse_deep",
     "split_address",
     "step_changes",
     "uncovered",
@@ -185,10 +176,10 @@ def _merged(base: Any, over: Any) -> Any:
     return result
 
 
-def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> dict[str, Any]:
+def uncovered(vary: Mapping[str, Any], fixed: Iterable[str]) -> Table:
     """Removes loops over `fixed` addresses from `vary`, and their changes from linked loops."""
     given = {one for item in fixed for one in _both(item)}
-    left: dict[str, Any] = {}
+    left: Table = {}
     for name, values in vary.items():
         if _covered(given, name):
             continue

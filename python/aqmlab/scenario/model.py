@@ -1,9 +1,9 @@
 """The scenario as frozen values, identical in Python and in TOML.
 
-A scenario states everything on which a run depends, except the seed. Quantities are text in one
-canonical spelling ("12mbit" becomes "12 Mbit/s"), so equal quantities compare as equal. The
-constructors refuse unknown names and wrong units. Numbers in base units appear only in
-`aqmlab.planning.lowering`.
+A scenario states everything on which a run depends, except the seed. Quantities are values with one
+canonical spelling (`Rate.parse("12mbit")` is "12 Mbit/s"), so equal quantities compare as equal.
+The constructors accept their notation and refuse unknown names and wrong units. Numbers in base
+units appear only in `aqmlab.planning.lowering`.
 """
 
 from __future__ import annotations
@@ -13,28 +13,24 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
+    GetJsonSchemaHandler,
     ValidationError,
+    WithJsonSchema,
     model_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
 
 from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, shown
-from aqmlab.scenario import merge, quantities, sweep, toml_writer
+from aqmlab.scenario import merge, sweep, toml_writer
 from aqmlab.scenario.applications import App, Host, Timing
-from aqmlab.scenario.fields import (
-    Duration,
-    Flag,
-    Frozen,
-    FrozenDict,
-    Hop,
-    Link,
-    Rate,
-    Seeds,
-    Span,
-    Value,
-    is_share,
-)
+from aqmlab.scenario.fields import Flag, Frozen, FrozenDict, LinkRate, Seeds, Span, Value, plain
 from aqmlab.scenario.figure_names import FIGURES
+from aqmlab.scenario.kind_schema import Properties, table
+from aqmlab.scenario.links import Hop, Link, both_ways_schema
+from aqmlab.scenario.notation import Table, refuse_deep
+from aqmlab.scenario.quantities import NS_PER_S, Duration, Share
 from aqmlab.scenario.wifi import Wifi
 
 
@@ -49,6 +45,11 @@ class Modem(Value):
     down: Hop
     up: Hop
 
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a table with the keys of both directions."""
+        return table(both_ways_schema(Hop, handler) | own)
+
 
 class Path(Value):
     """The path between the home and the internet.
@@ -57,25 +58,29 @@ class Path(Value):
     given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
     of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network
     802.11n. Without both, packets between hosts and gateway take no time. `modem` is a line beyond
-    the gateway with queues of its own. Without it, the gateway's link is the line.
+    the gateway with its own queues. Without it, the gateway's link is the line.
     """
 
     down: Link
     up: Link
-    rtt: Duration = "40 ms"
+    rtt: Duration = Duration(40_000_000)
     modem: Modem | None = None
-    lan: Rate | None = None
+    lan: LinkRate | None = None
     wifi: Wifi | None = None
-    host_jitter: Duration = "50 us"
-    start_jitter: Duration = "50 ms"
+    host_jitter: Duration = Duration(50_000)
+    start_jitter: Duration = Duration(50_000_000)
+
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a table with the keys of both directions."""
+        return table(both_ways_schema(Link, handler) | own)
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        plain = {key: _plain(part) for key, part in value.items()}
-        return merge.expand(merge.Layer({"path": plain})).data["path"]
+        return merge.expand(merge.Layer({"path": plain(value)})).data["path"]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -83,7 +88,7 @@ class Path(Value):
             raise BadMemberError("lan", "given together with `wifi`", "leave one of the two out")
         for way in ("down", "up"):
             rate = getattr(self, way).rate
-            if self.modem is None and is_share(rate):
+            if self.modem is None and isinstance(rate, Share):
                 problem = f"`{rate}` is a share of the modem's rate, and there is no modem"
                 raise BadMemberError((way, "rate"), problem, "write a rate, or add path.modem.rate")
         return self
@@ -97,25 +102,24 @@ class Measure(Value):
     """
 
     enabled: Flag = True
-    from_: Duration = Field(default="0 s", alias="from")
+    from_: Duration = Field(default=Duration(0), alias="from")
     to: Span | None = None
-    window: Span = "1 s"
-    step: Span = "250 ms"
-    sample: Duration = "100 ms"
+    window: Span = Duration(NS_PER_S)
+    step: Span = Duration(250_000_000)
+    sample: Duration = Duration(100_000_000)
     packets: Flag = False
     series: Flag = True
     points: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        window, step = quantities.duration(self.window), quantities.duration(self.step)
-        if window % step:
+        if self.window.ns % self.step.ns:
             raise BadMemberError(
                 "window",
                 f"`{self.window}` is not a whole multiple of the step, `{self.step}`",
                 'write, for instance, window = "1 s" and step = "250 ms"',
             )
-        if self.to is not None and quantities.duration(self.to) <= quantities.duration(self.from_):
+        if self.to is not None and self.to <= self.from_:
             raise BadMemberError("to", f"`{self.to}` is not after `from`, `{self.from_}`")
         return self
 
@@ -126,35 +130,46 @@ def _figure(name: str) -> str:
     return name
 
 
+_FIGURE = WithJsonSchema({"enum": list(FIGURES)})
+
+
 class Report(Value):
     """The contents of the report: figures by name, needs of applications, notes."""
 
-    figures: tuple[Annotated[str, AfterValidator(_figure)], ...] = ()
+    figures: tuple[Annotated[str, AfterValidator(_figure), _FIGURE], ...] = ()
     tolerances: Annotated[dict[str, Duration], Frozen] = FrozenDict()
-    rates: Annotated[dict[str, Rate], Frozen] = FrozenDict()
+    rates: Annotated[dict[str, LinkRate], Frozen] = FrozenDict()
     notes: str = ""
 
 
 class Scenario(Value):
-    """A home, its access line, its applications and the varied parameters.
-
-    The constructor raises `ScenarioError` for a scenario that cannot be run.
-    """
+    """A home, its access line, its applications and the varied parameters."""
 
     title: str = ""
     description: str = ""
-    duration: Span = "30 s"
+    duration: Span = Duration(30 * NS_PER_S)
     seeds: Seeds = 1
     path: Path
     hosts: Annotated[dict[str, Host], Frozen] = FrozenDict()
     defaults: Timing = Timing()
     apps: Annotated[dict[str, App], Frozen]
     measure: Measure = Measure()
-    vary: Annotated[dict[str, Any], Frozen] = FrozenDict()
+    vary: Annotated[Table, BeforeValidator(plain), Frozen] = FrozenDict()
     report: Report = Report()
 
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a file, in which applications may be an array."""
+        about = "A built-in scenario, or a file in the same folder."
+        app = own["apps"]["additionalProperties"]
+        own["apps"]["additionalProperties"] = {"anyOf": [app, {"enum": ["off", False]}]}
+        own["apps"] = {"anyOf": [own["apps"], {"type": "array", "items": app}]}
+        own["vary"]["description"] = "Loops, outermost first."
+        return table({"extends": {"type": "string", "description": about}} | own)
+
     def __init__(self, /, **values: Any) -> None:
-        merge.refuse_deep(values, "")
+        """Checks `values`; raises `ScenarioError` for a scenario that cannot be run."""
+        refuse_deep(values, "")
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -187,7 +202,7 @@ class Scenario(Value):
         sweep.loops(self.vary)
         return self
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Table:
         """The scenario as nested TOML tables, without default values."""
         table = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         for way in ("down", "up"):
@@ -201,7 +216,7 @@ class Scenario(Value):
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Scenario:
         """The scenario of nested tables; the inverse of `to_dict`."""
-        merge.refuse_deep(table, "")
+        refuse_deep(table, "")
         return build(merge.expand(merge.Layer(dict(table))))
 
     @classmethod
@@ -211,24 +226,15 @@ class Scenario(Value):
 
     def but(self, **changes: Any) -> Scenario:
         """This scenario with some tables changed: `home.but(path={"rtt": "20 ms"})`."""
-        merge.refuse_deep(changes, "")
-        plain = {name: _plain(value) for name, value in changes.items()}
-        over = merge.expand(merge.Layer(plain))
+        refuse_deep(changes, "")
+        over = merge.expand(merge.Layer(plain(changes)))
         return build(merge.merge(merge.Layer(self.to_dict()), over))
 
     def set(self, address: str, value: Any) -> Scenario:
         """This scenario with one member changed: `home.set("path.qdisc", "fq_codel")`."""
-        merge.refuse_deep(value, address)
-        over = merge.from_address(address, _plain(value), "")
+        refuse_deep(value, address)
+        over = merge.from_address(address, plain(value), "")
         return build(merge.merge(merge.Layer(self.to_dict()), over))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Value):
-        return value.model_dump(by_alias=True, exclude_none=True, mode="json")
-    if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
-    return value
 
 
 class _MisplacedError(ScenarioError):

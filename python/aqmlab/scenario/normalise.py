@@ -8,15 +8,14 @@ one name each. Origins are copied too, so messages name the keys as the user wro
 from __future__ import annotations
 
 import copy
-import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
-from aqmlab.scenario import quantities
+from aqmlab.scenario.links import Link
+from aqmlab.scenario.notation import Table, kind_table, rate_pair
 
 Keys = tuple[str, ...]
 """The path of a member in nested tables."""
@@ -24,19 +23,8 @@ Keys = tuple[str, ...]
 ROOTS = ("duration", "path", "hosts", "defaults", "apps", "measure")
 """Tables whose members can be set and varied."""
 
-BOTH_WAYS = ("rate", "qdisc", "shaper", "pipe_delays", "overhead", "loss", "jitter", "reorder")
+BOTH_WAYS = tuple(Link.model_fields)
 """Keys that, directly under `path` or `path.modem`, apply to both directions."""
-
-_UNIT = r"[kmgKMG]?(?:bits?/s|bits?|bps)"
-_PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:({_UNIT})\s*)?/\s*([0-9.]{{1,20}})\s*({_UNIT})")
-_MARK = re.compile(r"""\"{3}|'{3}|["'.=,\n\[\]{}]|#[^\n]*""")
-_ENDS = {
-    '"': re.compile(r'\\.|"', re.DOTALL),
-    "'": re.compile("'"),
-    '"""': re.compile(r'\\.|"{3,5}', re.DOTALL),  # up to two quotes belong to the string
-    "'''": re.compile("'{3,5}"),
-}
-"""The end and the escapes of a string, by its opening quote."""
 
 _INNER = ("params", "settings")
 """The inner tables of kinds and profiles in Python values."""
@@ -46,9 +34,8 @@ _LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
 _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
 """The table with which the defaults of another table must be consistent."""
 
-MOST_NESTING = 60
 MOST_APPS = 10_000
-"""The most applications of a trial, including copies. The simulator has the same bound."""
+"""The maximum number of applications of a trial with their copies, as in the simulator."""
 
 _MOST_LOOPS = 100
 
@@ -68,7 +55,7 @@ class Origin:
 class Layer:
     """Nested tables with the origins of their keys."""
 
-    data: dict[str, Any]
+    data: Table
     origins: dict[Keys, Origin] = field(default_factory=dict)
     source: str = ""
 
@@ -107,7 +94,7 @@ def expand(layer: Layer) -> Layer:
     return layer
 
 
-def _lift(layer: Layer, keys: Keys, table: dict[str, Any]) -> Iterator[Keys]:
+def _lift(layer: Layer, keys: Keys, table: Table) -> Iterator[Keys]:
     """Moves members of `params` and `settings` to the table around them."""
     for name in _INNER:
         inner = table.get(name)
@@ -130,7 +117,7 @@ def _lift_origins(layer: Layer, lifted: Collection[Keys]) -> None:
                 layer.origins[keys[: length - 1] + keys[length:]] = origin
 
 
-def _tables(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, dict[str, Any]]]:
+def _tables(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Table]]:
     if isinstance(value, dict):
         if above:
             yield above, value
@@ -152,7 +139,7 @@ def _refuse_many_apps(layer: Layer) -> None:
 
 
 def _name_apps(layer: Layer) -> None:
-    named: dict[str, Any] = {}
+    named: Table = {}
     own_names: dict[str, str] = {}
     kinds = Names()
     for number, app in enumerate(layer.data["apps"]):
@@ -207,7 +194,7 @@ def _expand_path(layer: Layer) -> None:
         _expand_ways(layer, path["modem"], ("path", "modem"))
 
 
-def _expand_ways(layer: Layer, path: dict[str, Any], above: Keys) -> None:
+def _expand_ways(layer: Layer, path: Table, above: Keys) -> None:
     for way in (path, path.get("down"), path.get("up")):
         if isinstance(way, dict) and "queue" in way:
             prefix = above if way is path else (*above, "down" if way is path["down"] else "up")
@@ -230,7 +217,7 @@ def _expand_ways(layer: Layer, path: dict[str, Any], above: Keys) -> None:
             table["qdisc"] = _located(layer, (*above, way, "qdisc"), table["qdisc"])
 
 
-def _located(layer: Layer, keys: Keys, text: str) -> dict[str, Any]:
+def _located(layer: Layer, keys: Keys, text: str) -> Table:
     try:
         return kind_table(text)
     except BadValueError as problem:
@@ -250,56 +237,6 @@ def _rates(value: Any, place: str) -> tuple[Any, Any]:
         raise ScenarioError(place, problem.problem, problem.hint or hint) from None
 
 
-def rate_pair(text: str) -> tuple[str, str]:
-    """The rates down and up of "12/1 Mbit/s", "12 Mbit/s / 800 kbit/s", "12 Mbit/s" or "95 %".
-
-    >>> rate_pair("1.5/0.5 Mbit/s"), rate_pair("90/95 %")
-    (('1.5 Mbit/s', '500 kbit/s'), ('90 %', '95 %'))
-    """
-    if text.strip().endswith("%"):
-        parts = [quantities.show_share(quantities.share(f"{part} %")) for part in _shares(text)]
-        return parts[0], parts[-1]
-    pair = _PAIR.fullmatch(text.strip())
-    if pair is None and re.fullmatch(r"[0-9.]{1,20}\s*/\s*[0-9.]{1,20}", text.strip()):
-        raise BadValueError(
-            f"`{shown(text)}` has no unit", f'write it, too: "{text.strip()} Mbit/s"'
-        )
-    if pair is None:
-        both = quantities.show_rate(quantities.rate(text))
-        return both, both
-    down, down_unit, up, unit = pair.groups()
-    rates = quantities.rate(f"{down} {down_unit or unit}"), quantities.rate(f"{up} {unit}")
-    return quantities.show_rate(rates[0]), quantities.show_rate(rates[1])
-
-
-def _shares(text: str) -> list[str]:
-    """The numbers in "95 %" or "90/95 %"."""
-    parts = text.strip().removesuffix("%").split("/")
-    if len(parts) > 2:
-        raise BadValueError(f"`{shown(text)}` are more than two shares, down before up")
-    return [part.strip().removesuffix("%") for part in parts]
-
-
-def kind_table(text: str) -> dict[str, Any]:
-    """Parses a kind with parameters, such as "fq_codel limit=1000 target=5ms", into a table.
-
-    >>> kind_table("fq_codel limit=1000")
-    {'kind': 'fq_codel', 'limit': 1000}
-    """
-    words = text.split()
-    table: dict[str, Any] = {"kind": words[0] if words else ""}
-    for word in words[1:]:
-        name, equals, value = word.partition("=")
-        if not equals or not name or name in table:
-            meant = "" if equals else f'"{shown(words[0])} {shown(word)}=…", as in '
-            raise BadValueError(
-                f"`{shown(word)}` is not a parameter",
-                f'write {meant}"fq_codel limit=1000 target=5ms"',
-            )
-        table[name] = parse_text(value)
-    return table
-
-
 def _flatten_vary(layer: Layer) -> None:
     """Flattens `vary`: `vary.path.rtt` and `vary."path.rtt"` become the member "path.rtt"."""
     if not isinstance(layer.data["vary"], dict):
@@ -310,7 +247,7 @@ def _flatten_vary(layer: Layer) -> None:
     if len(leaves) > _MOST_LOOPS:
         problem = f"{len(leaves)} loops are too many, {_MOST_LOOPS} at most"
         raise ScenarioError(layer.where(("vary",)), problem)
-    flat: dict[str, Any] = {}
+    flat: Table = {}
     # Dotted keys with a common prefix share a table, but loops keep their order in the file.
     written = {keys: number for number, keys in enumerate(layer.origins)}
     members = sorted(leaves, key=lambda member: written.get(("vary", *member[0]), 0))
@@ -341,7 +278,7 @@ def _vary_leaves(table: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[K
             yield (*above, key), member
 
 
-def step_changes(step: Mapping[str, Any]) -> dict[str, Any]:
+def step_changes(step: Mapping[str, Any]) -> Table:
     """The addresses and values of one step of a linked loop, without its label."""
 
     def walk(table: Mapping[str, Any], above: Keys) -> Iterator[tuple[str, Any]]:
@@ -352,67 +289,3 @@ def step_changes(step: Mapping[str, Any]) -> dict[str, Any]:
                 yield ".".join((*above, key)), member
 
     return dict(walk({key: value for key, value in step.items() if key != "label"}, ()))
-
-
-def refuse_deep_nesting(text: str, source: str) -> None:
-    """Bounds the recursion of `tomllib` and of everything that walks its result."""
-    depth = dots = at = 0
-    while found := _MARK.search(text, at):
-        mark, at = found[0], found.end()
-        if mark in _ENDS:
-            at = _behind_string(text, at, mark)
-        elif mark == ".":
-            dots += 1  # the dot of a key or of a number
-        elif mark[0] != "#":
-            dots = 0
-            depth = max(0, depth + (mark in "[{") - (mark in "]}"))
-        if max(depth, dots) > MOST_NESTING:
-            line = text.count("\n", 0, at) + 1
-            raise ScenarioError(f"{source}:{line}", f"nested deeper than {MOST_NESTING}")
-
-
-def refuse_deep(value: Any, place: str) -> None:
-    """Bounds the nesting of values from Python, because later functions recurse."""
-    waiting = [(value, 0)]
-    while waiting:
-        one, depth = waiting.pop()
-        if depth > MOST_NESTING:
-            raise ScenarioError(place, f"nested deeper than {MOST_NESTING}")
-        if isinstance(one, (Mapping, list, tuple)):
-            members = one.values() if isinstance(one, Mapping) else one
-            waiting.extend((member, depth + 1) for member in members)
-
-
-def _behind_string(text: str, at: int, quote: str) -> int:
-    """The end of the string whose opening `quote` ends at `at`."""
-    for found in _ENDS[quote].finditer(text, at):
-        if found[0][0] != "\\":
-            return found.end()
-    return len(text)
-
-
-def parse_text(text: str) -> Any:
-    """Parses a value from the command line as TOML, or returns the text itself.
-
-    >>> parse_text("5"), parse_text("20 ms"), parse_text('{kind = "pie", limit = 9}')
-    (5, '20 ms', {'kind': 'pie', 'limit': 9})
-    """
-    stripped = text.strip()
-    if len(stripped) > 100_000 or "\n" in stripped:
-        return stripped
-    try:
-        refuse_deep_nesting(stripped, "")
-        parsed = tomllib.loads(f"value = {stripped}")
-    except (ScenarioError, ValueError, RecursionError):
-        return stripped
-    value = parsed.get("value")
-    return value if set(parsed) == {"value"} and _is_plain(value) else stripped
-
-
-def _is_plain(value: Any) -> bool:
-    """Returns whether a value has a type that scenarios use. TOML dates, for example, do not."""
-    if isinstance(value, dict):
-        return all(_is_plain(member) for member in value.values())
-    if isinstance(value, list):
-        return all(_is_plain(member) for member in value)
-    return isinstance(value, (str, int, float, bool))

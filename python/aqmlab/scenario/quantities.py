@@ -1,38 +1,43 @@
-"""Readers and writers of quantities: "40 ms", "12 Mbit/s", "300 kB", "490 packets", "5 %".
+"""Quantities of scenarios as exact values: `Duration`, `Rate`, `Size` and `Share`.
 
-Each reader accepts text or a Python number. It returns a whole number of base units (nanoseconds,
-bits per second, bytes) or raises `BadValueError`. Arithmetic is decimal and exact. A value between
-two base units is rounded to the nearest. The writers return the canonical text, and the reader of
-that text returns the same number.
+`parse` accepts text, a Python number or a value of the type, and raises `BadValueError` for other
+values. A number between two base units is rounded to the nearest. `str` returns the canonical
+spelling, from which `parse` returns an equal value.
 
-Readers refuse a number without a unit if there is a choice of units. `bit` means bits and `B`
+`parse` refuses a number without a unit if there is a choice of units. `bit` means bits and `B`
 means bytes. `Mbps` means megabits, although `mbps` of tc(8) means megabytes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
-from functools import lru_cache, wraps
-from typing import TypeVar
+from abc import abstractmethod
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar, Self
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticSerializationUnexpectedValue, core_schema
 
 from aqmlab.base.errors import BadValueError, shown
+from aqmlab.scenario.number_text import (
+    not_a,
+    number,
+    plain,
+    split,
+    trimmed,
+    whole,
+)
+from aqmlab.scenario.schema_definitions import NUMBER_PATTERN, Definition
 
 NS_PER_S = 1_000_000_000
 """Nanoseconds in a second."""
-
-_LARGEST = 10**18
-_NUMBER = re.compile(
-    r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)", re.S
-)
 
 _DURATIONS = {
     "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000,
     "s": NS_PER_S, "sec": NS_PER_S, "second": NS_PER_S, "seconds": NS_PER_S,
     "min": 60 * NS_PER_S, "h": 3_600 * NS_PER_S,
 }  # fmt: skip
-_CLOCK = re.compile(r"[0-9]{1,2}:[0-9][0-9](:[0-9][0-9])?")
 _RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _RATE_UNIT = re.compile(r"([kmg]?)(?:bits?/s|bits?|bps)", re.I)
 _TWO_RATES = re.compile(r"([0-9.]{1,20})[^/]{0,10}/\s*[0-9.]{1,20}\s*(\S{0,9})")
@@ -40,123 +45,164 @@ _SIZES = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
     "byte": 1, "bytes": 1,
 }  # fmt: skip
-_THINGS = frozenset((
-    "packet", "packets", "pkt", "pkts", "p", "flow", "flows", "segment", "segments", "queue",
-    "queues", "object", "objects", "player", "players", "request", "requests", "connection",
-    "connections", "client", "clients", "band", "bands", "bucket", "buckets", "message",
-    "messages", "sample", "samples",
-))  # fmt: skip
-_OFF = frozenset(("off", "none", "never"))
 
 
-_Amount = TypeVar("_Amount", int, float)
-_REMEMBERED = 4096
+_DURATION_PATTERN = NUMBER_PATTERN + r"(ns|us|µs|ms|s|sec|seconds?|min|h)\s*$"
 
 
-def _remembered(read: Callable[[object], _Amount]) -> Callable[[object], _Amount]:
-    """Caches `read`, because plans repeat the same few texts."""
-    known = lru_cache(_REMEMBERED)(read)
+class Quantity:
+    """A value with a unit: frozen, hashable, and ordered among values of its type."""
 
-    @wraps(read)
-    def reader(value: object) -> _Amount:
-        return known(value) if type(value) is str else read(value)
+    __slots__ = ()
+    SCHEMA: ClassVar[Definition]
+    """The JSON Schema of its spellings."""
+    SUFFIX: ClassVar[str]
+    """The unit at the end of names that hold base units."""
 
-    return reader
+    @classmethod
+    @abstractmethod
+    def parse(cls, value: object) -> Self:
+        """Reads a quantity; raises `BadValueError` for a wrong value."""
 
+    @property
+    @abstractmethod
+    def base_units(self) -> int | float:
+        """The number of base units."""
 
-def _split(text: object) -> tuple[Decimal, str] | None:
-    """The number and the unit of `text`, or `None` if it does not start with a number."""
-    found = _NUMBER.fullmatch(text.strip()) if isinstance(text, str) and len(text) < 200 else None
-    if found is None:
-        return None
-    try:
-        return Decimal(found[1]), found[2].strip()
-    except InvalidOperation:
-        return None
-
-
-def _plain(value: object) -> Decimal | None:
-    """A number written without a unit."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int) and abs(value) <= _LARGEST:
-        return Decimal(value)
-    if isinstance(value, float) and value == value and abs(value) <= _LARGEST:
-        return Decimal(repr(value))
-    split = _split(value)
-    return split[0] if split and not split[1] else None
-
-
-def _whole(number: Decimal, value: object, what: str) -> int:
-    if number < 0:
-        raise BadValueError(f"`{shown(value)}` is negative", f"a {what} cannot be below zero")
-    if number > _LARGEST:
-        raise BadValueError(f"`{shown(value)}` is too large for a {what}")
-    return int(number.to_integral_value())
-
-
-def _wrong(value: object, what: str, example: str, units: tuple[str, ...] = ()) -> BadValueError:
-    """The error for `value`. For a number without a unit, the hint lists possible `units`."""
-    hint = f'write a number and a unit, such as "{example}"'
-    if units and _plain(value) is not None:
-        meant = [f'"{shown(value)} {unit}"' for unit in units]
-        hint = f"write the unit, too: {' or '.join(meant)}"
-    if what.startswith("duration") and isinstance(value, str) and _CLOCK.fullmatch(value):
-        hint = f"times count from the start of the trial: {hint}"
-    return BadValueError(f"`{shown(value)}` is not a {what}", hint)
-
-
-@_remembered
-def duration(value: object) -> int:
-    """Reads a duration in nanoseconds. Zero needs no unit.
-
-    >>> duration("40 ms"), duration("1.5s"), duration("250 us")
-    (40000000, 1500000000, 250000)
-    """
-    if _plain(value) == 0:
-        return 0
-    split = _split(value)
-    scale = _DURATIONS.get(split[1]) if split else None
-    if split is None or scale is None:
-        raise _wrong(value, "duration", "40 ms", ("ms", "s"))
-    return _whole(split[0] * scale, value, "duration")
-
-
-def duration_or_off(value: object) -> int | None:
-    """Reads a duration in nanoseconds, or `None` for "off"."""
-    if value is None or value is False or (isinstance(value, str) and value.strip() in _OFF):
-        return None
-    try:
-        return duration(value)
-    except BadValueError as problem:
-        if problem.problem.endswith("is not a duration"):
-            raise _wrong(value, 'duration, nor "off"', "40 ms", ("ms", "s")) from None
-        raise
-
-
-@_remembered
-def rate(value: object) -> int:
-    """Reads a rate in bits per second; refuses zero.
-
-    >>> rate("12 Mbit/s"), rate("500kbit"), rate("1.5mbit")
-    (12000000, 500000, 1500000)
-    """
-    split = _split(value)
-    unit = _RATE_UNIT.fullmatch(split[1]) if split else None
-    if split is None or unit is None:
-        if split and re.fullmatch(r"[kKmMgG]i?B(/s|ps)?", split[1]):
-            raise BadValueError(f"`{shown(value)}` counts bytes", 'rates are in bits: "12 Mbit/s"')
-        raise _no_rate(value, split)
-    bits = _whole(split[0] * _RATES[unit[1].lower()], value, "rate")
-    if bits == 0:
-        raise BadValueError(
-            f"`{shown(value)}` is a rate of zero, at which a queue never drains",
-            'write a rate above zero, such as "64 kbit/s"',
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: Any, __: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse,
+            ref=cls.SCHEMA.ref,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                cls._written, return_schema=core_schema.str_schema()
+            ),
         )
-    return bits
+
+    @classmethod
+    def _written(cls, value: object) -> str:
+        if not isinstance(value, cls):  # a union then tries its next type
+            raise PydanticSerializationUnexpectedValue(f"not a {cls.__name__}")
+        return str(value)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _: CoreSchema, __: GetJsonSchemaHandler) -> Any:
+        return dict(cls.SCHEMA.schema)
 
 
-def _no_rate(value: object, split: tuple[Decimal, str] | None) -> BadValueError:
+def _refuse_below(amount: object, least: int, what: str) -> None:
+    if type(amount) is not int or amount < least:
+        raise BadValueError(f"`{shown(amount)}` is not a whole number of {what}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration(Quantity):
+    """A duration in whole nanoseconds.
+
+    >>> Duration.parse("40 ms"), str(Duration.parse("1500ms")), Duration.parse(0).ns
+    (Duration(ns=40000000), '1.5 s', 0)
+    """
+
+    ns: int
+    SUFFIX: ClassVar[str] = "_ns"
+    SCHEMA: ClassVar[Definition] = Definition(
+        "Duration",
+        {
+            "description": "A duration with its unit: ns, us, ms, s, min or h.",
+            "anyOf": [
+                {
+                    "type": "string",
+                    "pattern": _DURATION_PATTERN,
+                },
+                {"enum": [0, "0"]},
+            ],
+            "examples": ["40 ms", "30 s"],
+        },
+    )
+
+    def __post_init__(self) -> None:
+        _refuse_below(self.ns, 0, "nanoseconds from 0")
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Reads a duration. Zero needs no unit."""
+        if isinstance(value, cls):
+            return value
+        if plain(value) == 0:
+            return cls(0)
+        parts = split(value)
+        scale = _DURATIONS.get(parts[1]) if parts else None
+        if parts is None or scale is None:
+            raise not_a("duration", value, "40 ms", ("ms", "s"))
+        return cls(whole(parts[0] * scale, value, "duration"))
+
+    @property
+    def base_units(self) -> int:
+        """The number of nanoseconds."""
+        return self.ns
+
+    def __str__(self) -> str:
+        """The duration in the largest unit that is not larger than it."""
+        if self.ns == 0:
+            return "0 s"
+        steps = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
+        return _in_largest(self.ns, steps)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rate(Quantity):
+    """A rate in whole bits per second, above zero.
+
+    >>> Rate.parse("12 Mbit/s"), str(Rate.parse("500kbit")), Rate.parse("1.5mbit").bps
+    (Rate(bps=12000000), '500 kbit/s', 1500000)
+    """
+
+    bps: int
+    SUFFIX: ClassVar[str] = "_bps"
+    SCHEMA: ClassVar[Definition] = Definition(
+        "Rate",
+        {
+            "description": "A rate with its unit: bit/s, kbit/s, Mbit/s or Gbit/s.",
+            "type": "string",
+            "pattern": NUMBER_PATTERN + r"[kmgKMG]?(bits?/s|bits?|bps)\s*$",
+            "examples": ["12 Mbit/s"],
+        },
+    )
+
+    def __post_init__(self) -> None:
+        _refuse_below(self.bps, 1, "bits per second from 1")
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Reads a rate; refuses zero."""
+        if isinstance(value, cls):
+            return value
+        parts = split(value)
+        unit = _RATE_UNIT.fullmatch(parts[1]) if parts else None
+        if parts is None or unit is None:
+            raise _no_rate(value, parts)
+        bps = whole(parts[0] * _RATES[unit[1].lower()], value, "rate")
+        if bps == 0:
+            raise BadValueError(
+                f"`{shown(value)}` is a rate of zero, at which a queue never drains",
+                'write a rate above zero, such as "64 kbit/s"',
+            )
+        return cls(bps)
+
+    @property
+    def base_units(self) -> int:
+        """The number of bits per second."""
+        return self.bps
+
+    def __str__(self) -> str:
+        """The rate in the largest unit that is not larger than it."""
+        steps = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
+        return _in_largest(self.bps, steps)
+
+
+def _no_rate(value: object, parts: tuple[Decimal, str] | None) -> BadValueError:
+    if parts and re.fullmatch(r"[kKmMgG]i?B(/s|ps)?", parts[1]):
+        return BadValueError(f"`{shown(value)}` counts bytes", 'rates are in bits: "12 Mbit/s"')
     if isinstance(value, str) and (pair := _TWO_RATES.fullmatch(value.strip())):
         down, unit = pair.groups()
         return BadValueError(
@@ -164,169 +210,118 @@ def _no_rate(value: object, split: tuple[Decimal, str] | None) -> BadValueError:
             f'write one, such as "{down} {unit or "Mbit/s"}"; '
             f"two, down before up, belong in path.rate",
         )
-    if split and split[1].lower() in ("k", "m", "g", "kb", "mb", "gb", "kbs", "mbs", "gbs"):
-        meant = f"{_trim(split[0])} {split[1][0].replace('K', 'k').replace('m', 'M')}bit/s"
+    if parts and parts[1].lower() in ("k", "m", "g", "kb", "mb", "gb", "kbs", "mbs", "gbs"):
+        meant = f"{trimmed(parts[0])} {parts[1][0].replace('K', 'k').replace('m', 'M')}bit/s"
         return BadValueError(f"`{shown(value)}` is not a rate", f'did you mean "{meant}"?')
-    return _wrong(value, "rate", "12 Mbit/s", ("Mbit/s", "kbit/s"))
+    return not_a("rate", value, "12 Mbit/s", ("Mbit/s", "kbit/s"))
 
 
-@_remembered
-def size(value: object) -> int:
-    """Reads a size in bytes. Zero needs no unit.
+@dataclass(frozen=True, slots=True, order=True)
+class Size(Quantity):
+    """A size in whole bytes.
 
-    >>> size("300 kB"), size("64 KiB"), size("1514 B")
-    (300000, 65536, 1514)
+    >>> Size.parse("300 kB"), str(Size.parse("65536 B")), Size.parse("1514 B").bytes
+    (Size(bytes=300000), '64 KiB', 1514)
     """
-    if _plain(value) == 0:
-        return 0
-    split = _split(value)
-    if split is None or not split[1]:
-        raise _wrong(value, "size", "300 kB", ("B", "kB"))
-    scale = _SIZES.get(split[1]) or _SIZES.get(
-        {"kb": "kB", "KB": "kB", "K": "KiB"}.get(split[1], "")
+
+    bytes: int
+    SUFFIX: ClassVar[str] = "_bytes"
+    SCHEMA: ClassVar[Definition] = Definition(
+        "Size",
+        {
+            "description": "A size with its unit: B, kB, MB, GB, KiB, MiB or GiB.",
+            "anyOf": [
+                {"type": "string", "pattern": NUMBER_PATTERN + r"([kKMG]i?B|kb|K|B|bytes?)\s*$"},
+                {"enum": [0, "0"]},
+            ],
+            "examples": ["300 kB", "64 KiB"],
+        },
     )
-    if scale is None:
-        raise _wrong(value, "size", "300 kB")
-    return _whole(split[0] * scale, value, "size")
+
+    def __post_init__(self) -> None:
+        _refuse_below(self.bytes, 0, "bytes from 0")
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Reads a size. Zero needs no unit."""
+        if isinstance(value, cls):
+            return value
+        if plain(value) == 0:
+            return cls(0)
+        parts = split(value)
+        if parts is None or not parts[1]:
+            raise not_a("size", value, "300 kB", ("B", "kB"))
+        unit = {"kb": "kB", "KB": "kB", "K": "KiB"}.get(parts[1], parts[1])
+        if unit not in _SIZES:
+            raise not_a("size", value, "300 kB")
+        return cls(whole(parts[0] * _SIZES[unit], value, "size"))
+
+    @property
+    def base_units(self) -> int:
+        """The number of bytes."""
+        return self.bytes
+
+    def __str__(self) -> str:
+        """The size in the first unit of which it is a whole multiple."""
+        for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
+            if self.bytes and self.bytes % scale == 0:
+                return f"{self.bytes // scale} {unit}"
+        return f"{self.bytes} B"
 
 
-def count(value: object) -> int:
-    """Reads a count, with or without a noun.
+@dataclass(frozen=True, slots=True, order=True)
+class Share(Quantity):
+    """A share of a whole, such as a probability: a number from 0 to 1.
 
-    >>> count(490), count("490 packets")
-    (490, 490)
+    >>> Share.parse("5 %"), str(Share.parse(0.125)), Share.parse(1).fraction
+    (Share(fraction=0.05), '12.5 %', 1.0)
     """
-    number = _plain(value)
-    if number is None:
-        split = _split(value)
-        number = split[0] if split and split[1].lower() in _THINGS else None
-    if number is None or number != number.to_integral_value():
-        raise BadValueError(
-            f"`{shown(value)}` is not a count",
-            'write a whole number, such as 490 or "490 packets"',
-        )
-    return _whole(number, value, "count")
 
+    fraction: float
+    SUFFIX: ClassVar[str] = ""
+    SCHEMA: ClassVar[Definition] = Definition(
+        "Share",
+        {
+            "description": "A share of a whole, as a percentage or as a number from 0 to 1.",
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": NUMBER_PATTERN + r"%?\s*$"},
+            ],
+            "examples": ["5 %", 0.05],
+        },
+    )
 
-def number(value: object) -> float:
-    """Reads a number or a percentage.
+    def __post_init__(self) -> None:
+        if type(self.fraction) is not float or not 0.0 <= self.fraction <= 1.0:
+            raise BadValueError(f"`{shown(self.fraction)}` is not a float between 0 and 1")
 
-    >>> number(0.05), number("5 %")
-    (0.05, 0.05)
-    """
-    plain = _plain(value)
-    if plain is None:
-        split = _split(value)
-        plain = split[0] / 100 if split and split[1] == "%" else None
-    if plain is None:
-        raise BadValueError(f"`{shown(value)}` is not a number", 'write 0.05 or "5 %"')
-    return float(plain)
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Reads a number or a percentage between 0 and 1."""
+        if isinstance(value, cls):
+            return value
+        fraction = number(value)
+        if not 0.0 <= fraction <= 1.0:
+            raise BadValueError(
+                f"`{shown(value)}` is not between 0 and 1", 'for five in a hundred write "5 %"'
+            )
+        return cls(fraction)
 
+    @property
+    def base_units(self) -> float:
+        """The share as a number from 0 to 1."""
+        return self.fraction
 
-@_remembered
-def share(value: object) -> float:
-    """Reads a probability between 0 and 1."""
-    part = number(value)
-    if not 0.0 <= part <= 1.0:
-        raise BadValueError(
-            f"`{shown(value)}` is not between 0 and 1", 'for five in a hundred write "5 %"'
-        )
-    return part
-
-
-def flag(value: object) -> bool:
-    """Reads a switch: true or false, on or off, yes or no."""
-    if isinstance(value, bool):
-        return value
-    word = value.strip().lower() if isinstance(value, str) else value
-    if word in ("true", "on", "yes"):
-        return True
-    if word in ("false", "off", "no"):
-        return False
-    raise BadValueError(f"`{shown(value)}` is not a switch", "write true or false")
-
-
-def _trim(amount: Decimal) -> str:
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    def __str__(self) -> str:
+        """The share as a percentage."""
+        if 0.0 < self.fraction < 1e-9:
+            return repr(self.fraction)  # the exponent form is shorter
+        return f"{trimmed(Decimal(repr(self.fraction)) * 100)} %"
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
     """Formats `amount` in the first unit of `steps` that is not larger than it."""
     for scale, unit in steps:
         if amount >= scale:
-            return f"{_trim(Decimal(amount) / scale)} {unit}"
+            return f"{trimmed(Decimal(amount) / scale)} {unit}"
     return f"{amount} {steps[-1][1]}"
-
-
-@lru_cache(_REMEMBERED, typed=True)
-def show_duration(ns: int) -> str:
-    """Formats a duration in nanoseconds.
-
-    >>> show_duration(40_000_000), show_duration(1_500_000_000), show_duration(0)
-    ('40 ms', '1.5 s', '0 s')
-    """
-    if ns == 0:
-        return "0 s"
-    return _in_largest(ns, ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")))
-
-
-@lru_cache(_REMEMBERED, typed=True)
-def show_rate(bps: int) -> str:
-    """Formats a rate in bits per second.
-
-    >>> show_rate(12_000_000), show_rate(500_000), show_rate(1_000_000_000)
-    ('12 Mbit/s', '500 kbit/s', '1 Gbit/s')
-    """
-    steps = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
-    return _in_largest(bps, steps)
-
-
-@lru_cache(_REMEMBERED, typed=True)
-def show_size(size_bytes: int) -> str:
-    """Formats a size in bytes.
-
-    >>> show_size(300_000), show_size(65_536), show_size(1_514)
-    ('300 kB', '64 KiB', '1514 B')
-    """
-    for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
-        if size_bytes and size_bytes % scale == 0:
-            return f"{size_bytes // scale} {unit}"
-    return f"{size_bytes} B"
-
-
-@lru_cache(_REMEMBERED, typed=True)
-def show_share(part: float) -> str:
-    """Formats a probability as a percentage.
-
-    >>> show_share(0.05)
-    '5 %'
-    """
-    if 0.0 < part < 1e-9:
-        return repr(part)  # the exponent form is shorter
-    return f"{_trim(Decimal(repr(part)) * 100)} %"
-
-
-READERS = {
-    "duration": duration,
-    "duration or off": duration_or_off,
-    "count": count,
-    "bytes": size,
-    "rate": rate,
-    "number": number,
-    "flag": flag,
-}
-"""The reader of each parameter type."""
-
-
-def show(kind: str, value: object) -> object:
-    """Formats `value`, a parameter of type `kind`, so that its reader returns the same value."""
-    if value is None:
-        return "off"
-    if kind in ("duration", "duration or off"):
-        return show_duration(value)
-    if kind == "bytes":
-        return show_size(value)
-    if kind == "rate":
-        return show_rate(value)
-    return value

@@ -17,7 +17,23 @@ LARGEST = 2**63 - 1
 """The largest seed."""
 
 MOST = 100_000
-"""The most seeds of a scenario."""
+"""The maximum number of seeds of a scenario."""
+
+SCHEMA = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1, "maximum": MOST},
+        {"type": "string", "pattern": r"^[0-9\s,-]+$"},
+        {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0, "maximum": LARGEST},
+            "minItems": 1,
+            "maxItems": MOST,
+            "uniqueItems": True,
+        },
+    ],
+    "description": 'The number of repetitions, or the seeds: 5, "3-7", "7-7" or [1, 4].',
+}
+"""The JSON Schema of the seeds."""
 
 _HINT = 'write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"'
 

@@ -28,6 +28,7 @@ from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadMemberError, BadValueError, shown, suggestion
 from aqmlab.scenario import merge, toml_writer
 from aqmlab.scenario.column_names import is_column, refuse_name
+from aqmlab.scenario.notation import Table
 
 Condition = str | int | float
 """A varied value in scenario notation."""
@@ -128,7 +129,7 @@ def _loop(name: str, values: Any) -> Loop:
     )
 
 
-def _changes(step: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(step: Mapping[str, Any]) -> Table:
     changes = merge.step_changes(step)
     if not changes and "label" not in step:
         raise BadValueError("a step sets nothing", 'write { label = "A", path.rtt = "20 ms" }')
@@ -141,7 +142,7 @@ _Labels = Mapping[tuple[str, int], Condition]
 """Labels of values by address and by the value's `id`."""
 
 
-def _labels_by_address(changes: list[dict[str, Any]]) -> _Labels:
+def _labels_by_address(changes: list[Table]) -> _Labels:
     """The label of each value of each step, distinct from the labels of other steps."""
     found: dict[tuple[str, int], Condition] = {}
     for address in dict.fromkeys(address for own in changes for address in own):
@@ -151,7 +152,7 @@ def _labels_by_address(changes: list[dict[str, Any]]) -> _Labels:
     return found
 
 
-def _linked(name: str, step: Mapping[str, Any], changes: dict[str, Any], labels: _Labels) -> Step:
+def _linked(name: str, step: Mapping[str, Any], changes: Table, labels: _Labels) -> Step:
     if "label" in step:
         return Step(((name, str(step["label"])),), tuple(changes.items()))
     found = (
@@ -173,7 +174,9 @@ def short_name(address: str) -> str:
 
 
 def label(value: Any) -> Condition:
-    """The label of a value: text and numbers unchanged, a table by its kind."""
+    """The label of a value: text and numbers unchanged, a table by its kind, `None` as "off"."""
+    if value is None:
+        return "off"
     if isinstance(value, Mapping):
         return str(value.get("kind", shown(dict(value))))
     if isinstance(value, str):

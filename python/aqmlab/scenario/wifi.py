@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from aqmlab.base.errors import BadValueError, shown
-from aqmlab.scenario.fields import Count, Duration, Flag, Qdisc, Share, Value
+from aqmlab.scenario.fields import Count, Flag, Qdisc, Value
+from aqmlab.scenario.quantities import Duration, Share
 
 _WORST_MCS = 31
 _WIDTHS = {20: "20 MHz", 40: "40 MHz"}
@@ -33,6 +34,10 @@ def _width(value: object) -> str:
     raise BadValueError(f"`{shown(value)}` is not a width of 802.11n", 'write "20 MHz" or "40 MHz"')
 
 
+_MCS = WithJsonSchema({"type": ["integer", "string"], "examples": [15, "15/7"]})
+_WIDTH = WithJsonSchema({"enum": list(_WIDTHS.values())})
+
+
 class Wifi(Value):
     """One access point and one station on a shared medium, with the queue above each radio.
 
@@ -43,12 +48,12 @@ class Wifi(Value):
     """
 
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))
-    mcs: Annotated[str, BeforeValidator(_rates)] = "15"
-    width: Annotated[str, BeforeValidator(_width)] = _WIDTHS[20]
+    mcs: Annotated[str, BeforeValidator(_rates), _MCS] = "15"
+    width: Annotated[str, BeforeValidator(_width), _WIDTH] = _WIDTHS[20]
     short_guard: Flag = False
-    loss: Share = "0 %"
+    loss: Share = Share(0.0)
     aggregate: Count = 32
-    airtime: Duration = "4.096 ms"
+    airtime: Duration = Duration(4_096_000)
     driver: Count = 124
 
     @model_validator(mode="before")

@@ -27,7 +27,7 @@ _SENTENCES = (NameError, ImportError, AttributeError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """The place of a possible error: the study, the start line, and the claim or figure."""
 
     folder: Path

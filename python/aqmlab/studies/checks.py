@@ -33,7 +33,7 @@ VISIBLE = 0.05
 """The smallest relative deviation to the wrong side that contradicts a check."""
 
 FEWEST_SEEDS = 3
-"""The least number of seeds for judging an ordering."""
+"""The minimum number of seeds for judging an ordering."""
 
 IN_GENERAL, ALWAYS, MOSTLY = 0.9, 1.0, 0.8
 """The shares of checks of a kind that must hold, by the wording of the sentence."""
@@ -216,7 +216,7 @@ def always(words: str, checks: Iterable[Check]) -> list[Check]:
 
 
 def mostly(words: str, checks: Iterable[Check], share: float = MOSTLY) -> list[Check]:
-    """Checks of which a share suffices because the paper says so, such as "in most cases".
+    """Checks of which a share suffices by the paper's words, such as "in most cases".
 
     `words` is empty if the share is the claim's own rule.
     """

@@ -22,10 +22,10 @@ from aqmlab.report.figures import data
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
-def of(results: Results) -> pl.DataFrame:
+def of(results: CampaignResults) -> pl.DataFrame:
     """A row per chunk of each stream that arrived in the measured interval."""
     if "chunks" not in results.memo:
         results.memo["chunks"] = _chunks(results)
@@ -33,7 +33,7 @@ def of(results: Results) -> pl.DataFrame:
     return frame
 
 
-def _chunks(results: Results) -> pl.DataFrame:
+def _chunks(results: CampaignResults) -> pl.DataFrame:
     import polars as pl
 
     noted = results.table("app_series").filter(data.of_kind(results, "dash"))
@@ -43,7 +43,7 @@ def _chunks(results: Results) -> pl.DataFrame:
 
 
 def measured(
-    results: Results, rows: pl.DataFrame, start_s: pl.Expr, end_s: pl.Expr
+    results: CampaignResults, rows: pl.DataFrame, start_s: pl.Expr, end_s: pl.Expr
 ) -> pl.DataFrame:
     """The rows that lie wholly within the measured interval of their own trial."""
     import polars as pl

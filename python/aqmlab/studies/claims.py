@@ -46,9 +46,9 @@ __all__ = [
     "THRESHOLD",
     "Check",
     "Claim",
+    "ClaimResult",
     "Claims",
-    "Finding",
-    "Verdict",
+    "Evidence",
     "about",
     "above",
     "alike",
@@ -72,7 +72,7 @@ SEEDS_DIFFER = "seeds differ: one run may show this, and another the opposite"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CheckGroup:
     """Checks that count together."""
 
     checks: Sequence[Check]
@@ -92,7 +92,7 @@ class Kind:
 
     @property
     def verdict(self) -> str:
-        """Holds if enough checks do; fails if too many fail, whatever the undecided ones are."""
+        """Holds if enough checks do; fails if too many fail, regardless of undecided ones."""
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
         if self.opposite is not None or missed - undecided > self.spare:
@@ -101,7 +101,7 @@ class Kind:
 
     @property
     def deciding(self) -> Check:
-        """The contradicting check, or the one with the least margin among those that count."""
+        """The contradicting check, or the one with the smallest margin among those that count."""
         return self.opposite or self._ordered[min(self.spare, len(self.checks) - 1)]
 
     @property
@@ -115,19 +115,19 @@ def _strength(check: Check) -> tuple[bool, bool, float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Evidence:
     """The checks of a claim."""
 
     checks: Sequence[Check]
     note: str = ""
 
     @property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[CheckGroup]:
         """Its checks by kind."""
         found: dict[object, list[Check]] = {}
         for check in self.checks:
             found.setdefault(check.kind, []).append(check)
-        return [Kind(checks) for checks in found.values()]
+        return [CheckGroup(checks) for checks in found.values()]
 
     @property
     def verdict(self) -> str:
@@ -141,15 +141,15 @@ class Finding:
 
     @property
     def deciding(self) -> Check:
-        """The check that decides: the one with the least margin among those that count."""
+        """The check that decides: the one with the smallest margin among those that count."""
 
-        def strength(kind: Kind) -> tuple[int, tuple[bool, bool, float, float]]:
+        def strength(kind: CheckGroup) -> tuple[int, tuple[bool, bool, float, float]]:
             return _WORST_FIRST.index(kind.verdict), _strength(kind.deciding)
 
         return min(self.kinds, key=strength).deciding
 
 
-Judge = Callable[..., Finding | Check | Sequence[Check]]
+Judge = Callable[..., Evidence | Check | Sequence[Check]]
 """A function from the numbers of a claim's scenarios to its checks."""
 
 
@@ -216,14 +216,14 @@ def _place(claim: Claim) -> list[tuple[int, str]]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimResult:
     """The verdict on a claim."""
 
     claim: Claim
     word: str
     because: str = ""
     """The reason why it cannot be judged, or a remark."""
-    finding: Finding | None = None
+    finding: Evidence | None = None
     choices: dict[str, str] = field(default_factory=dict)
 
     slip: RequestError | None = None
@@ -246,7 +246,7 @@ class Verdict:
         }
 
 
-def judge(claims: Sequence[Claim], laboratory: Laboratory) -> Iterator[Verdict]:
+def judge(claims: Sequence[Claim], laboratory: Laboratory) -> Iterator[ClaimResult]:
     """The verdict of each claim; the trials of the claims have already run."""
     needs = [need for claim in claims for need in claim.needs]
     numbers = {
@@ -260,33 +260,33 @@ def judge(claims: Sequence[Claim], laboratory: Laboratory) -> Iterator[Verdict]:
             yield _judged(claim, [numbers[name] for name in scenarios], given)
         except Exception as error:
             slip = laboratory.study.place_of_claim(claim).slip(error)
-            yield Verdict(claim, UNKNOWN, slip.problem, choices=given, slip=slip)
+            yield ClaimResult(claim, UNKNOWN, slip.problem, choices=given, slip=slip)
 
 
-def _judged(claim: Claim, numbers: Sequence[Numbers], given: dict[str, str]) -> Verdict:
+def _judged(claim: Claim, numbers: Sequence[Numbers], given: dict[str, str]) -> ClaimResult:
     try:
         found = finding(claim.judge(*numbers))
     except Unjudged as reason:
-        return Verdict(claim, UNKNOWN, str(reason), choices=given)
+        return ClaimResult(claim, UNKNOWN, str(reason), choices=given)
     problem = _problem(found)
     if problem:
-        return Verdict(claim, UNKNOWN, problem, choices=given)
+        return ClaimResult(claim, UNKNOWN, problem, choices=given)
     because = [found.note, SEEDS_DIFFER if found.verdict == UNKNOWN else ""]
-    return Verdict(claim, found.verdict, "; ".join(filter(None, because)), found, given)
+    return ClaimResult(claim, found.verdict, "; ".join(filter(None, because)), found, given)
 
 
-def finding(found: Finding | Check | Sequence[Check]) -> Finding:
+def finding(found: Evidence | Check | Sequence[Check]) -> Evidence:
     """The finding that a claim's function returned; raises `RequestError` for other types."""
-    if isinstance(found, Finding):
+    if isinstance(found, Evidence):
         return found
     checks = [found] if isinstance(found, Check) else list(found or ())
     if found is None or not all(isinstance(one, Check) for one in checks):
         problem = f"its function returns `{shown(found)}` instead of checks"
         raise RequestError(problem, "return checks such as those of `below`, or a list of them")
-    return Finding(checks)
+    return Evidence(checks)
 
 
-def _problem(found: Finding) -> str:
+def _problem(found: Evidence) -> str:
     """The reason why a finding cannot be judged, or an empty text."""
     for check in found.checks:
         if len(check.known) < MOST_SEEDS * len(check.values):

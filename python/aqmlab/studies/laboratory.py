@@ -23,14 +23,14 @@ from aqmlab.campaign.costs import simulated_s
 from aqmlab.campaign.executor import TrialExecutor
 from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
-from aqmlab.campaign.runner import Campaign, Progress, Report, Silence, cores
+from aqmlab.campaign.runner import Campaign, Progress, RunReport, Silence, cores
 from aqmlab.campaign.speed import Expected, expected
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
 from aqmlab.campaign.store.folder import MANIFEST, Folder, Trial
 from aqmlab.engines import registry
 from aqmlab.engines.engine import Say
-from aqmlab.planning.planner import Plan
-from aqmlab.planning.planner import Trial as Planned
+from aqmlab.planning.overrides import Assignment
+from aqmlab.planning.planner import Plan, PlannedTrial
 from aqmlab.scenario.seeds import numbers, spelled
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study
@@ -43,7 +43,7 @@ class Asked:
 
     seeds: str | int = 1
     engine: str = "sim"
-    sets: tuple[str, ...] = ()
+    sets: tuple[Assignment, ...] = ()
     """Changes of the scenarios, for trying a study out; they can break the paper's conditions."""
     duration: str | None = None
     build: bool = True
@@ -51,7 +51,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Repetition:
     """One repetition of a scenario: its campaign, its folder and its needed trials."""
 
     scenario: str
@@ -65,10 +65,7 @@ class Part:
         known: dict[str, str | None] = {}
         folder = Folder(self.folder)
         if folder.exists():
-            manifest = folder.manifest()
-            digests = manifest.get("digests") or [None] * len(manifest["trials"])
-            names = (entry["id"] for entry in manifest["trials"])
-            known = dict(zip(names, digests, strict=True))
+            known = folder.manifest().digest_by_trial()
         return [
             one
             for one in self.needed()
@@ -119,9 +116,9 @@ class Laboratory:
             self._plans[scenario] = self._request(scenario, self.asked.seeds).plan()
         return self._plans[scenario]
 
-    def planned(self, needs: Sequence[Trials]) -> dict[str, list[Planned]]:
+    def planned(self, needs: Sequence[Trials]) -> dict[str, list[PlannedTrial]]:
         """The trials in `needs`, each once, by scenario."""
-        found: dict[str, dict[str, Planned]] = {}
+        found: dict[str, dict[str, PlannedTrial]] = {}
         for need in needs:
             own = need.of(self.plan(need.scenario))
             found.setdefault(need.scenario, {}).update((one.id, one) for one in own)
@@ -156,13 +153,13 @@ class Laboratory:
         executor: Executor | TrialExecutor | None = None,
         progress: Progress | None = None,
         say: Say | None = None,
-    ) -> Report:
+    ) -> RunReport:
         """Runs the missing trials of `needs`, in local processes or on `executor`."""
         parts = self._parts(needs, say)
         together = _Together(progress or Silence())
         open_parts = [part for part in parts if part.unrecorded()]
         together.start(parts, open_parts)
-        report = Report()
+        report = RunReport()
         started = time.monotonic()
         # All parts share the processes because their start takes longer than many trials.
         with nullcontext(executor) if executor else Processes(jobs or cores()) as place:
@@ -189,17 +186,17 @@ class Laboratory:
         asked = self.asked
         return Request(path, asked.sets, (), seeds, asked.duration, asked.engine, build=asked.build)
 
-    def _parts(self, needs: Sequence[Trials], say: Say | None = None) -> list[Part]:
+    def _parts(self, needs: Sequence[Trials], say: Say | None = None) -> list[Repetition]:
         return [
             self._part(scenario, seed, {one.id for one in trials}, say)
             for scenario, trials in self.planned(needs).items()
             for seed in numbers(self.asked.seeds)
         ]
 
-    def _part(self, scenario: str, seed: int, wanted: set[str], say: Say | None) -> Part:
+    def _part(self, scenario: str, seed: int, wanted: set[str], say: Say | None) -> Repetition:
         campaign = self._campaign(scenario, seed, say)
         own = frozenset(one.id for one in campaign.trials if one.id in wanted)
-        return Part(scenario, seed, campaign, self._place(scenario, seed), own)
+        return Repetition(scenario, seed, campaign, self._place(scenario, seed), own)
 
     def _campaign(self, scenario: str, seed: int, say: Say | None) -> Campaign:
         """The complete campaign of one repetition."""
@@ -224,7 +221,7 @@ class _Together:
 
     told: Progress
 
-    def start(self, parts: Sequence[Part], open_parts: Sequence[Part]) -> None:
+    def start(self, parts: Sequence[Repetition], open_parts: Sequence[Repetition]) -> None:
         """Begins with the trials of all campaigns."""
         trials = [one for part in parts for one in part.needed()]
         self.told.begin(trials, [one for part in open_parts for one in part.missing()])

@@ -65,7 +65,7 @@ class Numbers:
     @property
     def seeds(self) -> list[int]:
         """The seeds, in order."""
-        return sorted({trial["seed"] for trial in self.results.manifest["trials"]})
+        return self.results.manifest.seeds()
 
     # --- Of whole trials -----------------------------------------------------------------------
 
@@ -237,10 +237,10 @@ class Numbers:
     def _refuse_unknown(self, keys: Mapping[str, str], where: At) -> None:
         """Raises `RequestError` for an unknown name, which is an error in the claim."""
         if "flow" in keys:
-            refuse_unknown("flow", [keys["flow"]], self.results.manifest["apps"])
+            refuse_unknown("flow", [keys["flow"]], self.results.manifest.apps)
         if "link" in keys:
             refuse_unknown("link", [keys["link"]], set(self.results.table("queues")["link"]))
-        trials = (one["conditions"] for one in self.results.manifest["trials"])
+        trials = (one.conditions for one in self.results.manifest.trials)
         refuse_unknown_condition(
             where, [{name: condition_text(own[name]) for name in own} for own in trials]
         )

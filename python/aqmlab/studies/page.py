@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
     from aqmlab.report.figures.drawing import Drawing
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
         yield Drawing(f"{laboratory.study.name}-{figure.number}{part}", canvas, caption)
 
 
-def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
+def _canvases(figure: Figure, results: CampaignResults) -> Sequence[Canvas]:
     """The drawings of a figure's form; raises `RequestError` for an unknown column."""
     import polars as pl
 
@@ -62,7 +62,7 @@ def _canvases(figure: Figure, results: Results) -> Sequence[Canvas]:
         return figure.form.draw(results)
     except pl.exceptions.ColumnNotFoundError as error:
         column = str(error).partition(";")[0].strip().replace('"', "`")
-        varied = ", ".join(results.manifest["conditions"])
+        varied = ", ".join(results.manifest.conditions)
         raise RequestError(column, f"its conditions are {varied}") from error
 
 

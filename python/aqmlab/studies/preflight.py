@@ -24,7 +24,7 @@ from aqmlab.studies.numbers import (
 )
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import Trial
+    from aqmlab.planning.planner import PlannedTrial
     from aqmlab.studies.draw import Figure
     from aqmlab.studies.laboratory import Laboratory
 
@@ -69,7 +69,7 @@ def _is_slip(error: Exception) -> bool:
 class _Numbers:
     """Replaces `Numbers`; returns NaN for each seed."""
 
-    def __init__(self, trials: Sequence[Trial]) -> None:
+    def __init__(self, trials: Sequence[PlannedTrial]) -> None:
         self.seeds = sorted({trial.seed for trial in trials})
         conditions = {tuple(trial.texts.values()): trial for trial in trials}.values()
         self._conditions = [trial.texts for trial in conditions]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.campaign.store.snapshot import take
 from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.campaign.trial_facts import kinds_in
-from aqmlab.results.narrowing import digest_of_entries, trials_named
-from aqmlab.results.results import Results, scan_files
+from aqmlab.results.narrowing import trials_named, with_digests
+from aqmlab.results.results import CampaignResults, scan_files
+from aqmlab.results.spans import of_trial
 
 if TYPE_CHECKING:
     import polars as pl
-
-_OF_CAMPAIGNS = ("duration_s", "measure_from_s", "measure_to_s")
-_LIMITS = ("stated_tolerances_ms", "stated_rates_mbit")
-"""Members of a manifest that apply to all trials without their own value."""
 
 SCENARIO = "scenario"
 """The condition that distinguishes trials of several scenarios."""
@@ -36,7 +36,7 @@ class Source:
     scenario: str
 
 
-class Selection(Results):
+class Selection(CampaignResults):
     """The wanted trials of several campaigns, one per seed and scenario.
 
     Only the rows of these trials are read, and only from the requested tables. Trials of several
@@ -51,10 +51,9 @@ class Selection(Results):
         self._frames: dict[str, pl.DataFrame] = {}
         self.memo: dict[str, Any] = {}
         snapshots = [take(Folder(one.folder), whole=False) for one in self._sources]
-        manifests = [dict(one.manifest) for one in snapshots]
         self._opened = [one.files for one in snapshots]
         self.tables = tuple(_common([files.names for files in self._opened]))
-        self.manifest = self._merged(manifests)
+        self.manifest = self._merged([one.manifest for one in snapshots])
 
     def _stored(self, name: str) -> pl.LazyFrame:
         """A table of the selected trials."""
@@ -79,7 +78,7 @@ class Selection(Results):
 
     def only(self, wanted: Collection[str]) -> Selection:
         """A selection of fewer trials; raises `RequestError` for an unknown name."""
-        names = {one["id"] for one in trials_named(self.manifest["trials"], wanted)}
+        names = {one.id for one in trials_named(self.manifest.trials, wanted)}
         return Selection(
             [
                 replace(one, wanted=frozenset(n for n in one.wanted if self._name(one, n) in names))
@@ -87,7 +86,7 @@ class Selection(Results):
             ]
         )
 
-    def by_chunk(self) -> Iterator[Results]:
+    def by_chunk(self) -> Iterator[CampaignResults]:
         """The whole selection at once because it needs few trials of each campaign."""
         yield self
 
@@ -103,49 +102,45 @@ class Selection(Results):
     def _name(self, source: Source, trial: str) -> str:
         return f"{source.scenario}/{trial}" if self._several else trial
 
-    def _merged(self, manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def _merged(self, manifests: Sequence[Manifest]) -> Manifest:
         """A manifest for the selected trials of all campaigns."""
-        entries: list[dict[str, Any]] = []
+        entries: list[TrialEntry] = []
         digests: list[str | None] = []
         failed: dict[str, str] = {}
         for source, manifest in zip(self._sources, manifests, strict=True):
-            # A campaign that stopped before its first trial has no digests.
-            known = manifest.get("digests") or [None] * len(manifest["trials"])
-            for entry, digest in zip(manifest["trials"], known, strict=True):
-                if entry["id"] in source.wanted:
-                    entries.append(self._entry(source, manifest, entry))
-                    digests.append(digest)
+            known = manifest.digest_by_trial()
+            own = [one for one in manifest.trials if one.id in source.wanted]
+            entries += [self._entry(source, manifest, one) for one in own]
+            digests += [known[one.id] for one in own]
             failed |= {
                 self._name(source, name): text
-                for name, text in manifest.get("failed", {}).items()
+                for name, text in manifest.failed.items()
                 if name in source.wanted
             }
-        complete = bool(digests) and None not in digests
-        conditions = dict.fromkeys(name for one in manifests for name in one["conditions"])
+        conditions = dict.fromkeys(name for one in manifests for name in one.conditions)
         self._refuse_taken(conditions)
-        return {
-            **manifests[0],
-            "apps": _union(manifests, "apps"),
-            "app_groups": _union(manifests, "app_groups"),
-            "conditions": [*([SCENARIO] if self._several else []), *conditions],
-            "trials": entries,
-            "digests": digests,
-            "complete": complete,
-            "digest": digest_of_entries(entries, digests) if complete else None,
-            "failed": failed,
-        }
+        merged = structs.replace(
+            manifests[0],
+            apps=_union(one.apps for one in manifests),
+            app_groups=_union(one.app_groups for one in manifests),
+            conditions=(*([SCENARIO] if self._several else []), *conditions),
+            trials=tuple(entries),
+            failed=failed,
+        )
+        return with_digests(merged, digests)
 
-    def _entry(
-        self, source: Source, manifest: dict[str, Any], entry: dict[str, Any]
-    ) -> dict[str, Any]:
-        """A trial with the members that its own campaign states for all trials."""
-        own = {name: manifest[name] for name in _OF_CAMPAIGNS if name in manifest}
-        own |= {name: manifest.get(name, {}) for name in _LIMITS}
-        told = {**own, **entry, "apps": kinds_in(manifest, entry)}
-        if not self._several:
-            return told
-        conditions = {SCENARIO: source.scenario, **entry["conditions"]}
-        return {**told, "id": self._name(source, entry["id"]), "conditions": conditions}
+    def _entry(self, source: Source, manifest: Manifest, entry: TrialEntry) -> TrialEntry:
+        """A trial with the facts that its own campaign states for all trials."""
+        conditions = {SCENARIO: source.scenario} if self._several else {}
+        return structs.replace(
+            entry,
+            id=self._name(source, entry.id),
+            conditions={**conditions, **entry.conditions},
+            apps=kinds_in(manifest, entry),
+            stated_tolerances_ms=manifest.stated_tolerances_ms,
+            stated_rates_mbit=manifest.stated_rates_mbit,
+            **of_trial(manifest, entry)._asdict(),
+        )
 
     def _refuse_taken(self, conditions: Iterable[str]) -> None:
         """Raises `RequestError` if a condition has the name of the column for scenarios."""
@@ -155,8 +150,8 @@ class Selection(Results):
                 raise RequestError(problem, "rename the loop; table columns ignore case")
 
 
-def _union(manifests: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
-    return {name: value for one in manifests for name, value in one.get(key, {}).items()}
+def _union(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {name: text for part in parts for name, text in part.items()}
 
 
 def _common(tables: Sequence[Sequence[str]]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.base.text_files import file_text
-from aqmlab.studies.author_errors import Place, function_at
+from aqmlab.studies.author_errors import SourcePlace, function_at
 
 if TYPE_CHECKING:
     from aqmlab.studies.claims import Claim
@@ -129,19 +129,19 @@ class Study:
                 raise RequestError(f"study {self.name}: there is no claim `{number}`", hint)
         return [one for key, one in self.claims.items() if not numbers or key in numbers]
 
-    def place_of_claim(self, claim: Claim) -> Place:
+    def place_of_claim(self, claim: Claim) -> SourcePlace:
         """The place of errors in a claim."""
         file, line = function_at(claim.judge, self._file("claims"))
-        return Place(self.folder, file, line, f"claim {claim.number}")
+        return SourcePlace(self.folder, file, line, f"claim {claim.number}")
 
-    def place_of_figure(self, figure: Figure) -> Place:
+    def place_of_figure(self, figure: Figure) -> SourcePlace:
         """The place of errors in a figure."""
-        return Place(self.folder, self._file("figures"), name=f"figure {figure.number}")
+        return SourcePlace(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
         """The declarations of a study's module, from the variable of its name in capitals."""
         file, variable = self._file(name), name.upper()
-        with Place(self.folder, file).named():
+        with SourcePlace(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)
             if declared is None:
                 raise RequestError(f"it declares no `{variable}`")

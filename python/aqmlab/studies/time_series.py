@@ -12,7 +12,7 @@ Course = Sequence[tuple[float, float]]
 
 
 def uneven(flows: Sequence[Course], span: Span) -> list[float]:
-    """The ratio of the greatest to the least flow, at each time within a span.
+    """The ratio of the largest to the smallest flow, at each time within a span.
 
     Times that some flow lacks are left out. The ratio is infinite if a flow has zero.
 

@@ -10,7 +10,7 @@ from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import Plan, Trial
+    from aqmlab.planning.planner import Plan, PlannedTrial
 
 Wanted = str | Sequence[str]
 """A condition's value, or several."""
@@ -27,7 +27,7 @@ class Trials:
     scenario: str
     where: Mapping[str, Wanted] = field(default_factory=dict)
 
-    def of(self, plan: Plan) -> list[Trial]:
+    def of(self, plan: Plan) -> list[PlannedTrial]:
         """The matching trials of a plan; raises `RequestError` for unknown conditions or values."""
         wanted = {name: _several(value) for name, value in self.where.items()}
         for name, values in wanted.items():

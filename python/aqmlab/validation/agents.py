@@ -1,22 +1,26 @@
-"""The agents that made a reference set, beside its cells: `agent-<digest>.xz`.
+"""The agents that made a reference set, by their sources: `agent-<digest>.json`.
 
-An agent's instructions take virtual time, so a result depends on every byte of the agent. Any
-change of its sources or its compiler changes those bytes. The set therefore contains the exact
-program that made it. Another build of the same sources can give other results.
+An agent's instructions take virtual time, so a result depends on every byte of the agent. The set
+names the commit, the compiler and the C library of each agent, from which the same bytes are
+built. A built agent stays in the cache. No other agent takes its place: the bytes must have the
+digest that the trials name.
 """
 
 from __future__ import annotations
 
 import hashlib
-import lzma
-from collections.abc import Collection
+import json
+from collections.abc import Callable, Collection
+from dataclasses import asdict
 from pathlib import Path
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
+from aqmlab.engines.kernel import agent_source
+from aqmlab.engines.kernel.agent_source import AgentSource
 
-_PATTERN = "agent-*.xz"
-_RENEW = "`aqmlab validate --regenerate --renew` remakes its trials with another agent"
+_PATTERN = "agent-*.json"
+_RENEW = "`aqmlab validate --regenerate --renew` remakes its trials with this version's agent"
 
 
 def digest_of(data: bytes) -> str:
@@ -24,59 +28,85 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def packed(folder: Path, digest: str) -> Path:
-    """The path of an agent in the set in `folder`, existing or not."""
-    return folder / f"agent-{digest}.xz"
+def record(folder: Path, digest: str) -> Path:
+    """The path of an agent's source in the set in `folder`, existing or not."""
+    return folder / f"agent-{digest}.json"
 
 
 def keep(folder: Path, program: Path) -> None:
-    """Copies an agent into `folder` unless it is already there."""
+    """Records the source of an agent in `folder` unless it is there already.
+
+    Raises `RequestError` if the agent's sources are not committed.
+    """
     data = program.read_bytes()
-    path = packed(folder, digest_of(data))
+    path = record(folder, digest_of(data))
     if not path.exists():
-        write_atomically(path, lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
+        source = json.dumps(asdict(agent_source.source_here()), indent=1) + "\n"
+        write_atomically(path, source.encode())
+    _cache(digest_of(data), data)
 
 
-def unpacked(folder: Path, digest: str) -> Path:
-    """An agent of the set in `folder`, unpacked in the cache.
+def program(folder: Path, digest: str, say: Callable[[str], None] = print) -> Path:
+    """The path of an agent of the set in `folder`, which is built unless the cache has it.
 
-    Raises `RequestError` if it is missing or does not match its name.
+    Raises `RequestError` if its source is missing, or if this machine builds other bytes.
     """
     from aqmlab.engines.kernel import image
 
-    path = image.cache_dir() / f"agent-{digest}"
+    path = _cached(digest)
     if not path.exists() or digest_of(path.read_bytes()) != digest:
-        image.keep(path, _unpack(packed(folder, digest), digest))
+        _cache(digest, _rebuilt(folder, digest, say))
     image.note_use(path)
     return path
 
 
-def check(folder: Path, digest: str) -> None:
-    """Raises `RequestError` if an agent of the set in `folder` is missing or damaged."""
-    _unpack(packed(folder, digest), digest)
-
-
-def _unpack(path: Path, digest: str) -> bytes:
+def source(folder: Path, digest: str) -> AgentSource:
+    """The source of an agent; raises `RequestError` if it is missing or damaged."""
+    path = record(folder, digest)
     try:
-        data = lzma.decompress(path.read_bytes())
+        return AgentSource(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        problem = f"{path}: the agent that made trials of the set is missing"
+        problem = f"{path}: the source of the agent that made trials of the set is missing"
         raise RequestError(problem, _RENEW) from None
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise RequestError(f"{path}: cannot be unpacked: {error}", _RENEW) from None
-    if digest_of(data) != digest:
-        raise RequestError(f"{path}: holds another agent, {digest_of(data)}", _RENEW)
-    return data
+    except (OSError, TypeError, ValueError) as error:
+        raise RequestError(f"{path}: cannot be read: {error}", _RENEW) from None
 
 
 def prune(folder: Path, named: Collection[str]) -> None:
-    """Removes the agents that are not `named`."""
-    wanted = {packed(folder, digest).name for digest in named}
+    """Removes the sources of agents that are not `named`."""
+    wanted = {record(folder, digest).name for digest in named}
     for path in folder.glob(_PATTERN):
         if path.name not in wanted:
             path.unlink()
 
 
 def there(folder: Path) -> list[Path]:
-    """The agents in the set in `folder`."""
+    """The sources of agents in the set in `folder`."""
     return sorted(folder.glob(_PATTERN)) if folder.is_dir() else []
+
+
+def _rebuilt(folder: Path, digest: str, say: Callable[[str], None]) -> bytes:
+    wanted = source(folder, digest)
+    data = agent_source.rebuild(wanted, say)
+    if digest_of(data) != digest:
+        differences = agent_source.differences_here(wanted) or ["nothing that is recorded differs"]
+        raise RequestError(
+            f"{record(folder, digest)}: this machine builds another agent, {digest_of(data)}:"
+            f" {'; '.join(differences)}",
+            _RENEW,
+        )
+    return data
+
+
+def _cached(digest: str) -> Path:
+    from aqmlab.engines.kernel import image
+
+    return image.cache_dir() / f"agent-{digest}"
+
+
+def _cache(digest: str, data: bytes) -> None:
+    from aqmlab.engines.kernel import image
+
+    path = _cached(digest)
+    if not path.exists() or path.read_bytes() != data:
+        image.keep(path, data)

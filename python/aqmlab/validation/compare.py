@@ -44,7 +44,7 @@ RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MetricSummary:
     """A metric over all cells."""
 
     metric: Metric
@@ -97,7 +97,7 @@ class Comparison:
     """The reason for each cell that the engine refused or did not finish."""
 
     @cached_property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[MetricSummary, ...]:
         """Every metric that has a case."""
         found: dict[str, list[Case]] = defaultdict(list)
         for case in self.cases:
@@ -254,7 +254,7 @@ def _run_all(
 # --- Over all cells ----------------------------------------------------------------------------
 
 
-def _line(metric: Metric, cases: Sequence[Case]) -> Line:
+def _line(metric: Metric, cases: Sequence[Case]) -> MetricSummary:
     by_cell: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_cell[case.cell.name].append(case)
@@ -265,7 +265,7 @@ def _line(metric: Metric, cases: Sequence[Case]) -> Line:
     errors = sorted(case.error for case in cases)
     spreads = sorted(case.spread for case in cases if case.spread is not None)
     rule = RULES.get(metric.name)
-    return Line(
+    return MetricSummary(
         metric,
         len(by_cell),
         len(cases),
@@ -282,5 +282,5 @@ def _line(metric: Metric, cases: Sequence[Case]) -> Line:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The least of `ordered` that at least `share` of the values do not exceed."""
+    """The smallest of `ordered` that at least `share` of the values do not exceed."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

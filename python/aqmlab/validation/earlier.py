@@ -2,9 +2,9 @@
 
 These agents counted arrivals in the steps (`measure.step`) that begin while an application is to
 run, and divided them by the time of those steps. Throughput is now counted from an application's
-actual start, which includes its jitter, until its end (docs/results.md). If the scheduled start is
-at the beginning of a step, nothing arrives between the two starts. The bytes are then equal, and
-only the time differs.
+actual start, which includes its jitter, until its end (docs/reference/results.md). If the
+scheduled start is at the beginning of a step, nothing arrives between the two starts. The bytes
+are then equal, and only the time differs.
 
 A transfer that ends sends its last acknowledgement, 52 bytes, in its data's direction in the rest
 of the last step. The other direction may then carry a backlog of acknowledgements, so its rate is

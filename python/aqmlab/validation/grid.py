@@ -19,7 +19,7 @@ from typing import Any
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.scenario import quantities
+from aqmlab.scenario.quantities import Duration
 
 PATH = Path(__file__).with_name("grid.toml")
 
@@ -200,6 +200,4 @@ def _word(key: str, value: Any) -> str:
 
 def seconds(cells: Iterable[Cell]) -> float:
     """The virtual seconds of all trials of `cells`."""
-    return sum(
-        quantities.duration(cell.words["duration"]) / 1e9 * len(cell.seeds) for cell in cells
-    )
+    return sum(Duration.parse(cell.words["duration"]).ns / 1e9 * len(cell.seeds) for cell in cells)

@@ -7,7 +7,7 @@
 | `trials`       | by seed: `recipe`, the run's `digest`, its `record`, and the `spec` it was |
 
 `spec` is the exact text of the trial because the time to parse it is part of the guest's time. The
-agents that made the cells are beside their files (`agents`).
+sources of the agents that made the cells are beside their files (`agents`).
 
 A file is gzip-compressed JSON with exact numbers. It is replaced as a whole after each seed, under
 a lock. Several processes can therefore add to one set, and any of them may be killed.
@@ -41,7 +41,7 @@ def machine_of(recipe: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ReferenceTrial:
     """The kernel's result for a cell and a seed."""
 
     digest: str
@@ -59,7 +59,7 @@ class Trial:
             "spec": self.spec,
         }
 
-    def same_result(self, other: Trial) -> bool:
+    def same_result(self, other: ReferenceTrial) -> bool:
         """Whether every byte of the result is equal; the recipes may differ."""
         mine, theirs = (
             json.dumps([one.digest, one.record], sort_keys=True) for one in (self, other)
@@ -77,7 +77,7 @@ class Reference:
         """The path of a cell's file."""
         return self.folder / f"{cell.name}{_SUFFIX}"
 
-    def trials(self, cell: Cell) -> dict[int, Trial]:
+    def trials(self, cell: Cell) -> dict[int, ReferenceTrial]:
         """The trials of `cell` as the grid defines it now, ordered by seed.
 
         Trials of an earlier version of the cell are left out. Raises `RequestError` for a file that
@@ -88,20 +88,22 @@ class Reference:
             return {}
         trials = {int(seed): trial for seed, trial in found["trials"].items()}
         return {
-            seed: Trial(one["digest"], one["recipe"], one["record"], one["spec"])
+            seed: ReferenceTrial(one["digest"], one["recipe"], one["record"], one["spec"])
             for seed, one in sorted(trials.items())
         }
 
     def complete(self, cells: Iterable[Cell]) -> tuple[int, int]:
-        """The number of trials of `cells` in the set, and the number that the grid asks for."""
+        """The number of trials of `cells` in the set, and the number that the grid requires."""
         there = wanted = 0
         for cell in cells:
             wanted += len(cell.seeds)
             there += len(set(self.trials(cell)) & set(cell.seeds))
         return there, wanted
 
-    def put(self, cell: Cell, seed: int, trial: Trial, program: Path | None = None) -> None:
-        """Adds or replaces a trial, and keeps the agent `program` that made it.
+    def put(
+        self, cell: Cell, seed: int, trial: ReferenceTrial, program: Path | None = None
+    ) -> None:
+        """Adds or replaces a trial, and records the source of the agent `program` that made it.
 
         Both are on the disk when this returns.
         """
@@ -127,7 +129,7 @@ class Reference:
                     leftover.unlink(missing_ok=True)
 
     def usual_recipe(self) -> dict[str, str] | None:
-        """The recipe of the most trials of the set; `None` if it is empty."""
+        """The recipe of most trials of the set; `None` if it is empty."""
         made = Counter(json.dumps(recipe, sort_keys=True) for recipe in self._recipes())
         if not made:
             return None
@@ -135,7 +137,7 @@ class Reference:
         return found
 
     def prune_agents(self) -> None:
-        """Removes agents that no trial names."""
+        """Removes the sources of agents that no trial names."""
         if agents.there(self.folder):
             with self._locked():
                 agents.prune(self.folder, {recipe["agent"] for recipe in self._recipes()})

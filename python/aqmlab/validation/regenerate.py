@@ -24,7 +24,7 @@ from aqmlab.engines.trial_spec import TrialSpec, text_digest
 from aqmlab.validation import agents, engines, grid, metrics
 from aqmlab.validation.engines import Maker
 from aqmlab.validation.grid import Cell
-from aqmlab.validation.reference import Reference, Trial, machine_of
+from aqmlab.validation.reference import Reference, ReferenceTrial, machine_of
 
 Job = tuple[Cell, int]
 NEW, SAME, DIFFERENT, RENEWED = "new", "reproduced", "DIFFERENT", "renewed"
@@ -62,20 +62,19 @@ class Task:
 
     job: Job
     maker: Maker
-    old: Trial | None = None
+    old: ReferenceTrial | None = None
     renew: bool = False
     """Whether the stored result is replaced instead of compared."""
 
-    def run(self) -> Trial:
+    def run(self) -> ReferenceTrial:
         """Runs the trial on the kernel."""
         cell, seed = self.job
         text = self.old.spec if self.old is not None and not self.renew else cell.spec_json(seed)
         outcome = self.maker.run(text)
         made = {"grid": str(grid.load().version), "spec": text_digest(text)}
         recipe = {**self.maker.recipe, **made}
-        return Trial(
-            str(outcome["digest"]), recipe, metrics.record(TrialSpec.read(text), outcome), text
-        )
+        record = metrics.record(TrialSpec.read(text), outcome)
+        return ReferenceTrial(str(outcome["digest"]), recipe, record, text)
 
 
 # --- The trials to run ----------------------------------------------------------------------------
@@ -103,7 +102,7 @@ def sample(
 
 def _trials(
     cells: Sequence[Cell], reference: Reference, seeds: int | None
-) -> Iterator[tuple[Job, Trial | None]]:
+) -> Iterator[tuple[Job, ReferenceTrial | None]]:
     most = max((len(cell.seeds) for cell in cells), default=0)
     has = {cell.name: reference.trials(cell) for cell in cells}
     for seed in range(1, min(most, seeds or most) + 1):
@@ -123,7 +122,7 @@ def tasks_of(jobs: Sequence[Job], reference: Reference, say: Callable[[str], Non
 
     def maker_of(digest: str | None) -> Maker:
         if digest not in makers:
-            program = agents.unpacked(reference.folder, digest) if digest else None
+            program = agents.program(reference.folder, digest, say) if digest else None
             makers[digest] = engines.kernel([cell for cell, _ in jobs], say, program)
         return makers[digest]
 
@@ -221,7 +220,7 @@ def grow(
     return growth
 
 
-def _became(task: Task, trial: Trial) -> tuple[str, str]:
+def _became(task: Task, trial: ReferenceTrial) -> tuple[str, str]:
     if task.old is None:
         return NEW, ""
     if task.renew:
@@ -229,7 +228,7 @@ def _became(task: Task, trial: Trial) -> tuple[str, str]:
     return (SAME, "") if trial.same_result(task.old) else (DIFFERENT, _difference(task.old, trial))
 
 
-def _difference(old: Trial, new: Trial) -> str:
+def _difference(old: ReferenceTrial, new: ReferenceTrial) -> str:
     """The differences of two results, and of their makers."""
     made = "; ".join(changes(old.recipe, new.recipe)) or "made by the same kernel, QEMU and agent"
     if old.digest == new.digest:
@@ -237,11 +236,13 @@ def _difference(old: Trial, new: Trial) -> str:
     return f"digest {old.digest} → {new.digest}; {made}"
 
 
-def _run_all(tasks: Sequence[Task], parallel: int) -> Iterator[tuple[Task, Trial | None, str, str]]:
+def _run_all(
+    tasks: Sequence[Task], parallel: int
+) -> Iterator[tuple[Task, ReferenceTrial | None, str, str]]:
     """Each task as it ends, with its trial, or else with its outcome and reason."""
     threads = ThreadPoolExecutor(parallel, thread_name_prefix="validate")
     waiting = iter(tasks)
-    running: dict[Future[Trial], Task] = {}
+    running: dict[Future[ReferenceTrial], Task] = {}
     try:
         while True:
             while len(running) < parallel and (task := next(waiting, None)) is not None:
@@ -255,7 +256,7 @@ def _run_all(tasks: Sequence[Task], parallel: int) -> Iterator[tuple[Task, Trial
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _result(future: Future[Trial]) -> tuple[Trial | None, str, str]:
+def _result(future: Future[ReferenceTrial]) -> tuple[ReferenceTrial | None, str, str]:
     from aqmlab.engines.kernel import RefusedError
 
     try:

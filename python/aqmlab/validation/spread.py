@@ -26,7 +26,7 @@ LEAST_SEEDS = 3
 """With fewer seeds there is no spread: Student's factor for two would excuse any difference."""
 
 KIN_WEIGHT = 4
-"""Degrees of freedom of the kin's spread, beside the two of three seeds."""
+"""Degrees of freedom of the spread of similar cells; three seeds have two."""
 
 LEVEL = 0.95
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from aqmlab.base.numerals import number, percent
 
 if TYPE_CHECKING:
-    from aqmlab.validation.compare import Line
+    from aqmlab.validation.compare import MetricSummary
 
 
-def rule(line: Line) -> str:
+def rule(line: MetricSummary) -> str:
     """The requirement on a metric, and the result."""
     if line.rule is None or line.meets is None:
         return ""

@@ -1,4 +1,4 @@
-"""Leaves out what boots a machine where none can be booted, and says why."""
+"""Deselects tests that boot a machine if that is impossible, and reports the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BOOTS = ("boot", "vm")
 
 
 def missing() -> str | None:
-    """What must be there for a machine to be booted, and is not; nothing is built."""
+    """The missing requirements of a virtual machine; builds nothing."""
     try:
         machine.find_qemu()
         image.find_kernel()
@@ -24,7 +24,7 @@ def missing() -> str | None:
 
 @pytest.hookimpl(trylast=True)  # after those that were not asked for have been left out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects what cannot be run here."""
+    """Deselects the tests that cannot run here."""
     boots = [item for item in items if any(item.get_closest_marker(mark) for mark in _BOOTS)]
     problem = missing() if boots else None
     if problem is None:
@@ -40,7 +40,7 @@ _LEFT_OUT = pytest.StashKey[str]()
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Says what was left out."""
+    """Reports the deselected tests."""
     said = config.stash.get(_LEFT_OUT, None)
     if said is not None:
         terminalreporter.write_line(said, yellow=True)

@@ -1,4 +1,4 @@
-"""What the kernel engine cannot do is refused before anything is started, and where it stands."""
+"""Unsupported settings are refused before the kernel engine starts anything, with their place."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from aqmlab.engines.kernel import abilities, image, machine
 from aqmlab.engines.kernel import agent as agents
 from aqmlab.planning import planner
 from aqmlab.scenario import catalogue
+from support import changes as changes_of
 
 SOURCES = Path(__file__).resolve().parents[3] / "crates" / "agent" / "src"
 
@@ -39,7 +40,7 @@ def home(tmp_path: Path):
         assert old in HOME
         path = tmp_path / "home.toml"
         path.write_text(HOME.replace(old, new) if old else HOME)
-        return planner.load(path, engine=engine, **more)
+        return changes_of.load(path, engine=engine, **more)
 
     return load
 

@@ -1,4 +1,4 @@
-"""One machine is booted in every `make test`, where that is possible."""
+"""Every `make test` boots one machine, if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials on the real kernel as a campaign runs them: by workers, kept, and gone on with."""
+"""Trials on the real kernel in a campaign: workers, records and continuation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def machines() -> list[int]:
 
 
 class Told(Silence):
-    """Remembers how far trials were, and which ended."""
+    """Records the progress of trials, and the finished ones."""
 
     def __init__(self) -> None:
         self.moves: list[tuple[int, float]] = []

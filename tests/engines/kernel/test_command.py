@@ -21,6 +21,7 @@ from aqmlab.campaign.store.folder import Folder
 from aqmlab.cli import status_of
 from aqmlab.engines.kernel import MissingError, image, installed
 from aqmlab.planning import planner
+from msgspec import structs
 
 SCENARIO = """
 title = "Two flows"
@@ -81,7 +82,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def install(patch: Any, folder: Path, release: str = "6.1.0") -> None:
-    """Lets a kernel and an agent be found in `folder`."""
+    """Installs a fake kernel and agent in `folder`."""
     made = image.Image(folder / "vmlinuz", release, folder / "initramfs")
     patch.setattr(installed.agent, "find", lambda say: folder / "agent")
     patch.setattr(installed.image, "find_kernel", lambda: (made.kernel, release))
@@ -90,7 +91,7 @@ def install(patch: Any, folder: Path, release: str = "6.1.0") -> None:
 
 
 def handed_out(outcome: dict[str, Any]) -> dict[str, Any]:
-    """What the agent would hand out for the simulator's `outcome`."""
+    """The result that the agent would print for the simulator's `outcome`."""
     tables = {
         table: [_column(name, values) for name, values in columns.items()]
         for table, columns in outcome["tables"].items()
@@ -128,8 +129,8 @@ def test_a_campaign_says_what_made_it(lab, capsys) -> None:
     assert "engine: kernel (kernel 6.1.0, qemu 9.9 (a fake), agent " in said
     results = load("out")
     manifest = results.manifest
-    assert manifest["engine"] == "kernel" and manifest["command"].endswith("--engine kernel")
-    assert {"kernel", "qemu", "agent", "image"} <= set(manifest["versions"])
+    assert manifest.engine == "kernel" and manifest.command.endswith("--engine kernel")
+    assert {"kernel", "qemu", "agent", "image"} <= set(manifest.versions)
     assert set(results.trials["digest"]) == {"feed" * 4}
     page = Path("out/report.html").read_text()
     assert "engine kernel" in page and "kernel 6.1.0" in page
@@ -156,7 +157,7 @@ def test_both_engines_stand_in_one_report(lab) -> None:
     assert results.engine == "sim,kernel"
     results.report()
     assert "pfifo engine=kernel" in Path("out/report.html").read_text()
-    assert {one["engine"] for one in results.manifest["trials"]} == {"sim", "kernel"}
+    assert {one.engine for one in results.manifest.trials} == {"sim", "kernel"}
 
 
 def test_the_packets_of_a_kernels_trial_are_written_as_two_captures(lab, capsys) -> None:
@@ -184,8 +185,9 @@ def test_a_trial_in_real_time_has_no_packets_to_write(lab, capsys) -> None:
     lab(GOOD)
     aqmlab.run("home.toml", engine="kernel", out="out")
     folder = Folder(Path("out"))
-    trials = [{**one, "engine": "kernel-host"} for one in folder.manifest()["trials"]]
-    folder.write_manifest({**folder.manifest(), "engine": "kernel-host", "trials": trials})
+    manifest, changed = folder.manifest(), {"engine": "kernel-host"}
+    trials = tuple(structs.replace(one, **changed) for one in manifest.trials)
+    folder.write_manifest(structs.replace(manifest, trials=trials, **changed))
     assert status_of(["pcap", "out"]) == 2
     assert "keeps no packets" in capsys.readouterr().err
 
@@ -257,7 +259,7 @@ def test_a_dry_run_of_a_study_does_not_build_the_agent(unbuilt, capsys) -> None:
 
 
 def _home_of(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """The command line in a process of its own, with what `lab` has installed."""
+    """Runs the command in a separate process, with the programs that `lab` installed."""
     code = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
         "import pytest, test_command\n"

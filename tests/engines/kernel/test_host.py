@@ -192,7 +192,7 @@ def program() -> str:
 
 @pytest.mark.vm
 def test_a_home_on_this_host_fills_its_line(program: str) -> None:
-    """With room for what a busy host does to a trial in real time."""
+    """The tolerance covers the effect of a busy host on a trial in real time."""
     load = app("load", "cbr", payload=1_172, rate=1_500_000, direction="down")
     spec = trial(load, limit=20, seconds=3)
     spec["links"][1]["rate_bps"] = 1_000_000

@@ -1,4 +1,4 @@
-"""What is said when a machine dies, hangs or cannot be started; with programs in QEMU's place."""
+"""Errors of a machine that dies, hangs or does not start; other programs stand in for QEMU."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_without_a_kernel_the_line_that_installs_it_is_named(
 
 @pytest.fixture
 def boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Puts kernels and their modules in the place of those that are installed."""
+    """Replaces the installed kernels and modules."""
     monkeypatch.setattr(image, "_BOOT", tmp_path)
     monkeypatch.setattr(image, "_module_dir", lambda release: tmp_path / "modules" / release)
     # Root can read whatever the mode says.

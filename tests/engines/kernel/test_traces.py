@@ -1,4 +1,4 @@
-"""Our disciplines do what the kernel's do, packet by packet."""
+"""The simulator's disciplines equal the kernel's, packet by packet."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_ours_does_what_the_kernel_does_now(kind: str) -> None:
 
 @pytest.mark.vm
 def test_the_kernel_counts_what_was_recorded() -> None:
-    """Its own counters agree with the recording, so that nothing went past the probes."""
+    """The kernel's counters agree with the recording, so the probes missed nothing."""
     (recording,) = traces.record([traces.make("codel", 1, packets=2_000)])
     same = traces.compare(recording).same
     own = recording["statistics"].partition("qdisc codel")[2]

@@ -139,7 +139,7 @@ def test_marks_and_reductions_for_them_are_known_and_packets_can_be_kept(tmp_pat
 
 
 def test_a_full_line_is_the_simulators_to_the_microsecond() -> None:
-    """More datagrams than an ADSL line carries: what the path does, without any TCP."""
+    """More datagrams than an ADSL line carries: the path alone, without TCP."""
     load = app("load", "cbr", payload=472, rate=1_500_000, direction="down") | {"priority": 1}
     spec = trial(load, kind="pfifo", limit=20, seconds=3)
     spec["links"][1] |= {

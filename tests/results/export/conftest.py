@@ -42,14 +42,14 @@ def documents(results):
 
 
 def installed_flent():
-    """Where Debian's flent keeps its modules; none if it is not installed."""
+    """The folder of the modules of Debian's flent; `None` if it is not installed."""
     command = shutil.which("flent")
     folder = Path(command).resolve().parent if command else None
     return folder if folder and (folder / "flent" / "resultset.py").is_file() else None
 
 
 def run_flent(*arguments):
-    """Flent's code with this interpreter, which has matplotlib; fails with what it says."""
+    """Runs Flent's code with this interpreter, which has matplotlib; fails with its messages."""
     env = {**os.environ, "PYTHONPATH": str(installed_flent()), "MPLBACKEND": "agg"}
     command = [sys.executable, "-m", "flent", *map(str, arguments)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

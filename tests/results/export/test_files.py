@@ -5,16 +5,17 @@ import json
 import os
 import re
 from itertools import pairwise
+from types import MappingProxyType
 
 import aqmlab
 import numpy as np
 import pytest
 from aqmlab.base.failures import DiskError, RequestError
-from aqmlab.campaign.store.folder import Folder
 from aqmlab.cli import status_of
 from aqmlab.results.export import csvs, packets, teacup
 from aqmlab.results.export.target import Target
 from aqmlab.results.export.trials import read
+from support.campaigns import entry_of, spec_of, write_members
 
 PIFO = "qdisc=pfifo,seed=2"
 
@@ -42,43 +43,44 @@ def test_files_of_others_are_not_touched(home, tmp_path):
     assert (tmp_path / "flows.csv").read_text() != "mine"
 
 
+def entry(name, seed, conditions=MappingProxyType({})):
+    """A trial as a manifest has it."""
+    return entry_of(conditions, spec_of("pie", seed=seed), name)
+
+
 @pytest.mark.parametrize(
     ("trial", "name"),
     [
-        ({"id": "a", "seed": 3, "conditions": {}}, "exp_20200101-000000_run_1"),
+        (entry("a", 3), "exp_20200101-000000_run_1"),
         (
-            {"id": "a", "seed": 1, "conditions": {"path.rate": "25/5 Mbit/s", "bs": 60}},
+            entry("a", 1, {"path.rate": "25/5 Mbit/s", "bs": 60}),
             "exp_20200101-000000_rate_25-5-Mbit-s_bs_60_run_0",
         ),
         (
-            {"id": "p_x_aqm_fq-codel_run_0", "seed": 1, "conditions": {"aqm": "fq-codel"}},
+            entry("p_x_aqm_fq-codel_run_0", 1, {"aqm": "fq-codel"}),
             "p_x_aqm_fq-codel_run_0",
         ),
     ],
 )
 def test_experiments_are_named_as_teacup_names_them(trial, name):
-    first = {"id": "first", "seed": 1, "conditions": {"none": 0}}
-    assert teacup.experiments([first, trial])[trial["id"]].id == name
+    first = entry("first", 1, {"none": 0})
+    assert teacup.experiments([first, trial])[trial.id].id == name
 
 
 def test_the_prefix_of_a_teacup_config_is_kept():
-    trial = {"id": "p_x_aqm_pie_run_0", "seed": 1, "conditions": {"aqm": "pie"}}
-    assert teacup.experiments([trial])[trial["id"]].prefix == "p_x"
+    trial = entry("p_x_aqm_pie_run_0", 1, {"aqm": "pie"})
+    assert teacup.experiments([trial])[trial.id].prefix == "p_x"
 
 
 @pytest.mark.parametrize("name", [".._qdisc_x_run_0", "._qdisc_x_run_0", "_qdisc_x_run_0"])
 def test_no_experiment_is_called_as_another_folder(name):
-    trial = {"id": name, "seed": 1, "conditions": {"qdisc": "pie"}}
+    trial = entry(name, 1, {"qdisc": "pie"})
     assert teacup.experiments([trial])[name].prefix == teacup.PREFIX
 
 
 def test_no_two_conditions_are_one_experiment():
     labels = ["a/b", "a-b", "A-b", "α", "β", "10 %", "10 ~"]
-    trials = [
-        {"id": f"{label}{seed}", "seed": seed, "conditions": {"s": label}}
-        for label in labels
-        for seed in (1, 2)
-    ]
+    trials = [entry(f"{label}{seed}", seed, {"s": label}) for label in labels for seed in (1, 2)]
     names = [one.id for one in teacup.experiments(trials).values()]
     assert len({name.casefold() for name in names}) == len(names)
     assert [name.rpartition("_run_")[2] for name in names] == ["0", "1"] * len(labels)
@@ -87,7 +89,7 @@ def test_no_two_conditions_are_one_experiment():
 
 
 def test_two_conditions_with_one_last_word_are_named_whole():
-    trial = {"id": "a", "seed": 1, "conditions": {"up.qdisc": "pie", "down.qdisc": "codel"}}
+    trial = entry("a", 1, {"up.qdisc": "pie", "down.qdisc": "codel"})
     assert "_upqdisc_pie_downqdisc_codel_" in teacup.experiments([trial])["a"].id
 
 
@@ -206,7 +208,7 @@ def test_a_wrong_request_is_answered_with_what_is_allowed(home, capsys, argument
 def test_of_a_campaign_that_was_stopped_csv_holds_what_is_there(home, tmp_path, capsys):
     manifest = json.loads((home.path / "manifest.json").read_text("utf-8"))
     begun = {key: value for key, value in manifest.items() if key not in ("files", "digests")}
-    Folder(tmp_path).write_manifest({**begun, "complete": False})
+    write_members(tmp_path, {**begun, "complete": False})
     assert status_of(["export", str(tmp_path), "--csv"]) == 0
     assert "not complete" in capsys.readouterr().err
     assert status_of(["export", str(tmp_path), "--teacup"]) == 2

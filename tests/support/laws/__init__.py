@@ -1,8 +1,8 @@
-"""Laws that the tables of every trial obey, whatever the scenario.
+"""Laws that the tables of every trial satisfy.
 
-A law takes a run and yields a sentence for each violation. None of them knows a number that was
-measured: bounds follow from the trial's spec, and equalities from the definitions in
-docs/results.md.
+A law takes a run and yields a sentence for each violation. No law contains a measured number:
+bounds follow from the trial's spec, and equalities from the definitions in
+docs/reference/results.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Laws of what applications measure by themselves."""
+"""Laws of the applications' own measurements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_MORE = (
     ("received_down_packets", "sent_down_packets"),
     ("received_packets", "sent_packets"),
 )
-"""Metrics of which the first is a part of the second."""
+"""Pairs of metrics; the first is part of the second."""
 BELOW_ZERO = re.compile(r"qoe_linear|r_factor_.*")
 DATAGRAMS = frozenset(("cbr", "video_call", "voip", "voip_g729", "game", "irtt"))
 
@@ -62,7 +62,7 @@ def numbers_are_possible(run: Run) -> Iterator[str]:
 
 
 def datagrams_are_packets(run: Run) -> Iterator[str]:
-    """What an application of datagrams counts is what the taps see."""
+    """The counts of an application of datagrams equal the taps' counts."""
     if not run.whole:
         return
     for app, metrics in _metrics(run).items():

@@ -10,7 +10,7 @@ ONLY_TCP = frozenset(
     ("bulk", "bursts", "notification", "photo_upload", "iot_low", "iot_high", "telemetry", "mqtt",
      "dash", "audio_stream")
 )  # fmt: skip
-"""Applications all of whose packets are of TCP."""
+"""Applications that send only TCP packets."""
 HEADERS_BYTES = 40
 COUNTS = ("rtos", "tlps", "fast_recoveries", "spurious_undos", "ece_reductions")
 
@@ -38,7 +38,7 @@ def connections_live_in_order(run: Run) -> Iterator[str]:
 
 
 def segments_are_packets(run: Run) -> Iterator[str]:
-    """What TCP counts is what the taps see."""
+    """TCP's counts equal the taps' counts."""
     if not run.whole:
         return
     for app, about in run.apps.items():

@@ -10,7 +10,7 @@ from .. import bounds
 from ..trials import Row, Run
 
 ROUNDING = 1e-9
-"""Numbers are made of whole nanoseconds and bytes, in floats of 53 bits."""
+"""The rounding error of numbers from whole nanoseconds and bytes, in floats of 53 bits."""
 TICK_S = 2e-9
 """Times are whole nanoseconds, here as seconds."""
 HISTOGRAM = 1e-3
@@ -22,7 +22,7 @@ def _place(row: Row) -> str:
 
 
 def counts_add_up(run: Run) -> Iterator[str]:
-    """What arrived and what was lost was sent; sizes lie between headers and the MTU."""
+    """Packets that arrived or were lost were sent; sizes lie between the headers and the MTU."""
     most = bounds.most_packet_bytes(run)
     for row in run.tables["flows"]:
         sent, received, lost = row["packets_sent"], row["packets_received"], row["lost"]
@@ -39,7 +39,7 @@ def counts_add_up(run: Run) -> Iterator[str]:
 
 
 def delays_are_no_less_than_the_path(run: Run) -> Iterator[str]:
-    """No packet is faster than propagation and its time on the wires, nor late for ever."""
+    """Every delay is at least propagation and transmission, and bounded."""
     for row in run.tables["flows"]:
         app, most_ms = row["flow"], 1e3 * run.duration_s
         ways = ("up", "down")
@@ -73,7 +73,7 @@ ORDERED = (
 
 
 def quantiles_are_in_order(run: Run) -> Iterator[str]:
-    """A higher quantile is no less; what the queues induce is what exceeds the base."""
+    """Quantiles are in order; the induced time is the excess over the base."""
     for row in run.tables["flows"]:
         for names in ORDERED:
             for low, high in itertools.pairwise(names):
@@ -86,7 +86,7 @@ def quantiles_are_in_order(run: Run) -> Iterator[str]:
 
 
 def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
-    """An application is active from its start, and at most until it is told to stop."""
+    """An application is active from its start, and at most until its stop time."""
     from_ns, to_ns = run.interval_ns
     for row in run.tables["flows"]:
         app = run.apps[row["flow"]]
@@ -102,7 +102,7 @@ def active_time_is_within_the_trial(run: Run) -> Iterator[str]:
 
 
 def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
-    """What an application reads has arrived; where it began in the interval, in its active time."""
+    """Data that an application reads arrived; if it starts in the interval, in its active time."""
     from_ns, _ = run.interval_ns
     for row in run.tables["flows"]:
         goodput, throughput = row["goodput_mbit"], row["throughput_mean_mbit"]
@@ -114,7 +114,7 @@ def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
 
 
 def means_are_bytes_over_time(run: Run) -> Iterator[str]:
-    """The mean is bytes over the active time; of what is active to the end, all bytes."""
+    """The mean is bytes over the active time; for flows active to the end, all bytes."""
     end_s = run.interval_ns[1] / 1e9
     arrived: dict[str, list[float]] = {"up": [], "down": []}
     for row in run.tables["flows"]:
@@ -144,7 +144,7 @@ def _close(one: float, other: float) -> bool:
 
 
 def throughput_is_within_the_line(run: Run) -> Iterator[str]:
-    """No rate exceeds what the links can carry in that time."""
+    """No rate exceeds the capacity of the links in that time."""
     window_s = run.spec["measure"]["window_ns"] / 1e9
     for row in run.tables["flows"]:
         arriving = bounds.arriving_ip_bits(run, row["flow"], row["direction"], window_s)

@@ -11,23 +11,23 @@ from typing import Any
 
 from ..trials import Row, Run
 
-RESULTS = Path(__file__).parents[3] / "docs" / "results.md"
+RESULTS = Path(__file__).parents[3] / "docs/reference/results.md"
 
 
 @functools.cache
 def documented(table: str) -> list[str]:
-    """The columns of a table as docs/results.md lists them."""
+    """The columns of a table as docs/reference/results.md lists them."""
     section = re.search(
         rf"^## `{table}`\n(.*?)(?=^## )", RESULTS.read_text(encoding="utf-8"), re.M | re.S
     )
-    assert section, f"docs/results.md has no section on `{table}`"
+    assert section, f"docs/reference/results.md has no section on `{table}`"
     head = re.search(r"^\| Column \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", section[1], re.M)
-    assert head, f"docs/results.md lists no columns of `{table}`"
+    assert head, f"docs/reference/results.md lists no columns of `{table}`"
     return [line.split(" | ")[0].strip("| `") for line in head[1].splitlines()]
 
 
 def columns_are_those_documented(run: Run) -> Iterator[str]:
-    """Every table has the columns of docs/results.md in their order, also when it is empty."""
+    """Every table, also an empty one, has the columns of docs/reference/results.md in order."""
     for name in run.result["tables"]:
         if run.columns(name) != documented(name):
             yield f"{name} has the columns {run.columns(name)}"
@@ -81,11 +81,11 @@ ABSENT: dict[str, dict[str, Absent]] = {
     "tcp_series": {r"ssthresh_bytes|srtt_ms": _always},
     "summary": {r"jain_.*": _always},
 }
-"""Where docs/results.md allows that there is no such value, and when."""
+"""The columns and conditions for which docs/reference/results.md allows an absent value."""
 
 
 def numbers_are_finite_where_they_must_be(run: Run) -> Iterator[str]:
-    """No number is infinite, and none is absent where there is something to tell."""
+    """No number is infinite, and only numbers without measurements are absent."""
     for name, rows in run.tables.items():
         rules = ABSENT.get(name, {})
         for column in run.columns(name):

@@ -18,7 +18,7 @@ DROPS = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")
 
 
 def dropped(row: Row) -> float:
-    """The packets that a queue dropped, for whatever reason."""
+    """The packets that a queue dropped, for any reason."""
     return float(sum(row[name] for name in DROPS))
 
 
@@ -28,7 +28,7 @@ def by_link(run: Run) -> dict[str, Row]:
 
 
 def packets_are_conserved(run: Run) -> Iterator[str]:
-    """What came went out, was dropped, or waits; and the first link got all that was sent."""
+    """Offered packets were sent, dropped or wait; the first link was offered every packet sent."""
     rows = by_link(run)
     if list(rows) != [link["name"] for link in run.spec["links"]]:
         yield f"rows of {list(rows)}"
@@ -52,7 +52,7 @@ def packets_are_conserved(run: Run) -> Iterator[str]:
 
 
 def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
-    """A link carries in the trial what its rate and its shaper allow."""
+    """A link carries at most the bytes that its rate and its shaper allow."""
     from_ns, to_ns = run.interval_ns
     interval_s = (to_ns - from_ns) / 1e9
     packet = bounds.most_packet_bytes(run)
@@ -84,7 +84,7 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
 
 
 def links_hand_on_what_they_send(run: Run) -> Iterator[str]:
-    """What leaves one link comes to the next, and what leaves the last one arrives or travels."""
+    """Packets that leave a link enter the next one; after the last link they arrive or travel."""
     rows = by_link(run)
     for way in ("up", "down"):
         routes = {tuple(app[way]["links"]) for app in run.spec["apps"]}
@@ -175,7 +175,7 @@ def waits_are_what_littles_law_says(run: Run) -> Iterator[str]:
 
 
 def drops_and_marks_have_owners(run: Run) -> Iterator[str]:
-    """Drops and marks of flows are those of the link; marks need ECN at both ends."""
+    """Drops and marks of flows add up to those of the link; marks need ECN at both ends."""
     rows = by_link(run)
     drops: Counter[str] = Counter()
     marks: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Laws of what is kept over time."""
+"""Laws of time series."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _by(rows: Sequence[Row], *names: str) -> dict[Key, list[Row]]:
 
 
 def _width_and_step(rows: Sequence[Row]) -> tuple[float, float]:
-    """Width and step of windows, the first of which begins with the trial."""
+    """Width and step of the windows; the first window begins with the trial."""
     width_s = 2 * rows[0]["t_s"]
     return width_s, rows[1]["t_s"] - rows[0]["t_s"] if len(rows) > 1 else width_s
 
 
 def windows_add_up_to_the_bytes(run: Run) -> Iterator[str]:
-    """Windows that do not overlap hold the bytes that arrived, but for the trial's end."""
+    """Windows that do not overlap contain the bytes that arrived, except at the trial's end."""
     if not run.whole:
         return
     for (app, way), rows in _by(run.tables["windows"], "flow", "direction").items():
@@ -100,7 +100,7 @@ KEYS = {
 
 
 def times_rise_within_the_trial(run: Run) -> Iterator[str]:
-    """A series goes on in time, from the trial's begin to its end."""
+    """The times of a series increase from the beginning of the trial to its end."""
     step_s = run.spec["measure"]["step_ns"] / 1e9
     for table, names in KEYS.items():
         for key, rows in _by(run.tables[table], *names).items():

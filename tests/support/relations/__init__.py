@@ -1,8 +1,8 @@
-"""Relations between two trials, of which one follows from the other.
+"""Relations between two trials, one derived from the other.
 
-A relation takes the tables of a random scenario and a source of chance, makes another scenario, and
-yields a sentence for each number that differs where it must not. It returns `None` where it says
-nothing about a scenario.
+A relation takes the tables of a random scenario and a source of chance, makes another scenario,
+and yields a sentence for each forbidden difference. It returns `None` if it does not apply to a
+scenario.
 """
 
 from __future__ import annotations
@@ -44,4 +44,4 @@ PLANNED = (
     spelling.a_loop_of_one,
     spelling.written_and_read,
 )
-"""Relations between plans, of which nothing is run."""
+"""Relations between plans; no trial runs."""

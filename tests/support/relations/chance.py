@@ -1,4 +1,4 @@
-"""Common random numbers: what differs in one thing sees the same chances elsewhere."""
+"""Common random numbers: trials that differ in one aspect have the same values elsewhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from . import same
 
 BOTH_WAYS = frozenset(("cbr", "video_call", "voip", "voip_g729"))
 ONE_WAY = frozenset(("irtt", "ping"))
-"""Applications that send by their own clocks and chances; of the latter, requests do.
+"""Applications that send by their own clocks and streams; for `ONE_WAY` only the requests do.
 
-A game is none of them: its server begins when it hears a client, and draws from the same stream."""
+A game is not among them: its server starts when it hears a client and uses the same stream."""
 
 
 def another_discipline(table: Table, rng: random.Random) -> Iterator[str]:
@@ -75,7 +75,7 @@ def one_that_never_starts(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def among_other_seeds(table: Table, rng: random.Random) -> Iterator[str]:
-    """A seed among others is the same trial as among different ones."""
+    """A seed gives the same trial in any list of seeds."""
     seed, _ = table["seeds"]
     others = [*sorted(rng.sample(range(20_000, 30_000), 2)), seed]
     rng.shuffle(others)

@@ -20,7 +20,7 @@ BY_WINDOW = {
     "throughput_p95_mbit",
     "throughput_nonempty_mean_mbit",
 }
-"""What docs/results.md defines by windows."""
+"""The columns that docs/reference/results.md defines by windows."""
 WHOLE_TRIAL = ("apps", "conns", "queue_drops")
 OF_INTERVAL = {"throughput_mbit", "backlog_mean_packets"} | {
     name for name in documented("queues") if name.startswith("sojourn")
@@ -44,7 +44,7 @@ def again(table: Table, _: random.Random) -> Iterator[str]:
 
 
 def other_steps(table: Table, rng: random.Random) -> Iterator[str]:
-    """Steps and windows change what is defined by windows, and nothing else."""
+    """Steps and windows change only the columns defined by windows."""
     step_us = rng.randrange(1_000, 1_000_000)
     window = f"{step_us * rng.randrange(1, 8)} us"
     one, other = pair(table, step=f"{step_us} us", window=window)
@@ -56,7 +56,7 @@ def other_steps(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def other_points(table: Table, rng: random.Random) -> Iterator[str]:
-    """How much is kept over time changes series only."""
+    """The number of points changes only the series."""
     one, other = pair(table, points=rng.choice([1, 2, 7, 100, 5_000]))
     yield from same.digest(one, other)
     for name in ("flows", "queues", "summary", *WHOLE_TRIAL):
@@ -64,7 +64,7 @@ def other_points(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def other_samples(table: Table, rng: random.Random) -> Iterator[str]:
-    """How often states are sampled changes samples only."""
+    """The sampling interval changes samples only."""
     one, other = pair(table, sample=f"{rng.randrange(1, 3_000)} ms")
     yield from same.digest(one, other)
     for name in ("flows", "queues", "windows", "rtt", "app_series", *WHOLE_TRIAL):
@@ -85,7 +85,7 @@ def with_packets(table: Table, _: random.Random) -> Iterator[str]:
 
 
 def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
-    """The interval of the statistics changes statistics, not what is of the whole trial."""
+    """The interval of the statistics does not change numbers of the whole trial."""
     length_ms = int(table["duration"].removesuffix(" ms"))
     from_ms = rng.randrange(length_ms)
     to = f"{rng.randrange(from_ms, length_ms) + 1} ms"
@@ -97,7 +97,7 @@ def other_interval(table: Table, rng: random.Random) -> Iterator[str]:
 
 
 def unmeasured(table: Table, _: random.Random) -> Iterator[str]:
-    """What is not measured has the same packets, and the links' counters are the queues'."""
+    """Without measurement the packets are the same, and the links' counters equal the queues'."""
     one, other = pair(table, enabled=False)
     yield from same.digest(one, other)
     drops = ("drops_overlimit", "drops_sojourn", "drops_early", "drops_forced")

@@ -1,4 +1,4 @@
-"""Whether two runs tell the same, exactly."""
+"""Exact comparison of two runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..trials import Row, Run
 
 
 def values(one: Any, other: Any) -> bool:
-    """Whether two values are the same; what is absent is the same as what is absent."""
+    """Whether two values are equal; two absent values are equal."""
     return bool(one == other or (one != one and other != other))
 
 
@@ -20,7 +20,7 @@ def digest(one: Run, other: Run) -> Iterator[str]:
 
 
 def table(one: Run, other: Run, name: str, *, but: Collection[str] = ()) -> Iterator[str]:
-    """Yields a difference if a table differs in any column save some."""
+    """Yields a difference if a table differs in any column except some."""
     yield from rows(one.tables[name], other.tables[name], name, but=but)
 
 

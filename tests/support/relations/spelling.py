@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from aqmlab.planning import planner
-from aqmlab.scenario import catalogue, quantities
+from aqmlab.scenario import catalogue
 from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.quantities import Rate
 
 from .. import scenarios, trials
 from ..scenarios import Table
@@ -36,7 +37,7 @@ UNITS = {
     "MB": ("size", 10**6),
     "MiB": ("size", 2**20),
 }
-"""The units of docs/scenarios.md, by quantity and size."""
+"""The units of docs/reference/scenarios.md, by quantity and size."""
 QUANTITY = re.compile(r"([\d.]+) ?(\S+)")
 
 
@@ -86,11 +87,11 @@ def _decimal(value: Fraction) -> str | None:
 
 
 def both_ways_at_once(table: Table, _: random.Random) -> Iterator[str]:
-    """What holds for both directions may be said once, and a kind in one line."""
+    """One value for both directions equals two, and a kind in one line equals its table."""
     path = dict(table["path"])
     down, up = dict(path.pop("down")), dict(path.pop("up"))
     if not down["rate"].endswith("%") and not up["rate"].endswith("%"):
-        rates = [quantities.rate(way.pop("rate")) for way in (down, up)]
+        rates = [Rate.parse(way.pop("rate")).bps for way in (down, up)]
         path["rate"] = f"{rates[0] / 1e6:.6f}/{rates[1] / 1e6:.6f} Mbit/s"
     for key in ("overhead", "shaper", "loss"):
         if key in down and down[key] == up.get(key):

@@ -1,4 +1,4 @@
-"""When a trial ends, or when everything in it begins, is not what its numbers are about."""
+"""Numbers depend neither on a trial's length nor on its starting time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from aqmlab.scenario import quantities
+from aqmlab.scenario.quantities import Duration
 
 from .. import trials
 from ..scenarios import Table
@@ -14,7 +14,7 @@ from ..trials import Row, Run
 from . import same
 
 QUIET_MS = 4_000
-"""What transfers of this size take to end on most of the random paths."""
+"""Enough time for transfers of this size on most of the random paths."""
 STILL_MS = 1_000
 """Longer than any packet travels, jitter included."""
 SHIFT_MS = 2_304_000
@@ -24,11 +24,11 @@ TIMERS = ("tupdate", "tick", "interval")
 
 
 def _ms(text: str) -> float:
-    return quantities.duration(text) / 1e6
+    return Duration.parse(text).ns / 1e6
 
 
 def longer(table: Table, rng: random.Random) -> Iterator[str] | None:
-    """A trial that goes on after everything has ended tells the same."""
+    """A longer trial, after everything has ended, has the same numbers."""
     length_ms = _ms(table["duration"])
     apps = {}
     for name, app in table["apps"].items():
@@ -64,7 +64,7 @@ def _after_the_end(one: Run, other: Run, *, same_interval: bool) -> Iterator[str
 
 
 def later(table: Table, _: random.Random) -> Iterator[str] | None:
-    """A trial in which all begins later, by whole periods of every clock, tells the same."""
+    """A trial that begins later, by whole periods of every clock, has the same numbers."""
     plain = _without_own_clocks(table)
     if plain is None:
         return None

@@ -24,14 +24,14 @@ use super::tc_params::{self, Wanted};
 use crate::command::{run, run_all};
 use crate::links::signed;
 
-/// The most that a link may be ahead of an ideal one. HTB's timer can be late by as much without a
-/// loss of rate. The value is several times the jitter of timers in a guest.
+/// The longest time by which a link may be ahead of an ideal one. HTB's timer can be late by as
+/// much without a loss of rate. The value is several times the jitter of timers in a guest.
 const SLACK_NS: u64 = 100_000;
 /// Bytes of the bucket that tc gives HTB on Ethernet, as in the simulator.
 const BURST: u64 = 1_600;
 /// The highest rate: HTB and netem keep rates in bytes per second in 32 bits without an extension.
 const MOST_BPS: u64 = 10_000_000_000;
-/// The lowest: below it a packet's time leaves HTB's range of a minute.
+/// The lowest rate: below it a packet's time leaves HTB's range of a minute.
 const LEAST_BPS: u64 = 8_000;
 
 /// A discipline that was installed and read back.

@@ -13,7 +13,7 @@ pub(crate) struct Counters {
     pub(crate) packets: u64,
     pub(crate) backlog_packets: u64,
     pub(crate) backlog_bytes: u64,
-    /// Packets dropped, whatever the reason.
+    /// Packets dropped, for any reason.
     pub(crate) drops: u64,
     /// Packets dropped because the queue was full.
     pub(crate) overlimit: u64,
@@ -40,7 +40,7 @@ const HEADER: usize = 16;
 const TC_MESSAGE: usize = 20;
 /// The handle of the disciplines under HTB, `10:`.
 const CHILD: u32 = 0x10_0000;
-/// That of HTB's class, `1:1`.
+/// The handle of HTB's class, `1:1`.
 const CLASS: u32 = 0x1_0001;
 // Attributes of linux/rtnetlink.h and linux/gen_stats.h.
 const TCA_KIND: u16 = 1;

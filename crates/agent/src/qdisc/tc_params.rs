@@ -1,7 +1,7 @@
 //! The disciplines that the kernel has, by the simulator's names, and their parameters in `tc`.
 //!
 //! Every parameter is passed to tc, defaults of the simulator included. Both engines therefore run
-//! with the same values, whatever the kernel's defaults are. A parameter that the kernel lacks is
+//! with the same values, regardless of the kernel's defaults. A parameter that the kernel lacks is
 //! accepted at the value that describes the kernel's behaviour and refused at any other.
 //! Sources: iproute2 6.1 `tc/q_*.c`; Linux 6.1 `net/sched/sch_*.c`.
 

@@ -10,8 +10,8 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 const LINKTYPE_RAW: u32 = 101;
 /// The part of a packet that is kept.
 const SNAPLEN: usize = 96;
-/// Most bytes of one capture, about half a million packets: it lies in the memory of a machine
-/// until the trial is over.
+/// The maximum bytes of one capture, about half a million packets: it lies in the memory of a
+/// machine until the trial is over.
 const MOST: usize = 48 << 20;
 /// The start of a trial in captures: midnight of 1 January 2020, UTC, as in the simulator.
 const EPOCH_NS: u64 = 1_577_836_800_000_000_000;

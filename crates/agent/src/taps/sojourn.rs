@@ -29,7 +29,7 @@ pub(crate) struct Sojourns {
     pub(crate) all_bytes: u64,
     /// The bytes that the link charged for all packets that left.
     pub(crate) charged: u64,
-    /// The most packets in the queue at once, of those that left.
+    /// The maximum backlog, of the packets that left.
     pub(crate) most: u64,
     /// Packets marked, by application.
     pub(crate) marks: Vec<u64>,

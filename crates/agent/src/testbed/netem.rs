@@ -25,7 +25,7 @@ use crate::command::{run, run_all};
 use crate::links::signed;
 use crate::qdisc::show;
 
-/// The most different paths in one direction: the bands that `prio` has.
+/// The maximum number of different paths in one direction: the bands that `prio` has.
 const MOST_PATHS: usize = 16;
 /// The longest jitter: netem draws twice its half in 32 bits of nanoseconds.
 const MOST_JITTER_NS: u64 = 4_000_000_000;
@@ -70,7 +70,7 @@ impl Netem {
         text
     }
 
-    /// Whether tc shows this.
+    /// Whether tc shows this configuration.
     fn is(&self, shown: &Json) -> bool {
         let options = &shown["options"];
         let float = |value: &Json| value.as_f64().unwrap_or_default();

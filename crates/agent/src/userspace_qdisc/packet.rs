@@ -1,6 +1,6 @@
 //! The fields of an IPv4 packet that a discipline reads, and the mark that it sets.
 //!
-//! A discipline of ours is given the packet that the simulator would make of the same headers:
+//! A discipline of the simulator gets the packet that the simulator would make of the same headers:
 //! the same hash of addresses and ports, ECN field, length and priority. The bytes stay aside.
 
 use aqmlab_core::{Direction, Ecn, FiveTuple, Header, Instant, Packet, TcpHeader, UdpHeader};

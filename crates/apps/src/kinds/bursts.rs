@@ -129,7 +129,7 @@ struct Bursts {
     started: Instant,
     begun: u64,
     late: u64,
-    /// Those that have not been read to their end.
+    /// Transfers that have not been read completely.
     active: Vec<Burst>,
     took: Quantiles,
 }

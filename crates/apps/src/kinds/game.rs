@@ -33,7 +33,7 @@ const TITLES: &[&str] = &["q3", "hl2cs", "hl2dm", "hlcs", "hldm", "et2pro", "q4"
 
 /// The largest update: an IP packet of 1500 bytes.
 const MOST_UPDATE: f64 = 1_472.0;
-/// The most that is drawn on top of a client's least packet: 3 and seven deviations.
+/// The largest random addition to a client's smallest packet: 3 and seven deviations.
 const MOST_EXTRA: u32 = 10;
 
 /// Server starts are spread over this much (TEACUP: `random() / 25` seconds).

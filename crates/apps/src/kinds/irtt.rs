@@ -4,7 +4,7 @@
 //! echoes. Both directions' delay and loss are separate, because the server numbers the packets
 //! received. Defaults of Flent's `voip` test: 172 bytes (G.711 with its RTP header) every 20 ms.
 //!
-//! Differences: irtt's opening handshake is left out, and the payload has no header of its own.
+//! Differences: irtt's opening handshake is left out, and the payload has no header.
 
 use std::collections::VecDeque;
 

@@ -10,7 +10,7 @@ use super::matching::Settled;
 use super::options::Options;
 use super::sides::Sides;
 
-/// The most events kept before the direction is known, of one flow and of all.
+/// The maximum number of events kept before the direction is known, of one flow and of all.
 const HELD_OF_ONE: usize = 256;
 const HELD: usize = 65_536;
 

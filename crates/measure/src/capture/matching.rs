@@ -49,7 +49,7 @@ struct Window {
     packets: VecDeque<Waiting>,
     /// The number of the first of `packets` in its capture.
     first: u64,
-    /// Fingerprint and number of those without a mate.
+    /// Fingerprint and number of the packets without a mate.
     index: BTreeSet<(u64, u64)>,
 }
 

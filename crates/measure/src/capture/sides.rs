@@ -20,7 +20,7 @@ const HOSTS: usize = 65_536;
 pub(super) struct Sides {
     /// The tap on whose side a host is.
     hosts: BTreeMap<IpAddr, usize>,
-    /// The least difference of a packet from tap 0 to tap 1, and the greatest of one back.
+    /// The smallest time difference of a packet from tap 0 to tap 1, and the largest of one back.
     least_up: Option<i64>,
     most_down: Option<i64>,
 }

@@ -53,9 +53,9 @@ pub struct SppFlow {
 pub struct CaptureSummary {
     /// Packets of any kind.
     pub packets: u64,
-    /// Those of them that are IP.
+    /// IP packets among them.
     pub ip_packets: u64,
-    /// Those of them that the other capture holds too.
+    /// IP packets that the other capture also contains.
     pub matched: u64,
     /// The time of the first IP packet, in nanoseconds since 1970.
     pub begins: Option<u64>,

@@ -89,7 +89,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
     ///
     /// # Errors
     ///
-    /// If `out` cannot be written to, or the record is of no possible packet.
+    /// If `out` cannot be written to, or the record describes no possible packet.
     pub fn packet(&mut self, record: &PacketRecord, at: Instant) -> io::Result<()> {
         let impossible = |problem: String| {
             let packet = format!("packet {} of connection {}", record.id, record.conn);
@@ -114,7 +114,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         self.out.write_all(&self.buffer)
     }
 
-    /// Ends the capture and gives the output back.
+    /// Ends the capture and returns the output.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
 ///
 /// # Errors
 ///
-/// If an output cannot be written to, or a record is of no possible packet.
+/// If an output cannot be written to, or a record describes no possible packet.
 pub fn write_captures<W: Write>(
     records: &[PacketRecord],
     endpoints: &[Endpoints],

@@ -34,7 +34,7 @@ pub struct RadioConfig {
     pub rate: HtRate,
     /// The probability that a frame is lost on the air.
     pub loss: f64,
-    /// The most frames in an aggregate; 1 disables aggregation.
+    /// The maximum number of frames in an aggregate; 1 disables aggregation.
     pub aggregate_frames: usize,
     /// The longest airtime of an aggregate.
     pub aggregate_time: Duration,

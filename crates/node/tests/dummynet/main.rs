@@ -4,7 +4,7 @@
 //! FreeBSD 10.4, compiled for user space and driven by a virtual clock. A line names a discipline,
 //! its pipe and its parameters. After the bar it has the packets dropped, the packets that left
 //! marked, and a digest of each packet's fate and time. The test draws the same arrivals and
-//! expects the same fates. docs/traces.md describes the method.
+//! expects the same fates. docs/explanation/traces.md describes the method.
 
 mod arrivals;
 

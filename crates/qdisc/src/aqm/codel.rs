@@ -355,7 +355,7 @@ impl Codel {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }
 
-    /// Applies Linux's `ce_threshold` to the packet that is about to leave, whatever `ecn` is
+    /// Applies Linux's `ce_threshold` to the packet that is about to leave, regardless of `ecn`
     /// (C-15).
     #[inline]
     fn threshold(&self, state: &State, next: Option<Packet>, cx: &mut Cx<'_>) -> Option<Packet> {

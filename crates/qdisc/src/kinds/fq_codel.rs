@@ -158,12 +158,12 @@ pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
 /// seconds.
 const HUNDRED_SECONDS: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(100));
 
-/// The most packets that Linux drops when a queue overflows.
+/// The maximum number of packets that Linux drops when a queue overflows.
 pub(super) const DROP_BATCH: Param = Param {
     name: "drop_batch",
     default: Value::Count(64),
     bounds: bounds::ROOM,
-    doc: "Most packets dropped at once on overflow.",
+    doc: "Maximum number of packets dropped at once on overflow.",
 };
 
 /// The memory limit of Linux.

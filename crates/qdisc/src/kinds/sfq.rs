@@ -40,7 +40,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "flows",
             default: Value::Count(128),
             bounds: Bounds::Whole(1, MAX_FLOWS),
-            doc: "Most queues that hold packets at once; arrivals of further flows are dropped.",
+            doc: "Maximum number of non-empty queues; arrivals of further flows are dropped.",
         },
         Param {
             name: "divisor",

@@ -42,7 +42,7 @@ impl Line<'_> {
 
 /// A CoDel, and the notifications from the disciplines around it.
 pub trait Law {
-    /// The most packets that Linux drops from a flow on overflow.
+    /// The maximum number of packets that Linux drops from a flow on overflow.
     const BATCH: usize = 64;
 
     fn new(ecn: bool) -> Self;

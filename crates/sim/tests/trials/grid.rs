@@ -1,4 +1,5 @@
-//! Numbers of a whole trial do not depend on how finely, for how long or from when it is measured.
+//! Numbers of a whole trial do not depend on the resolution, the length or the start of the
+//! measurement.
 
 use aqmlab_sim::Outcome;
 use aqmlab_trial::Column;

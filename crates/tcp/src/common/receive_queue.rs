@@ -9,7 +9,7 @@
 //! Difference: a segment is one fragment. In the kernel about one in twenty has two, since the
 //! sender's memory is in pieces of 32 KiB.
 
-/// The most segments in a buffer (Linux `MAX_SKB_FRAGS`).
+/// The maximum number of segments in a buffer (Linux `MAX_SKB_FRAGS`).
 const MAX_SEGMENTS: u32 = 17;
 
 /// Consecutive segments that share a buffer.

@@ -3,9 +3,9 @@
 //! Sources: RFC 2018 §4, RFC 2883 §4; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_sack_new_ofo_skb`,
 //! `tcp_sack_maybe_coalesce`, `tcp_sack_remove`, `tcp_dsack_set`, `tcp_dsack_extend`).
 
-/// The most blocks in a stack's memory (FreeBSD `MAX_SACK_BLKS`).
+/// The maximum number of blocks in a stack's memory (FreeBSD `MAX_SACK_BLKS`).
 pub(crate) const MAX_BLOCKS: usize = 6;
-/// The most blocks in Linux's memory (`TCP_NUM_SACKS`).
+/// The maximum number of blocks in Linux's memory (`TCP_NUM_SACKS`).
 const LINUX_BLOCKS: usize = 4;
 
 /// The blocks that acknowledgements carry.

@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
 //!
-//! The application reads all segments that arrive before it runs in one go. The receive buffer is
+//! The application reads all segments that arrived before it runs at once. The receive buffer is
 //! then sized by more than one segment, and one acknowledgement may cover two. Segments that follow
 //! each other within [`crate::Profile::wakeup`] are common wherever a queue sends them at line
 //! rate, such as behind a token bucket.

@@ -167,7 +167,7 @@ impl FreeBsd {
         self.is_window_update_due(tcb) || self.owed_ack.now || fin
     }
 
-    /// Sends the planned data as far as it fits a segment. Returns whether to go on.
+    /// Sends the planned data as far as it fits a segment. Returns whether to continue.
     fn transmit(&mut self, tcb: &mut Tcb, mut plan: Plan, force: Force) -> bool {
         let space = u64::from(tcb.current_mss());
         let mut more = plan.repairs;

@@ -121,7 +121,7 @@ impl ReceiveBuffer {
     }
 }
 
-/// The least window scale that can express `largest`, or `sb_max` if that is more.
+/// The smallest window scale that can express `largest`, or `sb_max` if that is more.
 fn scale_of(largest: u64) -> u8 {
     (0..14).find(|shift| 65_535_u64 << shift >= largest.max(SB_MAX)).unwrap_or(14)
 }

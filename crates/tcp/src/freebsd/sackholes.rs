@@ -3,7 +3,7 @@
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_sack.c` (`tcp_sack_doack`, `tcp_sack_output`,
 //! `tcp_sack_adjust`). That of 10.0 differs only in the news that it reports.
 
-/// The most holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
+/// The maximum number of holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
 const MAX_HOLES: usize = 128;
 
 /// A range that has not arrived although later data has: `[start, end)` (`struct sackhole`).
@@ -125,7 +125,7 @@ impl SackHoles {
         start <= hole.start
     }
 
-    /// Makes the part of hole `at` above `end` a hole of its own, if the limit allows one more.
+    /// Makes the part of hole `at` above `end` a separate hole, if the limit allows one more.
     fn split(&mut self, at: usize, end: u64) -> bool {
         let hole = self.list[at];
         let upper = Hole { start: end, end: hole.end, next: hole.next.max(end) };

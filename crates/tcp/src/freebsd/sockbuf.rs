@@ -27,7 +27,7 @@ const CLUSTER: u64 = 2_048;
 const PAGE: u64 = 4_096;
 /// The space for headers before written data (`max_hdr`).
 const HEADERS: u64 = 76;
-/// The most bytes that are copied into the previous mbuf.
+/// The maximum bytes that are copied into the previous mbuf.
 const COPIED: u64 = CLUSTER / 4;
 /// The ratio of the memory limit to the payload limit (`sb_efficiency`).
 const EFFICIENCY: u64 = 8;

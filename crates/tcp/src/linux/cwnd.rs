@@ -16,11 +16,12 @@ use crate::tcb::Tcb;
 pub(super) struct CwndUsage {
     /// The window, not the application, limited the sender in the last round trip.
     is_limited: bool,
-    /// The most segments that were out in it.
+    /// The maximum number of segments in flight in it.
     max_packets_out: u32,
     /// It ends when this is acknowledged.
     round_end: u64,
-    /// The most segments that were out since the window was last found too large (`snd_cwnd_used`).
+    /// The maximum number of segments in flight since the window was last found too large
+    /// (`snd_cwnd_used`).
     used: u32,
     /// The time when the window was last used in full or changed (`snd_cwnd_stamp`).
     stamp: Instant,

@@ -11,7 +11,7 @@ use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 
-/// The least segment that half of a window allows.
+/// The smallest segment that half of a window allows.
 const MIN_HALF_WINDOW: u64 = 48;
 
 impl Linux {

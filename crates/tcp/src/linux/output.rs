@@ -1,4 +1,4 @@
-//! Sending new data: how much may leave, in which segments, and whether small ones wait.
+//! Sending new data: the permitted amount, its segments, and the delay of small ones.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
@@ -25,7 +25,7 @@ pub(super) enum Push {
     All,
     /// One burst, if it may leave.
     One,
-    /// One segment, whatever the congestion window is.
+    /// One segment, regardless of the congestion window.
     Probe,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct RcvAutotune {
     round: Option<(Instant, u64)>,
     /// The timestamp last echoed.
     last_echo: u32,
-    /// The most data that was read in a round trip so far (`rcvq_space.space`).
+    /// The maximum data read in a round trip so far (`rcvq_space.space`).
     space: u64,
     /// The start of the round trip being counted, in bytes and in time.
     from: u64,

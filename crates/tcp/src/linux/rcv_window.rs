@@ -19,9 +19,9 @@ use crate::tcb::Tcb;
 pub(super) struct RcvWindow {
     /// The memory of the buffer (`sk_rcvbuf`).
     buffer: u64,
-    /// The most that may be offered (`window_clamp`).
+    /// The largest window to offer (`window_clamp`).
     clamp: u64,
-    /// The most that is offered now (`rcv_ssthresh`).
+    /// The largest window to offer now (`rcv_ssthresh`).
     ssthresh: u64,
     /// Whether the user fixed the window.
     is_fixed: bool,
@@ -53,7 +53,7 @@ impl RcvWindow {
         memory - (memory >> self.adv_win_scale)
     }
 
-    /// The least memory with a share of `window`.
+    /// The smallest memory with a share of `window`.
     const fn memory_for(&self, window: u64) -> u64 {
         if self.adv_win_scale == 0 {
             return window;
@@ -63,7 +63,7 @@ impl RcvWindow {
         (window.saturating_mul(power)).div_ceil(power - 1)
     }
 
-    /// The most that may be offered.
+    /// The largest window to offer.
     #[inline]
     pub(super) const fn clamp(&self) -> u64 {
         self.clamp
@@ -113,7 +113,7 @@ impl RcvWindow {
     }
 }
 
-/// The least window of at least `window` that a scale of `shift` can express.
+/// The smallest window of at least `window` that a scale of `shift` can express.
 #[inline]
 const fn expressible(window: u64, shift: u8) -> u64 {
     ((window + (1 << shift) - 1) >> shift) << shift
@@ -142,7 +142,7 @@ impl Linux {
         self.ooo.memory(tcb.profile.segment_overhead) + unread_memory(tcb)
     }
 
-    /// The window that could be offered, not scaled yet: zero rather than silly
+    /// The window that could be offered, before scaling; zero to avoid a silly window
     /// (`__tcp_select_window`).
     #[inline]
     pub(super) fn possible_window(&mut self, tcb: &Tcb) -> u64 {

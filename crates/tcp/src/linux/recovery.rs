@@ -10,7 +10,7 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The least wait for a receiver that seems to renege.
+/// The minimum wait for a receiver that seems to renege.
 const RENEGING_WAIT: Duration = Duration::from_millis(10);
 
 /// The congestion state.

@@ -31,7 +31,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Adds up to `bytes` to the send buffer, and returns how many it took.
+    /// Adds up to `bytes` to the send buffer, and returns the number accepted.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         if !tcb.state.is_synchronized() {
             let taken = bytes.min(self.sndbuf.unopened_space(tcb.snd.buffered()));
@@ -86,7 +86,7 @@ impl Linux {
         tcb.writer.waits_for_space = true;
     }
 
-    /// Does one `write`, which sends full `skb`s as it goes. Returns the bytes taken.
+    /// Does one `write`, which sends each full `skb` at once. Returns the bytes taken.
     fn write_once(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let goal = tcb.size_goal(tcb.current_mss());
         let mut left = bytes;

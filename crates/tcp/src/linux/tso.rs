@@ -19,7 +19,7 @@ use crate::tcb::Tcb;
 /// The space that Linux reserves for headers: 256 B in a kernel without wireless networks, such as
 /// those of clouds and the one that the simulator is validated against; 320 B with them.
 pub(super) const MAX_TCP_HEADER: u64 = 256;
-/// The most bytes that an interface takes at once: 64 KiB less that space (`sk_gso_max_size`).
+/// The maximum bytes that an interface accepts at once: 64 KiB less that space (`sk_gso_max_size`).
 pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
 /// The share of the window that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;

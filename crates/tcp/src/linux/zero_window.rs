@@ -10,7 +10,7 @@ use crate::segment::Transmission;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The most doublings of the timer.
+/// The maximum number of doublings of the timer.
 const MAX_DOUBLINGS: u32 = 10;
 
 /// The backoff of the probes.

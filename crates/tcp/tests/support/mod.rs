@@ -30,7 +30,7 @@ pub(crate) fn config(profile: Profile, cc: &str) -> Config {
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     pub(crate) delay: Duration,
-    /// The most random extra delay, which reorders.
+    /// The largest random extra delay, which reorders.
     pub(crate) jitter: Duration,
     pub(crate) loss: f64,
     pub(crate) duplication: f64,

@@ -38,7 +38,7 @@ pub struct MeasureSpec {
     /// Whether time series are kept: throughput, delays, queues, TCPs, and the metrics that
     /// applications record.
     pub series: bool,
-    /// The most points of a time series; a longer trial has coarser steps.
+    /// The maximum number of points of a time series; a longer trial has coarser steps.
     pub points: u32,
 }
 

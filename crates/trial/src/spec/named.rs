@@ -99,7 +99,7 @@ impl<T: ?Sized + Listed> Named for Registered<T> {
 /// A congestion controller.
 #[derive(Clone, Copy)]
 pub enum Controller {
-    /// One that the simulator has.
+    /// A congestion control of the simulator.
     Simulated(&'static Kind<dyn CongestionControl>),
     /// One that only the Linux kernel has.
     LinuxOnly(&'static str),

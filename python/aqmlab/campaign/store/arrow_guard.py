@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BYTES = 2**30
-"""The most memory of a table. Time series of ten thousand applications need three quarters."""
+"""The maximum memory of a table. Time series of ten thousand applications need three quarters."""
 
 _HEADER = 2  # of a Message: its content
 _ROWS, _BUFFERS, _PACKED = 0, 2, 3  # of a RecordBatch: length, buffers, compression

@@ -8,39 +8,35 @@ one record cannot replace another.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict
+from msgspec import Meta, Struct, to_builtins
 
 from aqmlab.base.checksums import FileChecksum, is_intact, with_checksum
 from aqmlab.base.files import open_regular, write_atomically
-from aqmlab.campaign.store.folder import text_of
-from aqmlab.campaign.store.manifest import STRICT, Count, FilePath, Sha256
+from aqmlab.campaign.store import json_record
+from aqmlab.campaign.store.manifest import Count, FilePath
 
 _MOST_BYTES = 2**24
 """The largest record that is read. The record of a hundred trials has a few kilobytes."""
 
-Alternatives = tuple[FileChecksum, ...]
+Alternatives = Annotated[tuple[FileChecksum, ...], Meta(min_length=1, max_length=2)]
 """The valid checksums of a file: two while it is being replaced."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRecord:
+class ChunkRecord(Struct, frozen=True):
     """The results of a chunk of trials in the tables."""
 
     campaign: str
     """The key of the campaign."""
-    chunk: int
-    digests: Sequence[str]
+    chunk: Count
+    digests: tuple[str, ...]
     """The digest of each trial."""
-    events: int
-    packets: int
-    files: Mapping[str, Alternatives]
+    events: Count
+    packets: Count
+    files: Mapping[FilePath, Alternatives]
     """The checksums of each table file, by its path in the campaign's folder."""
 
     def fault(self, campaign: str, chunk: int, trials: int, folder: str) -> str | None:
@@ -60,28 +56,7 @@ class ChunkRecord:
 
     def write(self, path: Path) -> None:
         """Writes the record to `path`; raises `DiskError`."""
-        text = text_of(
-            {
-                "campaign": self.campaign,
-                "chunk": self.chunk,
-                "digests": self.digests,
-                "events": self.events,
-                "packets": self.packets,
-                "files": self.files,
-            }
-        )
-        write_atomically(path, with_checksum(text))
-
-
-@with_config(STRICT)
-class _Written(TypedDict):
-    campaign: str
-    chunk: Count
-    digests: list[str]
-    events: Count
-    packets: Count
-    files: dict[FilePath, Annotated[list[tuple[Count, Sha256]], Field(min_length=1, max_length=2)]]
-    checksum: Sha256
+        write_atomically(path, with_checksum(json_record.text_of(to_builtins(self))))
 
 
 def read(path: Path) -> ChunkRecord:
@@ -96,23 +71,4 @@ def read(path: Path) -> ChunkRecord:
         text = file.read(_MOST_BYTES)
     if not is_intact(text):
         raise ValueError("its text does not match its `checksum`")
-    try:
-        found = _adapter().validate_json(text)
-    except ValidationError:
-        raise ValueError("it is not the record of a chunk") from None
-    files = {
-        name: tuple(FileChecksum(*one) for one in known) for name, known in found["files"].items()
-    }
-    return ChunkRecord(
-        found["campaign"],
-        found["chunk"],
-        found["digests"],
-        found["events"],
-        found["packets"],
-        files,
-    )
-
-
-@cache
-def _adapter() -> TypeAdapter[_Written]:
-    return TypeAdapter(_Written)
+    return json_record.decoded(text, ChunkRecord)

@@ -13,10 +13,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, mismatch
 from aqmlab.base.files import reason_of, write_atomically
@@ -24,6 +26,7 @@ from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives, ChunkRecord
 from aqmlab.campaign.store.columns import Columns
 from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.parquet import OF_TRIALS, TRIALS, Finished, fitted, table_file, widen
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 from aqmlab.campaign.store.trial_file import fault_of, spec_digest
@@ -36,7 +39,7 @@ CHUNK = 100
 
 
 @dataclass(slots=True)
-class Found:
+class RecordedResults:
     """The results in a campaign's tables."""
 
     digests: dict[int, str] = field(default_factory=dict)
@@ -116,9 +119,9 @@ class Dataset:
         """Returns whether all trials of a chunk are finished."""
         return len(self._recorded[chunk]) == len(self.chunks[chunk])
 
-    def complete(self) -> Found:
+    def complete(self) -> RecordedResults:
         """Writes the remaining trials to the tables; returns all results in the tables."""
-        found = Found()
+        found = RecordedResults()
         for chunk, trials in enumerate(self.chunks):
             if self.is_full(chunk):
                 self._seal(chunk)
@@ -178,7 +181,7 @@ class Dataset:
                 found[chunk] = record  # otherwise the user removed the tables to repeat the trials
         return found
 
-    def _hold_against_tables(self, found: Found) -> None:
+    def _hold_against_tables(self, found: RecordedResults) -> None:
         """Raises `RequestError` unless the table `trials` has each trial once, with its digest."""
         import pyarrow.parquet as pq
 
@@ -242,7 +245,7 @@ class Dataset:
         for schema in schemas.values():
             taken.update(schema.names[front:])
         for paths in _by_table(schemas):
-            known: dict[str, Any] = {}
+            known: dict[str, pa.DataType] = {}
             for path in paths:
                 widen(known, list(schemas[path])[front:])
             wanted = _with(self._columns.schema(taken), known)
@@ -276,9 +279,7 @@ def is_in_tables(folder: Folder, trial: Trial) -> bool:
     return folder.chunk_path(TRIALS, trial.index // CHUNK).is_file()
 
 
-def lost_trials(
-    folder: Folder, manifest: Mapping[str, Any], trials: Sequence[Trial]
-) -> list[Trial]:
+def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> list[Trial]:
     """The trials of a complete campaign whose tables the user has removed.
 
     Raises `RequestError` for a file with a wrong checksum.
@@ -292,11 +293,12 @@ def lost_trials(
 
 
 def write_records(
-    folder: Folder, manifest: Mapping[str, Any], files: TableFiles, trials: Sequence[Trial]
+    folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
     """Writes the records of the remaining chunks of a complete campaign, which are in `files`."""
     import pyarrow.parquet as pq
 
+    digests = manifest.digests or ()
     for chunk in range(0, len(trials), CHUNK):
         number = chunk // CHUNK
         name = folder.chunk_path(TRIALS, number).parent.name
@@ -305,9 +307,9 @@ def write_records(
         (path,) = files.paths(TRIALS, name)
         counts = pq.read_table(path, columns=["events", "packets"], partitioning=None)
         ChunkRecord(
-            manifest["campaign"],
+            manifest.campaign,
             number,
-            manifest["digests"][chunk : chunk + CHUNK],
+            tuple(filter(None, digests[chunk : chunk + CHUNK])),
             sum(counts["events"].to_pylist()),
             sum(counts["packets"].to_pylist()),
             files.of_chunk(name),

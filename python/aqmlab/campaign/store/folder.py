@@ -27,14 +27,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aqmlab.base.checksums import FileChecksum, checksum_of, with_checksum
 from aqmlab.base.failures import DamagedError, DiskError, RequestError
-from aqmlab.base.files import Claim, disk_errors, write_atomically
+from aqmlab.base.files import FileLock, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
-from aqmlab.campaign.store.manifest import FORMAT, read
-from aqmlab.campaign.store.trial_file import Origin, spec_digest
+from aqmlab.campaign.store.manifest import FORMAT, ConditionValue, Manifest, read
+from aqmlab.campaign.store.trial_file import TrialIdentity, spec_digest
 from aqmlab.engines import registry
 
 MANIFEST = "manifest.json"
@@ -44,7 +43,7 @@ ROWS = "rows.parquet"
 
 
 _PARTS = "trials"
-_CLAIM = "lock"
+_LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Trial:
     index: int
     id: str
     seed: int
-    conditions: Mapping[str, Any]
+    conditions: Mapping[str, ConditionValue]
     spec: str
     """The resolved trial as canonical JSON; empty if only its name is known."""
     engine: str = "sim"
@@ -72,24 +71,16 @@ class Trial:
         told = [self.id, self.seed, dict(self.conditions), self.engine]
         return f"{json.dumps(told)}\n{self.spec}\n"
 
-    def origin(self, campaign: str) -> Origin:
+    def origin(self, campaign: str) -> TrialIdentity:
         """The trial's identity in its trial file."""
-        return Origin(campaign, self.id, self.engine, self.spec_digest)
+        return TrialIdentity(campaign, self.id, self.engine, self.spec_digest)
 
 
-def recorded_trials(manifest: Mapping[str, Any]) -> list[Trial]:
+def recorded_trials(manifest: Manifest) -> list[Trial]:
     """The trials in a manifest, which holds only the digests of resolved trials."""
     return [
-        Trial(
-            index,
-            entry["id"],
-            entry["seed"],
-            entry["conditions"],
-            "",
-            entry.get("engine", "sim"),
-            recorded=entry["spec"],
-        )
-        for index, entry in enumerate(manifest["trials"])
+        Trial(index, one.id, one.seed, one.conditions, "", one.engine, recorded=one.spec)
+        for index, one in enumerate(manifest.trials)
     ]
 
 
@@ -98,14 +89,14 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._claim: Claim | None = None
+        self._lock: FileLock | None = None
 
     @property
     def manifest_path(self) -> Path:
         """The path of the manifest."""
         return self.path / MANIFEST
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """The manifest; raises `RequestError` if there is no readable one."""
         if self.path.is_file():
             is_scenario = self.path.suffix in SUFFIXES
@@ -113,13 +104,12 @@ class Folder:
             what = "is a scenario" if is_scenario else "is a file"
             raise RequestError(f"{self.path}: {what}, not the folder of a campaign", made)
         try:
-            manifest = read(self.manifest_path)
+            return read(self.manifest_path)
         except FileNotFoundError:
             raise RequestError(
                 f"{self.path}: not the folder of a campaign: it holds no {MANIFEST}",
                 "`aqmlab run SCENARIO --out DIR` makes one",
             ) from None
-        return manifest
 
     def exists(self) -> bool:
         """Returns whether there is a manifest."""
@@ -130,11 +120,10 @@ class Folder:
         places = ("trials/*.zip", f"{TABLES}/*/*/*.parquet")
         return any(path for place in places for path in self.path.glob(place))
 
-    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+    def write_manifest(self, manifest: Manifest) -> None:
         """Replaces the manifest."""
         self.refuse_replaced()
-        members = {name: value for name, value in manifest.items() if name != "checksum"}
-        write_atomically(self.manifest_path, with_checksum(text_of(members)))
+        write_atomically(self.manifest_path, with_checksum(manifest.text()))
 
     def write_catalogue(self, text: str) -> FileChecksum:
         """Replaces the file of the tables' SQL views; returns its checksum."""
@@ -198,7 +187,7 @@ class Folder:
         if not (self.path / _PARTS).is_dir():
             return
         with contextlib.suppress(OSError):  # another process may also complete the campaign
-            self._claim = self._claim or Claim(self.path / _PARTS / _CLAIM)
+            self._lock = self._lock or FileLock(self.path / _PARTS / _LOCK)
             self.clear_unfinished()
             for path in self.path.glob("trials/chunk=*.json"):
                 path.unlink(missing_ok=True)
@@ -210,9 +199,9 @@ class Folder:
     def locked(self) -> Iterator[None]:
         """Locks the folder for this process. The lock ends with the process."""
         self.make()
-        path = self.path / _PARTS / _CLAIM
+        path = self.path / _PARTS / _LOCK
         try:
-            self._claim = Claim(path)
+            self._lock = FileLock(path)
         except BlockingIOError:
             raise RequestError(
                 f"{self.path}: another process is running this campaign",
@@ -226,9 +215,9 @@ class Folder:
             self._release()
 
     def _release(self) -> None:
-        if self._claim is not None:
-            self._claim.release()
-            self._claim = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def refuse_replaced(self) -> None:
         """Raises `RequestError` if another folder has replaced the one that this process locked.
@@ -236,7 +225,7 @@ class Folder:
         A lock belongs to the locked file, not to its path.
         """
         try:
-            is_replaced = self._claim is not None and not self._claim.is_held()
+            is_replaced = self._lock is not None and not self._lock.is_held()
         except OSError as error:
             raise DiskError.of(error, self.path) from None
         if is_replaced:
@@ -244,22 +233,6 @@ class Folder:
                 f"{self.path}: was removed or replaced while its campaign ran",
                 "run the campaign's command again, or give another folder with `--out DIR`",
             )
-
-
-def text_of(manifest: Mapping[str, Any]) -> str:
-    """Formats a manifest as JSON, with one line for each member, list item and file."""
-    members = []
-    for key, value in manifest.items():
-        if isinstance(value, list) and value:
-            lines = ",\n  ".join(json.dumps(one, ensure_ascii=False) for one in value)
-            text = f"[\n  {lines}\n ]"
-        elif key == "files" and value:
-            named = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in value.items())
-            text = "{\n  " + ",\n  ".join(named) + "\n }"
-        else:
-            text = json.dumps(value, ensure_ascii=False)
-        members.append(f" {json.dumps(key)}: {text}")
-    return "{\n" + ",\n".join(members) + "\n}\n"
 
 
 def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, str]) -> str:
@@ -271,9 +244,9 @@ def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, st
     return folded.hexdigest()[:16]
 
 
-def digest_of(trials: Sequence[Trial], digests: Sequence[str | None]) -> str:
+def digest_of(names: Iterable[str], digests: Iterable[str | None]) -> str:
     """The digest of a campaign, over the name and the digest of each trial in order."""
     folded = hashlib.sha256()
-    for trial, digest in zip(trials, digests, strict=True):
-        folded.update(f"{trial.id} {digest}\n".encode())
+    for name, digest in zip(names, digests, strict=True):
+        folded.update(f"{name} {digest}\n".encode())
     return folded.hexdigest()[:16]

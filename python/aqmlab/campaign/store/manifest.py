@@ -1,26 +1,28 @@
-"""Reads and validates a campaign's manifest.
+"""The manifest of a campaign's folder, as a frozen type.
 
 A folder may come from an untrusted source, and text of its manifest becomes names of files and
-columns. The whole manifest is therefore validated against one schema before any part is used.
+columns. A read therefore validates the whole manifest before any part is used.
+
+A member without a default is in every manifest. A member with a default is absent while it has it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AllowInfNan, ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict  # pydantic needs more than Python 3.11's TypedDict offers
+from msgspec import Meta, Struct, structs, to_builtins
 
-from aqmlab.base.checksums import is_intact
+from aqmlab.base.checksums import FileChecksum, Sha256, is_intact
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import DamagedError, RequestError
 from aqmlab.base.files import open_regular
+from aqmlab.campaign.store import json_record
+from aqmlab.campaign.store.json_record import MalformedError, WrongValueError
 
-FORMAT = 3
+FORMAT: Final = 3
 """The version of the layout of a campaign's folder."""
 
 TABLE_NAME = "[A-Za-z][A-Za-z0-9_]{0,63}"
@@ -29,93 +31,168 @@ TABLE_NAME = "[A-Za-z][A-Za-z0-9_]{0,63}"
 MOST_BYTES = 2**30
 """The largest manifest that is read. A manifest of 100,000 trials has about 40 MB."""
 
-# Names of trials are valid file names, and two valid names are special folders.
-_NAME = "^[A-Za-z0-9._+,=-]+$"
+# Names of trials are valid file names, and two valid names are special folders. `\Z` is the end of
+# the text; `$` also precedes a last line break.
+_NAME = r"^[A-Za-z0-9._+,=-]+\Z"
 _OTHER_FOLDERS = (".", "..")
 
 # Tables and pages hold finite numbers only.
-_Number = Annotated[float, AllowInfNan(False)]
-Count = Annotated[int, Field(ge=0, lt=2**63)]
-_Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
-_Plain = Annotated[str | bool | _Whole | _Number, Field(union_mode="left_to_right")]
-_Value = Annotated[
-    _Plain | list[_Plain] | dict[str, _Plain | list[_Plain] | dict[str, _Plain]],
-    Field(union_mode="left_to_right"),
-]
+_LARGEST = 1.7976931348623157e308
+_Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+_Plain = str | bool | _Whole | _Number
+_Inner = _Plain | tuple[_Plain, ...] | Mapping[str, _Plain]
+ConditionValue = _Plain | tuple[_Plain, ...] | Mapping[str, _Inner]
+"""The value of a varied parameter, in scenario notation."""
 
-STRICT = ConfigDict(strict=True, extra="allow")
+_Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 
 # A key must not lead out of the campaign's folder.
-_FILE = rf"^(tables/{TABLE_NAME}/chunk=[0-9]{{4,6}}/rows\.parquet|catalogue\.sql)$"
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-FilePath = Annotated[str, Field(pattern=_FILE)]
-Files = dict[FilePath, tuple[Count, Sha256]]
-"""The checksum of each file, by its path in the campaign's folder."""
+_FILE = rf"^(tables/{TABLE_NAME}/chunk=[0-9]{{4,6}}/rows\.parquet|catalogue\.sql)\Z"
+FilePath = Annotated[str, Meta(pattern=_FILE)]
+"""The path of a file in the campaign's folder."""
 
 
-@with_config(STRICT)
-class _Link(TypedDict):
+Direction = Literal["down", "up"]
+DIRECTIONS: tuple[Direction, ...] = ("down", "up")
+
+
+class LinkFacts(Struct, frozen=True):
+    """The rate and the discipline of a link."""
+
     mbit: _Number
     queue: str
 
 
-@with_config(STRICT)
-class _Trial(TypedDict):
-    id: Annotated[str, Field(pattern=_NAME, max_length=255)]
-    spec: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
-    """The digest of the resolved trial: see `folder.Trial.spec_digest`."""
-    conditions: dict[str, _Value]
-    condition: NotRequired[Annotated[str, Field(pattern="^[0-9a-f]{16}$")]]
-    """The digest of the resolved trial without its seed: see `planner.condition_digest`."""
+class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A trial in a manifest. It states the members in which it differs from its campaign."""
+
+    id: Annotated[str, Meta(pattern=_NAME, max_length=255)]
+    conditions: Mapping[str, ConditionValue]
     seed: Count
-    engine: NotRequired[str]
-    apps: NotRequired[dict[str, str]]
+    condition: _Digest | None = None
+    """The digest of the resolved trial without its seed: see `planner.condition_digest`."""
+    engine: str
+    links: Mapping[Direction, LinkFacts]
+    """The slowest link of each direction: see `trial_facts.links_of`."""
+    rtt_base_ms: Mapping[str, _Number]
+    """The round-trip time of each application without queues."""
+    apps: Mapping[str, str] = {}
     """The kinds of applications whose kind differs from that in the campaign's first trials."""
-    duration_s: NotRequired[_Number]
-    measure_from_s: NotRequired[_Number]
-    measure_to_s: NotRequired[_Number]
-    links: dict[Literal["down", "up"], _Link]
-    rtt_base_ms: dict[str, _Number]
+    duration_s: _Number | None = None
+    measure_from_s: _Number | None = None
+    measure_to_s: _Number | None = None
+    stated_tolerances_ms: Mapping[str, _Number] | None = None
+    stated_rates_mbit: Mapping[str, _Number] | None = None
+    spec: _Digest
+    """The digest of the resolved trial: see `folder.Trial.spec_digest`."""
 
 
-@with_config(STRICT)
-class _Manifest(TypedDict):
-    """The members of a manifest that are used. There are others."""
+class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The members of a manifest that are known before any trial runs."""
 
-    format: Literal[3]
     name: str
     title: str
     description: str
-    source: NotRequired[str]
+    source: str
+    conditions: tuple[str, ...]
+    """The names of the varied parameters, outermost loop first."""
+    warnings: tuple[str, ...]
+    figures: tuple[str, ...]
+    tolerances_ms: Mapping[str, _Number]
     notes: str
-    command: str
-    scenario_text: str
-    campaign: str
-    engine: NotRequired[str]
-    versions: dict[str, str]
-    complete: bool
-    conditions: list[str]
-    warnings: NotRequired[list[str]]
-    figures: NotRequired[list[str]]
-    apps: dict[str, str]
-    app_groups: NotRequired[dict[str, str]]
-    stated_tolerances_ms: NotRequired[dict[str, _Number]]
-    stated_rates_mbit: NotRequired[dict[str, _Number]]
+    scenario: Mapping[str, Any]
+    """The scenario after inheritance and overrides."""
+    trials: Annotated[tuple[TrialEntry, ...], Meta(min_length=1)]
+    apps: Mapping[str, str]
+    """The kind of each application."""
+    app_groups: Mapping[str, str]
+    """The name of each application in figures."""
+    stated_tolerances_ms: Mapping[str, _Number]
+    """The members of `tolerances_ms` that the scenario states."""
+    stated_rates_mbit: Mapping[str, _Number] = {}
     duration_s: _Number
     measure_from_s: _Number
-    measure_to_s: NotRequired[_Number]
-    trials: Annotated[list[_Trial], Field(min_length=1)]
-    digest: NotRequired[str | None]
-    digests: NotRequired[list[str | None]]
-    failed: NotRequired[dict[str, str]]
-    files: NotRequired[Files]
+    measure_to_s: _Number | None = None
+    scenario_text: str
+    command: str
+    qdisc_source: str | None = None
+    """The source of the disciplines for the engine `kernel`."""
+    run_on: str | None = None
+    """The place where the engine `kernel` ran."""
+    versions: Mapping[str, str]
+
+
+class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
+    """The facts of a campaign, and its results as soon as its tables are written."""
+
+    format: Literal[3]
+    engine: str
+    """The engines of the trials, separated by commas."""
+    campaign: str
+    """The key of the campaign."""
+    complete: bool
+    """Whether every trial has a result."""
+    digest: str | None = None
+    """The digest of all trials; absent while trials are missing."""
+    digests: tuple[str | None, ...] | None = None
+    """The digest of each trial; absent while trials run."""
+    failed: Mapping[str, str] = {}
+    """The error of each trial that failed."""
+    events: Count | None = None
+    packets: Count | None = None
+    files: Mapping[FilePath, FileChecksum] | None = None
     """The checksums of all files. They are absent while trials run, and are in chunk records."""
-    events: NotRequired[Count]
-    packets: NotRequired[Count]
-    checksum: Sha256
+    checksum: Sha256 | None = None
+    """The checksum of the manifest's own text; absent if it was not read from a file."""
+
+    def digest_by_trial(self) -> dict[str, str | None]:
+        """The digest of each trial by its name; `None` for a trial without a recorded result."""
+        digests = self.digests or (None,) * len(self.trials)
+        return {one.id: digest for one, digest in zip(self.trials, digests, strict=True)}
+
+    def seeds(self) -> list[int]:
+        """The seeds of the trials, in order."""
+        return sorted({one.seed for one in self.trials})
+
+    def is_behind(self, other: Manifest) -> bool:
+        """Returns whether `other` describes the scenario differently.
+
+        Another spelling of the request is the same scenario.
+        """
+        told = json_record.decoded(other.text().encode(), Manifest)  # as a reader has it
+        return any(getattr(self, name) != getattr(told, name) for name in _OF_SCENARIO)
+
+    def with_results_of(self, other: Manifest) -> Manifest:
+        """This manifest with the results of `other` and the versions that made them."""
+        return structs.replace(self, **{name: getattr(other, name) for name in _FROM_RUN})
+
+    def text(self) -> str:
+        """The manifest as JSON without its checksum; its results are written together."""
+        told = to_builtins(self)
+        results = {} if self.files is None else {one: getattr(self, one) for one in _RESULTS}
+        kept = {one: value for one, value in told.items() if one not in (*_RESULTS, "checksum")}
+        return json_record.text_of({"format": FORMAT, **kept, **results})
 
 
-def read(path: Path) -> dict[str, Any]:
+_RESULTS = ("digest", "digests", "failed", "events", "packets", "files")
+_FROM_RUN = ("complete", "versions", *_RESULTS)
+_OF_REQUEST = ("command", "source")
+_OF_SCENARIO = [
+    name
+    for name in Manifest.__struct_fields__
+    if name not in (*_FROM_RUN, *_OF_REQUEST, "checksum")
+]
+
+
+def before_results(facts: CampaignFacts, engine: str, key: str) -> Manifest:
+    """The manifest of a campaign without results."""
+    own = structs.asdict(facts)
+    return Manifest(format=FORMAT, engine=engine, campaign=key, complete=False, **own)
+
+
+def read(path: Path) -> Manifest:
     """Reads the manifest at `path`.
 
     Raises `RequestError` if it cannot be read or is damaged, and `FileNotFoundError` if there is
@@ -128,62 +205,43 @@ def read(path: Path) -> dict[str, Any]:
             text = file.read(min(size_bytes, MOST_BYTES))
         if size_bytes > MOST_BYTES:
             raise _unreadable(path, f"it has more than {MOST_BYTES} bytes")
-        manifest = _adapter().validate_json(text)
+        manifest = json_record.decoded(text, Manifest)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise _unreadable(path, str(error.strerror or error).lower()) from None
-    except ValidationError as error:
-        raise _refused(path, error) from None
+    except MalformedError as error:
+        raise _unreadable(path, str(error)) from None
+    except WrongValueError as error:
+        raise _refused(path, text, str(error)) from None
     for problem in _contradictions(manifest):
         raise _damaged(path, problem)
     if not is_intact(text):
         raise _damaged(path, "its text does not match its `checksum`")
-    return dict(manifest)
+    return manifest
 
 
-@cache
-def _adapter() -> TypeAdapter[_Manifest]:
-    return TypeAdapter(_Manifest)
-
-
-def _contradictions(manifest: _Manifest) -> Iterator[str]:
+def _contradictions(manifest: Manifest) -> Iterator[str]:
     """Yields contradictions between separately valid parts of a manifest."""
-    names = {trial["id"] for trial in manifest["trials"]}
-    count = len(manifest["trials"])
+    names = {trial.id for trial in manifest.trials}
+    count = len(manifest.trials)
     if len(names) < count:
         yield f"`trials`: {count} trials have {len(names)} names"
     for other in names.intersection(_OTHER_FOLDERS):
         yield f"`trials`: `{other}` is not a valid name of a trial"
-    if len(manifest.get("digests", names)) != count:
+    if manifest.digests is not None and len(manifest.digests) != count:
         yield f"`digests`: {count} are expected, one for each trial"
 
 
-def _refused(path: Path, error: ValidationError) -> RequestError:
+def _refused(path: Path, text: bytes, problem: str) -> RequestError:
     """The error for an invalid manifest. An unknown format takes precedence."""
-    found = error.errors(include_url=False)
-    first = next((one for one in found if one["loc"] == ("format",)), found[0])
-    if first["type"] == "json_invalid":
-        return _unreadable(path, first["ctx"]["error"])
-    if first["loc"] in ((), ("format",)):
-        told = first["input"] if first["type"] == "literal_error" else None
-        return RequestError(
-            f"{path}: format {shown(told)} is not known; this version reads format {FORMAT}",
-            "use the version of aqmlab that made it, or give another folder",
-        )
-    return _damaged(path, _told(first))
-
-
-def _told(error: Mapping[str, Any]) -> str:
-    """Describes a wrong value: its location, the expected value and the value found."""
-    keys, expected = error["loc"], error["msg"]
-    if len(keys) > 4 and keys[2] == "conditions":  # a union, whose members each report an error
-        keys, expected = keys[:4], "expected text, a number, a list or an object"
-    where = ".".join(str(key) for key in keys if key != "[key]")
-    if error["type"] == "missing":
-        return f"`{shown(where)}` is missing"
-    expected = expected.replace("Input should be", "expected", 1)
-    return f"`{shown(where)}`: {expected[0].lower() + expected[1:]}, not `{shown(error['input'])}`"
+    found = json_record.parsed_member(text, "format")
+    if found == FORMAT and isinstance(found, int):
+        return _damaged(path, problem)
+    return RequestError(
+        f"{path}: format {shown(found)} is not known; this version reads format {FORMAT}",
+        "use the version of aqmlab that made it, or give another folder",
+    )
 
 
 def _unreadable(path: Path, reason: str) -> DamagedError:

@@ -8,16 +8,16 @@ such as a gauge of one discipline.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
 from aqmlab.campaign.store.columns import Columns
 from aqmlab.campaign.store.folder import Folder, Trial
-from aqmlab.campaign.store.trial_file import UNREADABLE, Part
+from aqmlab.campaign.store.trial_file import UNREADABLE, TrialFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,9 +49,10 @@ class Finished:
         forms: set[str] = set()
         for trial in self.trials:
             with self._part(trial) as part:
-                self._heads.append((part.digest, part.events, part.packets, part.spec))
-                if part.form not in forms:
-                    forms.add(part.form)
+                head = part.head
+                self._heads.append((head.digest, head.events, head.packets, head.spec))
+                if head.form not in forms:
+                    forms.add(head.form)
                     for name in part.names():
                         table = self._table(part, trial, name)
                         widen(schemas.setdefault(name, {}), table.schema)
@@ -69,9 +70,9 @@ class Finished:
 
         return pa.schema([*self._front, *self._own[name]])
 
-    def totals(self) -> tuple[list[str], int, int]:
+    def totals(self) -> tuple[tuple[str, ...], int, int]:
         """The digest of each trial, and the total numbers of events and packets."""
-        digests = [digest for digest, *_ in self._heads]
+        digests = tuple(digest for digest, *_ in self._heads)
         return digests, sum(one[1] for one in self._heads), sum(one[2] for one in self._heads)
 
     def write(self, chunk: int) -> dict[Path, FileChecksum]:
@@ -114,16 +115,16 @@ class Finished:
         return self._joined(name, rows)
 
     @contextmanager
-    def _part(self, trial: Trial) -> Iterator[Part]:
+    def _part(self, trial: Trial) -> Iterator[TrialFile]:
         with self._refusing(trial):
-            part = Part(self._folder.part_path(trial.index))
+            part = TrialFile(self._folder.part_path(trial.index))
         with part:
             with self._refusing(trial):
                 if part.origin != trial.origin(self._campaign):
                     raise ValueError("it holds the result of another trial")
             yield part
 
-    def _table(self, part: Part, trial: Trial, name: str) -> pa.Table:
+    def _table(self, part: TrialFile, trial: Trial, name: str) -> pa.Table:
         with self._refusing(trial):
             return part.table(name)
 
@@ -276,7 +277,7 @@ def _schema_of(columns: dict[str, pa.DataType]) -> pa.Schema:
     return pa.schema([pa.field(*one) for one in columns.items()])
 
 
-def widen(known: dict[str, Any], schema: Any) -> None:
+def widen(known: dict[str, pa.DataType], schema: Iterable[pa.Field]) -> None:
     """Adds the columns of `schema` to `known`. Text replaces numbers, and floats replace counts."""
     import pyarrow as pa
 

@@ -7,13 +7,12 @@ again after it has read, and repeats the read if it has changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.dataset import Dataset
 from aqmlab.campaign.store.folder import Folder, recorded_trials
+from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.parquet import Finished
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 
@@ -24,12 +23,12 @@ TRIES = 20
 class Snapshot:
     """The contents of a manifest and of chunk records, with the files of the results."""
 
-    def __init__(self, folder: Folder, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Folder, manifest: Manifest) -> None:
         self.manifest = manifest
         self._folder = folder
         self._dataset = None
-        if "files" not in manifest:
-            self._dataset = Dataset(folder, recorded_trials(manifest), manifest["campaign"])
+        if manifest.files is None:
+            self._dataset = Dataset(folder, recorded_trials(manifest), manifest.campaign)
 
     @property
     def is_running(self) -> bool:
@@ -55,10 +54,8 @@ class Snapshot:
         """The names of the trials in the table files."""
         if self._dataset is not None:
             return frozenset(one.id for one in self._dataset.sealed())
-        # A campaign without digests stopped before any trial was recorded.
-        trials = self.manifest["trials"]
-        found = zip(trials, self.manifest.get("digests") or [None] * len(trials), strict=True)
-        return frozenset(one["id"] for one, digest in found if digest is not None)
+        found = self.manifest.digest_by_trial()
+        return frozenset(name for name, digest in found.items() if digest is not None)
 
     @property
     def names(self) -> frozenset[str]:
@@ -76,7 +73,7 @@ class Snapshot:
 
     def has_moved(self) -> bool:
         """Returns whether the folder has changed since this snapshot."""
-        if self._folder.manifest()["checksum"] != self.manifest["checksum"]:
+        if self._folder.manifest().checksum != self.manifest.checksum:
             return True
         return self._dataset is not None and self._dataset.has_moved()
 

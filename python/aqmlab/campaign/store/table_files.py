@@ -6,12 +6,13 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from aqmlab.base.checksums import FileChecksum, mismatch, unreadable
+from aqmlab.base.checksums import mismatch, unreadable
 from aqmlab.base.failures import DamagedError
 from aqmlab.campaign.store.chunk_record import Alternatives
 from aqmlab.campaign.store.folder import CATALOGUE, TABLES, Folder
+from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.parquet import TRIALS
 
 
@@ -170,9 +171,9 @@ def tables_in(files: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (name == TRIALS, name))
 
 
-def table_files(folder: Folder, manifest: Mapping[str, Any]) -> TableFiles:
+def table_files(folder: Folder, manifest: Manifest) -> TableFiles:
     """The table files that a complete campaign's manifest lists."""
-    listed = {name: (FileChecksum(*one),) for name, one in manifest["files"].items()}
+    listed = {name: (checksum,) for name, checksum in (manifest.files or {}).items()}
     return TableFiles(folder, listed, all_listed=True)
 
 

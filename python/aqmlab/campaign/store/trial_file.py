@@ -4,7 +4,7 @@ A trial file is written atomically, so a file is complete even if its writer was
 power cut the last few files may be truncated, which `fault_of` detects. The bytes depend only on
 the trial.
 
-The head names the trial. It holds the SHA-256 of each table and of its own text, which reveal
+The head names the trial. It holds the SHA-256 of each table and of the head's text, which reveal
 every changed byte.
 """
 
@@ -14,17 +14,18 @@ import hashlib
 import io
 import json
 import os
-import re
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+from msgspec import Meta, Struct
 
 from aqmlab.base.checksums import is_intact, with_checksum
 from aqmlab.base.files import open_regular, reason_of
-from aqmlab.campaign.store import arrow_guard
+from aqmlab.campaign.store import arrow_guard, json_record
 from aqmlab.campaign.store.manifest import TABLE_NAME
 
 if TYPE_CHECKING:
@@ -39,18 +40,6 @@ _MOST_MEMBERS, _MOST_LISTED = 100, 2**16
 _END = struct.Struct("<4sHHHHIIH")
 _LOCATOR = 20  # bytes, of ZIP64's, before the end
 
-_KINDS = {
-    "trial": str,
-    "engine": str,
-    "campaign": str,
-    "spec": str,
-    "digest": str,
-    "events": int,
-    "packets": int,
-    "form": str,
-    "tables": dict,
-}
-
 UNREADABLE = (
     OSError,
     KeyError,
@@ -60,7 +49,7 @@ UNREADABLE = (
     RuntimeError,
     zipfile.BadZipFile,
 )
-"""Errors that `Part` raises for a damaged file."""
+"""Errors that `TrialFile` raises for a damaged file."""
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
 """Columns that differ between runs. Results must not contain them."""
@@ -93,7 +82,7 @@ def spec_digest(spec: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class TrialIdentity:
     """The trial to which a trial file belongs."""
 
     campaign: str
@@ -105,7 +94,24 @@ class Origin:
     """The `spec_digest` of the resolved trial."""
 
 
-def encode(outcome: Mapping[str, object], spec: str, origin: Origin) -> bytes:
+class TrialHead(Struct, frozen=True):
+    """The head of a trial file."""
+
+    trial: str
+    engine: str
+    campaign: str
+    spec: str
+    """The resolved trial."""
+    form: str
+    """A digest of the columns of all tables. Equal digests mean equal columns."""
+    digest: str
+    events: int
+    packets: int
+    tables: Mapping[Annotated[str, Meta(pattern=rf"^{TABLE_NAME}\Z")], str]
+    """The SHA-256 of each table's stream. Names of tables become names of folders."""
+
+
+def encode(outcome: Mapping[str, object], spec: str, origin: TrialIdentity) -> bytes:
     """The trial file of the core's `outcome` for the resolved trial `spec`."""
     columns: Mapping[str, Mapping[str, object]] = outcome["tables"]  # type: ignore[assignment]
     tables = {name: table_of(own) for name, own in columns.items()}
@@ -150,7 +156,7 @@ def _form(tables: Mapping[str, pa.Table]) -> str:
     return folded.hexdigest()[:16]
 
 
-class Part:
+class TrialFile:
     """A trial file, open for reading."""
 
     def __init__(self, path: Path) -> None:
@@ -159,24 +165,15 @@ class Part:
             _refuse_crowded(self._file)
             self._archive = zipfile.ZipFile(self._file)
             _refuse_packed(self._archive)
-            head = self._head()
+            head = self._read_head()
         except BaseException:
             self._file.close()
             raise
-        self.digest: str = head["digest"]
-        self.events: int = head["events"]
-        self.packets: int = head["packets"]
-        self.spec: str = head["spec"]
-        """The resolved trial."""
-        self.origin = Origin(
-            head["campaign"], head["trial"], head["engine"], spec_digest(self.spec)
-        )
+        self.head = head
+        self.origin = TrialIdentity(head.campaign, head.trial, head.engine, spec_digest(head.spec))
         """The trial to which the file belongs."""
-        self.form: str = head["form"]
-        """A digest of the columns of all tables. Equal digests mean equal columns."""
-        self._checksums: dict[str, str] = head["tables"]
 
-    def __enter__(self) -> Part:
+    def __enter__(self) -> TrialFile:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -188,28 +185,26 @@ class Part:
         members = [_HEAD, *(name + _SUFFIX for name in self.names())]
         if self._archive.namelist() != members:
             return False
-        return self.form == _form({name: self.table(name) for name in self.names()})
+        return self.head.form == _form({name: self.table(name) for name in self.names()})
 
     def names(self) -> Iterator[str]:
         """The names of the tables, in the core's order."""
-        yield from self._checksums
+        yield from self.head.tables
 
-    def _head(self) -> dict[str, Any]:
+    def _read_head(self) -> TrialHead:
         """The head; raises `ValueError` if aqmlab did not write the file."""
         text = self._archive.read(_HEAD)
-        head: Any = json.loads(text) if is_intact(text) else None
-        well = isinstance(head, dict) and all(
-            type(head.get(key)) is kind for key, kind in _KINDS.items()
-        )
-        # Names of tables become names of folders.
-        if not well or not all(re.fullmatch(TABLE_NAME, name) for name in head["tables"]):
-            raise ValueError("is no file of a trial")
-        return dict(head)
+        try:
+            if is_intact(text):
+                return json_record.decoded(text, TrialHead)
+        except ValueError:
+            pass
+        raise ValueError("is no file of a trial")
 
     def table(self, name: str) -> pa.Table:
         """A table; raises `KeyError` for an unknown name, and `ValueError` for a damaged table."""
         data = self._archive.read(name + _SUFFIX)
-        if hashlib.sha256(data).hexdigest() != self._checksums[name]:
+        if hashlib.sha256(data).hexdigest() != self.head.tables[name]:
             raise ValueError(f"the table `{name}` is not as it was written")
         return arrow_guard.read(data)
 
@@ -235,14 +230,14 @@ def _refuse_packed(archive: zipfile.ZipFile) -> None:
             raise ValueError("is no file of a trial")
 
 
-def fault_of(path: Path, origin: Origin) -> str | None:
+def fault_of(path: Path, origin: TrialIdentity) -> str | None:
     """The reason why the file at `path` is not the complete result of a trial, if it is not.
 
     Different trials may have equal names, and two builds may give one trial different results.
     Raises `FileNotFoundError` if there is no file.
     """
     try:
-        with Part(path) as part:
+        with TrialFile(path) as part:
             if part.origin != origin:
                 return "it holds the result of another trial"
             return None if part.is_sound() else "its contents are not those recorded"
@@ -253,7 +248,7 @@ def fault_of(path: Path, origin: Origin) -> str | None:
         return reason_of(error) if is_told else "its contents are not those recorded"
 
 
-def is_whole(path: Path, origin: Origin) -> bool:
+def is_whole(path: Path, origin: TrialIdentity) -> bool:
     """Returns whether `path` holds the complete result of a trial."""
     try:
         return fault_of(path, origin) is None

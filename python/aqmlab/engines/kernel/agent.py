@@ -86,14 +86,18 @@ def is_fresh(root: Path) -> bool:
     return binary.stat().st_mtime > max(changed)
 
 
-def build(root: Path) -> Path:
-    """Builds the agent of the source tree at `root` as a static binary without dependencies."""
+def build(root: Path, target: Path | None = None) -> Path:
+    """Builds the agent of the source tree at `root` as a static binary without dependencies.
+
+    Cargo writes to `target`, or else to the tree's own target folder.
+    """
+    target = _target_dir(root) if target is None else target
     # Every byte of the agent influences a run, so the binary must not contain paths of this host.
     cargo_home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     trims = [f"--remap-path-prefix={root}=aqmlab", f"--remap-path-prefix={cargo_home}=cargo"]
     flags = {
         "RUSTFLAGS": " ".join(["-C target-feature=+crt-static -C strip=symbols", *trims]),
-        "CARGO_TARGET_DIR": str(_target_dir(root)),
+        "CARGO_TARGET_DIR": str(target),
     }
     done = subprocess.run(
         [_cargo(), "build", "--quiet", "--release", "--package", _NAME, "--target", _TARGET],
@@ -108,10 +112,11 @@ def build(root: Path) -> Path:
         said = errors[0] if errors else f"cargo ended with status {done.returncode}"
         hint = f"`cargo build --package {_NAME}` in {root} shows all"
         raise MissingError(f"the agent cannot be built: {said}", hint)
+    binary = target / _TARGET / "release" / _NAME
     # Cargo does not touch a binary that is up to date. A new time makes the next check quick.
     with contextlib.suppress(OSError):
-        os.utime(built(root))
-    return built(root)
+        os.utime(binary)
+    return binary
 
 
 def _packaged() -> Path:

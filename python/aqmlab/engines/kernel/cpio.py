@@ -15,7 +15,7 @@ _TRAILER = "TRAILER!!!"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveEntry:
     """A file, a link or a device."""
 
     mode: int
@@ -23,17 +23,17 @@ class Entry:
     device: tuple[int, int] = (0, 0)
 
 
-def file(data: bytes, *, executable: bool = False) -> Entry:
+def file(data: bytes, *, executable: bool = False) -> ArchiveEntry:
     """A regular file."""
-    return Entry(stat.S_IFREG | (0o755 if executable else 0o644), data)
+    return ArchiveEntry(stat.S_IFREG | (0o755 if executable else 0o644), data)
 
 
-def device(major: int, minor: int) -> Entry:
+def device(major: int, minor: int) -> ArchiveEntry:
     """A character device, such as 5, 1 for `/dev/console`."""
-    return Entry(stat.S_IFCHR | 0o666, device=(major, minor))
+    return ArchiveEntry(stat.S_IFCHR | 0o666, device=(major, minor))
 
 
-def archive(entries: Mapping[str, Entry]) -> bytes:
+def archive(entries: Mapping[str, ArchiveEntry]) -> bytes:
     """Writes the archive of `entries` by path, including their parent folders.
 
     >>> archive({"a/b": file(b"x")})[:6]
@@ -44,15 +44,15 @@ def archive(entries: Mapping[str, Entry]) -> bytes:
         for parts in (path.split("/") for path in entries)
         for depth in range(1, len(parts))
     }
-    whole = dict.fromkeys(folders, Entry(stat.S_IFDIR | 0o755)) | dict(entries)
+    whole = dict.fromkeys(folders, ArchiveEntry(stat.S_IFDIR | 0o755)) | dict(entries)
     members = [
         _member(number, path, whole[path]) for number, path in enumerate(sorted(whole), start=1)
     ]
-    data = b"".join([*members, _member(0, _TRAILER, Entry(0))])
+    data = b"".join([*members, _member(0, _TRAILER, ArchiveEntry(0))])
     return data + b"\0" * (-len(data) % 512)
 
 
-def _member(number: int, path: str, entry: Entry) -> bytes:
+def _member(number: int, path: str, entry: ArchiveEntry) -> bytes:
     name = path.encode() + b"\0"
     links = 2 if stat.S_ISDIR(entry.mode) else 1
     major, minor = entry.device

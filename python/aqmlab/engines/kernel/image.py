@@ -135,7 +135,7 @@ def tools_path() -> str:
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
-def _program(name: str) -> dict[str, cpio.Entry]:
+def _program(name: str) -> dict[str, cpio.ArchiveEntry]:
     """The entries of a program in `bin/`, and of its libraries at their expected paths."""
     found = shutil.which(name, path=tools_path())
     if found is None:
@@ -148,13 +148,13 @@ def _program(name: str) -> dict[str, cpio.Entry]:
     return entries
 
 
-def gateway_files(release: str) -> dict[str, cpio.Entry]:
+def gateway_files(release: str) -> dict[str, cpio.ArchiveEntry]:
     """Additional files for a gateway with the simulator's disciplines: a module and its device."""
     entries = _module_files(release, ("tun",))
     return entries | {"dev/net/tun": cpio.device(10, 200)}
 
 
-def _modules(release: str) -> dict[str, cpio.Entry]:
+def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
     """The entries of modules in `modules/`, and of the list in their load order."""
     wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
     entries = _module_files(release, wanted)
@@ -162,7 +162,7 @@ def _modules(release: str) -> dict[str, cpio.Entry]:
     return entries | {"aqmlab/modules": cpio.file(order.encode())}
 
 
-def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Entry]:
+def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.ArchiveEntry]:
     """The entries of modules in `modules/` that are not built in, in a valid load order."""
     base = _module_dir(release)
     needs = {}
@@ -170,7 +170,7 @@ def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.Entry]:
         path, _, others = line.partition(":")
         needs[_name(path)] = (path, others.split())
     builtin = {_name(line) for line in _listed(base / "modules.builtin")}
-    entries: dict[str, cpio.Entry] = {}
+    entries: dict[str, cpio.ArchiveEntry] = {}
     for name in wanted:
         if name in builtin:
             continue

@@ -2,34 +2,34 @@
 
 ns-3 provides TCP, queue disciplines and the token bucket. The trial provides the path, the starts
 and the measurements. Parameters are Linux's where ns-3 has them (`plan`). A trial that ns-3 cannot
-run is refused with the reason. docs/validation.md lists similarities and differences.
+run is refused with the reason. docs/findings/accuracy.md lists similarities and differences.
 """
 
 from __future__ import annotations
 
 from aqmlab.engines.engine import Outcome
 from aqmlab.engines.ns3 import plan, program, tables
-from aqmlab.engines.ns3.program import MissingError, ProgramError
+from aqmlab.engines.ns3.program import Ns3MissingError, ProgramError
 from aqmlab.engines.trial_spec import TrialSpec
 
-__all__ = ["MissingError", "ProgramError", "prepare", "run", "version"]
+__all__ = ["Ns3MissingError", "ProgramError", "prepare", "run", "version"]
 
 
 def prepare() -> None:
-    """Compiles the program if needed; raises `MissingError` for missing requirements."""
+    """Compiles the program if needed; raises `Ns3MissingError` for missing requirements."""
     program.build()
 
 
 def version() -> str:
-    """The installed version, such as "ns-3 3.37"; raises `MissingError` if there is none."""
+    """The installed version, such as "ns-3 3.37"; raises `Ns3MissingError` if there is none."""
     return f"ns-3 {program.version()}"
 
 
 def run(spec_json: str) -> Outcome:
     """Runs a trial in ns-3; returns its digest and the tables for `aqmlab.validation.metrics`.
 
-    Raises `ValueError` if ns-3 cannot run the trial, `MissingError` for missing requirements, and
-    `ProgramError` if ns-3 ends early.
+    Raises `ValueError` if ns-3 cannot run the trial, `Ns3MissingError` for missing requirements,
+    and `ProgramError` if ns-3 ends early.
     """
     spec = TrialSpec.read(spec_json)
     planned = plan.of(spec)

@@ -60,7 +60,7 @@ tcp_cubic.c: HYSTART_DELAY_MAX, and the second after a recovery in which delays 
 
 
 @dataclass
-class Plan:
+class Ns3Plan:
     """The input of ns3.cc, with the facts that its output requires."""
 
     lines: list[str] = field(default_factory=list)
@@ -73,9 +73,9 @@ class Plan:
         return "".join(f"{line}\n" for line in self.lines)
 
 
-def of(spec: TrialSpec) -> Plan:
+def of(spec: TrialSpec) -> Ns3Plan:
     """The plan for `spec`; raises `ValueError` with the reason if ns-3 cannot run it."""
-    plan = Plan()
+    plan = Ns3Plan()
     _links_are_plain(spec)
     host = _common_host(spec)
     sizes = {"SndBufSize": _send_bytes(host), "RcvBufSize": _receive_bytes(host)}

@@ -36,7 +36,7 @@ PASSAGE = np.dtype(
 _building = threading.Lock()
 
 
-class MissingError(LabError):
+class Ns3MissingError(LabError):
     """ns-3 or a compiler that is not installed."""
 
     status = 2
@@ -61,7 +61,10 @@ def cache_dir() -> Path:
 
 
 def build() -> Path:
-    """Compiles the program unless it is in the cache; returns its path. Raises `MissingError`."""
+    """Compiles the program unless it is in the cache; returns its path.
+
+    Raises `Ns3MissingError`.
+    """
     told = flags()
     key = hashlib.sha256(SOURCE.read_bytes() + " ".join(told).encode()).hexdigest()[:16]
     path = cache_dir() / f"trial-{key}"
@@ -74,17 +77,17 @@ def build() -> Path:
 def flags() -> list[str]:
     """The definition of ns-3's version, and the compiler flags to find ns-3.
 
-    Raises `MissingError` if ns-3 or a tool is not installed.
+    Raises `Ns3MissingError` if ns-3 or a tool is not installed.
     """
     for tool in ("g++", "pkg-config"):
         if shutil.which(tool) is None:
-            raise MissingError(f"--peer ns3: `{tool}` is not installed", APT_LINE)
+            raise Ns3MissingError(f"--peer ns3: `{tool}` is not installed", APT_LINE)
     found = _pkg_config("--cflags", "--libs", *(f"ns3-{module}" for module in MODULES))
     return [f"-DNS3_VERSION={version()}", *found]
 
 
 def version() -> str:
-    """ns-3's version; raises `MissingError` if it is not installed."""
+    """ns-3's version; raises `Ns3MissingError` if it is not installed."""
     return _pkg_config("--modversion", f"ns3-{MODULES[0]}")[0]
 
 
@@ -93,7 +96,7 @@ def _pkg_config(*arguments: str) -> list[str]:
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.returncode:
         why = (found.stderr.strip().splitlines() or ["pkg-config does not know it"])[0]
-        raise MissingError(f"--peer ns3: ns-3 is not installed: {why}", APT_LINE)
+        raise Ns3MissingError(f"--peer ns3: ns-3 is not installed: {why}", APT_LINE)
     return shlex.split(found.stdout)
 
 
@@ -107,14 +110,14 @@ def _compile(path: Path, told: list[str]) -> None:
             if done.returncode:
                 errors = [line for line in done.stderr.splitlines() if "error" in line]
                 problem = (errors or done.stderr.splitlines() or ["no reason given"])[0]
-                raise MissingError(f"--peer ns3: ns-3 does not compile: {problem}", APT_LINE)
+                raise Ns3MissingError(f"--peer ns3: ns-3 does not compile: {problem}", APT_LINE)
             made.replace(path)
     except OSError as error:
         raise DiskError.of(error, path) from error
 
 
 def run(text: str) -> Made:
-    """Runs the input of plan.py; raises `MissingError`, or `ProgramError` if ns-3 ends early."""
+    """Runs the input of plan.py; raises `Ns3MissingError`, or `ProgramError` if ns-3 ends early."""
     program = build()
     with tempfile.TemporaryDirectory(prefix="aqmlab-ns3-") as folder:
         try:

@@ -1,6 +1,7 @@
 """Tables of a trial in ns-3, made from the times of packets at the hosts and the queue.
 
-Definitions are those of docs/results.md. The tables have only the columns that the metrics need.
+Definitions are those of docs/reference/results.md. The tables have only the columns that the
+metrics need.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab.engines.ns3.plan import Plan
+from aqmlab.engines.ns3.plan import Ns3Plan
 from aqmlab.engines.ns3.program import Made
 from aqmlab.engines.trial_spec import AppSpec, TrialSpec
 
@@ -24,7 +25,7 @@ Table = dict[str, list[Any]]
 _WAYS = ("up", "down")
 
 
-def of(spec: TrialSpec, plan: Plan, made: Made) -> dict[str, Table]:
+def of(spec: TrialSpec, plan: Ns3Plan, made: Made) -> dict[str, Table]:
     """The tables `flows`, `windows`, `rtt`, `queues`, `apps` and `tcp_series`."""
     ends_ns, apps = _apps(spec, plan, made)
     tables: dict[str, Table] = defaultdict(dict)
@@ -51,7 +52,7 @@ def _add(table: Table, row: Mapping[str, Any]) -> None:
 
 
 def _flow_rows(
-    spec: TrialSpec, plan: Plan, packets: Passages, ends_ns: list[int]
+    spec: TrialSpec, plan: Ns3Plan, packets: Passages, ends_ns: list[int]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for flow, app in enumerate(spec.apps):
         own = packets[packets["flow"] == flow]
@@ -208,7 +209,7 @@ def _column(reason: str) -> str:
 # --- Applications and windows ------------------------------------------------------------------
 
 
-def _apps(spec: TrialSpec, plan: Plan, made: Made) -> tuple[list[int], Table]:
+def _apps(spec: TrialSpec, plan: Ns3Plan, made: Made) -> tuple[list[int], Table]:
     """The end time of each application, and its own metrics."""
     done: dict[int, dict[int, int]] = defaultdict(dict)
     for said, *words in made.said:

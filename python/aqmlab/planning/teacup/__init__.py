@@ -26,17 +26,17 @@ from aqmlab.base.text_files import file_text
 from aqmlab.engines import core_check, trial_spec
 from aqmlab.engines.trial_spec import AppSpec, MeasureSpec, TrialSpec
 from aqmlab.planning import lowering
-from aqmlab.planning.overrides import split_values
-from aqmlab.planning.planner import MOST_RESOLVED, Plan, Trial, tolerances
+from aqmlab.planning.change_text import assignment_text
+from aqmlab.planning.overrides import Assignment, Variation
+from aqmlab.planning.planner import MOST_RESOLVED, Plan, PlannedTrial, tolerances
 from aqmlab.planning.teacup import coverage, experiments, hosts, network, traffic
 from aqmlab.planning.teacup.evaluate import Evaluator
-from aqmlab.planning.teacup.expressions import Expressions
-from aqmlab.planning.teacup.functions import SCALARS, UnreadError
+from aqmlab.planning.teacup.functions import SCALARS
 from aqmlab.planning.teacup.sizes import MOST_SAID, said
-from aqmlab.planning.teacup.syntax import expression
 from aqmlab.planning.teacup.vocabulary import Arguments, Config
-from aqmlab.scenario import fields, model, quantities
+from aqmlab.scenario import links, model
 from aqmlab.scenario import seeds as seed_numbers
+from aqmlab.scenario.quantities import Duration
 
 HOST_JITTER_NS = 50_000
 """The largest delay that a host adds to a packet: interrupts and scheduling. An assumption."""
@@ -50,7 +50,7 @@ _OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
 
 
 @dataclass(frozen=True)
-class _Trial(Trial):
+class _ConfigTrial(PlannedTrial):
     """A trial of a config. Its text has a link's overhead before its shaper.
 
     The order is part of a campaign's key, so it must stay.
@@ -69,10 +69,10 @@ class _Trial(Trial):
 
 def load(
     path: Path,
-    sets: list[tuple[str, str]],
-    vary: list[tuple[str, str]],
+    sets: Sequence[Assignment] = (),
+    vary: Sequence[Variation] = (),
     seeds: Any = None,
-    duration: str | None = None,
+    duration: str | Duration | None = None,
 ) -> Plan:
     """Plans the config in `path` with changed values and loops of `V_` and `TPCONF_` names.
 
@@ -85,13 +85,13 @@ def read(
     text: str,
     source: str,
     folder: Path | None = None,
-    sets: Sequence[tuple[str, str]] = (),
-    vary: Sequence[tuple[str, str]] = (),
+    sets: Sequence[Assignment] = (),
+    vary: Sequence[Variation] = (),
     seeds: Any = None,
-    duration: str | None = None,
+    duration: str | Duration | None = None,
 ) -> Plan:
     """Plans the config `text`. The files that it includes are in `folder`."""
-    asked = _Asked(sets, vary, seeds, duration)
+    asked = _ConfigChanges(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)
     try:
         return replace(_plan(config, source, asked), text=text)
@@ -108,10 +108,10 @@ def read(
         raise ScenarioError(error.where, error.problem, hint) from None
 
 
-def _plan(config: Config, source: str, asked: _Asked) -> Plan:
+def _plan(config: Config, source: str, asked: _ConfigChanges) -> Plan:
     config.check()
     own_hosts = hosts.read(config)
-    trials: list[Trial] = []
+    trials: list[PlannedTrial] = []
     left_out: dict[str, int] = {}
     resolved = 0
     loops = experiments.varied(config, asked.variables, asked.vary, asked.seeds)
@@ -129,7 +129,7 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
             continue
         effects.note(experiment.picks, trial_spec.values(spec))
         resolved += len(spec.apps) + len(spec.links)
-        trials.append(_Trial(experiment.id, experiment.conditions, experiment.seed, spec))
+        trials.append(_ConfigTrial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
         config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
     effects.refuse_none(lambda name: experiments.place(config, name))
@@ -144,7 +144,7 @@ def _plan(config: Config, source: str, asked: _Asked) -> Plan:
         conditions=tuple(trials[0].conditions),
         warnings=tuple(config.warnings),
         tolerances=tolerances(trials),
-        scenario={"teacup": _kept(config), "sets": dict(asked.said)},
+        scenario={"teacup": _kept(config), "sets": asked.said},
     )
 
 
@@ -176,19 +176,25 @@ def _is_plain(value: Any, depth: int = 5) -> bool:
     return isinstance(value, SCALARS)
 
 
-class _Asked:
-    """The changes of a command line, sorted by type."""
+class _ConfigChanges:
+    """The changes by the user, sorted by type."""
 
-    def __init__(self, sets: Any, vary: Any, seeds: Any, duration: str | None) -> None:
-        self.said = list(sets)
+    def __init__(
+        self,
+        sets: Sequence[Assignment],
+        vary: Sequence[Variation],
+        seeds: Any,
+        duration: str | Duration | None,
+    ) -> None:
+        self.said = dict(assignment_text(one).split("=", 1) for one in sets)
         self.variables: dict[str, Any] = {}
         self.names: dict[str, Any] = {}
         self.measure: dict[str, str] = {}
         self.overhead: str | None = None
         self.jitters = {"host_jitter_ns": HOST_JITTER_NS, "start_jitter_ns": START_JITTER_NS}
-        for name, text in sets:
-            self._set(name, text)
-        self.vary = {name: _varied(name, text) for name, text in vary}
+        for one in sets:
+            self._set(one.address, one.value)
+        self.vary = {one.address: _varied(one) for one in vary}
         for name in set(self.vary) & set(self.variables):
             raise ScenarioError("--vary", f"`{name}` is both set and varied", "choose one")
         self.seeds = _seeds(seeds)
@@ -198,20 +204,20 @@ class _Asked:
             if self.duration_ns % 1_000_000_000 == 0:
                 self.variables["V_duration"] = self.duration_ns // 1_000_000_000
 
-    def _set(self, name: str, text: str) -> None:
+    def _set(self, name: str, value: Any) -> None:
         if name.startswith("V_"):
-            self.variables[name] = _literal(text)
+            self.variables[name] = value
         elif name.startswith("TPCONF_"):
-            self.names[name] = _literal(text)
+            self.names[name] = value
         elif name.startswith("measure."):
-            self.measure[name.removeprefix("measure.")] = text
+            self.measure[name.removeprefix("measure.")] = value
         elif name == "path.overhead":
-            if text not in fields.OVERHEADS:
-                raise ScenarioError.unknown(f"--set {name}", "overhead", text, fields.OVERHEADS)
-            self.overhead = text
+            if not isinstance(value, str) or value not in links.OVERHEADS:
+                raise ScenarioError.unknown(f"--set {name}", "overhead", value, links.OVERHEADS)
+            self.overhead = value
         elif name in ("path.host_jitter", "path.start_jitter"):
             try:
-                self.jitters[f"{name.removeprefix('path.')}_ns"] = quantities.duration(text)
+                self.jitters[f"{name.removeprefix('path.')}_ns"] = Duration.parse(value).ns
             except BadValueError as problem:
                 raise problem.at(f"--set {name}") from None
         else:
@@ -222,23 +228,13 @@ class _Asked:
             )
 
 
-def _literal(text: str) -> Any:
-    """Parses a value in Python's notation, or returns the text itself."""
-    try:
-        tree = expression(text.strip()) if len(text) < 100_000 else None
-        return Expressions("--set", {}, {}).value(tree) if tree else text
-    except (SyntaxError, UnreadError, ValueError, TypeError, RecursionError, MemoryError,
-            ArithmeticError, LookupError):  # fmt: skip
-        return text
-
-
-def _varied(name: str, text: str) -> list[Any]:
+def _varied(one: Variation) -> list[Any]:
+    name = one.address
     if not name.startswith("V_"):
         raise ScenarioError("--vary", f"`{shown(name)}` is not a variable", "vary a V_ name")
-    values = [_literal(value) if isinstance(value, str) else value for value in split_values(text)]
-    if not values or not all(isinstance(value, SCALARS) for value in values):
+    if not one.values or not all(isinstance(value, SCALARS) for value in one.values):
         raise ScenarioError(f"--vary {name}", "expected values, separated by commas")
-    return values
+    return list(one.values)
 
 
 def _seeds(seeds: Any) -> tuple[int, ...] | None:
@@ -253,19 +249,19 @@ def _seeds(seeds: Any) -> tuple[int, ...] | None:
     return numbers
 
 
-def _duration(text: str | None) -> int | None:
-    if text is None:
+def _duration(value: str | Duration | None) -> int | None:
+    if value is None:
         return None
     try:
-        span_ns = quantities.duration(text)
+        span_ns = Duration.parse(value).ns
     except BadValueError as problem:
         raise problem.at("--duration") from None
     if span_ns == 0:
-        raise ScenarioError("--duration", f"`{shown(text)}` is zero")
+        raise ScenarioError("--duration", f"`{shown(value)}` is zero")
     return span_ns
 
 
-def _config(text: str, source: str, folder: Path | None, asked: _Asked) -> Config:
+def _config(text: str, source: str, folder: Path | None, asked: _ConfigChanges) -> Config:
     evaluator = Evaluator(source, folder, asked.names)
     evaluator.read(text)
     for name, value in asked.names.items():
@@ -300,7 +296,10 @@ def _refuse_endless(config: Config) -> None:
 
 
 def _spec(
-    config: Config, own_hosts: hosts.Hosts, experiment: experiments.Experiment, asked: _Asked
+    config: Config,
+    own_hosts: hosts.Hosts,
+    experiment: experiments.Experiment,
+    asked: _ConfigChanges,
 ) -> TrialSpec:
     variables = experiment.variables
     net = network.build(config, own_hosts, variables, asked.overhead)
@@ -308,7 +307,7 @@ def _spec(
     apps = found.apps
     coverage.check(config, net, found.ways)
     duration_ns = asked.duration_ns or _length(config, variables, found)
-    length = quantities.show_duration(duration_ns)
+    length = Duration(duration_ns)
     never = dict.fromkeys(app.name for app in apps if app.start_ns >= duration_ns)
     if never:
         config.warn(

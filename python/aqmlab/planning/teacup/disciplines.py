@@ -15,7 +15,6 @@ from collections.abc import Callable
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines.trial_spec import Argument, KindSpec
-from aqmlab.planning import lowering
 from aqmlab.planning.teacup.vocabulary import Arguments, or_rather
 from aqmlab.scenario import catalogue
 
@@ -136,7 +135,7 @@ def _extra(
             continue
         value = words[at + 1] if at + 1 < len(words) else ""
         try:
-            params[param.name] = lowering.argument(param, _with_unit(param.type, value, linux))
+            params[param.name] = param.read(_with_unit(param.type, value, linux))
         except BadValueError as problem:
             place = f"{where}: queue_disc_params: {param.name}"
             raise ScenarioError(place, problem.problem, problem.hint) from None

@@ -25,7 +25,7 @@ from aqmlab.engines.trial_spec import LinkSpec, OverheadSpec, RouteSpec
 from aqmlab.planning import lowering
 from aqmlab.planning.teacup import disciplines
 from aqmlab.planning.teacup.hosts import Hosts
-from aqmlab.planning.teacup.vocabulary import Arguments, Config, Entry, arguments, entries
+from aqmlab.planning.teacup.vocabulary import Arguments, Config, ListEntry, arguments, entries
 from aqmlab.scenario.fields import refuse_rate
 
 KEYS = frozenset((
@@ -156,7 +156,7 @@ def build(
 
 
 def _home(
-    config: Config, rows: Mapping[str, list[Entry]], variables: Mapping[str, Any]
+    config: Config, rows: Mapping[str, list[ListEntry]], variables: Mapping[str, Any]
 ) -> list[str]:
     """The networks of the home: the sources of queues whose rate is an `up` variable."""
     up, down, first = [], [], ""
@@ -194,7 +194,7 @@ def _rate_variable(text: str) -> str:
 
 
 def _add_queue(
-    network: Network, config: Config, router: str, entry: Entry, variables: Mapping[str, Any]
+    network: Network, config: Config, router: str, entry: ListEntry, variables: Mapping[str, Any]
 ) -> None:
     args = arguments(entry, entry.fields[1], variables, config.warn)
     for key in sorted(set(args) - KEYS):

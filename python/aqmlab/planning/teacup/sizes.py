@@ -10,10 +10,10 @@ import sys
 from typing import Any
 
 MOST_MADE = 100_000_000
-"""The most bytes, approximately, of all values that a config makes or searches."""
+"""The maximum number of bytes, approximately, of all values that a config makes or searches."""
 
 MOST_SAID = 1_000_000
-"""The most members and characters of all definitions of a config."""
+"""The maximum number of members and characters of all definitions of a config."""
 
 MOST_LEVELS = 80
 

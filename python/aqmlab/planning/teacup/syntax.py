@@ -12,7 +12,7 @@ from aqmlab.base.errors import ScenarioError
 
 MOST_NESTING = 80
 MOST_WORDS = 100_000
-"""The most tokens of a config. Python's parser allocates up to a kilobyte for each."""
+"""The maximum number of tokens of a config. Python's parser allocates up to a kilobyte for each."""
 MOST_JOINED = 200
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MOST_REREAD = 20_000_000  # characters: the text is parsed again for each joined line

@@ -24,13 +24,14 @@ from aqmlab.planning.teacup.network import Network
 from aqmlab.planning.teacup.vocabulary import (
     Arguments,
     Config,
-    Entry,
+    ListEntry,
     arguments,
     entries,
     or_rather,
 )
-from aqmlab.scenario import catalogue, quantities
+from aqmlab.scenario import catalogue
 from aqmlab.scenario.normalise import MOST_APPS
+from aqmlab.scenario.quantities import Duration
 
 _S, _MS = 1_000_000_000, 1_000_000
 _FEW = 10
@@ -155,7 +156,7 @@ def read(config: Config, hosts: Hosts, network: Network, variables: Mapping[str,
     return traffic
 
 
-def _start(traffic: Traffic, entry: Entry, args: Arguments, own_id: str) -> None:
+def _start(traffic: Traffic, entry: ListEntry, args: Arguments, own_id: str) -> None:
     start = Arguments(entry.where, "", {"start": entry.fields[0]})
     start_ns = start.nanoseconds("start", _S)
     task = args.task.lower()
@@ -248,7 +249,7 @@ def _nttcp(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
     params = {"payload": args.whole("psize", 100), "interval": round(interval_ms * _MS)}
     stop_ns = _lasting(traffic, args, start_ns)
     if stop_ns - start_ns < _FEW * params["interval"]:
-        every, span = map(quantities.show_duration, (params["interval"], stop_ns - start_ns))
+        every, span = map(Duration, (params["interval"], stop_ns - start_ns))
         traffic.config.warn(
             f"{args.where}: start_nttcp: interval is in milliseconds: this is a packet every "
             f"{every} for {span}"

@@ -19,7 +19,7 @@ from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.planning.teacup.expressions import Expressions
 from aqmlab.planning.teacup.functions import SCALARS, Row, UnreadError
 from aqmlab.planning.teacup.syntax import expression
-from aqmlab.scenario import quantities
+from aqmlab.scenario.quantities import Rate
 
 WITHOUT_MEANING = {
     "the testbed's machines, which are not needed here": (
@@ -171,14 +171,14 @@ def _is_row(entry: Any, length: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListEntry:
     """One entry of a list of queues or generators: its fields and its line."""
 
     fields: tuple[Any, ...]
     where: str
 
 
-def entries(config: Config, name: str, rows: Any, length: int) -> list[Entry]:
+def entries(config: Config, name: str, rows: Any, length: int) -> list[ListEntry]:
     """Reads the rows of a list. Each row must have `length` fields, which are text or numbers."""
     place = config.where(name)
     if not isinstance(rows, (list, tuple)):
@@ -189,7 +189,7 @@ def entries(config: Config, name: str, rows: Any, length: int) -> list[Entry]:
         where = f"{config.source}:{row.line}" if isinstance(row, Row) and row.line else place
         if not _is_row(row, length) or not all(isinstance(part, SCALARS) for part in row):
             raise ScenarioError(where, f"an entry of TPCONF_{name} has {length} fields")
-        result.append(Entry(tuple(row), where))
+        result.append(ListEntry(tuple(row), where))
     return result
 
 
@@ -258,7 +258,7 @@ class Arguments(dict[str, Any]):
         try:
             if found is None:
                 raise BadValueError("")
-            return quantities.rate(f"{found[1]} {found[2]}bit/s")
+            return Rate.parse(f"{found[1]} {found[2]}bit/s").bps
         except BadValueError as problem:
             what = (
                 problem.problem if "zero" in problem.problem else f"`{shown(text)}` is not a rate"
@@ -266,7 +266,7 @@ class Arguments(dict[str, Any]):
             raise self._wrong(key, what, "write '12mbit', '500kbit' or bits per second") from None
 
 
-def arguments(entry: Entry, text: Any, variables: Mapping[str, Any], warn: Any) -> Arguments:
+def arguments(entry: ListEntry, text: Any, variables: Mapping[str, Any], warn: Any) -> Arguments:
     """Reads the arguments in `text` as TEACUP does: replaces variables, then evaluates.
 
     The task is the first argument if it is a bare name. `warn` receives warnings.
@@ -298,7 +298,7 @@ def _hyphenated(text: str) -> list[str]:
     return [name for name in VARIABLE.findall(outside) if "-" in name]
 
 
-def _evaluate(entry: Entry, key: str, node: ast.expr, variables: Mapping[str, Any]) -> Any:
+def _evaluate(entry: ListEntry, key: str, node: ast.expr, variables: Mapping[str, Any]) -> Any:
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             quoted = VARIABLE.search(part.value)

@@ -13,34 +13,34 @@ from typing import TYPE_CHECKING
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.files import write_atomically
-from aqmlab.report.figures.drawing import Drawing, Figure, own_names, styled
+from aqmlab.report.figures.drawing import Drawing, FigureDefinition, own_names, styled
 from aqmlab.results.summary import sparse
 from aqmlab.scenario.figure_names import FIGURES
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
-def figure(name: str) -> Figure:
+def figure(name: str) -> FigureDefinition:
     """The figure called `name`; raises `RequestError` with a suggestion."""
     if name not in FIGURES:
         raise RequestError(f"unknown figure `{name}`", suggestion(name, FIGURES))
-    found: Figure = import_module(f"aqmlab.report.figures.{name}").FIGURE
+    found: FigureDefinition = import_module(f"aqmlab.report.figures.{name}").FIGURE
     return found
 
 
-def applicable(results: Results) -> list[str]:
+def applicable(results: CampaignResults) -> list[str]:
     """The figures that have something to show."""
     return [name for name in FIGURES if _applies(figure(name), results)]
 
 
-def wanted(results: Results) -> list[str]:
+def wanted(results: CampaignResults) -> list[str]:
     """The figures of the report: those that the scenario selects, or else all."""
-    asked = [name for name in results.manifest.get("figures", ()) if name in FIGURES]
+    asked = [name for name in results.manifest.figures if name in FIGURES]
     return [name for name in asked if _applies(figure(name), results)] or applicable(results)
 
 
-def draw(results: Results, name: str) -> list[Drawing]:
+def draw(results: CampaignResults, name: str) -> list[Drawing]:
     """The drawings of the figure `name`; raises `RequestError` if it has nothing to show."""
     chosen = figure(name)
     if not _applies(chosen, results):
@@ -71,6 +71,6 @@ def save(drawings: list[Drawing], folder: Path) -> list[Path]:
     return paths
 
 
-def _applies(chosen: Figure, results: Results) -> bool:
+def _applies(chosen: FigureDefinition, results: CampaignResults) -> bool:
     present = all(name in results.tables and results.height(name) for name in chosen.tables)
     return present and chosen.applies(results)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 ZERO, NO_DATA = "zero", "no data"
 """The meanings of marks at the zero of an axis; a legend lists those in use."""
@@ -40,7 +40,7 @@ _KEYS = ("rate_label", "app", "queue_label", "rtt_label")
 
 
 @dataclass(frozen=True, slots=True)
-class Boxes:
+class BoxFigure:
     """The quantity that the boxes show, and its look."""
 
     name: str
@@ -53,10 +53,10 @@ class Boxes:
     least_floor: float = 0.0
     """The lower bound of the axis's least decade."""
 
-    def draw(self, results: Results) -> Iterator[Drawing]:
+    def draw(self, results: CampaignResults) -> Iterator[Drawing]:
         """One figure with a panel for each rate."""
         frame = data.carrying(results, "flows")
-        choice = Choice.of(frame)
+        choice = ShownPart.of(frame)
         rows = data.medians(frame, self._columns, *_KEYS)
         floor = self._floor(rows)
         made, panels = stacked(len(choice.rates), 2.3)
@@ -82,7 +82,7 @@ class Boxes:
         least = max(min(found, default=self.least_floor), self.least_floor)
         return float(10 ** math.floor(math.log10(least)))
 
-    def _panel(self, axes: Axes, found: Found, choice: Choice, floor: float) -> None:
+    def _panel(self, axes: Axes, found: Found, choice: ShownPart, floor: float) -> None:
         from_zero = any(
             value is None or value < floor
             for (app, queue, rtt), box in found.items()
@@ -114,7 +114,7 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ShownPart:
     """The part of a campaign that is shown, and notes on the rest."""
 
     rates: list[str]
@@ -124,7 +124,7 @@ class Choice:
     notes: list[str]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, most_rates: int = data.MOST_RATES) -> Choice:
+    def of(cls, frame: pl.DataFrame, most_rates: int = data.MOST_RATES) -> ShownPart:
         """The part of `frame` that stays readable."""
         rates, note_rates = data.chosen(frame, "rate_label", most_rates, "rates")
         apps, note_apps = data.chosen(frame, "app", data.MOST_APPS, "applications")
@@ -173,7 +173,7 @@ def draw_boxes(axes: Axes, boxes: Sequence[tuple[float, Box]], colour: str, mark
         axes.plot(missing, [0] * len(missing), "x", color="#888888", label=NO_DATA, **style)
 
 
-def _legend(made: Any, choice: Choice, panels: Sequence[Axes]) -> None:
+def _legend(made: Any, choice: ShownPart, panels: Sequence[Axes]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=colour(n), linewidth=3) for n in range(len(choice.queues))]

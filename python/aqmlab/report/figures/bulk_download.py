@@ -6,36 +6,43 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.boxes import Choice
-from aqmlab.report.figures.drawing import Drawing, Figure, colour, legend_below, plain_text, stacked
+from aqmlab.report.figures.boxes import ShownPart
+from aqmlab.report.figures.drawing import (
+    Drawing,
+    FigureDefinition,
+    colour,
+    legend_below,
+    plain_text,
+    stacked,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _COLUMNS = ("throughput_p25_mbit", "throughput_p50_mbit", "throughput_p75_mbit")
 
 
-def _downloads(results: Results) -> pl.DataFrame:
+def _downloads(results: CampaignResults) -> pl.DataFrame:
     import polars as pl
 
     frame = data.carrying(results, "flows")
     return frame.filter(data.of_kind(results, "bulk") & (pl.col("direction") == "down"))
 
 
-def _applies(results: Results) -> bool:
+def _applies(results: CampaignResults) -> bool:
     frame = _downloads(results)
     return frame.height > 0 and frame["queue_label"].n_unique() > 1
 
 
-def _draw(results: Results) -> Iterator[Drawing]:
+def _draw(results: CampaignResults) -> Iterator[Drawing]:
     import polars as pl
     from matplotlib.lines import Line2D
     from matplotlib.patheffects import withStroke
 
     frame = _downloads(results)
-    choice = Choice.of(frame)
+    choice = ShownPart.of(frame)
     rows = data.medians(frame, _COLUMNS, "rate_label", "queue_label", "rtt_label")
     made, panels = stacked(len(choice.rates), 1.9)
     width = 0.8 / len(choice.queues)
@@ -70,4 +77,4 @@ def _draw(results: Results) -> Iterator[Drawing]:
     yield Drawing("bulk_download", made, caption, choice.notes)
 
 
-FIGURE = Figure("Bulk downloads", ("flows",), _draw, _applies)
+FIGURE = FigureDefinition("Bulk downloads", ("flows",), _draw, _applies)

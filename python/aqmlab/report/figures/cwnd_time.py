@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.drawing import Figure
-from aqmlab.report.figures.series import MOST_PLACES, Series
+from aqmlab.report.figures.drawing import FigureDefinition
+from aqmlab.report.figures.series import MOST_PLACES, SeriesFigure
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _MOST_CONNS = 4
 """An application with more connections is left out: its windows are not informative."""
 
 
-def _senders(results: Results) -> pl.DataFrame:
+def _senders(results: CampaignResults) -> pl.DataFrame:
     import polars as pl
 
     primary = results.table("flows").filter(pl.col("primary"))
@@ -26,7 +26,7 @@ def _senders(results: Results) -> pl.DataFrame:
     sides = primary.with_columns(sender).select(keys)
     frame = results.labelled("tcp_series").join(sides, on=keys, how="inner", maintain_order="left")
     few = frame.group_by("trial", "flow").agg(pl.col("conn").n_unique().alias("conns"))
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     return (
         frame.join(few, on=["trial", "flow"], maintain_order="left")
         .filter(pl.col("conns") <= _MOST_CONNS)
@@ -38,12 +38,12 @@ def _senders(results: Results) -> pl.DataFrame:
     )
 
 
-def _applies(results: Results) -> bool:
+def _applies(results: CampaignResults) -> bool:
     shown, _, _ = data.examples(results, MOST_PLACES)
     return _senders(shown).height > 0
 
 
-_SERIES = Series(
+_SERIES = SeriesFigure(
     name="cwnd_time",
     column="cwnd_kb",
     axis="congestion window (kB)",
@@ -52,4 +52,4 @@ _SERIES = Series(
     log=False,
 )
 
-FIGURE = Figure("Congestion windows", ("flows", "tcp_series"), _SERIES.draw, _applies)
+FIGURE = FigureDefinition("Congestion windows", ("flows", "tcp_series"), _SERIES.draw, _applies)

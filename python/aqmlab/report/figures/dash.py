@@ -9,20 +9,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.boxes import NO_DATA, Choice
-from aqmlab.report.figures.drawing import Drawing, Figure, colour, legend_below, plain_text, stacked
+from aqmlab.report.figures.boxes import NO_DATA, ShownPart
+from aqmlab.report.figures.drawing import (
+    Drawing,
+    FigureDefinition,
+    colour,
+    legend_below,
+    plain_text,
+    stacked,
+)
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _AR, _RR = "ar_median_mbit", "rr_median_mbit"
 
 
-def _streams(results: Results) -> pl.DataFrame:
+def _streams(results: CampaignResults) -> pl.DataFrame:
     """A row per trial and stream with columns for AR and RR."""
     import polars as pl
 
@@ -30,24 +37,24 @@ def _streams(results: Results) -> pl.DataFrame:
         pl.col("metric").is_in([_AR, _RR]) & data.of_kind(results, "dash")
     )
     keys = ["trial", "queue_label", "rate_label", "rtt_label", "flow"]
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     wide = frame.group_by(keys, maintain_order=True).agg(
         pl.col("value").filter(pl.col("metric") == name).first().alias(name) for name in (_AR, _RR)
     )
     return wide.with_columns(pl.col("flow").replace(groups).alias("app"))
 
 
-def _applies(results: Results) -> bool:
+def _applies(results: CampaignResults) -> bool:
     return _streams(results).height > 0
 
 
-def _draw(results: Results) -> Iterator[Drawing]:
+def _draw(results: CampaignResults) -> Iterator[Drawing]:
     import polars as pl
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     frame = _streams(results)
-    choice = Choice.of(frame)
+    choice = ShownPart.of(frame)
     rows = data.medians(frame, (_AR, _RR), "rate_label", "queue_label", "rtt_label")
     made, panels = stacked(len(choice.rates), 2.0)
     for axes, rate in zip(panels, choice.rates, strict=True):
@@ -72,7 +79,7 @@ def _draw(results: Results) -> Iterator[Drawing]:
     yield Drawing("dash", made, caption, choice.notes)
 
 
-def _panel(axes: Axes, rows: pl.DataFrame, choice: Choice) -> None:
+def _panel(axes: Axes, rows: pl.DataFrame, choice: ShownPart) -> None:
     import polars as pl
 
     width = 0.8 / len(choice.queues)
@@ -98,4 +105,4 @@ def _panel(axes: Axes, rows: pl.DataFrame, choice: Choice) -> None:
     axes.set_xlim(-0.5 - beside, len(choice.rtts) - 0.5 + beside)
 
 
-FIGURE = Figure("Video streams", ("apps",), _draw, _applies)
+FIGURE = FigureDefinition("Video streams", ("apps",), _draw, _applies)

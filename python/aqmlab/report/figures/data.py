@@ -13,7 +13,7 @@ from aqmlab.results import spans
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list
     return kept, [f"{len(kept)} of {len(values)} {what} are shown{names}"]
 
 
-def carrying(results: Results, name: str) -> pl.DataFrame:
+def carrying(results: CampaignResults, name: str) -> pl.DataFrame:
     """The rows of flows that carry data, with labels and the columns `app` and `copy`.
 
     Copies of an application have the same `app`, and each has its own `copy`. An application that
@@ -66,7 +66,7 @@ def carrying(results: Results, name: str) -> pl.DataFrame:
     return frame
 
 
-def _carrying(results: Results, name: str) -> pl.DataFrame:
+def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
     import polars as pl
 
     keys = ["trial", "flow", "direction"]
@@ -76,7 +76,7 @@ def _carrying(results: Results, name: str) -> pl.DataFrame:
         frame = frame.join(primary, on=keys, how="inner", maintain_order="left")
     else:
         frame = frame.filter(pl.col("primary"))
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     both = (
         frame.group_by("flow").agg(pl.col("direction").n_unique().alias("ways"))
         if frame.height
@@ -89,7 +89,7 @@ def _carrying(results: Results, name: str) -> pl.DataFrame:
     )
 
 
-def examples(results: Results, most: int) -> tuple[Results, list[str], list[str]]:
+def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list[str], list[str]]:
     """The first trial of each queue at a few places, those places, and a note on the others.
 
     A table over time has thousands of rows per trial, so only the rows of these trials are read.
@@ -109,7 +109,7 @@ def examples(results: Results, most: int) -> tuple[Results, list[str], list[str]
     return results.narrowed(first["trial"].to_list()), places, notes
 
 
-def of_kind(results: Results, kind: str) -> pl.Expr:
+def of_kind(results: CampaignResults, kind: str) -> pl.Expr:
     """A mask of the rows of a kind of application; an application's kind may differ by trial."""
     import polars as pl
 
@@ -139,7 +139,7 @@ def medians(frame: pl.DataFrame, columns: Sequence[str], *keys: str) -> pl.DataF
     )
 
 
-def seeds_note(results: Results) -> str:
+def seeds_note(results: CampaignResults) -> str:
     """The number of seeds behind a median, in words."""
     counts = Counter(results.labels[trial] for trial in results.table("trials")["trial"]).values()
     least, most = min(counts, default=0), max(counts, default=0)
@@ -148,7 +148,7 @@ def seeds_note(results: Results) -> str:
     return f"median over {most if least == most else f'{least} to {most}'} seeds"
 
 
-def span_note(results: Results) -> str:
+def span_note(results: CampaignResults) -> str:
     """The interval of a trial that statistics cover, in words."""
     return spans.measured_text(results.manifest)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 PNG_DPI = 200
 WIDTH_INCH = 9.0
@@ -69,19 +69,19 @@ def own_names(wanted: Sequence[str]) -> list[str]:
     return [taken.free(name) for name in wanted]
 
 
-def always(_: Results) -> bool:
+def always(_: CampaignResults) -> bool:
     """True: the figure applies to every campaign that has the tables."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureDefinition:
     """A figure: its title, the tables it needs, its condition, and its drawing function."""
 
     title: str
     tables: Sequence[str]
-    draw: Callable[[Results], Iterator[Drawing]]
-    applies: Callable[[Results], bool] = always
+    draw: Callable[[CampaignResults], Iterator[Drawing]]
+    applies: Callable[[CampaignResults], bool] = always
 
 
 @contextmanager
@@ -176,7 +176,7 @@ LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
 COLOURS = 8
-"""The number of series that have a colour of their own."""
+"""The number of series with distinct colours."""
 
 
 def colour(index: int) -> str:

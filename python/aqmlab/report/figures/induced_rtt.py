@@ -1,9 +1,9 @@
 """The delay that queues add to each application's round trips, by queue, rate and RTT."""
 
-from aqmlab.report.figures.boxes import Boxes
-from aqmlab.report.figures.drawing import Figure
+from aqmlab.report.figures.boxes import BoxFigure
+from aqmlab.report.figures.drawing import FigureDefinition
 
-_BOXES = Boxes(
+_BOXES = BoxFigure(
     name="induced_rtt",
     title="Induced RTT (measured less RTT_base)",
     columns=("induced_p25_ms", "induced_p50_ms", "induced_p75_ms"),
@@ -12,4 +12,4 @@ _BOXES = Boxes(
     least_floor=0.1,
 )
 
-FIGURE = Figure("Induced RTT per application", ("flows",), _BOXES.draw)
+FIGURE = FigureDefinition("Induced RTT per application", ("flows",), _BOXES.draw)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import (
     Drawing,
-    Figure,
+    FigureDefinition,
     canvas,
     colour,
     legend_below,
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _COLUMNS = (("backlog_packets", "backlog (packets)"), ("sojourn_max_ms", "longest sojourn (ms)"))
 _MOST_POINTS = 200
 
 
-def _draw(results: Results) -> Iterator[Drawing]:
+def _draw(results: CampaignResults) -> Iterator[Drawing]:
     import polars as pl
     from matplotlib.lines import Line2D
 
@@ -89,4 +89,4 @@ def _coarse(line: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-FIGURE = Figure("Queues over time", ("queue_series",), _draw)
+FIGURE = FigureDefinition("Queues over time", ("queue_series",), _draw)

@@ -9,7 +9,7 @@ from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import (
     LINES,
     Drawing,
-    Figure,
+    FigureDefinition,
     colour,
     legend_below,
     log_axis,
@@ -18,18 +18,18 @@ from aqmlab.report.figures.drawing import (
 )
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _COLUMNS = ("rtt_p25_ms", "rtt_p50_ms", "rtt_p75_ms")
 _MOST_PANELS = 6
 _LEAST_RATES = 5
 
 
-def _applies(results: Results) -> bool:
+def _applies(results: CampaignResults) -> bool:
     return data.carrying(results, "flows")["rate_label"].n_unique() >= _LEAST_RATES
 
 
-def _draw(results: Results) -> Iterator[Drawing]:
+def _draw(results: CampaignResults) -> Iterator[Drawing]:
     import polars as pl
     from matplotlib.lines import Line2D
 
@@ -73,4 +73,4 @@ def _draw(results: Results) -> Iterator[Drawing]:
     yield Drawing("rates", made, caption, [*notes, *more, *rest])
 
 
-FIGURE = Figure("Round-trip times by rate", ("flows",), _draw, _applies)
+FIGURE = FigureDefinition("Round-trip times by rate", ("flows",), _draw, _applies)

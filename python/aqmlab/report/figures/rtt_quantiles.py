@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import (
     Drawing,
-    Figure,
+    FigureDefinition,
     colour,
     grid,
     legend_below,
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.artist import Artist
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 _COLUMNS = tuple(f"rtt_p{p}_ms" for p in _PERCENTILES)
 _MOST_FIGURES = 2
 
 
-def _timed(results: Results) -> pl.DataFrame:
+def _timed(results: CampaignResults) -> pl.DataFrame:
     """The applications that have round trips."""
     import polars as pl
 
@@ -38,11 +38,11 @@ def _timed(results: Results) -> pl.DataFrame:
     return frame.filter(pl.col("rtt_p50_ms").is_not_null().any().over("app"))
 
 
-def _applies(results: Results) -> bool:
+def _applies(results: CampaignResults) -> bool:
     return _timed(results).height > 0
 
 
-def _draw(results: Results) -> Iterator[Drawing]:
+def _draw(results: CampaignResults) -> Iterator[Drawing]:
     import polars as pl
 
     frame = _timed(results)
@@ -95,4 +95,4 @@ def _line(number: int) -> Artist:
     return Line2D([], [], color=colour(number), linestyle=line_style(number))
 
 
-FIGURE = Figure("Distribution of round-trip times", ("flows",), _draw, _applies)
+FIGURE = FigureDefinition("Distribution of round-trip times", ("flows",), _draw, _applies)

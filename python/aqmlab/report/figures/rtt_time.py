@@ -1,10 +1,10 @@
 """Round-trip times of every flow over time."""
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.drawing import Figure
-from aqmlab.report.figures.series import Series
+from aqmlab.report.figures.drawing import FigureDefinition
+from aqmlab.report.figures.series import SeriesFigure
 
-_SERIES = Series(
+_SERIES = SeriesFigure(
     name="rtt_time",
     column="rtt_mean_ms",
     axis="RTT (ms)",
@@ -13,4 +13,4 @@ _SERIES = Series(
     floor=0.1,
 )
 
-FIGURE = Figure("Round-trip times over time", ("flows", "rtt"), _SERIES.draw)
+FIGURE = FigureDefinition("Round-trip times over time", ("flows", "rtt"), _SERIES.draw)

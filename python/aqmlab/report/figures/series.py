@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 MOST_PLACES = 2
 MOST_POINTS_AS_LINES = 8_000
@@ -38,14 +38,14 @@ MOST_POINTS_AS_LINES = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class SeriesFigure:
     """The quantity that is drawn over time, and its look."""
 
     name: str
     column: str
     axis: str
     caption: str
-    frame: Callable[[Results], pl.DataFrame]
+    frame: Callable[[CampaignResults], pl.DataFrame]
     """Rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
     log: bool = True
     floor: float = 0.0
@@ -53,7 +53,7 @@ class Series:
     from_zero: bool = False
     """Whether zeros occur; the axis is then logarithmic above the floor and linear below."""
 
-    def draw(self, results: Results) -> Iterator[Drawing]:
+    def draw(self, results: CampaignResults) -> Iterator[Drawing]:
         """One figure for each of a few conditions, with one panel for each queue."""
         import polars as pl
 

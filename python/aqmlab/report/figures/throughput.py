@@ -1,9 +1,9 @@
 """Throughput of each application by queue, rate and round-trip time."""
 
-from aqmlab.report.figures.boxes import Boxes
-from aqmlab.report.figures.drawing import Figure
+from aqmlab.report.figures.boxes import BoxFigure
+from aqmlab.report.figures.drawing import FigureDefinition
 
-_BOXES = Boxes(
+_BOXES = BoxFigure(
     name="throughput",
     title="Throughput",
     columns=("throughput_p25_mbit", "throughput_p50_mbit", "throughput_p75_mbit"),
@@ -11,4 +11,4 @@ _BOXES = Boxes(
     least_floor=1e-3,
 )
 
-FIGURE = Figure("Throughput per application", ("flows",), _BOXES.draw)
+FIGURE = FigureDefinition("Throughput per application", ("flows",), _BOXES.draw)

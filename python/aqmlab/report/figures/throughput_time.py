@@ -1,10 +1,10 @@
 """Throughput of every flow over time."""
 
 from aqmlab.report.figures import data
-from aqmlab.report.figures.drawing import Figure
-from aqmlab.report.figures.series import Series
+from aqmlab.report.figures.drawing import FigureDefinition
+from aqmlab.report.figures.series import SeriesFigure
 
-_SERIES = Series(
+_SERIES = SeriesFigure(
     name="throughput_time",
     column="throughput_mbit",
     axis="throughput (Mbit/s)",
@@ -14,4 +14,4 @@ _SERIES = Series(
     from_zero=True,
 )
 
-FIGURE = Figure("Throughput over time", ("flows", "windows"), _SERIES.draw)
+FIGURE = FigureDefinition("Throughput over time", ("flows", "windows"), _SERIES.draw)

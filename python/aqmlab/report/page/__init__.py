@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
@@ -18,14 +19,32 @@ from aqmlab.results.verdicts.criteria import unbroken
 
 if TYPE_CHECKING:
     from aqmlab.report.figures.drawing import Drawing
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _LARGEST_SVG = 1_500_000
 """A larger drawing, in bytes, is shown as PNG."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A drawing in the page."""
+
+    source: str
+    """A data URL."""
+    caption: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageFigure:
+    """A figure in the page."""
+
+    title: str
+    drawings: Sequence[PageImage]
+
+
 def write(
-    results: Results,
+    results: CampaignResults,
     path: Path,
     names: Sequence[str] | None = None,
     watched: Callable[[Sequence[str]], Iterable[str]] = iter,
@@ -44,12 +63,12 @@ def write(
     for name in watched(names if names is not None else figures.wanted(results)):
         drawings = figures.draw(results, name)
         figures.save(drawings, path.parent / "figures")
-        shown.append({"title": figures.figure(name).title, "drawings": list(map(image, drawings))})
+        shown.append(PageFigure(figures.figure(name).title, [image(one) for one in drawings]))
     write_atomically(path, page(results, shown).encode())
     return path
 
 
-def page(results: Results, shown: list[dict[str, Any]]) -> str:
+def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
     """The page as HTML."""
     from aqmlab.report.page import tables
 
@@ -69,7 +88,7 @@ def page(results: Results, shown: list[dict[str, Any]]) -> str:
     return environment.get_template("page.html.j2").render(
         results=results,
         manifest=manifest,
-        seeds=sorted({trial["seed"] for trial in manifest["trials"]}),
+        seeds=manifest.seeds(),
         finished=results.table("trials").height,
         notes=tables.notes(results),
         matrices=tables.matrices(results),
@@ -80,15 +99,12 @@ def page(results: Results, shown: list[dict[str, Any]]) -> str:
     )
 
 
-def image(drawing: Drawing) -> dict[str, str]:
-    """A drawing in the page: `source` (a data URL), `caption` and `name`."""
+def image(drawing: Drawing) -> PageImage:
+    """A drawing in the form of the page."""
     kind, mime = "svg", "image/svg+xml"
     if len(drawing.rendered("svg")) > _LARGEST_SVG:
         kind, mime = "png", "image/png"
     data = base64.b64encode(drawing.rendered(kind)).decode()
     notes = ". ".join(note[0].upper() + note[1:] for note in drawing.notes)
-    return {
-        "source": f"data:{mime};base64,{data}",
-        "caption": drawing.caption + (f" {notes}." if notes else ""),
-        "name": drawing.name,
-    }
+    caption = drawing.caption + (f" {notes}." if notes else "")
+    return PageImage(f"data:{mime};base64,{data}", caption, drawing.name)

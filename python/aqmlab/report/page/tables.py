@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.results import spans
-from aqmlab.results.summary import Line, lines, sparse
+from aqmlab.results.summary import FlowSummary, lines, sparse
 from aqmlab.results.verdicts.criteria import (
     BAD,
     GOOD,
@@ -21,14 +21,14 @@ from aqmlab.results.verdicts.criteria import (
 )
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _MOST_MATRICES = 6
 _MOST_LINES = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class VerdictCell:
     """A verdict in a table."""
 
     word: str
@@ -51,24 +51,24 @@ class Matrix:
     columns: list[str]
     groups: list[tuple[str, int]] = field(default_factory=list)
     """Column groups, each with a name and its number of columns."""
-    rows: list[tuple[str, list[Cell | None]]] = field(default_factory=list)
+    rows: list[tuple[str, list[VerdictCell | None]]] = field(default_factory=list)
     dense: bool = False
     """Whether a cell has room for a number only."""
 
 
-def _cell(verdict: Verdict | None) -> Cell | None:
+def _cell(verdict: Verdict | None) -> VerdictCell | None:
     if verdict is None:
         return None
     decided = verdict.deciding
     value = ""
     if decided is not None and decided.value is not None:
-        value = unbroken(quantity(decided.value, decided.check.unit))
-    return Cell(verdict.word, unbroken(verdict.because), verdict.sentence, value)
+        value = unbroken(quantity(decided.value, decided.criterion.unit))
+    return VerdictCell(verdict.word, unbroken(verdict.because), verdict.sentence, value)
 
 
-def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
+def _grouped(results: CampaignResults) -> dict[tuple[str, str, str], Verdict]:
     """The worst verdict among the copies of an application, by place, queue and name."""
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     found: dict[tuple[str, str, str], Verdict] = {}
     for verdict in results.verdicts:
         key = (verdict.label.place, verdict.label.queue, groups.get(verdict.app, verdict.app))
@@ -76,7 +76,7 @@ def _grouped(results: Results) -> dict[tuple[str, str, str], Verdict]:
     return found
 
 
-def matrices(results: Results) -> list[Matrix]:
+def matrices(results: CampaignResults) -> list[Matrix]:
     """Verdicts in a table of applications and queues per place, or in one for many places."""
     found = _grouped(results)
     places = list(dict.fromkeys(place for place, _, _ in found))
@@ -99,8 +99,8 @@ def matrices(results: Results) -> list[Matrix]:
     return made
 
 
-def tallies(results: Results) -> list[str]:
-    """A sentence per queue: the number of applications that get what they need, over all places."""
+def tallies(results: CampaignResults) -> list[str]:
+    """A sentence per queue: the number of applications with a good verdict, over all places."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for (_, queue, _), verdict in _grouped(results).items():
         counts[queue][verdict.word] += 1
@@ -113,18 +113,18 @@ def _tally(count: Counter[str]) -> str:
     return f"of {total} verdicts {', '.join(words)}"
 
 
-def numbers(results: Results) -> list[Line]:
+def numbers(results: CampaignResults) -> list[FlowSummary]:
     """The numbers of every condition, up to the limit of a page."""
     return [line for line, _ in zip(lines(results), range(_MOST_LINES), strict=False)]
 
 
-def notes(results: Results) -> list[str]:
+def notes(results: CampaignResults) -> list[str]:
     """Reasons to doubt the results."""
     return [*results.warnings, *_shortcomings(results)]
 
 
-def _shortcomings(results: Results) -> Iterator[str]:
-    trials = results.manifest["trials"]
+def _shortcomings(results: CampaignResults) -> Iterator[str]:
+    trials = results.manifest.trials
     missing = len(trials) - results.table("trials").height
     if missing:
         yield f"{missing} of {len(trials)} trials have no result."
@@ -133,22 +133,23 @@ def _shortcomings(results: Results) -> Iterator[str]:
     few = sparse(results)
     if few:
         yield f"{few[0].upper()}{few[1:]}. Their numbers say little."
-    if len({trial["seed"] for trial in trials}) == 1:
+    if len(results.manifest.seeds()) == 1:
         yield "One seed only: the report cannot show how much the numbers vary by chance."
 
 
-def how_made(results: Results) -> list[tuple[str, str]]:
+def how_made(results: CampaignResults) -> list[tuple[str, str]]:
     """The facts that are needed to repeat the results."""
-    manifest: dict[str, Any] = results.manifest
-    seeds = sorted({trial["seed"] for trial in manifest["trials"]})
-    versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
+    manifest, seeds = results.manifest, results.manifest.seeds()
+    versions = ", ".join(f"{name} {value}" for name, value in manifest.versions.items())
     length, measured = spans.length_text(manifest), spans.measured_text(manifest)
-    packets = f"{manifest['packets']:,}".replace(",", " ") if "packets" in manifest else None
+    packets = None
+    if manifest.packets is not None:
+        packets = f"{manifest.packets:,}".replace(",", " ")
     made = [
-        ("Command", manifest["command"]),
-        ("Scenario", manifest.get("source") or manifest["name"]),
-        ("Trials", f"{len(manifest['trials'])} of {length}, statistics from {measured}"),
-        ("Varied", ", ".join(manifest.get("conditions", ())) or "nothing"),
+        ("Command", manifest.command),
+        ("Scenario", manifest.source or manifest.name),
+        ("Trials", f"{len(manifest.trials)} of {length}, statistics from {measured}"),
+        ("Varied", ", ".join(manifest.conditions) or "nothing"),
         ("Seeds", ", ".join(map(str, seeds[:50])) + (" …" if len(seeds) > 50 else "")),
         ("Engine", results.made_by),
         ("Versions", versions),

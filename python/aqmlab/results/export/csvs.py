@@ -16,10 +16,10 @@ from aqmlab.results.export.trials import pieces
 
 if TYPE_CHECKING:
     from aqmlab.results.export.target import Target
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
-def write(results: Results, target: Target) -> Iterator[Path]:
+def write(results: CampaignResults, target: Target) -> Iterator[Path]:
     """Writes every table of `results` as TABLE.csv and yields the paths.
 
     Raises `RequestError` before the first write if one of the files exists.

@@ -31,13 +31,14 @@ import numpy as np
 from aqmlab import _core
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.unique_names import Names
+from aqmlab.campaign.store.manifest import TrialEntry
 from aqmlab.results.export import packets
 
 if TYPE_CHECKING:
     from aqmlab.results.export.trials import TrialRows
 
 TABLES = ("tcp_series", "app_series")
-"""The tables that an export reads besides the packets."""
+"""The tables that an export reads in addition to the packets."""
 
 COMPLETED = "experiments_completed.txt"
 """The list of experiments, as TEACUP keeps it in its working folder."""
@@ -49,48 +50,48 @@ _EPOCH_S = 1_577_836_800
 _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
-class Experiment(NamedTuple):
+class ExperimentName(NamedTuple):
     """TEACUP's names of a trial."""
 
     prefix: str
     id: str
 
 
-def experiments(trials: Sequence[Mapping[str, Any]]) -> dict[str, Experiment]:
+def experiments(trials: Sequence[TrialEntry]) -> dict[str, ExperimentName]:
     """The TEACUP names of a campaign's trials, by their names in its manifest.
 
     Conditions that TEACUP's characters cannot distinguish, such as "a/b" and "a-b", get a number.
 
     >>> varied = {"path.qdisc": "fq_codel"}
-    >>> trials = [{"id": "a", "seed": 7, "conditions": varied}]
-    >>> experiments(trials)["a"].id
+    >>> facts = {"engine": "sim", "links": {}, "rtt_base_ms": {}, "spec": "0" * 16}
+    >>> experiments([TrialEntry(id="a", seed=7, conditions=varied, **facts)])["a"].id
     'exp_20200101-000000_qdisc_fq-codel_run_0'
     """
-    runs = {seed: run for run, seed in enumerate(sorted({one["seed"] for one in trials}))}
-    shorts = _shorts(dict.fromkeys(name for one in trials for name in one["conditions"]))
+    runs = {seed: run for run, seed in enumerate(sorted({one.seed for one in trials}))}
+    shorts = _shorts(dict.fromkeys(name for one in trials for name in one.conditions))
     taken = Names()
     stems: dict[tuple[tuple[str, str], ...], str] = {}
     found = {}
     for trial in trials:
-        texts = {name: condition_text(value) for name, value in trial["conditions"].items()}
+        texts = {name: condition_text(value) for name, value in trial.conditions.items()}
         kept = _kept(trial)
         if kept is None:
             stem = "".join(f"_{shorts[name]}_{_value(text)}" for name, text in texts.items())
             key = tuple(texts.items())
             if key not in stems:
                 stems[key] = taken.free(PREFIX + stem)
-            kept = Experiment(PREFIX, f"{stems[key]}_run_{runs[trial['seed']]}")
-        found[trial["id"]] = kept
+            kept = ExperimentName(PREFIX, f"{stems[key]}_run_{runs[trial.seed]}")
+        found[trial.id] = kept
     return found
 
 
-def _kept(trial: Mapping[str, Any]) -> Experiment | None:
+def _kept(trial: TrialEntry) -> ExperimentName | None:
     """The name from a TEACUP config, if there is one."""
-    if _TEACUP_ID.fullmatch(trial["id"]):
-        first = next(iter(trial["conditions"]), "run")
-        prefix = trial["id"].partition(f"_{first}_")[0]
+    if _TEACUP_ID.fullmatch(trial.id):
+        first = next(iter(trial.conditions), "run")
+        prefix = trial.id.partition(f"_{first}_")[0]
         if prefix not in ("", ".", ".."):  # These would be other folders.
-            return Experiment(prefix, trial["id"])
+            return ExperimentName(prefix, trial.id)
     return None
 
 

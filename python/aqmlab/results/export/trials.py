@@ -6,7 +6,7 @@ group of rows at a time. Memory does not grow with the campaign.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ from aqmlab.engines.trial_spec import TrialSpec
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.campaign.store.manifest import ConditionValue, TrialEntry
+    from aqmlab.results.results import CampaignResults
 
 
 _ROWS = 200_000
@@ -33,7 +34,7 @@ class TrialRows:
     id: str
     seed: int
     engine: str
-    conditions: dict[str, Any]
+    conditions: Mapping[str, ConditionValue]
     rows: dict[str, pl.DataFrame] = field(repr=False)
     """Rows by table; a table without rows of the trial is absent."""
 
@@ -53,9 +54,9 @@ class TrialRows:
         return (rows.filter(*wanted) if wanted else rows).to_dicts()
 
 
-def wanted_trials(results: Results, ids: Sequence[str]) -> list[dict[str, Any]]:
+def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEntry]:
     """The manifest's entries of the named trials, or of all; `RequestError` for an unknown one."""
-    entries = {entry["id"]: entry for entry in results.manifest["trials"]}
+    entries = {entry.id: entry for entry in results.manifest.trials}
     for name in ids:
         if name not in entries:
             raise unknown_trial(name, entries)
@@ -73,20 +74,21 @@ def unknown_trial(name: str, known: Collection[str]) -> RequestError:
     return RequestError(problem, f"give the whole name of a trial: `{having[0]}` {matches}")
 
 
-def read(results: Results, tables: Sequence[str], ids: Sequence[str] = ()) -> Iterator[TrialRows]:
+def read(
+    results: CampaignResults, tables: Sequence[str], ids: Sequence[str] = ()
+) -> Iterator[TrialRows]:
     """The finished trials among the named ones, or all, in the campaign's order.
 
     Raises `RequestError` for a trial that does not exist.
     """
-    wanted = {entry["id"] for entry in wanted_trials(results, ids)}
+    wanted = {entry.id for entry in wanted_trials(results, ids)}
     names = {"trials", *tables} & set(results.tables)
     cursors = {name: _Cursor(pieces(results, name)) for name in names}
-    for entry in results.manifest["trials"]:
-        found = {name: cursor.take(entry["id"]) for name, cursor in cursors.items()}
+    for entry in results.manifest.trials:
+        found = {name: cursor.take(entry.id) for name, cursor in cursors.items()}
         rows = {name: frame for name, frame in found.items() if frame is not None}
-        if entry["id"] in wanted and "trials" in rows:
-            engine = entry.get("engine", "sim")
-            yield TrialRows(entry["id"], entry["seed"], engine, entry["conditions"], rows)
+        if entry.id in wanted and "trials" in rows:
+            yield TrialRows(entry.id, entry.seed, entry.engine, entry.conditions, rows)
 
 
 class _Cursor:
@@ -119,7 +121,7 @@ def _whole(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield pl.concat(held)
 
 
-def pieces(results: Results, name: str) -> Iterator[pl.DataFrame]:
+def pieces(results: CampaignResults, name: str) -> Iterator[pl.DataFrame]:
     """A table in groups of rows, in order; an empty table gives one empty group."""
     import polars as pl
 

@@ -4,29 +4,72 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from aqmlab.results import summary
 from aqmlab.results.labels import Label
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.campaign.store.manifest import ConditionValue
+    from aqmlab.results.results import CampaignResults
 
 _THROUGHPUT = ("mean", "p5", "p25", "p50", "p75", "p95")
 _RTT = ("p5", "p25", "p50", "p75", "p95", "p99")
 
+Values = dict[str, float | None]
+"""Numbers by name; `None` for a number that is unknown."""
 
-def trials_as_json(results: Results) -> list[dict[str, Any]]:
+
+class SpreadNumbers(TypedDict):
+    """A number over the seeds of a condition."""
+
+    median: float | None
+    least: float
+    most: float
+
+
+class FlowNumbers(TypedDict):
+    """The numbers of an application in one direction of a trial."""
+
+    name: str
+    direction: str
+    primary: bool
+    active_from_s: float | None
+    active_to_s: float | None
+    throughput_mbit: Values
+    goodput_mbit: float | None
+    rtt_ms: Values
+    rtt_base_ms: float | None
+    loss_percent: float | None
+    app: Values
+    """The application's own measurements."""
+    over_seeds: NotRequired[dict[str, int | SpreadNumbers]]
+    """The number of seeds, and each number over them."""
+
+
+class TrialNumbers(TypedDict):
+    """A finished trial and its numbers, in the form of `--json`."""
+
+    id: str
+    conditions: Mapping[str, ConditionValue]
+    seed: int
+    digest: str
+    flows: list[FlowNumbers]
+
+
+def trials_as_json(results: CampaignResults) -> list[TrialNumbers]:
     """One object per finished trial, in the campaign's order."""
     trials, spreads = trials_alone(results), _spreads(results)
     for trial in trials:
         for flow in trial["flows"]:
             key = results.labels[trial["id"]], flow["name"], flow["direction"]
-            flow.update(spreads.get(key, {}))
+            if key in spreads:
+                flow["over_seeds"] = spreads[key]
     return trials
 
 
-def trials_alone(results: Results) -> list[dict[str, Any]]:
+def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
     """The same objects without the values over seeds."""
     flows = _rows_by_trial(results, "flows")
     apps = _apps(results)
@@ -34,35 +77,35 @@ def trials_alone(results: Results) -> list[dict[str, Any]]:
     digests = dict(zip(trials["trial"], trials["digest"], strict=True))
     return [
         {
-            "id": trial["id"],
-            "conditions": trial["conditions"],
-            "seed": trial["seed"],
-            "digest": digests[trial["id"]],
-            "flows": [_flow(row, apps[trial["id"]]) for row in flows[trial["id"]]],
+            "id": trial.id,
+            "conditions": trial.conditions,
+            "seed": trial.seed,
+            "digest": digests[trial.id],
+            "flows": [_flow(row, apps[trial.id]) for row in flows[trial.id]],
         }
-        for trial in results.manifest["trials"]
-        if trial["id"] in digests
+        for trial in results.manifest.trials
+        if trial.id in digests
     ]
 
 
-def _spreads(results: Results) -> dict[tuple[Label, str, str], dict[str, Any]]:
+def _spreads(
+    results: CampaignResults,
+) -> dict[tuple[Label, str, str], dict[str, int | SpreadNumbers]]:
     """The median and range over the seeds of a condition, for flows that carry data."""
     return {
         (line.label, line.app, line.direction): {
-            "over_seeds": {
-                "seeds": line.seeds,
-                **{
-                    name: {"median": getattr(line, name), "least": least, "most": most}
-                    for name, (least, most) in line.ranges.items()
-                },
-            }
+            "seeds": line.seeds,
+            **{
+                name: SpreadNumbers(median=getattr(line, name), least=least, most=most)
+                for name, (least, most) in line.ranges.items()
+            },
         }
         for line in summary.lines(results)
         if line.seeds > 1
     }
 
 
-def _rows_by_trial(results: Results, name: str) -> dict[str, list[dict[str, Any]]]:
+def _rows_by_trial(results: CampaignResults, name: str) -> dict[str, list[dict[str, Any]]]:
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     if name in results.tables:
         for row in results.table(name).iter_rows(named=True):
@@ -70,15 +113,15 @@ def _rows_by_trial(results: Results, name: str) -> dict[str, list[dict[str, Any]
     return rows
 
 
-def _apps(results: Results) -> dict[str, dict[str, dict[str, float | None]]]:
-    found: dict[str, dict[str, dict[str, float | None]]] = defaultdict(lambda: defaultdict(dict))
+def _apps(results: CampaignResults) -> dict[str, dict[str, Values]]:
+    found: dict[str, dict[str, Values]] = defaultdict(lambda: defaultdict(dict))
     for trial, rows in _rows_by_trial(results, "apps").items():
         for row in rows:
             found[trial][row["flow"]][row["metric"]] = number(row["value"])
     return found
 
 
-def _flow(row: dict[str, Any], apps: dict[str, dict[str, float | None]]) -> dict[str, Any]:
+def _flow(row: dict[str, Any], apps: dict[str, Values]) -> FlowNumbers:
     return {
         "name": row["flow"],
         "direction": row["direction"],

@@ -2,7 +2,7 @@
 
 It reads the query and the tables' locations from standard input, one line of JSON each. It writes
 lines of JSON to its original standard output. A line with `bytes` is followed by that many bytes of
-the answer. It is a program of its own for the same reasons as `worker`.
+the answer. It is a separate program for the same reasons as `worker`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +23,7 @@ from aqmlab.base.failures import LabError, unexpected
 from aqmlab.results.query import output
 from aqmlab.results.query.process import DONE, READY, Question
 from aqmlab.results.query.session import Session
-from aqmlab.results.query.sources import Found
+from aqmlab.results.query.sources import CampaignTables
 
 _PIECE_BYTES = 1 << 16
 """The size of the pieces in which an answer is sent."""
@@ -38,7 +38,7 @@ def main() -> None:
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-        def say(head: dict[str, Any], data: bytes = b"") -> None:
+        def say(head: Mapping[str, object], data: bytes = b"") -> None:
             answers.write(json.dumps(head).encode() + b"\n" + data)
             answers.flush()
 
@@ -46,7 +46,7 @@ def main() -> None:
         asked, where = sys.stdin.readline(), sys.stdin.readline()
         if not where:  # The caller has ended.
             return
-        question, found = Question(**json.loads(asked)), Found(**json.loads(where))
+        question, found = Question(**json.loads(asked)), CampaignTables(**json.loads(where))
         threading.Thread(target=_end_with_caller, daemon=True).start()
         say(_tried(question, found, say))
 
@@ -68,7 +68,7 @@ def _import_arrow() -> None:
         del sys.modules["numpy"]
 
 
-def _tried(question: Question, found: Found, say: Say) -> dict[str, Any]:
+def _tried(question: Question, found: CampaignTables, say: Say) -> Mapping[str, object]:
     try:
         _answer(question, found, say)
     except LabError as error:
@@ -80,11 +80,11 @@ def _tried(question: Question, found: Found, say: Say) -> dict[str, Any]:
     return DONE
 
 
-def _failed(error: LabError) -> dict[str, Any]:
+def _failed(error: LabError) -> Mapping[str, object]:
     return {"failed": error.problem, "hint": error.hint, "status": error.status}
 
 
-def _answer(question: Question, found: Found, say: Say) -> None:
+def _answer(question: Question, found: CampaignTables, say: Say) -> None:
     def note(text: str) -> None:
         say({"note": text})
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import MANIFEST, Folder
 from aqmlab.campaign.store.snapshot import take
-from aqmlab.results.query.sources import File, Found
+from aqmlab.results.query.sources import CampaignTables, File
 
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 """The depths at which campaigns are found: those of a study are two folders below its own."""
 
 
-def find(path: Path) -> Found:
+def find(path: Path) -> CampaignTables:
     """The campaign in a folder, or all campaigns below it.
 
     Raises `RequestError` if there is no campaign or all tables are empty.
@@ -35,11 +35,11 @@ def find(path: Path) -> Found:
         problem = f"{path}: the tables of the campaign hold no trial yet"
         hint = "tables are written every hundred trials and at the end"
         raise RequestError(problem, hint)
-    return Found(
+    return CampaignTables(
         [str(folder.path) for folder in snapshots],
         files,
-        sum(len(one.manifest["trials"]) - len(one.in_tables) for one in snapshots.values()),
-        sum(len(one.manifest["trials"]) for one in snapshots.values()),
+        sum(len(one.manifest.trials) - len(one.in_tables) for one in snapshots.values()),
+        sum(len(one.manifest.trials) for one in snapshots.values()),
         [str(folder) for folder in deeper],
     )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aqmlab.results.query.session import Answered, Table
 
 MOST_ROWS = 200
-"""The most rows that a table in the terminal shows."""
+"""The maximum number of rows that a table in the terminal shows."""
 
 Note = Callable[[str], None]
 """A function that receives notes on omitted parts of the answer."""

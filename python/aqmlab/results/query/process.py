@@ -21,7 +21,7 @@ from pathlib import Path
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.base.processes import how_ended, python_path
 from aqmlab.results.query.output import Note
-from aqmlab.results.query.sources import Found
+from aqmlab.results.query.sources import CampaignTables
 
 READY = {"said": "ready"}
 """The message that the tables are open; the time limit starts here."""
@@ -71,7 +71,7 @@ def seconds(value: float) -> float:
 class _Try:
     """The outcome of one attempt."""
 
-    found: Found | None = None
+    found: CampaignTables | None = None
     """The files to query."""
     is_answered: bool = False
     """Whether a part of the answer has been passed on."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from aqmlab.base.failures import RequestError, size_text
 from aqmlab.campaign.store.sql_views import named, view
 from aqmlab.results.query.hints import hint_for, mentions, problem_of
-from aqmlab.results.query.sources import Found, Sources
+from aqmlab.results.query.sources import CampaignTables, Sources
 from aqmlab.results.query.units import unit_of
 from aqmlab.results.verdicts.table import COLUMNS, conditions
 from aqmlab.results.verdicts.table import NAME as VERDICTS
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_NAMED = 5
-"""The most folders that a warning names."""
+"""The maximum number of folders that a warning names."""
 
 ROWS_AT_ONCE = 2048
 """Rows per fetch: the number that DuckDB produces at a time."""
@@ -66,7 +66,7 @@ class Table:
     columns: tuple[tuple[str, str], ...]
     """Each column's name and its DuckDB type."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The table as plain values, with units."""
         columns = [
             {"name": name, "type": kind, "unit": unit_of(name)} for name, kind in self.columns
@@ -77,7 +77,7 @@ class Table:
 class Session:
     """The tables of a campaign, or of all campaigns in a folder, as SQL views."""
 
-    def __init__(self, path: Path, found: Found, *, memory_bytes: int = 10**9) -> None:
+    def __init__(self, path: Path, found: CampaignTables, *, memory_bytes: int = 10**9) -> None:
         self._sources, self._memory_bytes = Sources(path, found), memory_bytes
         self.warning = "\n".join(_warnings(found)) or None
         """Reasons to doubt an answer, or `None`."""
@@ -191,7 +191,7 @@ class Session:
         return RequestError(problem, "narrow the query, or raise the limit with --memory")
 
 
-def _warnings(found: Found) -> Iterator[str]:
+def _warnings(found: CampaignTables) -> Iterator[str]:
     if found.missing:
         yield (
             f"warning: {found.missing} of {found.planned} planned trials are not in the"

@@ -37,7 +37,7 @@ class File(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CampaignTables:
     """The files of each table, as plain values."""
 
     campaigns: list[str]
@@ -52,7 +52,7 @@ class Found:
 class Sources:
     """The tables of the campaigns found in a folder."""
 
-    def __init__(self, path: Path, found: Found) -> None:
+    def __init__(self, path: Path, found: CampaignTables) -> None:
         self._path, self._found = path, found
 
     @property

@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.transfers import Duration
+from aqmlab.results.verdicts.transfers import TransferTime
 
 GOOD, TOLERABLE, BAD = "good", "tolerable", "bad"
 UNJUDGED = UNKNOWN, NO_LIMIT = "no data", "no limit"
@@ -46,8 +46,8 @@ Measured = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One need of an application."""
+class Criterion:
+    """A need of an application, with its limits."""
 
     what: str
     """The measured quantity, in words that precede a number."""
@@ -89,9 +89,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check and its measured value."""
+    """A criterion and its measured value."""
 
-    check: Check
+    criterion: Criterion
     value: float | None
     lowest: float | None = None
     highest: float | None = None
@@ -99,23 +99,24 @@ class Finding:
     @property
     def word(self) -> str:
         """The word for the value."""
-        return self.check.word(self.value)
+        return self.criterion.word(self.value)
 
     @property
     def brief(self) -> str:
         """The number and the deciding limit."""
-        what = self.check.what
+        what = self.criterion.what
         return (
             f"{what}: not measured"
             if self.value is None
-            else f"{what} {self.check.compared(self.value)}"
+            else f"{what} {self.criterion.compared(self.value)}"
         )
 
     def __str__(self) -> str:
         """The number and its limits."""
         if self.value is None:
-            return f"{self.check.what}: not measured"
-        return f"{self.check.what} {quantity(self.value, self.check.unit)} ({self.check.limits()})"
+            return f"{self.criterion.what}: not measured"
+        known, found = self.criterion, quantity(self.value, self.criterion.unit)
+        return f"{known.what} {found} ({known.limits()})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class Verdict:
     kind: str
     findings: tuple[Finding, ...]
     seeds: int
-    duration: Duration | None = None
+    duration: TransferTime | None = None
     """The time of a transfer that has a size, unless that time is judged."""
 
     @property
@@ -172,18 +173,18 @@ def worst(one: Verdict, other: Verdict) -> Verdict:
 
 def checks_for(
     kind: str, rtt_limit_ms: float | None = None, rate_mbit: float | None = None
-) -> tuple[Check, ...]:
+) -> tuple[Criterion, ...]:
     """The needs of an application of `kind`; a stated need replaces that of its kind."""
     checks = CHECKS.get(kind, _BULK)
     if rtt_limit_ms is not None:
         checks = _with(checks, _round_trips(rtt_limit_ms, rtt_limit_ms))
     if rate_mbit is not None:
-        needed = Check("rate", _metric("flow_rate_mbit"), rate_mbit, rate_mbit, "Mbit/s", True)
+        needed = Criterion("rate", _metric("flow_rate_mbit"), rate_mbit, rate_mbit, "Mbit/s", True)
         checks = (needed, *(one for one in checks if one not in (_FAIR_SHARE, TIME)))
     return checks
 
 
-def _with(checks: tuple[Check, ...], stated: Check) -> tuple[Check, ...]:
+def _with(checks: tuple[Criterion, ...], stated: Criterion) -> tuple[Criterion, ...]:
     """`checks` with `stated` in place of the check of the same name, or appended."""
     if not any(check.what == stated.what for check in checks):
         return (*checks, stated)
@@ -256,11 +257,11 @@ def _played_percent(measured: Measured) -> float | None:
     return 0.0 if played == 0 else 100 - (stalled or 0.0)
 
 
-def _round_trips(good_ms: float, tolerable_ms: float) -> Check:
-    return Check("round trips", _metric("flow_rtt_p95_ms"), good_ms, tolerable_ms)
+def _round_trips(good_ms: float, tolerable_ms: float) -> Criterion:
+    return Criterion("round trips", _metric("flow_rtt_p95_ms"), good_ms, tolerable_ms)
 
 
-_FAIR_SHARE = Check(
+_FAIR_SHARE = Criterion(
     "fair share reached",
     _metric("fair_share_percent"),
     good=50,
@@ -268,10 +269,10 @@ _FAIR_SHARE = Check(
     unit="%",
     more_is_better=True,
 )
-TIME = Check("transferred in", _metric("transfer_ms"), good=15_000, tolerable=60_000)
+TIME = Criterion("transferred in", _metric("transfer_ms"), good=15_000, tolerable=60_000)
 _BULK = (_FAIR_SHARE, TIME, _round_trips(10_000, 60_000))
 _VOICE = (
-    Check(
+    Criterion(
         "opinion score",
         _metric("mos_up", "mos_down", worst=min),
         good=4.0,
@@ -283,12 +284,12 @@ _VOICE = (
 )
 _VIDEO_CALL = (
     _round_trips(150, 400),
-    Check("loss", _metric("flow_loss_percent"), good=1, tolerable=3, unit="%"),
+    Criterion("loss", _metric("flow_loss_percent"), good=1, tolerable=3, unit="%"),
 )
 _PROBE = (_round_trips(150, 400),)
 _GAME = (_round_trips(100, 200),)
 _SENSOR = (
-    Check(
+    Criterion(
         "rate delivered",
         _delivered_percent,
         good=95,
@@ -299,15 +300,15 @@ _SENSOR = (
     _round_trips(250, 1_000),
 )
 _MQTT = (
-    Check("delivery", _metric("delivery_p95_ms"), good=250, tolerable=1_000),
+    Criterion("delivery", _metric("delivery_p95_ms"), good=250, tolerable=1_000),
     _round_trips(250, 1_000),
 )
 _COAP = (
-    Check("answered", _answered_percent, good=95, tolerable=95, unit="%", more_is_better=True),
-    Check("responses", _metric("response_p95_ms"), good=250, tolerable=1_000),
+    Criterion("answered", _answered_percent, good=95, tolerable=95, unit="%", more_is_better=True),
+    Criterion("responses", _metric("response_p95_ms"), good=250, tolerable=1_000),
 )
 _VIDEO = (
-    Check(
+    Criterion(
         "played without stalls",
         _played_percent,
         good=100,
@@ -318,19 +319,19 @@ _VIDEO = (
     _round_trips(5_000, 10_000),
 )
 _PAGES = (
-    Check("page loads", _metric("plt_p50_ms", "page_load_p50_ms"), good=2_000, tolerable=4_000),
+    Criterion("page loads", _metric("plt_p50_ms", "page_load_p50_ms"), good=2_000, tolerable=4_000),
     _round_trips(1_000, 2_000),
 )
 _BURSTS = (
-    Check("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
+    Criterion("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
     _round_trips(1_000, 2_000),
 )
 _MESSAGES = (
-    Check("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
+    Criterion("late", _metric("late_percent"), good=0, tolerable=5, unit="%"),
     _round_trips(5_000, 10_000),
 )
 
-CHECKS: dict[str, tuple[Check, ...]] = {
+CHECKS: dict[str, tuple[Criterion, ...]] = {
     "voip": _VOICE,
     "voip_g729": _VOICE,
     "video_call": _VIDEO_CALL,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
     from aqmlab.results.verdicts.criteria import Finding, Verdict
 
 NAME = "verdicts"
@@ -49,7 +49,7 @@ def conditions(of_trials: Iterable[str]) -> dict[str, str]:
     return {name: f"condition.{name}" if name.casefold() in COLUMNS else name for name in found}
 
 
-def frame_of(results: Results) -> pl.DataFrame:
+def frame_of(results: CampaignResults) -> pl.DataFrame:
     """The table of a campaign's verdicts, in the campaign's order."""
     import polars as pl
 
@@ -86,13 +86,13 @@ def _rows(verdict: Verdict) -> Iterator[tuple[Any, ...]]:
 
 
 def _row(finding: Finding, decides: bool, seeds: int) -> tuple[Any, ...]:
-    check = finding.check
+    criterion = finding.criterion
     return (
-        check.what,
+        criterion.what,
         finding.value,
-        check.unit,
-        check.good,
-        check.tolerable,
+        criterion.unit,
+        criterion.good,
+        criterion.tolerable,
         finding.word,
         decides,
         finding.brief,

@@ -20,13 +20,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TrialSpec
 
 if TYPE_CHECKING:
-    from aqmlab.results.results import Results
+    from aqmlab.results.export import FlowNumbers, TrialNumbers
+    from aqmlab.results.results import CampaignResults
 
 MOST_TIMED_BYTES = 10_000_000
 """The largest transfer for which ITU-T G.1010 (Table I.2) states a time."""
@@ -41,7 +42,7 @@ _CLOCK = ((60, "min", 1, "s"), (3_600, "h", 60, "min"), (86_400, "d", 3_600, "h"
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class TransferTime:
     """The time of a transfer with a size, measured or projected."""
 
     size_bytes: int
@@ -56,7 +57,7 @@ class Duration:
     def __str__(self) -> str:
         """The time in words.
 
-        >>> str(Duration(2_000_000_000, 9_570_000, projected=True))
+        >>> str(TransferTime(2_000_000_000, 9_570_000, projected=True))
         '2 GB in 2 h 40 min (projected)'
         """
         mark = " (projected)" if self.projected else ""
@@ -90,10 +91,10 @@ def _size_text(size_bytes: int) -> str:
 class Speeds:
     """The speeds of a campaign's transfers."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: CampaignResults) -> None:
         self._results = results
 
-    def of(self, trial: Mapping[str, Any], apps: Iterable[str]) -> dict[str, dict[str, float]]:
+    def of(self, trial: TrialNumbers, apps: Iterable[str]) -> dict[str, dict[str, float]]:
         """The values of `measured` for `apps` in a trial, as `trials_as_json` gives it.
 
         Raises `RequestError` if the stored specification of the trial cannot be read.
@@ -121,7 +122,7 @@ class Speeds:
 
 
 @dataclass(frozen=True, slots=True)
-class _Flow:
+class _Traffic:
     """The traffic of one application in one direction, and its active interval."""
 
     app: str
@@ -131,14 +132,14 @@ class _Flow:
     start_ns: int
     stop_ns: int
 
-    def during(self, other: _Flow) -> float:
+    def during(self, other: _Traffic) -> float:
         """Its mean rate, in Mbit/s, during the active interval of `other`."""
         both_ns = min(self.stop_ns, other.stop_ns) - max(self.start_ns, other.start_ns)
         return self.mbit * max(both_ns, 0) / (other.stop_ns - other.start_ns)
 
 
 def measured(
-    spec: TrialSpec, flows: Sequence[Mapping[str, Any]], wanted: Iterable[str]
+    spec: TrialSpec, flows: Sequence[FlowNumbers], wanted: Iterable[str]
 ) -> dict[str, dict[str, float]]:
     """`transfer_ms` or `fair_share_percent` of each application in `wanted` that ran.
 
@@ -187,7 +188,7 @@ class _Sized:
         return {"size_bytes": self.size_bytes, "projected_ms": self.had_ms + max(left_ms, 0.0)}
 
 
-def _sized(spec: TrialSpec, flows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, _Sized]]:
+def _sized(spec: TrialSpec, flows: Sequence[FlowNumbers]) -> Iterator[tuple[str, _Sized]]:
     apps = spec.apps_by_name()
     # The goodput of the data direction must overwrite that of the other.
     for row in sorted(flows, key=itemgetter("primary")):
@@ -208,7 +209,7 @@ def _sized(spec: TrialSpec, flows: Sequence[Mapping[str, Any]]) -> Iterator[tupl
 
 
 def _fair_shares_percent(
-    spec: TrialSpec, flows: Sequence[Mapping[str, Any]], wanted: Collection[str]
+    spec: TrialSpec, flows: Sequence[FlowNumbers], wanted: Collection[str]
 ) -> dict[str, float]:
     found: dict[str, float] = {}
     for direction in _DIRECTIONS if wanted else ():
@@ -236,17 +237,17 @@ def max_min_share(capacity: float, demands: Iterable[float]) -> float:
     return capacity
 
 
-def _flows(spec: TrialSpec, flows: Sequence[Mapping[str, Any]], direction: str) -> Iterable[_Flow]:
+def _flows(spec: TrialSpec, flows: Sequence[FlowNumbers], direction: str) -> Iterable[_Traffic]:
     apps = spec.apps_by_name()
     for row in flows:
         links = apps[row["name"]].route(direction).links
         if row["direction"] == direction and links:
             start_ns, stop_ns = _active_ns(row) or _ran(spec, apps[row["name"]], row["app"])
             mbit = row["throughput_mbit"]["mean"] or 0.0
-            yield _Flow(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
+            yield _Traffic(row["name"], row["primary"], links, mbit, start_ns, stop_ns)
 
 
-def _active_ns(row: Mapping[str, Any]) -> tuple[int, int] | None:
+def _active_ns(row: FlowNumbers) -> tuple[int, int] | None:
     """The active interval of a flow, over which its rate is measured; `None` if not recorded."""
     start_s, stop_s = row.get("active_from_s"), row.get("active_to_s")
     if start_s is None or stop_s is None:
@@ -279,7 +280,7 @@ def _count(app: AppSpec, name: str, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
-def _fair(spec: TrialSpec, link: int, flow: _Flow, ran: Sequence[_Flow]) -> float:
+def _fair(spec: TrialSpec, link: int, flow: _Traffic, ran: Sequence[_Traffic]) -> float:
     others = [one.during(flow) for one in ran if one is not flow and link in one.links]
     capacity = _capacity_mbit(spec.links[link])
     if capacity is None:

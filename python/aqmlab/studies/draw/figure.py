@@ -12,7 +12,7 @@ from aqmlab.studies.trials import Trials
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 
 class Form(ABC):
@@ -27,7 +27,7 @@ class Form(ABC):
         return ""
 
     @abstractmethod
-    def draw(self, results: Results) -> Sequence[Canvas]:
+    def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """One drawing, or several."""
 
 
@@ -55,7 +55,7 @@ class Lab(Form):
 
     name: str
 
-    def draw(self, results: Results) -> Sequence[Canvas]:
+    def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """The drawings of that figure."""
         from aqmlab.report import figures
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 NUMBERS = ("least", "low", "middle", "high", "most")
 """The columns that are drawn as medians over seeds."""
@@ -47,7 +47,7 @@ class Grouped(Form):
     height_inch: float = 3.4
     bound: Bound | None = None
 
-    def draw(self, results: Results) -> Sequence[Canvas]:
+    def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """One drawing."""
         made = canvas(self.height_inch)
         axes = made.subplots()
@@ -59,7 +59,7 @@ class Grouped(Form):
         handles = [self._handle(number) for number in range(len(series))]
         return handles, [plain_text(self._called(name)) for name in series]
 
-    def panel(self, axes: Axes, results: Results) -> list[str]:
+    def panel(self, axes: Axes, results: CampaignResults) -> list[str]:
         """Draws onto axes; returns the series, in order."""
         import polars as pl
 
@@ -225,7 +225,7 @@ class Stacked(Form):
         """The meaning of its marks."""
         return self.parts[0].legend
 
-    def draw(self, results: Results) -> Sequence[Canvas]:
+    def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """One drawing."""
         made = canvas(sum(part.height_inch for part in self.parts))
         panels = made.subplots(len(self.parts), 1, squeeze=False).ravel().tolist()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _COLUMNS = 2
 _CROWDED = 16
@@ -55,7 +55,7 @@ class Lines(Form):
         """The meaning of its marks."""
         return "Markers are medians"
 
-    def draw(self, results: Results) -> Sequence[Canvas]:
+    def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """One drawing."""
         import polars as pl
 
@@ -102,7 +102,7 @@ class Panelled(Form):
     height_inch: float = 2.6
     """The height of a panel."""
 
-    def draw(self, results: Results) -> Sequence[Canvas]:
+    def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """One drawing."""
         import polars as pl
 

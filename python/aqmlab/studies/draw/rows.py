@@ -24,9 +24,9 @@ from aqmlab.studies.numbers import refuse_unknown
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
-Rows = Callable[["Results"], "pl.DataFrame"]
+Rows = Callable[["CampaignResults"], "pl.DataFrame"]
 """A function from results to rows."""
 
 Apps = Mapping[str, str]
@@ -39,7 +39,7 @@ _SHARES = {"min": 0, "p1": 1, "p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 9
 def flow_quantiles(quantity: str, unit: str, apps: Apps, by: str = "") -> Rows:
     """Quantiles of a quantity of `flows`: "throughput" in "mbit", "rtt" or "induced" in "ms"."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         frame = _carrying(results, "flows", apps, by)
         measured, less = (quantity, 0) if quantity != "induced" else ("rtt", frame["rtt_base_ms"])
         return frame.with_columns(
@@ -53,7 +53,7 @@ def flow_quantiles(quantity: str, unit: str, apps: Apps, by: str = "") -> Rows:
 def flow_numbers(column: str, apps: Apps, by: str = "") -> Rows:
     """A column of `flows`, such as "loss_percent"."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         frame = _carrying(results, "flows", apps, by)
         return frame.with_columns(frame[column].alias("middle"))
 
@@ -63,7 +63,7 @@ def flow_numbers(column: str, apps: Apps, by: str = "") -> Rows:
 def app_numbers(metric: str, apps: Apps, by: str = "") -> Rows:
     """The applications' own measurements, from `apps`, such as "completion_time_s"."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         own = _noted(results, "apps", metric, apps, by)
         return own.with_columns(own["value"].alias("middle"))
 
@@ -73,7 +73,7 @@ def app_numbers(metric: str, apps: Apps, by: str = "") -> Rows:
 def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
     """A column of `queues`, of links such as {"uplink": "up"}."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         frame = results.table("queues")
         refuse_unknown("link", links.values(), data.ordered(frame, "link"))
         frame = _named(frame, "link", links, by)
@@ -85,11 +85,11 @@ def link_numbers(column: str, links: Apps, by: str = "") -> Rows:
 def chunk_medians(flow: str, columns: Mapping[str, str]) -> Rows:
     """The medians over a stream's chunks, such as {"AR": "ar_mbit", "RR": "rr_mbit"}."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
 
         frame = _chunks(results, {flow: flow})
-        keys = ["trial", *results.manifest["conditions"], "seed"]
+        keys = ["trial", *results.manifest.conditions, "seed"]
         parts = [
             frame.group_by(keys, maintain_order=True)
             .agg(pl.col(column).quantile(part / 100, "linear").alias(name)
@@ -118,7 +118,7 @@ def rate_over_time(apps: Apps, by: str = "") -> Rows:
 def chunks_over_time(column: str, flows: Apps, by: str = "") -> Rows:
     """A column of each chunk of a stream: "ar_mbit", "rr_mbit" or "buffer_s"."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         frame = _chunks(results, flows, by)
         return frame.with_columns(frame[column].alias("value"))
 
@@ -126,7 +126,7 @@ def chunks_over_time(column: str, flows: Apps, by: str = "") -> Rows:
 
 
 def _over_time(table: str, column: str, apps: Apps, by: str) -> Rows:
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         frame = _carrying(results, table, apps, by)
         return frame.with_columns(frame[column].alias("value"))
 
@@ -139,7 +139,7 @@ def _over_time(table: str, column: str, apps: Apps, by: str) -> Rows:
 def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
     """The share of round trips that take no longer, at the percentiles in `flows`."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
 
         frame = _carrying(results, "flows", apps, by)
@@ -157,11 +157,11 @@ def rtt_shares(apps: Apps, by: str = "", *, induced: bool = False) -> Rows:
 def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
     """The same for single samples of `app_series`, such as "rtt_ms" of a ping, at each per cent."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
 
         own = _noted(results, "app_series", metric, flows, by)
-        keys = ["series", "trial", *results.manifest["conditions"], "seed"]
+        keys = ["series", "trial", *results.manifest.conditions, "seed"]
         samples = own.group_by(keys, maintain_order=True)
         return pl.concat(
             samples.agg(pl.col("value").quantile(part / 100, "linear")).with_columns(
@@ -184,18 +184,18 @@ def measured(rows: pl.DataFrame) -> pl.DataFrame:
 # --- Selection of rows -------------------------------------------------------------------------
 
 
-def _carrying(results: Results, table: str, apps: Apps, by: str) -> pl.DataFrame:
+def _carrying(results: CampaignResults, table: str, apps: Apps, by: str) -> pl.DataFrame:
     """The rows of applications that carry data, in a table of flows."""
     seen = data.ordered(data.carrying(results, "flows"), "app")
     shown = {name.rstrip(" ↑↓") for name in seen}
-    groups = results.manifest.get("app_groups", {})
+    groups = results.manifest.app_groups
     silent = [own for own in (groups.get(app, app) for app in _apps(results)) if own not in shown]
     known = [*seen, *(own + way for own in silent for way in ("", " ↑", " ↓"))]
     refuse_unknown("application", apps.values(), known)
     return _named(data.carrying(results, table), "app", apps, by)
 
 
-def _noted(results: Results, table: str, metric: str, apps: Apps, by: str) -> pl.DataFrame:
+def _noted(results: CampaignResults, table: str, metric: str, apps: Apps, by: str) -> pl.DataFrame:
     """The rows of one of the applications' own metrics."""
     refuse_unknown("application", apps.values(), _apps(results))
     frame = results.table(table)
@@ -203,7 +203,7 @@ def _noted(results: Results, table: str, metric: str, apps: Apps, by: str) -> pl
     return _named(frame.filter(frame["metric"] == metric), "flow", apps, by)
 
 
-def _chunks(results: Results, flows: Apps, by: str = "") -> pl.DataFrame:
+def _chunks(results: CampaignResults, flows: Apps, by: str = "") -> pl.DataFrame:
     """The chunks of streams."""
     found = trials_with(results.manifest, "dash")
     streams = [name for name in _apps(results) if name in found]
@@ -211,10 +211,10 @@ def _chunks(results: Results, flows: Apps, by: str = "") -> pl.DataFrame:
     return measured(_named(chunks.of(results), "flow", flows, by))
 
 
-def _apps(results: Results) -> list[str]:
+def _apps(results: CampaignResults) -> list[str]:
     """The applications of the trials, including those without measurements."""
-    trials = results.manifest["trials"]
-    return list(dict.fromkeys(name for trial in trials for name in trial["rtt_base_ms"]))
+    trials = results.manifest.trials
+    return list(dict.fromkeys(name for trial in trials for name in trial.rtt_base_ms))
 
 
 def _named(frame: pl.DataFrame, column: str, apps: Apps, by: str) -> pl.DataFrame:

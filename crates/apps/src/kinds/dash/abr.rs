@@ -218,7 +218,7 @@ mod tests {
             (20_001, 19, &[0.5], TOP),
             (20_001, 3, &[0.5], TOP),
             (20_000, 19, &[0.5], 7),
-            // Empty: the lowest, whatever the throughput.
+            // Empty: the lowest rate, at any throughput.
             (499, 15, &[9.0], 0),
         ] {
             let got = DashJs::default().choose(view(buffer, quality), &samples(mbit));

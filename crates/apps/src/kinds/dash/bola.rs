@@ -64,7 +64,7 @@ impl Law {
         self.vp * (self.utilities[index] + self.gp)
     }
 
-    /// The least buffer at which `index` is best.
+    /// The smallest buffer at which `index` is best.
     fn least_s(&self, index: usize) -> f64 {
         let weighted = |i: usize, j: usize| {
             let (ri, rj) = (self.rates[i] as f64, self.rates[j] as f64);

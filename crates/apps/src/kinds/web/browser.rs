@@ -24,7 +24,7 @@ pub(crate) struct Config {
     pub(crate) model: Model,
     pub(crate) http2: bool,
     pub(crate) hosts: usize,
-    /// Most connections to one host.
+    /// The maximum number of connections to one host.
     pub(crate) connections: usize,
     pub(crate) depth: usize,
     pub(crate) request: u64,

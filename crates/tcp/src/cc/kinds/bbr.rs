@@ -59,7 +59,7 @@ const CWND_GAIN: u64 = UNIT * 2;
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The phases at which the cycle may be entered: all but the one that drains.
 const CYCLE_RANDOM: u64 = 7;
-/// The least window, in segments, that keeps acknowledgements of every other segment coming.
+/// The smallest window, in segments, that keeps acknowledgements of every other segment coming.
 const CWND_MIN_TARGET: u64 = 4;
 /// Segments in flight while the round-trip time is unknown.
 const INIT_CWND: u64 = 10;

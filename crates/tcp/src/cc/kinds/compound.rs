@@ -40,7 +40,7 @@ const GAMMA_HIGH: f64 = 30.0;
 const GAMMA_LOW: f64 = 5.0;
 /// The samples of a round from which its delay counts.
 const SAMPLES: u32 = 3;
-/// The most segments that one acknowledgement counts as in slow start (RFC 3465 §2.3).
+/// The maximum number of segments that one acknowledgement counts as in slow start (RFC 3465 §2.3).
 const ABC_LIMIT: u64 = 2;
 
 /// The controller. Windows are in segments, times in seconds.

@@ -16,7 +16,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |_| Box::new(NewReno::default()),
 }];
 
-/// The most segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
+/// The maximum number of segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
 const ABC_LIMIT: u64 = 2;
 
 /// The controller.

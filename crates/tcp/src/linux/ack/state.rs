@@ -43,7 +43,7 @@ pub(in crate::linux) mod flag {
     pub(in crate::linux) const NOT_DUP: u32 = DATA | WIN_UPDATE | ACKED;
     /// It is dubious.
     pub(in crate::linux) const CA_ALERT: u32 = DATA_SACKED | ECE | DSACKING_ACK;
-    /// It delivered data.
+    /// The acknowledgement delivered data.
     pub(in crate::linux) const FORWARD_PROGRESS: u32 = ACKED | DATA_SACKED;
 }
 

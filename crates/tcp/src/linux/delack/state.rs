@@ -147,7 +147,7 @@ impl DelayedAck {
         self.is_forced() || (self.quick > 0 && !self.pingpong)
     }
 
-    /// Whether the owed acknowledgement is due whatever the rule is.
+    /// Whether the owed acknowledgement is due under either rule.
     pub(super) const fn is_forced(&self) -> bool {
         self.now || self.always
     }

@@ -23,12 +23,12 @@ from aqmlab import __version__
 from aqmlab.base.failures import RequestError
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.results.export.flent import calls, sampling
-from aqmlab.results.export.flent.series import TABLES, Series, labels, of_test
+from aqmlab.results.export.flent.series import TABLES, FlentSeries, labels, of_test
 from aqmlab.results.export.flent.tests import DELAY_S, GENERIC, Cast, Test, cast_of, choose
 
 if TYPE_CHECKING:
     from aqmlab.results.export.trials import TrialRows
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 __all__ = ["SUFFIX", "TABLES", "document", "file_bytes", "file_stem"]
 
@@ -43,7 +43,7 @@ _MOST_CHARACTERS = 230
 """Longest file name, without its suffix."""
 
 
-def document(results: Results, trial: TrialRows) -> dict[str, Any]:
+def document(results: CampaignResults, trial: TrialRows) -> dict[str, Any]:
     """A finished trial as Flent's JSON; needs the tables `TABLES`.
 
     Raises `RequestError` if a call needs packets and the trial cannot run again.
@@ -126,7 +126,7 @@ def _summaries(
     return found
 
 
-def _series_about(test: Test, found: Mapping[str, Series]) -> dict[str, dict[str, Any]]:
+def _series_about(test: Test, found: Mapping[str, FlentSeries]) -> dict[str, dict[str, Any]]:
     """Metadata of each series: its units and the mean over the whole trial."""
     about: dict[str, dict[str, Any]] = {}
     for name, series in found.items():
@@ -138,17 +138,17 @@ def _series_about(test: Test, found: Mapping[str, Series]) -> dict[str, dict[str
     return about
 
 
-def _about(results: Results, trial: TrialRows, time: str) -> dict[str, Any]:
+def _about(results: CampaignResults, trial: TrialRows, time: str) -> dict[str, Any]:
     manifest = results.manifest
     return {
         "TITLE": results.labels[trial.id].brief,
-        "NOTE": f"{manifest['title']}; trial {trial.id}",
+        "NOTE": f"{manifest.title}; trial {trial.id}",
         "TIME": time,
         "T0": time,
         "BATCH_NAME": results.name,
         "BATCH_TIME": time,
-        "BATCH_TITLE": manifest["title"],
-        "BATCH_UUID": str(uuid.uuid5(uuid.NAMESPACE_OID, manifest["campaign"])),
+        "BATCH_TITLE": manifest.title,
+        "BATCH_UUID": str(uuid.uuid5(uuid.NAMESPACE_OID, manifest.campaign)),
         "HOST": "internet",
         "HOSTS": ["internet"],
         "LOCAL_HOST": "home",
@@ -164,7 +164,7 @@ def _about(results: Results, trial: TrialRows, time: str) -> dict[str, Any]:
             "conditions": trial.conditions,
             "engine": trial.engine,
             "digest": trial.rows["trials"]["digest"][0],
-            "versions": manifest["versions"],
+            "versions": manifest.versions,
         },
     }
 

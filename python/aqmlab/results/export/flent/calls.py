@@ -13,14 +13,14 @@ import numpy as np
 
 from aqmlab.results.export import packets
 from aqmlab.results.export.flent.sampling import STEP_S
-from aqmlab.results.export.flent.series import Raw, Series
+from aqmlab.results.export.flent.series import FlentSeries, Raw
 from aqmlab.results.export.flent.tests import Cast
 from aqmlab.results.export.trials import TrialRows
 
 _KBIT = 1000
 
 
-def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, Series]:
+def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, FlentSeries]:
     """The series of a trial's first call; runs the trial again for its packets.
 
     `epoch_s` is the time at which captures begin. Raises `RequestError` if the engine keeps no
@@ -37,11 +37,11 @@ def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, Series]:
     rows = trial.of("windows", flow=name, direction="up")
     bitrate = [(row["t_s"], row["throughput_mbit"] * _KBIT) for row in rows]
     return {
-        "VoIP": Series("Kbps", raw, line=[]),
-        "VoIP::bitrate": Series("Kbits/s", line=bitrate),
-        "VoIP::delay": Series("ms", [_part(one, "owd_up") for one in arrived]),
-        "VoIP::jitter": Series("ms", [_part(one, "jitter") for one in arrived]),
-        "VoIP::loss": Series("count", line=_losses(raw)),
+        "VoIP": FlentSeries("Kbps", raw, line=[]),
+        "VoIP::bitrate": FlentSeries("Kbits/s", line=bitrate),
+        "VoIP::delay": FlentSeries("ms", [_part(one, "owd_up") for one in arrived]),
+        "VoIP::jitter": FlentSeries("ms", [_part(one, "jitter") for one in arrived]),
+        "VoIP::loss": FlentSeries("count", line=_losses(raw)),
     }
 
 

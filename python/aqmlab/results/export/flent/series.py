@@ -24,7 +24,7 @@ Pair = tuple[float, float]
 
 
 @dataclass(slots=True)
-class Series:
+class FlentSeries:
     """A series of a Flent file."""
 
     units: str
@@ -49,13 +49,13 @@ class Series:
         return math.fsum(values) / len(values)
 
 
-def of_test(trial: TrialRows, test: Test, cast: Cast) -> dict[str, Series]:
+def of_test(trial: TrialRows, test: Test, cast: Cast) -> dict[str, FlentSeries]:
     """The series of a trial, by the names that `test` gives them."""
     named = _generic(trial, cast) if test is GENERIC else _stock(trial, test, cast)
     return {**named, **_pages(trial, cast), **_film(trial, cast), **_queues(trial)}
 
 
-def _stock(trial: TrialRows, test: Test, cast: Cast) -> dict[str, Series]:
+def _stock(trial: TrialRows, test: Test, cast: Cast) -> dict[str, FlentSeries]:
     flows = [
         (getattr(test, way).name(index), throughput(trial, app, way))
         for way in ("up", "down")
@@ -74,10 +74,10 @@ def labels(trial: TrialRows) -> list[str]:
     return [app.name for app in trial.spec.apps]
 
 
-def _generic(trial: TrialRows, cast: Cast) -> dict[str, Series]:
+def _generic(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
     """A throughput and a round-trip time for each application, by its name."""
     probes = {*cast.icmp, *cast.udp}
-    found: dict[str, Series] = {}
+    found: dict[str, FlentSeries] = {}
     for row in trial.of("flows", primary=True):
         app, way = row["flow"], row["direction"]
         name = "Ping (ms)::ICMP" if app in cast.icmp[:1] else f"Ping (ms)::UDP {app}"
@@ -88,13 +88,13 @@ def _generic(trial: TrialRows, cast: Cast) -> dict[str, Series]:
     return {name: series for name, series in found.items() if series.raw}
 
 
-def throughput(trial: TrialRows, app: str, way: str) -> Series:
+def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
     """A flow's throughput, with the window and round trips of its TCP if it has one."""
     rows = trial.of("windows", flow=app, direction=way)
     flow = next(iter(trial.of("flows", flow=app, direction=way)), {})
     raw = [{"t": row["t_s"], "val": row["throughput_mbit"]} for row in rows]
     line = [(one["t"], one["val"]) for one in raw]
-    return Series(
+    return FlentSeries(
         "Mbits/s", [*raw, *_socket(trial, app, way)], line, flow.get("throughput_mean_mbit")
     )
 
@@ -119,13 +119,13 @@ def _segment_bytes(trial: TrialRows, app: str) -> int:
     return min(ends.home.mtu, ends.wan.mtu) - 52
 
 
-def round_trips(trial: TrialRows, app: str, way: str) -> Series:
+def round_trips(trial: TrialRows, app: str, way: str) -> FlentSeries:
     """The round trips of a probe, or of any flow, as seen by its sender."""
     own = trial.of("app_series", flow=app, metric="rtt_ms")
     if own:
-        return Series("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])
+        return FlentSeries("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])
     rows = trial.of("rtt", flow=app, direction=way)
-    return Series(
+    return FlentSeries(
         "ms",
         [
             {
@@ -141,7 +141,7 @@ def round_trips(trial: TrialRows, app: str, way: str) -> Series:
     )
 
 
-def _pages(trial: TrialRows, cast: Cast) -> dict[str, Series]:
+def _pages(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
     """The load times of pages, in the form of `http-getter`."""
     names = (
         ["HTTP latency"]
@@ -149,7 +149,7 @@ def _pages(trial: TrialRows, cast: Cast) -> dict[str, Series]:
         else [f"HTTP latency::{number + 1}" for number in range(len(cast.web))]
     )
     return {
-        name: Series("ms", _values(trial.of("app_series", flow=app, metric="page_load_ms")))
+        name: FlentSeries("ms", _values(trial.of("app_series", flow=app, metric="page_load_ms")))
         for name, app in zip(names, cast.web, strict=True)
     }
 
@@ -158,7 +158,7 @@ def _values(rows: Iterable[dict[str, Any]]) -> list[Raw]:
     return [{"t": row["t_s"], "val": row["value"]} for row in rows]
 
 
-def _film(trial: TrialRows, cast: Cast) -> dict[str, Series]:
+def _film(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
     """The rates and the buffer of a video player; Flent has room for one."""
     if len(cast.dash) != 1:
         return {}
@@ -168,14 +168,20 @@ def _film(trial: TrialRows, cast: Cast) -> dict[str, Series]:
         for row in trial.of("app_series", flow=cast.dash[0])
         if row["metric"] in scales
     ]
-    return {"Dash": Series("Mbits/s", sorted(raw, key=lambda one: float(one["t"])))} if raw else {}
+    return (
+        {"Dash": FlentSeries("Mbits/s", sorted(raw, key=lambda one: float(one["t"])))}
+        if raw
+        else {}
+    )
 
 
-def _queues(trial: TrialRows) -> dict[str, Series]:
+def _queues(trial: TrialRows) -> dict[str, FlentSeries]:
     """Backlogs, and drops and marks since the last sample, in the form of `tc`."""
     rows = trial.of("queue_series")
     return {
-        f"qdisc_stats_{link}": Series("misc", list(_queue([r for r in rows if r["link"] == link])))
+        f"qdisc_stats_{link}": FlentSeries(
+            "misc", list(_queue([r for r in rows if r["link"] == link]))
+        )
         for link in dict.fromkeys(row["link"] for row in rows)
     }
 

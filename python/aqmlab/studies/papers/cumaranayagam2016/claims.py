@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from aqmlab.studies.claims import (
     Check,
     Claims,
-    Finding,
+    Evidence,
     about,
     above,
     alike,
@@ -53,7 +53,7 @@ CALL_MBIT = (160 + 40) * 8 / 20e3
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
 """Our readings of "balanced", "completely smooth" and "very unevenly".
 
-The value is the ratio of the greatest to the least upload, as the median over windows of a second.
+The value is the ratio of the largest to the smallest upload, the median over windows of a second.
 """
 FULL = 0.95
 """Our reading of "full capacity", as a share of the line's IP capacity."""
@@ -86,7 +86,7 @@ def _senders(span: Span) -> list[str]:
 
 
 def _unevenness(n: Numbers, at: At, *spans: Span) -> BySeed:
-    """The ratio of the greatest to the least active upload, as the median over windows."""
+    """The ratio of the largest to the smallest active upload, as the median over windows."""
     found: BySeed = {}
     for seed in n.seeds:
         windows: list[float] = []
@@ -167,7 +167,7 @@ def _(n: Numbers) -> list[Check]:
 
 @CLAIMS("1-04", "IV-B, Fig. 4", "At 50/20 under pfifo round-trip times swing high in rapid "
         "periodic cycles.", UPLOADS)  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     at = _at(FAST, FIFO)
     checks = []
     for flow in FLOWS:
@@ -180,7 +180,7 @@ def _(n: Numbers) -> Finding:
             lived = [one for one in course if start <= one[0] <= end]
             period[seed] = (end - start) / max(swings(lived, low[seed], high[seed]), 1)
         checks.append(below(f"{flow}: length of a cycle", period, 10, "s"))
-    return Finding(checks, note="high: half of what the buffer can hold; rapid: every 10 s")
+    return Evidence(checks, note="high: half of what the buffer can hold; rapid: every 10 s")
 
 
 @CLAIMS("1-05", "IV-B, Fig. 5", "At 4/1 under pfifo round-trip times cycle between about 600 and "
@@ -319,7 +319,7 @@ def _(n: Numbers) -> list[Check]:
 
 @CLAIMS("1-13", "IV-F, Fig. 11", "Under fq_codel the UDP flow's round-trip times are short and "
         "even while the uploads go on.", IOT, given="datagrams")  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     at = {"qdisc": FQ}
     low, middle, high = (_delay(n, "iot", at, (0.0, 100.0), share) for share in (0.05, 0.5, 0.95))
     above_base = {seed: value - 20 for seed, value in middle.items()}
@@ -330,7 +330,7 @@ def _(n: Numbers) -> Finding:
         below("UDP: p95 less p5", spread(low, high), 2 * PACKET_MS, "ms"),
         above("uploads together, 40 to 60 s", uploads, FULL * left, "Mbit/s"),
     ]
-    return Finding(checks, note="short and even: two packets' time on the line")
+    return Evidence(checks, note="short and even: two packets' time on the line")
 
 
 # --- Other statements of the text --------------------------------------------------------------
@@ -356,12 +356,12 @@ def _(n: Numbers) -> list[Check]:
 
 @CLAIMS("1-15", "V", "fq_codel drops packets of the largest flows, and so none of low-rate flows.",
         IOT, given="datagrams")  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     at = {"qdisc": FQ}
     call = n.drops("up", "iot", at)
     every = total(call, *(n.drops("up", flow, at) for flow in FLOWS))
     share = {seed: call[seed] / every[seed] for seed in n.seeds}
-    return Finding(
+    return Evidence(
         [below("UDP's share of the uplink's drops", share, 0.01)], note="none: one in a hundred"
     )
 
@@ -385,7 +385,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 @CLAIMS("1-18", "III", "90 packets are what 50 Mbit/s and 40 ms call for, with a margin.")
-def _() -> Finding:
+def _() -> Evidence:
     packets = 50e6 * 0.040 / 8 / 1500
     note = f"a bandwidth-delay product of {packets:.0f} packets of 1500 bytes"
-    return Finding([above("packets of the buffer", BUFFER, packets, "packets")], note=note)
+    return Evidence([above("packets of the buffer", BUFFER, packets, "packets")], note=note)

@@ -23,7 +23,7 @@ from aqmlab.studies.trials import Trials
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _NAMES = {
     "qdisc": "discipline",
@@ -43,7 +43,7 @@ _FOUR = {f"{rtt} ms": f"over{rtt}" for rtt in (10, 50, 200, 500)}
 def _share(way: str) -> Rows:
     """The throughput of a direction as a share of the line's rate."""
 
-    def rows(results: Results) -> pl.DataFrame:
+    def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
 
         frame = link_numbers("throughput_mbit", {way: way}, by="qdisc")(results)
@@ -54,12 +54,12 @@ def _share(way: str) -> Rows:
     return rows
 
 
-def _where_it_waits(results: Results) -> pl.DataFrame:
+def _where_it_waits(results: CampaignResults) -> pl.DataFrame:
     """The median queueing delay of a ping over Wi-Fi, and that in both drivers."""
     import polars as pl
 
     ping = flow_quantiles("induced", "ms", {"what queues add to a ping": "ping"})(results)
-    keys = ["trial", *results.manifest["conditions"], "seed"]
+    keys = ["trial", *results.manifest.conditions, "seed"]
     gauges = results.table("queue_gauges").filter(
         pl.col("gauge") == "driver_oldest_ms", pl.col("t_s") > _STEADY_S
     )

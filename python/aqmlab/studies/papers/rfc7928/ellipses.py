@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.results.results import Results
+    from aqmlab.results.results import CampaignResults
 
 _COLUMNS = 3
 _SIGMAS = 1.0
@@ -48,7 +48,7 @@ class Ellipses(Form):
             " deviation of throughput and delay and their correlation; better is up and right"
         )
 
-    def draw(self, results: Results) -> Sequence[Canvas]:
+    def draw(self, results: CampaignResults) -> Sequence[Canvas]:
         """One drawing."""
         import polars as pl
 
@@ -67,11 +67,11 @@ class Ellipses(Form):
         return [made]
 
 
-def seconds(results: Results, apps: Sequence[str]) -> pl.DataFrame:
+def seconds(results: CampaignResults, apps: Sequence[str]) -> pl.DataFrame:
     """A row per second of measured time: conditions, `throughput_mbit` and `delay_ms`."""
     import polars as pl
 
-    keys = ["trial", *results.manifest["conditions"], "second"]
+    keys = ["trial", *results.manifest.conditions, "second"]
     windows = _of(results, "windows", apps).filter((pl.col("t_s") - 0.5) % 1.0 == 0)
     together = windows.group_by(keys, maintain_order=True).agg(pl.col("throughput_mbit").sum())
     flow = ["trial", "flow", "direction"]
@@ -85,7 +85,7 @@ def seconds(results: Results, apps: Sequence[str]) -> pl.DataFrame:
     return chunks.measured(results, both, pl.col("second"), pl.col("second") + 1)
 
 
-def _of(results: Results, table: str, apps: Sequence[str]) -> pl.DataFrame:
+def _of(results: CampaignResults, table: str, apps: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
     rows = data.carrying(results, table).filter(pl.col("app").is_in(list(apps)))

@@ -8,7 +8,7 @@ use aqmlab_core::Instant;
 
 use super::{BW_UNIT, SCALE, UNIT, Units, send};
 
-/// The least rounds of an interval. Four times as many are too long.
+/// The minimum number of rounds of an interval. Four times as many are too long.
 const MIN_ROUNDS: u32 = 4;
 /// The share of loss from which an interval is lossy: 50/256.
 const LOSS_THRESHOLD: u64 = 50;

@@ -69,7 +69,7 @@ impl Bbr {
         (bytes / self.units.mss).max(self.least_segments()).min(127) * self.units.segment
     }
 
-    /// The least segments of a burst (`bbr_min_tso_segs`).
+    /// The minimum number of segments of a burst (`bbr_min_tso_segs`).
     pub(super) fn least_segments(&self) -> u64 {
         if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
     }

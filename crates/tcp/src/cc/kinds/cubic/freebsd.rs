@@ -27,7 +27,7 @@ const C_FACTOR: u64 = 102;
 const FAST_CONVERGENCE: u64 = 230;
 /// The samples from which the smoothed round-trip time counts.
 const MIN_RTT_SAMPLES: u32 = 8;
-/// The most segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
+/// The maximum number of segments that one acknowledgement counts as (`net.inet.tcp.abc_l_var`).
 const ABC_LIMIT: u64 = 2;
 
 /// The controller.

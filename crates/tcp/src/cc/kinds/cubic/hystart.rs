@@ -86,7 +86,7 @@ const SAMPLES: u32 = 8;
 /// The bounds of the rise in delay that ends slow start, in microseconds. The rise is an eighth of
 /// the minimum.
 const RISE: std::ops::RangeInclusive<u64> = 4_000..=16_000;
-/// The most bytes that an interface takes at once: 64 KiB less the longest header.
+/// The maximum bytes that an interface accepts at once: 64 KiB less the longest header.
 const GSO_MAX: u64 = 65_536 - 320 - 1;
 
 /// Linux's HyStart: a train of acknowledgements longer than half of the minimum delay, or a rise in
@@ -173,7 +173,8 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// The most segments by which an acknowledgement grows the window of a sender that does not pace.
+/// The maximum number of segments by which an acknowledgement grows the window of a sender that
+/// does not pace.
 const L: u64 = 8;
 
 /// HyStart++: a rise in delay slows growth for some rounds, and ends slow start if the delay stays

@@ -6,7 +6,7 @@ from aqmlab.studies.claims import (
     ABOUT,
     Check,
     Claims,
-    Finding,
+    Evidence,
     above,
     alike,
     always,
@@ -67,7 +67,7 @@ DOUBLINGS = tuple((up, f"{2 * mbit(up):g} Mbit/s") for up in UPS[:5])
 @CLAIMS("2-01", "III-C, Fig. 2", "Beside an upload through a FIFO of 180 packets a call's round "
         "trips take seconds at the lowest upstream rates, and ever less as the rate grows.",
         call(qdisc="FIFO 180"))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for down in DOWNS:
         for up, double in DOUBLINGS:
@@ -76,7 +76,7 @@ def _(n: Numbers) -> Finding:
         first, last = (call_rtt(n, place(down, up)) for up in (UPS[0], UPS[-1]))
         checks.append(above(f"{down} down, {UPS[0]} up", first, 1000, "ms"))
         checks.append(more(f"{down} down: {UPS[0]} up over {UPS[-1]}", first, last, times=5))
-    return Finding(checks, note="a distinct drop: at each doubling, and to a fifth over all")
+    return Evidence(checks, note="a distinct drop: at each doubling, and to a fifth over all")
 
 
 @CLAIMS("2-02", "III-C, Fig. 2", "The downstream rate has little impact on that.",
@@ -106,7 +106,7 @@ def _(n: Numbers) -> list[Check]:
 
 @CLAIMS("2-04", "V-C, Fig. 3", "FQ-CoDel can make the call's round trips shorter by orders of "
         "magnitude.", call(qdisc=("FIFO 180", "FQ-CoDel"), up_rate=WHOLE_UPS))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for down in DOWNS:
         times = []
@@ -116,7 +116,7 @@ def _(n: Numbers) -> Finding:
             times.append(ratio(fifo, own))
         most = each(max, *times)
         checks.append(above(f"{down} down: the most that it is", most, 10, "×"))
-    return Finding(checks, note="can be: tenfold at some rate, and fivefold at every")
+    return Evidence(checks, note="can be: tenfold at some rate, and fivefold at every")
 
 
 FIGURE_4 = ("40 ms", "80 ms", "120 ms")
@@ -174,12 +174,12 @@ def three(queue: str, rtt: str) -> At:
 
 @CLAIMS("2-07", "V-D, Fig. 5a", "At 12/1 over 40 ms four downloads get roughly the same under "
         "every queue, and most evenly so under FQ-CoDel.", FOUR)  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     fair = {queue: jain(n, DOWNLOADS, four(queue, NEAR)) for queue in QUEUES}
     checks = [above(f"Jain, {queue}", own, 0.9) for queue, own in fair.items()]
     for queue in ONE_QUEUE:
         checks.append(more(f"Jain: FQ-CoDel over {queue}", fair["FQ-CoDel"], fair[queue]))
-    return Finding(checks, note="roughly: Jain's index of 0.9")
+    return Evidence(checks, note="roughly: Jain's index of 0.9")
 
 
 @CLAIMS("2-08", "V-D, Fig. 5a", "Over 240 ms the AQMs lose some throughput.", FOUR)
@@ -193,7 +193,7 @@ def _(n: Numbers) -> list[Check]:
 
 @CLAIMS("2-09", "V-D, Fig. 5b", "Four downloads at 12/1 wait far less under an AQM than in a FIFO "
         "of 180 or 320 packets, and so they do in one of 20.", FOUR)  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for rtt in (NEAR, FAR):
         for deep in DEEP:
@@ -201,7 +201,7 @@ def _(n: Numbers) -> Finding:
             for queue in (*AQMS, "FIFO 20"):
                 own = delay(n, DOWNLOADS, four(queue, rtt))
                 checks.append(more(f"RTT, {rtt}: {deep} over {queue}", fifo, own, times=1.25))
-    return Finding(checks, note="significantly: by a quarter of the whole round trip, which has "
+    return Evidence(checks, note="significantly: by a quarter of the whole round trip, which has "
                    "240 ms of path in it")  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from aqmlab.studies.claims import (
     Check,
     Claims,
-    Finding,
+    Evidence,
     about,
     above,
     below,
@@ -51,7 +51,7 @@ NOTICEABLY = 1.05
 
 
 @dataclass(frozen=True)
-class Case:
+class BulkCase:
     """One of the four cases of C-D."""
 
     scenario: str
@@ -82,10 +82,10 @@ class Case:
             yield f"{self.name(rate)} {rtt}", {**at, "rtt": rtt}
 
 
-CASE_1 = Case("downloads4", DOWNLOADS, RTTS)
-CASE_2 = Case("downloads4_mixed", DOWNLOADS, ())
-CASE_3 = Case("downloads3_upload1", (*DOWNLOADS[:3], UPLOAD), RTTS)
-CASE_4 = Case("downloads3_upload1_mixed", (*DOWNLOADS[:3], UPLOAD), ())
+CASE_1 = BulkCase("downloads4", DOWNLOADS, RTTS)
+CASE_2 = BulkCase("downloads4_mixed", DOWNLOADS, ())
+CASE_3 = BulkCase("downloads3_upload1", (*DOWNLOADS[:3], UPLOAD), RTTS)
+CASE_4 = BulkCase("downloads3_upload1_mixed", (*DOWNLOADS[:3], UPLOAD), ())
 CASES = (CASE_1, CASE_2, CASE_3, CASE_4)
 ALL_SHOWN = tuple(case.trials(*SHOWN) for case in CASES)
 
@@ -95,14 +95,14 @@ def against(at: At, **changed: str) -> At:
     return {**at, **changed}
 
 
-def parts(case: Case) -> Iterator[tuple[str, Sequence[Flow]]]:
+def parts(case: BulkCase) -> Iterator[tuple[str, Sequence[Flow]]]:
     """A case's directions, in words, each with its flows."""
     for flows in case.ways:
         yield ("downloads" if flows[0][1] == "down" else "upload"), flows
 
 
 def shown(
-    case: Case, rate: str, queue: str, what: Callable[[At], BySeed], rtts: Sequence[str] = RTTS
+    case: BulkCase, rate: str, queue: str, what: Callable[[At], BySeed], rtts: Sequence[str] = RTTS
 ) -> BySeed:
     """The mean of a quantity over a figure's RTT_base."""
     own = [what(at) for _, at in case.places(rate, queue) if at.get("rtt", rtts[0]) in rtts]
@@ -139,7 +139,7 @@ def _(*numbers: Numbers) -> list[Check]:
 
 
 def _grows(
-    n: Numbers, case: Case, queue: str, pair: tuple[str, str], rtts: Sequence[str] = RTTS
+    n: Numbers, case: BulkCase, queue: str, pair: tuple[str, str], rtts: Sequence[str] = RTTS
 ) -> Iterator[Check]:
     """Checks that the second rate gives more throughput each way, and shorter round trips."""
     slow, fast = pair
@@ -158,17 +158,17 @@ def _grows(
 @CLAIMS("2-27", "C-D1a, Figs. 9 to 20", "Throughput under an AQM is similar to that in a FIFO of "
         "180 or 320 packets or slightly less, and round trips are much shorter.",
         *ALL_SHOWN)  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     checks: list[Check] = []
     for case, n in zip(CASES, numbers, strict=True):
         for rate in SHOWN:
             for queue in AQMS:
                 for fifo in DEEP:
                     checks += _spares(n, case, rate, (queue, fifo))
-    return Finding(checks, "slightly: a fifth; much: twice, without the path")
+    return Evidence(checks, "slightly: a fifth; much: twice, without the path")
 
 
-def _spares(n: Numbers, case: Case, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
+def _spares(n: Numbers, case: BulkCase, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
     """Checks that an AQM, the first queue, costs little throughput and removes much delay."""
     words = f"{case.name(rate)}, {queues[0]} and {queues[1]}"
     for what, flows in parts(case):
@@ -184,7 +184,7 @@ def _spares(n: Numbers, case: Case, rate: str, queues: tuple[str, str]) -> Itera
 @CLAIMS("2-28", "C-D1a, Figs. 11, 14, 17, 20", "A FIFO of 20 packets costs noticeable throughput "
         "where the rate is high, such as 25/5.",
         *(case.trials(LOW, HIGH) for case in CASES))  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     checks = []
     for case, n in zip(CASES, numbers, strict=True):
         downloads = partial(together, n, case.ways[0])
@@ -197,7 +197,7 @@ def _(*numbers: Numbers) -> Finding:
                 checks.append(more(what, long, short, times=NOTICEABLY))
         what = f"downloads, {case.scenario}, what FIFO 20 keeps: 1.5/0.5 over 25/5"
         checks.append(more(what, *kept))
-    return Finding(checks, note="noticeable: 5 %")
+    return Evidence(checks, note="noticeable: 5 %")
 
 
 @CLAIMS("2-29", "C-D1a, Figs. 9 to 20", "Round trips under an AQM at 1.5/0.5 are shorter than in a "
@@ -217,16 +217,18 @@ def _(*numbers: Numbers) -> list[Check]:
 
 @CLAIMS("2-30", "C-D1a, Figs. 9 to 20", "Among the AQMs delay is shortest and steadiest under "
         "FQ-CoDel, and longest and least steady under PIE.", *ALL_SHOWN)  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     checks: list[Check] = []
     for case, n in zip(CASES, numbers, strict=True):
         for rate in SHOWN:
             checks += _ranked("mean RTT", case, rate, partial(_mean_rtt, n, case))
             checks += _ranked("width", case, rate, partial(_width, n, case))
-    return Finding(checks, "steady: from the 5th to the 95th percentile")
+    return Evidence(checks, "steady: from the 5th to the 95th percentile")
 
 
-def _ranked(what: str, case: Case, rate: str, quantity: Callable[[At], BySeed]) -> Iterator[Check]:
+def _ranked(
+    what: str, case: BulkCase, rate: str, quantity: Callable[[At], BySeed]
+) -> Iterator[Check]:
     """Checks that PIE has the most of a quantity, then CoDel, then FQ-CoDel."""
     own = {queue: shown(case, rate, queue, quantity) for queue in AQMS}
     ranks = (("least", "PIE", "FQ-CoDel"), ("least", "CoDel", "FQ-CoDel"), ("most", "PIE", "CoDel"))
@@ -235,11 +237,11 @@ def _ranked(what: str, case: Case, rate: str, quantity: Callable[[At], BySeed]) 
         yield from part(f"{rank} {what}", [check])
 
 
-def _mean_rtt(n: Numbers, case: Case, at: At) -> BySeed:
+def _mean_rtt(n: Numbers, case: BulkCase, at: At) -> BySeed:
     return mean([n.flow(name, "rtt_mean_ms", at, way) for name, way in case.flows])
 
 
-def _width(n: Numbers, case: Case, at: At) -> BySeed:
+def _width(n: Numbers, case: BulkCase, at: At) -> BySeed:
     return mean([width(n, flow, at) for flow in case.flows])
 
 

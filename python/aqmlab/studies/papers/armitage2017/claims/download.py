@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.claims import Check, Claims, Finding, always, below, more, part
+from aqmlab.studies.claims import Check, Claims, Evidence, always, below, more, part
 from aqmlab.studies.numbers import BySeed, Numbers
 from aqmlab.studies.papers.armitage2017.claims import home
 from aqmlab.studies.papers.armitage2017.claims.common import words
@@ -105,9 +105,9 @@ SIGNIFICANTLY, NOTICEABLY = 1.5, 1.1
 
 @CLAIMS("2-82", "D-E4a, Fig. 34", "At 1.5/0.5 the download gets significantly more than the "
         "stream, and under each AQM less over 340 than over 40 ms.", trials(4, LOW))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = download_over_stream(n, LOW, SIGNIFICANTLY, RTTS)
-    return Finding([*checks, *home.falls(n, DOWNLOAD, LOW, AQMS)], note="significantly: by half")
+    return Evidence([*checks, *home.falls(n, DOWNLOAD, LOW, AQMS)], note="significantly: by half")
 
 
 @CLAIMS("2-83", "D-E4b, Fig. 36", "At 12/1 under FIFO all six flows' round trips take less than "
@@ -158,13 +158,13 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("2-87", "D-E4b, Fig. 36", "At 12/1 over 40 ms the stream gets less under FIFO than under "
         "each AQM, over 340 ms less under every queue; the download gets much more than it.",
         trials(4, MIDDLE))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = [
         *starved_stream(n, MIDDLE, 1.0),
         *home.falls(n, DASH, MIDDLE, QUEUES),
         *download_over_stream(n, MIDDLE, SIGNIFICANTLY, RTTS),
     ]
-    return Finding(checks, note="significantly: by half")
+    return Evidence(checks, note="significantly: by half")
 
 
 @CLAIMS("2-88", "D-E4c, Fig. 38", "At 25/5 under FIFO round trips take less than 150 ms over 40 "
@@ -190,10 +190,10 @@ def _(n: Numbers) -> list[Check]:
 
 @CLAIMS("2-90", "D-E4c, Fig. 38", "At 25/5 over 40 ms the download gets noticeably more than the "
         "stream, and far less over 340 ms.", trials(4, HIGH))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = download_over_stream(n, HIGH, NOTICEABLY, (NEAR,))
     checks += home.falls(n, DOWNLOAD, HIGH, QUEUES, SIGNIFICANTLY)
-    return Finding(checks, note="noticeably: by a tenth; far less: by a third")
+    return Evidence(checks, note="noticeably: by a tenth; far less: by a third")
 
 
 # --- Conclusions ------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ SHORT_MS = 150.0
 
 @CLAIMS("2-91", "D-F", "FQ-CoDel gives the IoT flows their rates and short round trips in every "
         "case, and no other queue does.", trials(2), trials(3), trials(4))  # fmt: skip
-def _(*scenarios: Numbers) -> Finding:
+def _(*scenarios: Numbers) -> Evidence:
     checks = []
     for n in scenarios:
         for rate in RATES:
@@ -220,7 +220,7 @@ def _(*scenarios: Numbers) -> Finding:
         worst = _worst(scenarios, queue)
         text = f"least share of its rate that IoT_high gets anywhere, {queue}"
         checks.append(below(text, worst, home.NOTICEABLY))
-    return Finding(checks, note="short: 95 % within 150 ms")
+    return Evidence(checks, note="short: 95 % within 150 ms")
 
 
 def _worst(scenarios: tuple[Numbers, ...], queue: str) -> BySeed:

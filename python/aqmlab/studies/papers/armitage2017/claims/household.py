@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.claims import Check, Claims, Finding, about, above, below, more
+from aqmlab.studies.claims import Check, Claims, Evidence, about, above, below, more
 from aqmlab.studies.numbers import At, BySeed, Numbers
 from aqmlab.studies.papers.armitage2017 import household
 from aqmlab.studies.papers.armitage2017.claims.common import each
@@ -62,9 +62,9 @@ def notified(n: Numbers, where: At) -> BySeed:
 @CLAIMS("2-21", "VI-D", "The household needs 16.9 Mbit/s down and 2.0 up, which 18/2 has; with "
         "FIFOs its game and call suffer there, and 5 Mbit/s up bound their delay.",
         trials("18/2 Mbit/s", "18/5 Mbit/s"))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     narrow, wide = at("18/2 Mbit/s", "FIFO"), at("18/5 Mbit/s", "FIFO")
-    return Finding([
+    return Evidence([
         about("down", household.down(PEAK), 16.9, "Mbit/s", within=EXACT),
         about("up", household.up(PEAK), 2.0, "Mbit/s", within=0.05),
         above("game at 18/2, median RTT", game(n, narrow), PLAY_MS, "ms"),
@@ -113,10 +113,10 @@ def protected(n: Numbers, rate: str) -> list[Check]:
 @CLAIMS("2-22", "VI-E", "With FQ-CoDel 18/2 becomes acceptable, and even 12/1 to those who bear "
         "with slower transfers and a lesser picture.",
         trials("12/1 Mbit/s", "18/2 Mbit/s"))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     slow, fast = (at(rate, "FQ-CoDel") for rate in ("12/1 Mbit/s", "18/2 Mbit/s"))
     pictures = (n.app("tv", "rr_mean_mbit", one) for one in (fast, slow))
-    return Finding([
+    return Evidence([
         *protected(n, "18/2 Mbit/s"),
         *protected(n, "12/1 Mbit/s"),
         more("a page: 12/1 over 18/2", page(n, slow), page(n, fast)),
@@ -127,10 +127,10 @@ def _(n: Numbers) -> Finding:
 @CLAIMS("2-23", "VI-D", "With FIFOs at 12/1 streams remain acceptable, the web and notifications "
         "take noticeably longer, and interactive applications are useless.",
         trials("12/1 Mbit/s", "25/5 Mbit/s"))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     slow, fast = (at(rate, "FIFO") for rate in ("12/1 Mbit/s", "25/5 Mbit/s"))
     stalled = each(max, *(n.app(one, "stalled_percent", slow) for one in ("tv", "iview")))
-    return Finding([
+    return Evidence([
         below("streams at 12/1, time stalled", stalled, 5, "%"),
         more("a page: 12/1 over 25/5", page(n, slow), page(n, fast), times=1.5),
         more("a notification: 12/1 over 25/5", notified(n, slow), notified(n, fast), times=1.5),
@@ -166,7 +166,7 @@ def _() -> list[Check]:
 @CLAIMS("2-25", "VI-C, fn 24", "The acknowledgements of a download are about 1/47 of it, of 64 B "
         "for two packets; allow 1/40 to 1/50.", Trials("download1", {"rate": "12/1 Mbit/s",
         "rtt": "40 ms", "qdisc": "FIFO 180", "tcp": "NewReno"}))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     import polars as pl
 
     flows = n.results.table("flows").filter(
@@ -181,7 +181,7 @@ def _(n: Numbers) -> Finding:
         row["seed"]: row["bytes_sent"] for row in flows.filter(pl.col("primary")).rows(named=True)
     }
     share = {seed: 1 / (sent[seed] * 64 / data[seed]) for seed in n.seeds}
-    return Finding([
+    return Evidence([
         about("data over acknowledgements of 64 B", share, 47, within=0.05),
         above("data over acknowledgements of 64 B", share, 40),
         below("data over acknowledgements of 64 B", share, 50),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.claims import Check, Claims, Finding, above, always, below, more, part, total
+from aqmlab.studies.claims import Check, Claims, Evidence, above, always, below, more, part, total
 from aqmlab.studies.numbers import At, BySeed, Numbers
 from aqmlab.studies.papers.armitage2017.claims import home
 from aqmlab.studies.papers.armitage2017.claims.common import FRAME_BYTES, each, ratio
@@ -39,7 +39,7 @@ CLAIMS = Claims()
 @CLAIMS("2-16", "V-E, Fig. 7a", "At 12/1 over 40 ms both IoT flows and the call have basically "
         "their rates under every queue, and the upload takes the rest.",
         trials(2, MIDDLE))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for queue in QUEUES:
         here = at(MIDDLE, queue)
@@ -48,7 +48,7 @@ def _(n: Numbers) -> Finding:
             own = rate_of(n, flow, here)
             checks.append(above(f"{home.name(flow)}, {queue}", own, target, "Mbit/s", slack=0.1))
         checks.append(above(f"uplink, {queue}", _filled(n, here), 0.95, "Mbit/s"))
-    return Finding(checks, note="basically: nine tenths; Appendix D says slightly less")
+    return Evidence(checks, note="basically: nine tenths; Appendix D says slightly less")
 
 
 def _filled(n: Numbers, here: At) -> BySeed:
@@ -67,13 +67,13 @@ def _filled(n: Numbers, here: At) -> BySeed:
 
 @CLAIMS("2-17", "V-E, Fig. 7a", "At 12/1 over 340 ms the upload gets moderately less under an AQM "
         "than under FIFO.", trials(2, MIDDLE))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for queue in AQMS:
         fifo, own = (rate_of(n, UPLOAD, at(MIDDLE, one, FAR)) for one in ("FIFO", queue))
         checks.append(more(f"upload, FIFO over {queue}", fifo, own))
         checks.append(more(f"upload, {queue} over half of FIFO's", own, fifo, times=0.5))
-    return Finding(checks, note="moderately: not by more than half")
+    return Evidence(checks, note="moderately: not by more than half")
 
 
 @CLAIMS("2-18", "V-E, Fig. 7b", "At 12/1 each AQM keeps the round trips of IoT far shorter than "
@@ -99,7 +99,7 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("2-44", "D-E1", "Alone with a call the IoT flows reach their rates under every queue and "
         "at every rate, and so does the call, with no queueing to speak of.",
         trials(1))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for rate in RATES:
         for queue in QUEUES:
@@ -112,7 +112,7 @@ def _(n: Numbers) -> Finding:
                 sums = total(*(home.rate_of(n, flow, here) for flow in (*home.IOT, home.CALL_UP)))
                 checks.append(below(f"sum of the rates, {rate} {queue} {rtt}", sums, 0.5, "Mbit/s"))
     checks = always("for all R_down/up", checks)
-    return Finding(checks, note="no queueing to speak of: a median wait of at most 10 ms")
+    return Evidence(checks, note="no queueing to speak of: a median wait of at most 10 ms")
 
 
 # --- Scenario 2 at 1.5/0.5 ---------------------------------------------------------------------

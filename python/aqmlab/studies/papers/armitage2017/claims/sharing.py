@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from aqmlab.studies.claims import Check, Claims, Finding, above, more, part
+from aqmlab.studies.claims import Check, Claims, Evidence, above, more, part
 from aqmlab.studies.numbers import At, BySeed, Numbers
 from aqmlab.studies.papers.armitage2017.claims.body import AQMS, DEEP, DOWNLOADS, ONE_QUEUE
 from aqmlab.studies.papers.armitage2017.claims.bulk import (
@@ -15,7 +15,7 @@ from aqmlab.studies.papers.armitage2017.claims.bulk import (
     CASE_4,
     LOW,
     SHOWN,
-    Case,
+    BulkCase,
     against,
     rates,
     shown,
@@ -44,19 +44,19 @@ def _rate(n: Numbers, flow: Flow, at: At) -> BySeed:
     return rates(n, [flow], at)[0]
 
 
-def _fairness(n: Numbers, case: Case, at: At) -> BySeed:
+def _fairness(n: Numbers, case: BulkCase, at: At) -> BySeed:
     """Jain's index of the throughputs of a case's downloads while they ran."""
     return jain_index(rates(n, case.ways[0], at))
 
 
-def _first_wins(n: Numbers, case: Case, words: str, at: At) -> Iterator[Check]:
+def _first_wins(n: Numbers, case: BulkCase, words: str, at: At) -> Iterator[Check]:
     first, *others = case.ways[0]
     own = _rate(n, first, at)
     for other in others:
         yield more(f"{words}: {first[0]} over {other[0]}", own, _rate(n, other, at))
 
 
-def _needs(cases: Sequence[Case], where: dict[str, str | tuple[str, ...]]) -> list[Trials]:
+def _needs(cases: Sequence[BulkCase], where: dict[str, str | tuple[str, ...]]) -> list[Trials]:
     return [Trials(case.scenario, where) for case in cases]
 
 
@@ -80,7 +80,7 @@ def _(*numbers: Numbers) -> list[Check]:
         "download gets most.",
         *_needs(EQUAL, {"rate": LOW, "qdisc": "FIFO 320", "tcp": "Compound"}),
         given="windows")  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     wins = dict.fromkeys(numbers[0].seeds, 0.0)
     checks = []
     for case, n in zip(EQUAL, numbers, strict=True):
@@ -91,7 +91,7 @@ def _(*numbers: Numbers) -> Finding:
             for seed in n.seeds:
                 wins[seed] += own[2][seed] == max(one[seed] for one in own)
     checks.append(above("trials of ten in which the third wins", wins, 1, "trials"))
-    return Finding(checks, note="unequal: half as much again; some: one in ten")
+    return Evidence(checks, note="unequal: half as much again; some: one in ten")
 
 
 LONG = Trials("downloads4_long")
@@ -117,7 +117,7 @@ def _jain_within(n: Numbers, at: At, span: tuple[float, float]) -> BySeed:
 @CLAIMS("2-34", "C-D1b, Figs. 9 to 11, 15 to 17", "Under AQMs and in a FIFO of 20 packets flows of "
         "one direction share roughly equally, under FQ-CoDel most equally, above all over short "
         "and middling paths.", *(case.trials(*SHOWN) for case in EQUAL))  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     checks = []
     for case, n in zip(EQUAL, numbers, strict=True):
         fair = partial(_fairness, n, case)
@@ -129,7 +129,7 @@ def _(*numbers: Numbers) -> Finding:
             for other in ONE_QUEUE:
                 own = shown(case, rate, other, fair, MIDDLING)
                 checks.append(more(f"{words}, up to 180 ms: FQ-CoDel over {other}", best, own))
-    return Finding(checks, "roughly: Jain's index of 0.9; middling: up to 180 ms")
+    return Evidence(checks, "roughly: Jain's index of 0.9; middling: up to 180 ms")
 
 
 # --- Over unequal paths ------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def _(*numbers: Numbers) -> Finding:
 
 def _unequal(
     numbers: Sequence[Numbers], rates: Sequence[str], queues: Sequence[str], tcp: str = "NewReno"
-) -> Iterator[tuple[Case, Numbers, str, At]]:
+) -> Iterator[tuple[BulkCase, Numbers, str, At]]:
     """The conditions over unequal paths at these rates and under these queues.
 
     Each comes with its case, in words and as keywords.
@@ -167,17 +167,17 @@ FAR_FLOWS, NEAR_FLOWS = DOWNLOADS[:2], DOWNLOADS[2:]
 @CLAIMS("2-36", "C-D1c, Figs. 12, 18", "There under AQMs and in a FIFO of 20 packets downloads "
         "over much shorter paths get noticeably more.",
         *_needs(UNEQUAL, {"rate": LOW, "qdisc": PLAIN, "tcp": "NewReno"}))  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     checks = []
     for case, n, words, at in _unequal(numbers, [LOW], PLAIN):
         for near in (one for one in NEAR_FLOWS if one in case.flows):
             for far in FAR_FLOWS:
                 own, other = _rate(n, near, at), _rate(n, far, at)
                 checks.append(more(f"{words}: {near[0]} over {far[0]}", own, other, times=CLEARLY))
-    return Finding(checks, note="noticeably: a quarter")
+    return Evidence(checks, note="noticeably: a quarter")
 
 
-def _nearest(case: Case) -> Flow:
+def _nearest(case: BulkCase) -> Flow:
     """The download with the shortest path."""
     return case.ways[0][-1]
 
@@ -191,14 +191,14 @@ SHARE = (
 @CLAIMS("2-37", "C-D1c, Figs. 13, 14, 19, 20", "At higher rates the download over the shortest "
         "path gets a significantly higher share in FIFOs and under CoDel and PIE.",
         *_needs(UNEQUAL, {"rate": HIGHER, "qdisc": ONE_QUEUE, "tcp": "NewReno"}))  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     checks = []
     for case, n, words, at in _unequal(numbers, HIGHER, ONE_QUEUE):
         nearest = _nearest(case)
         others = mean([_rate(n, one, at) for one in case.ways[0] if one != nearest])
         what = f"{words}: {nearest[0]} over the mean of the others"
         checks.append(more(what, _rate(n, nearest, at), others, times=CLEARLY))
-    return Finding(checks, SHARE)
+    return Evidence(checks, SHARE)
 
 
 @CLAIMS("2-38", "C-D1c", "That is more so under NewReno and Compound than under CUBIC.",
@@ -214,7 +214,7 @@ def _(*numbers: Numbers) -> list[Check]:
     return checks
 
 
-def _share(n: Numbers, case: Case, at: At) -> BySeed:
+def _share(n: Numbers, case: BulkCase, at: At) -> BySeed:
     """The share of the download over the shortest path in all downloads."""
     return ratio(_rate(n, _nearest(case), at), together(n, case.ways[0], at))
 
@@ -222,7 +222,7 @@ def _share(n: Numbers, case: Case, at: At) -> BySeed:
 @CLAIMS("2-39", "C-D1c, Figs. 13, 14, 19, 20", "Over unequal paths, where one queue serves the "
         "nearest download best, FQ-CoDel shares much more equally.",
         *_needs(UNEQUAL, {"rate": HIGHER, "tcp": "NewReno"}))  # fmt: skip
-def _(*numbers: Numbers) -> Finding:
+def _(*numbers: Numbers) -> Evidence:
     checks = []
     for case, n in zip(UNEQUAL, numbers, strict=True):
         for rate in HIGHER:
@@ -234,8 +234,8 @@ def _(*numbers: Numbers) -> Finding:
                     for other in ONE_QUEUE
                 ]  # fmt: skip
     note = "much: half of what is missing to equality; at 1.5/0.5 2-36 says it of no AQM"
-    return Finding(checks, note)
+    return Evidence(checks, note)
 
 
-def _unfairness(n: Numbers, case: Case, at: At) -> BySeed:
+def _unfairness(n: Numbers, case: BulkCase, at: At) -> BySeed:
     return {seed: 1 - value for seed, value in _fairness(n, case, at).items()}

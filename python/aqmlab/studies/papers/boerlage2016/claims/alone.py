@@ -1,4 +1,4 @@
-"""Claims of section V-A: each generator on a line of its own."""
+"""Claims of section V-A: each generator alone on its line."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from aqmlab.studies.claims import (
     THRESHOLD,
     Check,
     Claims,
-    Finding,
+    Evidence,
     about,
     above,
     always,
@@ -53,7 +53,7 @@ LEAST_UP_MBIT = 5
 
 def rates_of(n: Numbers) -> list[str]:
     """The rates of the trials, in the order of Appendix C."""
-    return list(dict.fromkeys(one["conditions"]["rate"] for one in n.results.manifest["trials"]))
+    return list(dict.fromkeys(str(one.conditions["rate"]) for one in n.results.manifest.trials))
 
 
 def up_mbit(rate: str) -> int:
@@ -108,7 +108,7 @@ SLOW_DOWN, FAST_DOWN = mbit("8/1", "80/1")
 @CLAIMS("4-29", "V-E, Fig. 31", "Under FIFO more upload speed shortens the game's round trips more "
         "than more download speed.",
         home(rate=(SLOW_UP, FAST_UP, SLOW_DOWN, FAST_DOWN)))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for one in HOUSEHOLDS:
         up, down = (
@@ -117,7 +117,7 @@ def _(n: Numbers) -> Finding:
             for fast in (game(n, at(after, one)),)
         )
         checks.append(more(f"what ten times the upload gains over the download, {one}", up, down))
-    return Finding(checks, note="12/1 to 12/10 against 8/1 to 80/1 Mbit/s")
+    return Evidence(checks, note="12/1 to 12/10 against 8/1 to 80/1 Mbit/s")
 
 
 @CLAIMS("4-30", "V-E, Fig. 31", "Under FIFO every demographic but the first needs at least "
@@ -217,7 +217,7 @@ def _(n: Numbers) -> list[Check]:
 @CLAIMS("4-44", "App. B, Figs. 40 to 51", "In every demographic FIFO's boxes are tall and fall "
         "with speed, FQ-CoDel's small and near 20 to 26 ms.", home(qdisc=(FIFO, FQ)),
         given="game_rtt")  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks: list[Check] = []
     rates = rates_of(n)
     for one in HOUSEHOLDS:
@@ -228,7 +228,7 @@ def _(n: Numbers) -> Finding:
             checks.append(more(f"FIFO's box over FQ-CoDel's, {short(rate)}, {one}", tall, small))
             top = game(n, at(rate, one, FQ), "rtt_p75_ms")
             checks.append(below(f"FQ-CoDel's p75, {short(rate)}, {one}", top, 30, "ms"))
-    return Finding(checks, note="near: up to 30 ms")
+    return Evidence(checks, note="near: up to 30 ms")
 
 
 def _height(n: Numbers, rate: str, demographic: str, qdisc: str) -> BySeed:
@@ -238,7 +238,7 @@ def _height(n: Numbers, rate: str, demographic: str, qdisc: str) -> BySeed:
 
 @CLAIMS("4-50", "V-E, Fig. 31", "Under FIFO what a household runs matters little to the game's "
         "median RTT.", home())  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = []
     for rate in rates_of(n):
         found = {one: game(n, at(rate, one)) for one in HOUSEHOLDS}
@@ -246,4 +246,4 @@ def _(n: Numbers) -> Finding:
         for one, own in found.items():
             off = {seed: abs(own[seed] / middle[seed] - 1) for seed in n.seeds}
             checks.append(below(f"off the median of six, {short(rate)}, {one}", off, 0.25))
-    return Finding(checks, note="little: a quarter of the median of the six")
+    return Evidence(checks, note="little: a quarter of the median of the six")

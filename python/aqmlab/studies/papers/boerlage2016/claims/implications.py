@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.claims import THRESHOLD, Check, Claims, Finding, above, alike, below, more
+from aqmlab.studies.claims import THRESHOLD, Check, Claims, Evidence, above, alike, below, more
 from aqmlab.studies.numbers import BySeed, Numbers
 from aqmlab.studies.papers.boerlage2016.claims.aqm import HIGHEST_MS
 from aqmlab.studies.papers.boerlage2016.claims.arithmetic import DEMOGRAPHICS
@@ -43,14 +43,16 @@ ENOUGH = {
 @CLAIMS("4-48", "VI", "An AQM in the gateway alone is enough for a game, if the household does not "
         "need more than the line gives downwards.",
         Trials("uplink", {"demographic": HOUSEHOLDS, "rate": _SOLD}))  # fmt: skip
-def _(n: Numbers) -> Finding:
+def _(n: Numbers) -> Evidence:
     checks = [
         below(f"{short(rate)}, {one}", game(n, {"demographic": one, "rate": rate}), TOLERATED_MS,
               "ms", slack=THRESHOLD)
         for one in HOUSEHOLDS
         for rate in ENOUGH[one]
     ]  # fmt: skip
-    return Finding(checks, note="on the tiers of the NBN and 100/2 that give as much as III-C says")
+    return Evidence(
+        checks, note="on the tiers of the NBN and 100/2 that give as much as III-C says"
+    )
 
 
 STREAMS = ("netflix-1", "netflix-2")

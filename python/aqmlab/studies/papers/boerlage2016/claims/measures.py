@@ -66,7 +66,7 @@ def greatest(columns: Iterable[BySeed]) -> BySeed:
 
 
 def least(columns: Iterable[BySeed]) -> BySeed:
-    """The least in each seed."""
+    """The minimum in each seed."""
     rows = list(columns)
     return {seed: min(row[seed] for row in rows) for seed in rows[0]}
 

@@ -43,9 +43,9 @@ def _(n: Numbers) -> list[Check]:
 def _(n: Numbers) -> list[Check]:
     import polars as pl
 
-    trials = n.results.manifest["trials"]
-    one = trials[0]["conditions"]
-    windows = n.results.only([t["id"] for t in trials if t["conditions"] == one]).table("windows")
+    trials = n.results.manifest.trials
+    one = trials[0].conditions
+    windows = n.results.only([t.id for t in trials if t.conditions == one]).table("windows")
     whole = pl.col("t_s").is_between(32.5 - 1e-6, 197.5 + 1e-6)
     own = windows.filter(
         whole & (pl.col("flow") == "bulk_download") & (pl.col("direction") == "down")

@@ -1,0 +1,101 @@
+"""Changes as text on the command line: `--set "path.rtt=20 ms"`, `--vary path.qdisc=pfifo,pie`.
+
+A value is TOML if it parses as TOML, and otherwise text. A value of a name in a TEACUP config is in
+Python's notation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from aqmlab.base.errors import ScenarioError, shown
+from aqmlab.planning.overrides import Assignment, TomlValue, Variation
+from aqmlab.scenario import toml_writer
+from aqmlab.scenario.normalise import spelled
+from aqmlab.scenario.notation import parse_text
+
+
+class _Notation(NamedTuple):
+    """The notation of values: a reader, and a writer of values that are no text."""
+
+    read: Callable[[str], TomlValue]
+    write: Callable[[TomlValue], str]
+
+
+def _notation(address: str) -> _Notation:
+    if not address.startswith(("V_", "TPCONF_")):
+        return _Notation(parse_text, toml_writer.value)
+    from aqmlab.planning.teacup.literals import literal
+
+    return _Notation(literal, _python)
+
+
+def _python(value: TomlValue) -> str:
+    # The escapes of TOML are Python's, too, and its quotes are those that `_values` knows.
+    return toml_writer.value(value) if isinstance(value, str) else repr(value)
+
+
+def assignments(texts: Iterable[str]) -> tuple[Assignment, ...]:
+    """Reads the arguments of `--set`."""
+    pairs = (_split(text, "--set") for text in texts)
+    return tuple(Assignment(address, _notation(address).read(text)) for address, text in pairs)
+
+
+def variations(texts: Iterable[str]) -> tuple[Variation, ...]:
+    """Reads the arguments of `--vary`."""
+    pairs = (_split(text, "--vary") for text in texts)
+    return tuple(Variation(address, tuple(_values(address, text))) for address, text in pairs)
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    """Splits an argument of `option`, such as "path.rtt=20 ms", into address and value."""
+    address, equals, value = text.partition("=")
+    if not equals or not address.strip():
+        raise ScenarioError(
+            option, f"`{shown(text)}` assigns nothing", f'write {option} "path.rtt=20 ms"'
+        )
+    return spelled(address.strip()), value.strip()
+
+
+def _values(address: str, text: str) -> list[TomlValue]:
+    """The values in `text`, which commas separate outside brackets and quotes.
+
+    >>> _values("path.qdisc", 'pfifo,{kind = "pie", limit = 9},20 ms')
+    ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
+    """
+    parts, depth, quote, escaped = [""], 0, "", False
+    for char in text:
+        if escaped:
+            escaped = False
+        elif quote:
+            escaped = quote == '"' and char == "\\"
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        depth += (not quote) * ((char in "[{(") - (char in "]})"))
+        if char == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += char
+    read = _notation(address).read
+    return [read(part.strip()) for part in parts if part.strip()]
+
+
+def assignment_text(one: Assignment) -> str:
+    """The argument of `--set` for an assignment, from which `assignments` restores it."""
+    notation = _notation(one.address)
+    is_plain = isinstance(one.value, str) and notation.read(one.value.strip()) == one.value
+    return f"{one.address}={one.value if is_plain else notation.write(one.value)}"
+
+
+def variation_text(one: Variation) -> str:
+    """The argument of `--vary` for a variation, from which `variations` restores it."""
+    texts = (_listed(one.address, value) for value in one.values)
+    return f"{one.address}={','.join(texts)}"
+
+
+def _listed(address: str, value: TomlValue) -> str:
+    # Another value behind it shows whether a quote or a bracket stays open.
+    is_plain = isinstance(value, str) and _values(address, f"{value},0") == [value, 0]
+    return str(value) if is_plain else _notation(address).write(value)

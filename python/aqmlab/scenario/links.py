@@ -1,0 +1,170 @@
+"""Links in scenarios: rates, disciplines, shapers, overheads and impairments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+
+from aqmlab.base.errors import BadValueError
+from aqmlab.scenario.fields import Count, Flag, LinkRate, Qdisc, RateOrShare, Value
+from aqmlab.scenario.kind_schema import Properties, table
+from aqmlab.scenario.notation import Table
+from aqmlab.scenario.parameters import Plain, base_units
+from aqmlab.scenario.quantities import Duration, Share
+from aqmlab.scenario.schema_definitions import reference
+
+OVERHEADS: dict[str, dict[str, int]] = {
+    "ip": {},
+    "ethernet": {"bytes": 14, "counted": 14},
+    "ethernet-wire": {"bytes": 38, "minimum": 84, "counted": 14},
+    "docsis": {"bytes": 18, "minimum": 64, "counted": 14},
+    "pppoe": {"bytes": 30, "counted": 14},
+    "atm": {"bytes": 40, "atm": True, "counted": 14},
+}
+"""The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
+
+`ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
+check sequence. The others are ethernet, docsis, pppoe-ptm (VDSL) and pppoe-llcsnap (ADSL) of
+tc-cake(8). With these, a discipline of a Linux gateway counts the frame.
+"""
+
+
+class Overhead(Value):
+    """The bytes that a link charges for a packet beyond IP, by name or as a table."""
+
+    bytes: Count = 0
+    minimum: Count = 0
+    atm: Flag = False
+    counted: Count = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            if value not in OVERHEADS:
+                raise BadValueError.unknown("overhead", value, OVERHEADS)
+            return OVERHEADS[value]
+        return value
+
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a name or a table."""
+        return {"anyOf": [{"enum": list(OVERHEADS)}, table(own)]}
+
+    @model_serializer
+    def _write(self) -> str | Table:
+        table = {name: getattr(self, name) for name in type(self).model_fields}
+        short = {name: value for name, value in table.items() if value}
+        names = [name for name, meant in OVERHEADS.items() if meant == short]
+        return names[0] if names else short
+
+
+SHAPERS = ("line", "htb", "dummynet")
+"""Rate limiters: the wire, Linux's HTB or FreeBSD's dummynet. HTB shapes before a faster wire. It
+releases a packet at the start of its transmission time, and one more packet after a pause.
+Dummynet releases packets at its clock ticks, which are one millisecond apart."""
+
+
+def _shaper(value: object) -> str:
+    if value not in SHAPERS:
+        raise BadValueError.unknown("shaper", value, SHAPERS)
+    return str(value)
+
+
+Shaper = Annotated[
+    Literal["line", "htb", "dummynet"],
+    BeforeValidator(_shaper),
+    WithJsonSchema({"enum": list(SHAPERS)}),
+]
+
+
+def _pfifo() -> Qdisc:
+    return Qdisc(kind="pfifo")
+
+
+class _Port(Value):
+    """A discipline before a link. Its keys may have the synonym `queue` for `qdisc`."""
+
+    @classmethod
+    def written_schema(cls, own: Properties, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of a table in which `queue` is a synonym of `qdisc`."""
+        return table(own | {"queue": own["qdisc"]})
+
+
+class Hop(_Port):
+    """One direction of a modem: a discipline before a link with a finite rate."""
+
+    rate: LinkRate
+    qdisc: Qdisc = Field(default_factory=_pfifo)
+    overhead: Overhead = Overhead()
+
+
+class _Gateway(_Port):
+    """One direction of a gateway: a discipline before a shaped link."""
+
+    rate: RateOrShare = Field(
+        description='the link\'s rate; in front of a modem also its share, `"95 %"`'
+    )
+    qdisc: Qdisc = Field(
+        default_factory=_pfifo, description="the discipline before the link; `queue` is a synonym"
+    )
+    shaper: Shaper = Field(
+        "line",
+        description='the mechanism that limits the rate: `"line"`, `"htb"` or `"dummynet"`',
+    )
+    pipe_delays: Flag = Field(
+        False,
+        description="whether dummynet's rate-limiting pipe also delays packets by half of `rtt`. "
+        "Such a pipe is not idle while a packet is in transit, so dummynet deletes it and its "
+        "discipline's state less often. Other shapers ignore this key",
+    )
+    overhead: Overhead = Field(
+        Overhead(), description="the bytes that the link charges for a packet beyond its IP bytes"
+    )
+
+
+class Impairments(Value):
+    """The disturbances of packets after a link."""
+
+    loss: Share = Field(Share(0.0), description="the probability of a packet loss after the link")
+    jitter: Duration = Field(
+        Duration(0),
+        description="the largest extra delay after the link, drawn uniformly for each packet",
+    )
+    reorder: Flag = Field(
+        False, description="whether that jitter may reorder packets, as netem's does"
+    )
+
+    def route_members(self) -> dict[str, Plain | None]:
+        """The members of a trial's route, in base units."""
+        return {name: base_units(getattr(self, key)) for key, name in ROUTE_NAMES.items()}
+
+
+ROUTE_NAMES = {
+    key: key + getattr(info.annotation, "SUFFIX", "")
+    for key, info in Impairments.model_fields.items()
+}
+"""The names of the members of a trial's route by key. Names of quantities end with the unit."""
+
+
+class Link(Impairments, _Gateway):
+    """One direction of the access line: a discipline before a link with a finite rate.
+
+    The rate may be a share of the modem's rate, such as "95 %".
+    """
+
+
+def both_ways_schema(link: type[Hop | Link], handler: GetJsonSchemaHandler) -> Properties:
+    """The keys of `link` in the table above, where each applies to both directions."""
+    keys = handler.resolve_ref_schema(reference(link.__pydantic_core_schema__, handler))
+    pair = {"type": "string", "examples": ["12/1 Mbit/s"], "description": "Down before up."}
+    return {**keys["properties"], "rate": pair}

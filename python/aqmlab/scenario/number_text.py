@@ -1,0 +1,119 @@
+"""Numbers as scenarios write them: with a unit ("40 ms"), with a noun ("490 packets") or alone.
+
+Arithmetic is decimal and exact. The readers raise `BadValueError` for a wrong value.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from aqmlab.base.errors import BadValueError, shown
+
+LARGEST = 10**18
+"""The largest number in base units."""
+
+_NUMBER = re.compile(
+    r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)", re.S
+)
+_CLOCK = re.compile(r"[0-9]{1,2}:[0-9][0-9](:[0-9][0-9])?")
+_THINGS = frozenset((
+    "packet", "packets", "pkt", "pkts", "p", "flow", "flows", "segment", "segments", "queue",
+    "queues", "object", "objects", "player", "players", "request", "requests", "connection",
+    "connections", "client", "clients", "band", "bands", "bucket", "buckets", "message",
+    "messages", "sample", "samples",
+))  # fmt: skip
+
+
+def split(text: object) -> tuple[Decimal, str] | None:
+    """The number and the unit of `text`, or `None` if it does not start with a number."""
+    found = _NUMBER.fullmatch(text.strip()) if isinstance(text, str) and len(text) < 200 else None
+    if found is None:
+        return None
+    try:
+        return Decimal(found[1]), found[2].strip()
+    except InvalidOperation:
+        return None
+
+
+def plain(value: object) -> Decimal | None:
+    """A number written without a unit, or `None` for any other value."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int) and abs(value) <= LARGEST:
+        return Decimal(value)
+    if isinstance(value, float) and value == value and abs(value) <= LARGEST:
+        return Decimal(repr(value))
+    parts = split(value)
+    return parts[0] if parts and not parts[1] else None
+
+
+def whole(number: Decimal, value: object, what: str) -> int:
+    """The number of base units nearest to `number`, which `value` states as a `what`."""
+    if number < 0:
+        raise BadValueError(f"`{shown(value)}` is negative", f"a {what} cannot be below zero")
+    if number > LARGEST:
+        raise BadValueError(f"`{shown(value)}` is too large for a {what}")
+    return int(number.to_integral_value())
+
+
+def not_a(what: str, value: object, example: str, units: tuple[str, ...] = ()) -> BadValueError:
+    """The error for `value`. For a number without a unit, the hint lists possible `units`."""
+    hint = f'write a number and a unit, such as "{example}"'
+    if units and plain(value) is not None:
+        meant = [f'"{shown(value)} {unit}"' for unit in units]
+        hint = f"write the unit, too: {' or '.join(meant)}"
+    if what.startswith("duration") and isinstance(value, str) and _CLOCK.fullmatch(value):
+        hint = f"times count from the start of the trial: {hint}"
+    return BadValueError(f"`{shown(value)}` is not a {what}", hint)
+
+
+def trimmed(number: Decimal) -> str:
+    """Formats `number` without an exponent and without zeros at its end."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def count(value: object) -> int:
+    """Reads a count, with or without a noun.
+
+    >>> count(490), count("490 packets")
+    (490, 490)
+    """
+    found = plain(value)
+    if found is None:
+        parts = split(value)
+        found = parts[0] if parts and parts[1].lower() in _THINGS else None
+    if found is None or found != found.to_integral_value():
+        raise BadValueError(
+            f"`{shown(value)}` is not a count",
+            'write a whole number, such as 490 or "490 packets"',
+        )
+    return whole(found, value, "count")
+
+
+def number(value: object) -> float:
+    """Reads a number or a percentage.
+
+    >>> number(0.05), number("5 %")
+    (0.05, 0.05)
+    """
+    found = plain(value)
+    if found is None:
+        parts = split(value)
+        found = parts[0] / 100 if parts and parts[1] == "%" else None
+    if found is None:
+        raise BadValueError(f"`{shown(value)}` is not a number", 'write 0.05 or "5 %"')
+    return float(found)
+
+
+def flag(value: object) -> bool:
+    """Reads a switch: true or false, on or off, yes or no."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else value
+    if word in ("true", "on", "yes"):
+        return True
+    if word in ("false", "off", "no"):
+        return False
+    raise BadValueError(f"`{shown(value)}` is not a switch", "write true or false")

@@ -1,0 +1,27 @@
+"""The table of the keys of a direction of the path, made from the model's fields."""
+
+from __future__ import annotations
+
+from pydantic.fields import FieldInfo
+
+
+def directional(_: str) -> str:
+    """The keys of `path.down` and `path.up` with their defaults and meanings."""
+    from aqmlab.scenario.links import Link
+
+    rows = (
+        f"| `{name}` | {_default(info)} | {info.description} |\n"
+        for name, info in Link.model_fields.items()
+    )
+    return "| Key | Default | Meaning |\n|---|---|---|\n" + "".join(rows)
+
+
+def _default(info: FieldInfo) -> str:
+    from aqmlab.scenario import toml_writer
+    from aqmlab.scenario.fields import plain
+
+    if info.is_required():
+        return "required"
+    value = plain(info.get_default(call_default_factory=True, validated_data={}))
+    name = value.get("kind", value) if isinstance(value, dict) else value
+    return f"`{toml_writer.value(name)}`"
