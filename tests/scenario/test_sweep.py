@@ -125,7 +125,7 @@ def test_a_plan_is_json_and_repeats(home):
 
     plan = home()
     first, second = (
-        json.dumps([one.scenario, [trial.spec for trial in one.trials]]) for one in (plan, home())
+        json.dumps([one.scenario, [trial.text for trial in one.trials]]) for one in (plan, home())
     )
     assert first == second
     assert plan.trials[0].id == "rate=12-1,scheme=FIFO,rtt=20ms,seed=1"
