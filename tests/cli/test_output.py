@@ -145,7 +145,7 @@ def test_python_hands_values_on_as_values(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     home = {"path": {"rate": "9/1 Mbit/s"}, "apps": {"a": {"kind": "bulk"}}, "duration": "10 ms"}
     loaded = aqmlab.run(aqmlab.Scenario(**home), hosts__home__profile=["linux"], out="one")
-    assert [trial["conditions"] for trial in loaded.manifest["trials"]] == [
+    assert [trial.conditions for trial in loaded.manifest.trials] == [
         {"hosts.home.profile": "linux"}
     ]
     for wrong, said in [
