@@ -22,6 +22,7 @@ from typing import Any
 import last_release
 from aqmlab import _core
 from aqmlab.planning import planner
+from msgspec import structs
 
 HERE = Path(__file__).parent
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
@@ -132,24 +133,24 @@ def home() -> None:
     print("The 12/1 Mbit/s home of Kua et al. (2017), 200 s, everything measured")
     trials = planner.load("kua2017-demo", seeds=1).trials
     for trial in trials:
-        spec = json.dumps(trial.spec)
-        cpu_s, _ = cpu_of(lambda spec=spec: _core.run(spec))
-        span_s = trial.spec["duration_ns"] / 1e9
+        cpu_s, _ = cpu_of(lambda text=trial.text: _core.run(text))
+        span_s = trial.spec.duration_s
         print(f"  {trial.id}: {span_s / cpu_s:7.0f} simulated seconds per CPU second", flush=True)
     for series in (True, False):
         for factor in (1, 10):
-            spec = dict(trials[0].spec)
-            spec["duration_ns"] *= factor
-            spec["measure"] = spec["measure"] | {"series": series}
+            spec = trials[0].spec
+            measure = structs.replace(spec.measure, series=series)
+            longer_ns = factor * spec.duration_ns
+            spec = structs.replace(spec, duration_ns=longer_ns, measure=measure)
             kept = "with" if series else "without"
             if not Path("/proc/self/status").exists():
                 continue
-            peak_mb = resident_mb(spec)
+            peak_mb = resident_mb(spec.text())
             print(f"  {200 * factor:4} s {kept:7} series over time: {peak_mb:.0f} MB at most")
 
 
-def resident_mb(spec: dict[str, Any]) -> float:
-    """Peak resident memory of a process that does nothing but run `spec`, in MB.
+def resident_mb(spec_json: str) -> float:
+    """Peak resident memory of a process that does nothing but run a trial, in MB.
 
     From `VmHWM`, because `ru_maxrss` of a new process begins at its parent's (getrusage(2)).
     """
@@ -158,9 +159,7 @@ def resident_mb(spec: dict[str, Any]) -> float:
         "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, input=json.dumps(spec), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, input=spec_json, capture_output=True, text=True, check=True)
     return int(done.stdout) / 1024
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning import planner
 from aqmlab.scenario import catalogue
 from aqmlab.scenario.model import Scenario
+from msgspec.structs import replace
 
 
 def write(target: str, folder: Path) -> None:
@@ -22,10 +24,9 @@ def write(target: str, folder: Path) -> None:
         (folder / f"seed-{number}").write_bytes(seed)
 
 
-def _trial(apps: dict[str, Any], **path: Any) -> dict[str, Any]:
+def _trial(apps: dict[str, Any], **path: Any) -> TrialSpec:
     home = Scenario(duration="300 ms", path={"rate": "2/1 Mbit/s", **path}, apps=apps)
-    spec: dict[str, Any] = planner.load(home).trials[0].spec
-    return spec
+    return planner.load(home).trials[0].spec
 
 
 def _captures() -> Iterator[bytes]:
@@ -35,10 +36,10 @@ def _captures() -> Iterator[bytes]:
         {"call": {"kind": "voip", "interval": "60 ms"}, "get": {"kind": "bulk", "size": "1 kB"}},
     ):
         spec = _trial(apps, start_jitter="0 s")
-        spec["measure"]["packets"] = True
+        spec = replace(spec, measure=replace(spec.measure, packets=True))
         with tempfile.TemporaryDirectory() as name:
             paths = [Path(name) / "home", Path(name) / "wan"]
-            _core.run(json.dumps(spec), captures=(str(paths[0]), str(paths[1])))
+            _core.run(spec.text(), captures=(str(paths[0]), str(paths[1])))
             home, wan = (path.read_bytes() for path in paths)
         for chosen in (0, 1, 8, 16 | 2 << 1, 3 << 1):
             yield _pair(chosen, home, wan)
@@ -70,10 +71,10 @@ def _blocks(classic: bytes) -> bytes:
 def _trials() -> Iterator[bytes]:
     known = catalogue.load()
     for kind in known["apps"]:
-        yield json.dumps(_trial({"one": {"kind": kind}})).encode()
+        yield _trial({"one": {"kind": kind}}).text().encode()
     for kind in known["disciplines"]:
         spec = _trial({"one": {"kind": "ping"}}, qdisc=kind, wifi={})
-        yield json.dumps(spec).encode()
+        yield spec.text().encode()
 
 
 SEEDS = {"captures": _captures, "trial": _trials}
@@ -93,7 +94,7 @@ def words() -> str:
             for value in part:
                 collect(value)
 
-    collect(spec)
+    collect(spec.members())
     for family in catalogue.load().values():
         for kind in family.values():
             found.update((kind.name, *kind.params))

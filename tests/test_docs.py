@@ -106,7 +106,7 @@ def everything() -> dict[str, Any]:
         path={"rate": "20/5 Mbit/s", "qdisc": "fq_codel"},
         apps=apps,
     )
-    spec = planner.load(home).trials[0].spec
+    spec = planner.load(home).trials[0].spec.members()
     bare = {**spec, "duration_ns": 10**9, "measure": {"enabled": False}}
     tables: dict[str, Any] = _core.run(json.dumps(spec))["tables"]
     return _core.run(json.dumps(bare))["tables"] | tables
@@ -167,7 +167,7 @@ def test_every_series_and_gauge_is_defined(everything: dict[str, Any]) -> None:
 
 def _gauges(kind: str) -> set[str]:
     home = Scenario(duration="1 s", path={"rate": "10/1 Mbit/s", "qdisc": kind}, apps=_PING)
-    spec = planner.load(home).trials[0].spec
+    spec = planner.load(home).trials[0].spec.members()
     return set(_core.run(json.dumps(spec))["tables"]["queue_gauges"]["gauge"])
 
 

@@ -59,7 +59,7 @@ def test_the_teacup_household_is_read_whole() -> None:
     made = planner.load(EXAMPLES / "teacup" / "household.py")
     assert len(made.trials) == 16
     assert made.conditions == ("down", "up", "delay", "aqm")
-    kinds = {app["name"]: app["app"]["kind"] for app in made.trials[0].spec["apps"]}
+    kinds = {app.name: app.app.kind for app in made.trials[0].spec.apps}
     assert kinds == {
         "ping-1": "ping",
         "dash-3": "dash",

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import bisect
 import hashlib
-import json
 import pickle
 import struct
 import sys
@@ -29,7 +28,9 @@ from typing import Any
 
 from aqmlab import _core
 from aqmlab.engines import registry
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import grid
+from msgspec import structs
 
 ENGINES = ("kernel", "sim")
 TCP, SACK = 6, 5
@@ -72,13 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the trial on both engines and prints where they part."""
     asked = parse(arguments)
     spec = spec_of(asked.cell, asked.seed)
-    spec["duration_ns"] = min(spec["duration_ns"], round(asked.to * 1e9))
-    spec["measure"] |= {"sample_ns": round(asked.step * 1e9), "points": 1 << 20, "packets": True}
-    if asked.quiet:
-        spec["host_jitter_ns"] = 0
+    measure = structs.replace(
+        spec.measure, sample_ns=round(asked.step * 1e9), points=1 << 20, packets=True
+    )
+    spec = structs.replace(
+        spec,
+        duration_ns=min(spec.duration_ns, round(asked.to * 1e9)),
+        measure=measure,
+        host_jitter_ns=0 if asked.quiet else spec.host_jitter_ns,
+    )
     names = ("kernel-ours", "sim") if asked.ours else ENGINES
     runs = {name: run(name, spec, asked.keep) for name in names}
-    for flow in asked.flow or sorted({app["name"] for app in spec["apps"]}):
+    for flow in asked.flow or sorted(app.name for app in spec.apps):
         if not asked.no_table:
             print_states(flow, runs, (asked.begin, asked.to), asked.conn)
         print_packets(flow_packets(spec, runs, flow, asked.conn), asked)
@@ -106,35 +112,34 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def spec_of(name: str, seed: int) -> dict[str, Any]:
+def spec_of(name: str, seed: int) -> TrialSpec:
     """A trial of the one cell that is called `name`."""
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
-    spec: dict[str, Any] = json.loads(cells[0].spec_json(seed))
-    return spec
+    return cells[0].spec.with_seed(seed)
 
 
 # --- Running ------------------------------------------------------------------------------------
 
 
-def run(engine: str, spec: Mapping[str, Any], keep: Path) -> dict[str, Any]:
+def run(engine: str, spec: TrialSpec, keep: Path) -> dict[str, Any]:
     """The tables of a trial, and the names of its captures; from `keep` if they are there.
 
     There are captures if the trial keeps its packets.
     """
-    text = json.dumps(spec, sort_keys=True)
+    text = spec.canonical_text()
     name = hashlib.sha256(text.encode()).hexdigest()[:12]
     keep.mkdir(parents=True, exist_ok=True)
     files = tuple(str(keep / f"{name}-{engine}-{end}.pcap") for end in ("home", "wan"))
     kept = keep / f"{name}-{engine}.pickle"
-    captures = {"captures": files} if spec["measure"].get("packets") else {}
+    captures = {"captures": files} if spec.measure.packets else {}
     if engine != "sim" and kept.exists():
         return {"tables": pickle.loads(kept.read_bytes()), "captures": files}
     if engine == "sim":
         tables = _core.run(text, **captures)["tables"]
     else:
-        one = registry.ENGINES[engine]
+        one = registry.engine(engine)
         prepared = one.prepare([spec], lambda said: print(said, file=sys.stderr))
         tables = registry.load(one.runner)(text, **captures, **prepared.options)["tables"]
         kept.write_bytes(pickle.dumps(tables))
@@ -195,10 +200,10 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 
 
 def flow_packets(
-    spec: Mapping[str, Any], runs: Mapping[str, Any], flow: str, conn: int
+    spec: TrialSpec, runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
     """The packets that either end of a connection sent, in order, lost ones included."""
-    place = [app["name"] for app in spec["apps"]].index(flow)
+    place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
 

@@ -43,7 +43,7 @@ def run(name: str, seeds: int) -> dict[str, Any]:
     ran: dict[str, list[int]] = {}
     for cell, seed in sorted(made.series[name]):
         ran.setdefault(cell, []).append(seed)
-    module = importlib.import_module(engines.PEERS[name].partition(":")[0])
+    module = importlib.import_module(engines.PEERS[name].runner.partition(":")[0])
     return {
         "program": module.version(),
         "kernel": _kernel_digest(ran),

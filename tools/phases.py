@@ -17,12 +17,14 @@ import argparse
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parent))
 import apart
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import metrics
 
 
@@ -62,28 +64,28 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return asked
 
 
-def specs(spec: Mapping[str, Any], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def specs(spec: TrialSpec, asked: argparse.Namespace) -> Iterator[TrialSpec]:
     """The trial with other starts, or with other seeds."""
-    names = [app["name"] for app in spec["apps"]]
+    names = [app.name for app in spec.apps]
     if asked.flow and asked.flow not in names:
         raise SystemExit(f"there is no application `{asked.flow}`, only {', '.join(names)}")
     for step in range(asked.first, asked.first + asked.count):
         moved = round(step * asked.step * 1e6)
-        apps = [
-            app | {"start_ns": app["start_ns"] + moved * (asked.flow in (None, app["name"]))}
-            for app in spec["apps"]
-        ]
-        one = dict(spec, apps=apps)
+        apps = tuple(
+            replace(app, start_ns=app.start_ns + moved * (asked.flow in (None, app.name)))
+            for app in spec.apps
+        )
+        one = replace(spec, apps=apps)
         if not asked.step:
-            one["seed"] = spec["seed"] + step
+            one = one.with_seed(spec.seed + step)
         if asked.to:
-            one["duration_ns"] = min(spec["duration_ns"], round(asked.to * 1e9))
-            one["measure"] = spec["measure"] | {"to_ns": one["duration_ns"]}
+            end_ns = min(spec.duration_ns, round(asked.to * 1e9))
+            one = replace(one, duration_ns=end_ns, measure=replace(spec.measure, to_ns=end_ns))
         yield one
 
 
 def measured(
-    engine: str, spec: Mapping[str, Any], asked: argparse.Namespace
+    engine: str, spec: TrialSpec, asked: argparse.Namespace
 ) -> Iterator[tuple[tuple[str, str], float]]:
     """The requested metrics of a run, by metric and item."""
     tables = apart.run(engine, spec, asked.keep)["tables"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -16,12 +16,13 @@ from aqmlab.base.failures import RequestError, TrialsError
 from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.executor import TrialExecutor
 from aqmlab.campaign.runner import Campaign, Progress, RunReport
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.trial_facts import group_apps, kinds_of, links_of
-from aqmlab.engines import registry
-from aqmlab.engines.registry import Say
+from aqmlab.engines import registry, renamed
+from aqmlab.engines.engine import Say
 from aqmlab.planning.change_text import assignment_text, variation_text
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.results import results as stored
@@ -83,16 +84,16 @@ class Request:
     seeds: str | int | Sequence[int] | None = None
     duration: str | Duration | None = None
     engine: str = "sim"
-    discipline: str = "kernel"
-    """The source of the disciplines for the engine `kernel`: "kernel" or "ours"."""
-    place: str = "vm"
+    qdisc_source: str = "kernel"
+    """The source of the disciplines for the engine `kernel`: "kernel" or "sim"."""
+    run_on: str = "vm"
     """The place where the engine `kernel` runs: "vm" or "host"."""
     build: bool = True
     """Whether to build a missing checker of an engine first, which takes minutes."""
 
     def engine_names(self) -> tuple[str, ...]:
         """The names of the engines that run the trials."""
-        return registry.named(self.engine, self.discipline, self.place)
+        return registry.named(self.engine, self.qdisc_source, self.run_on)
 
     def plan(self) -> Plan:
         """Plans all trials of the request; raises `ScenarioError`."""
@@ -121,8 +122,8 @@ class Request:
             words += [option, str(value)] if value is not None else []
         for option, value, usual in (
             ("--engine", self.engine, "sim"),
-            ("--discipline", self.discipline, "kernel"),
-            ("--place", self.place, "vm"),
+            ("--qdisc-source", self.qdisc_source, "kernel"),
+            ("--run-on", self.run_on, "vm"),
         ):
             words += [option, value] if value != usual else []
         return shlex.join(words)
@@ -136,10 +137,12 @@ def run(
     jobs: int | None = None,
     out: Path | str | None = None,
     engine: str = "sim",
-    discipline: str = "kernel",
-    place: str = "vm",
-    executor: Executor | None = None,
+    qdisc_source: str = "kernel",
+    run_on: str = "vm",
+    executor: Executor | TrialExecutor | None = None,
     progress: Progress | None = None,
+    discipline: str | None = None,
+    place: str | None = None,
     **changes: Any,
 ) -> Results:
     """Runs every trial of `scenario` and returns the results.
@@ -150,16 +153,22 @@ def run(
     are in a temporary folder as long as they are used.
 
     `engine` is "sim", "kernel", or "sim,kernel" to run every trial on both. With "kernel",
-    `discipline` selects the disciplines between the kernel's TCPs, "kernel" or "ours". `place`
-    selects the place of the kernel: "vm", or "host" as root and in real time. Both may also be
-    lists. Trials run in local processes, or on an `executor` with the interface of
-    `concurrent.futures`.
+    `qdisc_source` selects the disciplines between the kernel's TCPs: "kernel", or "sim" for the
+    simulator's. `run_on` selects the place of the kernel: "vm", or "host" as root and in real time.
+    Both may also be lists, such as "sim,kernel". Trials run in local processes, or on an `executor`
+    with the interface of `concurrent.futures` or of `TrialExecutor`. `discipline` and `place` are
+    the old names of `qdisc_source` and `run_on`.
 
     Raises `ScenarioError` for an invalid scenario, `MissingError` for missing requirements, and
     `TrialsError` if trials have no result.
     """
     _refuse_senseless(jobs, out)
-    request = Request(scenario, *_changes(changes), seeds, duration, engine, discipline, place)
+    kernel = renamed.kernel_options(qdisc_source, run_on, discipline, place)
+    for warning in kernel.warnings:
+        warnings.warn(warning, DeprecationWarning, stacklevel=2)
+    request = Request(
+        scenario, *_changes(changes), seeds, duration, engine, kernel.qdisc_source, kernel.run_on
+    )
     owned = None if out is not None else Scratch()
     folder = Path(out if out is not None else owned.name)  # type: ignore[union-attr]
     campaign = campaign_for(request, request.plan())
@@ -200,15 +209,15 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
             one.id,
             one.seed,
             one.conditions,
-            json.dumps(one.spec, separators=(",", ":")),
+            one.text,
             one.engine,
         )
         for index, one in enumerate(plan.trials)
     ]
     names = list(dict.fromkeys(one.engine for one in plan.trials))
     prepared = {
-        name: registry.ENGINES[name].prepare(
-            [one.spec for one in plan.trials if one.engine == name], say
+        name: registry.engine(name).prepare(
+            [one.spec for one in plan.trials if one.engine == name], say or (lambda _: None)
         )
         for name in names
     }
@@ -243,14 +252,14 @@ def _facts(
         scenario=plan.scenario,
         trials=entries,
         apps=_kinds(plan.trials),
-        app_groups=group_apps(app for trial in plan.trials for app in trial.spec["apps"]),
+        app_groups=group_apps(app for trial in plan.trials for app in trial.spec.apps),
         stated_tolerances_ms=plan.stated_tolerances,
         stated_rates_mbit=plan.rates,
         **spans.of_spec(plan.trials[0].spec)._asdict(),
         scenario_text=plan.text,
         command=request.command(),
-        discipline=request.discipline if on_kernel else None,
-        place=request.place if on_kernel else None,
+        qdisc_source=request.qdisc_source if on_kernel else None,
+        run_on=request.run_on if on_kernel else None,
         versions=made_by,
     )
 
@@ -262,7 +271,7 @@ def _entries(plan: Plan, trials: Sequence[Trial]) -> tuple[TrialEntry, ...]:
     kinds, first = _kinds(plan.trials), spans.of_spec(plan.trials[0].spec)._asdict()
     entries = []
     for planned, trial in zip(plan.trials, trials, strict=True):
-        apps, span = kinds_of(planned.spec["apps"]), spans.of_spec(planned.spec)._asdict()
+        apps, span = kinds_of(planned.spec.apps), spans.of_spec(planned.spec)._asdict()
         entries.append(
             TrialEntry(
                 id=trial.id,
@@ -284,7 +293,7 @@ def _kinds(trials: Sequence[PlannedTrial]) -> dict[str, str]:
     """The kind of each application in the first trial that has it."""
     kinds: dict[str, str] = {}
     for trial in trials:
-        kinds = kinds_of(trial.spec["apps"]) | kinds
+        kinds = kinds_of(trial.spec.apps) | kinds
     return kinds
 
 

@@ -163,7 +163,7 @@ def test_trials_that_are_in_no_table_yet_say_what_the_engine_was_given(tmp_path)
     process.communicate()
     partial, trials = load(folder), half_waiting().trials[:6]
     assert partial.table("trials")["spec"].to_list() == [one.spec for one in trials]
-    assert partial.spec("trial-2")["seed"] == 3
+    assert partial.spec("trial-2").seed == 3
     assert [one.id for one in read(partial, ["flows"])] == [one.id for one in trials]
 
 

@@ -145,7 +145,7 @@ def test_what_needs_this_machine_does_not_go_to_a_cluster(tmp_path):
     there = campaigns.Campaign(campaign.trials, campaign.about, options=options)
 
     class Far:
-        remote = True
+        is_remote = True
 
     with pytest.raises(RequestError, match="the engine `kernel` needs files"):
         campaigns.run(there, tmp_path / "out", executor=Far())

@@ -9,7 +9,7 @@ from aqmlab.campaign import runner as campaigns
 from aqmlab.report.figures import data, draw
 from aqmlab.report.page.tables import how_made
 from aqmlab.results.results import load
-from support.campaigns import campaign_of, grid
+from support.campaigns import campaign_of, grid, spec_of
 
 PING = 'path.rate = "12/1 Mbit/s"\n'
 
@@ -63,7 +63,7 @@ def test_narrowed_results_say_their_own_time(ran):
 
 def test_a_caption_counts_the_seeds_that_each_number_has(tmp_path):
     specs = grid(queues=("pfifo", "pie"), seeds=(1, 2, 3))
-    specs[1][1]["behaviour"] = "refuse"
+    specs[1] = (specs[1][0], spec_of("pfifo", seed=2, behaviour="refuse"))
     campaigns.run(campaign_of(specs), tmp_path, jobs=1)
     assert data.seeds_note(load(tmp_path)) == "median over 2 to 3 seeds"
     whole = load(tmp_path).narrowed(["trial-3", "trial-4", "trial-5"])
@@ -93,7 +93,7 @@ def test_a_stated_limit_is_the_limit_also_where_it_is_the_kinds_own(ran):
 
 def test_verdicts_of_a_condition_whose_first_trial_failed_have_its_conditions(tmp_path):
     specs = grid(queues=("pfifo", "pie"), seeds=(1, 2))
-    specs[0][1]["behaviour"] = "refuse"
+    specs[0] = (specs[0][0], spec_of("pfifo", behaviour="refuse"))
     campaigns.run(campaign_of(specs), tmp_path, jobs=1)
     table = load(tmp_path).table("verdicts")
     assert table["queue"].null_count() == 0
@@ -102,7 +102,7 @@ def test_verdicts_of_a_condition_whose_first_trial_failed_have_its_conditions(tm
 
 def test_series_say_the_seed_of_each_panel(tmp_path):
     specs = grid(queues=("pfifo", "pie"), seeds=(1, 2))
-    specs[0][1]["behaviour"] = "refuse"
+    specs[0] = (specs[0][0], spec_of("pfifo", behaviour="refuse"))
     campaigns.run(campaign_of(specs), tmp_path, jobs=1)
     for name in ("rtt_time", "queue_time"):
         for drawing in draw(load(tmp_path), name):

@@ -21,6 +21,7 @@ from aqmlab.cli import status_of
 from aqmlab.results import captures
 from aqmlab.scenario.fields import Qdisc
 from aqmlab.scenario.quantities import Duration
+from support.campaigns import spec_of
 
 LABELS = ("=1+1", "+cmd", "-5", "@x", "a\\u001b[31mb", "\\u009b31m", "größe 中", "-a", " =2")
 SCENARIO = (
@@ -105,7 +106,7 @@ def test_no_command_writes_over_a_file_of_a_campaign(folder, name, capsys, tmp_p
         assert status_of(command) == 2, command
         assert "is reserved for a file of the campaign" in capsys.readouterr().err
     with pytest.raises(RequestError):
-        captures.write({}, str(folder / "tables" / "x"), "sim")
+        captures.write(spec_of("pie"), str(folder / "tables" / "x"), "sim")
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == whole
 
 

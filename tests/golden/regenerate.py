@@ -1,4 +1,4 @@
-"""Writes the golden trials and their digests: `make golden`, then read the diff.
+"""Writes the golden trials, their digests and those of texts: `make golden`, then read the diff.
 
 A changed digest means changed results. State in CHANGELOG.md which numbers changed and why.
 """
@@ -6,11 +6,16 @@ A changed digest means changed results. State in CHANGELOG.md which numbers chan
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from aqmlab import _core
 from aqmlab.planning import planner
 from aqmlab.planning.overrides import Assignment
+from msgspec.structs import replace
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from support import texts
 
 HERE = Path(__file__).parent
 TRIALS = {
@@ -32,11 +37,13 @@ def main() -> None:
         sets = [Assignment(path, value) for path, value in changes.items()]
         spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
         # Twenty seconds of each keep the suite quick.
-        spec = {**spec, "duration_ns": 20_000_000_000}
-        spec["measure"] = {**spec.get("measure", {}), "from_ns": 0, "to_ns": None}
-        (HERE / f"{name}.json").write_text(json.dumps(spec, indent=1) + "\n")
-        digests[name] = _core.run(json.dumps(spec))["digest"]
+        measure = replace(spec.measure, from_ns=0, to_ns=None)
+        spec = replace(spec, duration_ns=20_000_000_000, measure=measure)
+        (HERE / f"{name}.json").write_text(json.dumps(spec.members(), indent=1) + "\n")
+        digests[name] = _core.run(spec.text())["digest"]
     (HERE / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
+    found = {name: texts.digest(source) for name, source in texts.sources().items()}
+    (HERE.parent / "trial_texts.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from aqmlab.engines.trial_spec import KindSpec, OverheadSpec
 from aqmlab.planning import teacup
 from support import changes as changes_of
 
@@ -27,7 +28,7 @@ def two_routers():
 
 def app_named(plan, name, trial=-1):
     """One application of a trial."""
-    return next(app for app in plan.trials[trial].spec["apps"] if app["name"] == name)
+    return next(app for app in plan.trials[trial].spec.apps if app.name == name)
 
 
 def test_experiments_and_their_names(two_routers):
@@ -56,8 +57,8 @@ def test_warnings_name_what_has_no_meaning_and_every_rule(two_routers):
 
 
 def test_queues_become_links(two_routers):
-    links = two_routers.trials[0].spec["links"]
-    assert [link["name"] for link in links] == [
+    links = two_routers.trials[0].spec.links
+    assert [link.name for link in links] == [
         "up",
         "down",
         "up-gateway-3",
@@ -66,23 +67,23 @@ def test_queues_become_links(two_routers):
         "down-isp-1",
     ]
     # 2 Mbit/s for 100 ms are 41 packets of 600 bytes; twice that.
-    assert links[0]["qdisc"] == {"kind": "pie", "params": {"limit": 82}}, "kernel 5.10"
-    assert links[1]["qdisc"]["params"] == {
+    assert links[0].qdisc == KindSpec(kind="pie", params={"limit": 82}), "kernel 5.10"
+    assert links[1].qdisc.params == {
         "limit": 600,
         "target": 20_000_000,
         "ecn": False,
         "bytemode": True,
     }
-    assert links[0]["overhead"] == {"bytes": 14, "minimum": 0, "atm": False, "counted": 14}
-    assert (links[0]["rate_bps"], links[1]["rate_bps"]) == (2_000_000, 20_000_000)
+    assert links[0].overhead == OverheadSpec(bytes=14, counted=14)
+    assert (links[0].rate_bps, links[1].rate_bps) == (2_000_000, 20_000_000)
 
 
 def test_routes_go_through_both_routers_in_order(two_routers):
     dash, ping = app_named(two_routers, "dash-2"), app_named(two_routers, "ping-3")
-    assert (dash["up"]["links"], dash["down"]["links"]) == ([0, 4], [5, 1])
-    assert (ping["up"]["links"], ping["down"]["links"]) == ([2, 4], [5, 3])
-    assert dash["up"]["delay_ns"] == dash["down"]["delay_ns"] == 20_000_000
-    assert dash["up"]["loss"] == 0.01, "an extra variable of the delays"
+    assert (dash.up.links, dash.down.links) == ((0, 4), (5, 1))
+    assert (ping.up.links, ping.down.links) == ((2, 4), (5, 3))
+    assert dash.up.delay_ns == dash.down.delay_ns == 20_000_000
+    assert dash.up.loss == 0.01, "an extra variable of the delays"
     assert two_routers.trials[-1].rtt_base_ms["dash-2"] == 40.0
 
 
@@ -130,39 +131,39 @@ def test_routes_go_through_both_routers_in_order(two_routers):
 )
 def test_tasks_become_applications(two_routers, name, kind, params, start_s):
     app = app_named(two_routers, name)
-    assert app["app"] == {"kind": kind, "params": params}
-    assert app["start_ns"] == start_s * 10**9
+    assert app.app == KindSpec(kind=kind, params=params)
+    assert app.start_ns == start_s * 10**9
 
 
 def test_hosts_follow_their_operating_system(two_routers):
     dash, ping = app_named(two_routers, "dash-2"), app_named(two_routers, "ping-3")
-    assert dash["home"]["profile"] == "linux-3.17"
-    assert dash["home"]["settings"] == {
+    assert dash.home.profile == "linux-3.17"
+    assert dash.home.settings == {
         "receive_tuning": False,
         "receive_buffer": 87_380,
         "send_buffer": 65_535,
     }
-    assert dash["home"]["cc"]["kind"] == "reno", "host1 of the desktop is newreno"
-    assert dash["wan"]["cc"]["kind"] == "cubic_freebsd"
-    assert dash["wan"]["settings"] == {"receive_tuning": False, "receive_buffer": 131_072}
-    assert ping["home"]["profile"] == "freebsd", "Darwin"
+    assert dash.home.cc.kind == "reno", "host1 of the desktop is newreno"
+    assert dash.wan.cc.kind == "cubic_freebsd"
+    assert dash.wan.settings == {"receive_tuning": False, "receive_buffer": 131_072}
+    assert ping.home.profile == "freebsd", "Darwin"
     upload = app_named(two_routers, "iperf-21")
-    assert upload["wan"]["profile"] == "windows"
-    assert upload["wan"]["cc"]["kind"] == "newreno", "said by the task"
-    assert upload["home"]["receive_buffer"] == upload["wan"]["send_buffer"] == 300_000
-    assert upload["home"]["mtu"] == 1_440
-    assert [trial.spec["apps"][0]["home"]["ecn"] for trial in two_routers.trials[1:3]] == [
+    assert upload.wan.profile == "windows"
+    assert upload.wan.cc.kind == "newreno", "said by the task"
+    assert upload.home.receive_buffer == upload.wan.send_buffer == 300_000
+    assert upload.home.mtu == 1_440
+    assert [trial.spec.apps[0].home.ecn for trial in two_routers.trials[1:3]] == [
         False,
         False,
     ]
-    assert two_routers.trials[-1].spec["apps"][0]["home"]["ecn"] is True
-    default = app_named(two_routers, "iperf-21", 0)["home"]
-    assert default["cc"]["kind"] == "reno"
-    assert app_named(two_routers, "dash-2", 0)["home"]["cc"] is None, "the host's own"
+    assert two_routers.trials[-1].spec.apps[0].home.ecn is True
+    default = app_named(two_routers, "iperf-21", 0).home
+    assert default.cc.kind == "reno"
+    assert app_named(two_routers, "dash-2", 0).home.cc is None, "the host's own"
 
 
 def test_version_1_1_waits_for_the_last_generator(two_routers):
-    assert two_routers.trials[0].spec["duration_ns"] == 31 * 10**9
+    assert two_routers.trials[0].spec.duration_ns == 31 * 10**9
 
 
 # --- A FreeBSD router ------------------------------------------------------------------------
@@ -172,22 +173,22 @@ def test_pipes_of_dummynet():
     plan = load("freebsd_router.py")
     assert [trial.id for trial in plan.trials] == ["exp_pipes"]
     spec = plan.trials[0].spec
-    assert spec["duration_ns"] == 15 * 10**9, "Python 2 divides whole numbers"
-    kinds = [(link["qdisc"]["kind"], link["qdisc"]["params"]) for link in spec["links"]]
+    assert spec.duration_ns == 15 * 10**9, "Python 2 divides whole numbers"
+    kinds = [(link.qdisc.kind, link.qdisc.params) for link in spec.links]
     assert kinds == [
         ("bfifo_freebsd", {"limit": 102_400}),
         ("fq_pie_freebsd", {"limit": 600, "target": 15_000_000, "quantum": 300, "ecn": True}),
         ("codel_freebsd", {"limit": 50}),
     ], "a pipe without a bandwidth is only a delay"
-    delays_ms = [link["pipe_delay_ns"] // 10**6 for link in spec["links"]]
+    delays_ms = [link.pipe_delay_ns // 10**6 for link in spec.links]
     assert delays_ms == [20, 20, 5], "a pipe is not idle while it delays a packet"
-    assert all(link["overhead"]["counted"] == 0 for link in spec["links"])
-    first, second, _ = spec["apps"]
-    assert (first["up"]["links"], first["down"]["links"]) == ([0], [1])
+    assert all(link.overhead.counted == 0 for link in spec.links)
+    first, second, _ = spec.apps
+    assert (first.up.links, first.down.links) == ((0,), (1,))
     # Both ways go through the one bidirectional pipe, and every matching pipe delays.
-    assert (second["up"]["links"], second["down"]["links"]) == ([2], [2])
-    assert (second["up"]["delay_ns"], second["down"]["delay_ns"]) == (105_000_000, 5_000_000)
-    assert second["up"]["loss"] == 0.5
+    assert (second.up.links, second.down.links) == ((2,), (2,))
+    assert (second.up.delay_ns, second.down.delay_ns) == (105_000_000, 5_000_000)
+    assert second.up.loss == 0.5
     assert any(
         said.startswith("freebsd_router.py:24: passed over: `def`") for said in plan.warnings
     )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from aqmlab.base.errors import ScenarioError
+from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.planning import teacup
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,7 +64,7 @@ def small(queue="", more="", text=SMALL, **changes):
 )
 def test_disciplines_and_sizes_of_a_linux_router(queue, kind, params):
     plan = small(queue, seeds=1, sets=["V_up_rate=1mbit"])
-    assert plan.trials[0].spec["links"][0]["qdisc"] == {"kind": kind, "params": params}
+    assert plan.trials[0].spec.links[0].qdisc == KindSpec(kind=kind, params=params)
 
 
 def test_queues_may_share_a_bottleneck():
@@ -73,9 +74,9 @@ def test_queues_may_share_a_bottleneck():
         "]\nTPCONF_traffic",
     )
     spec = small(text=text).trials[0].spec
-    assert len(spec["links"]) == 2
-    (app,) = spec["apps"]
-    assert (app["up"]["links"], app["up"]["delay_ns"]) == ([0], 70_000_000), "the last mark stands"
+    assert len(spec.links) == 2
+    (app,) = spec.apps
+    assert (app.up.links, app.up.delay_ns) == ((0,), 70_000_000), "the last mark stands"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_the_command_line_changes_experiments(changes, ids):
 def test_runs_are_seeds():
     plan = small(seeds="4-5")
     assert [trial.seed for trial in plan.trials[:2]] == [4, 5]
-    assert [trial.spec["seed"] for trial in plan.trials[:2]] == [4, 5]
+    assert [trial.spec.seed for trial in plan.trials[:2]] == [4, 5]
 
 
 def test_duration_measure_and_overhead_can_be_set():
@@ -126,10 +127,10 @@ def test_duration_measure_and_overhead_can_be_set():
         sets=["measure.window=500 ms", "path.overhead=ip", "TPCONF_host_os=FreeBSD"],
     )
     spec = plan.trials[0].spec
-    assert spec["duration_ns"] == 2 * 10**9
-    assert spec["measure"]["window_ns"] == 500_000_000
-    assert spec["links"][0]["overhead"]["bytes"] == 0
-    assert spec["links"][0]["qdisc"]["kind"] == "pfifo_freebsd"
+    assert spec.duration_ns == 2 * 10**9
+    assert spec.measure.window_ns == 500_000_000
+    assert spec.links[0].overhead.bytes == 0
+    assert spec.links[0].qdisc.kind == "pfifo_freebsd"
     assert "c.py: cut at the end of the run, 2 s: iperf-1" in plan.warnings
 
 

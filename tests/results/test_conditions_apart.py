@@ -88,7 +88,7 @@ def told(trials):
 
 
 def without_seed(spec):
-    return json.dumps({key: value for key, value in spec.items() if key != "seed"}, sort_keys=True)
+    return spec.canonical_text(seed=False)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])

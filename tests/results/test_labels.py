@@ -1,8 +1,10 @@
 import pytest
 from aqmlab.base.condition_text import condition_text
 from aqmlab.campaign.trial_facts import group_apps
+from aqmlab.engines.trial_spec import KindSpec, RouteSpec
 from aqmlab.results.labels import Label, label_trials
-from support.campaigns import app, entry_of, spec_of
+from msgspec.structs import replace
+from support.campaigns import app, entry_of, spec_of, with_link
 
 
 def labels(*trials):
@@ -74,8 +76,7 @@ def test_what_follows_from_the_rate_is_not_said_again():
 
 
 def test_two_disciplines_are_told_apart_by_direction():
-    spec = spec_of("pie")
-    spec["links"][0]["qdisc"]["kind"] = "fq_codel"
+    spec = with_link(spec_of("pie"), 0, qdisc=KindSpec(kind="fq_codel"))
     assert labels(({}, spec))[0].queue == "pie down, fq_codel up"
 
 
@@ -91,8 +92,8 @@ def test_parameters_of_a_discipline_that_is_varied_are_said_once():
 
 
 def test_a_line_without_a_bottleneck_has_a_label():
-    spec = spec_of("pie", apps=[app("near")])
-    spec["apps"][0]["up"]["links"] = spec["apps"][0]["down"]["links"] = []
+    route = RouteSpec(links=(), delay_ns=20_000_000)
+    spec = spec_of("pie", apps=[replace(app("near"), up=route, down=route)])
     assert labels(({}, spec)) == [Label("no queue", "", "")]
 
 

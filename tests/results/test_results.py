@@ -69,7 +69,7 @@ def test_what_is_not_a_campaign_is_refused(tmp_path):
 
 def test_the_spec_of_a_trial_can_be_run_again(home_results):
     spec = home_results.spec("trial-3")
-    assert spec["seed"] == 2 and spec["links"][0]["name"] == "up"
+    assert spec.seed == 2 and spec.links[0].name == "up"
     with pytest.raises(RequestError, match="no finished trial `x`"):
         home_results.spec("x")
 

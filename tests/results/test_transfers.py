@@ -5,9 +5,16 @@ import json
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
+from aqmlab.engines.trial_spec import KindSpec, MeasureSpec, OverheadSpec, WifiSpec
 from aqmlab.results.results import load
 from aqmlab.results.verdicts.transfers import TransferTime, max_min_share, measured
-from support.campaigns import app, campaign_of, grid, spec_of
+from msgspec.structs import replace
+from support.campaigns import app, campaign_of, grid, spec_of, with_link
+
+RADIO = WifiSpec(
+    cell=0, mcs=7, width_mhz=20, short_guard=False, loss=0.0, aggregate=32, airtime_ns=4_096_000,
+    driver=124,
+)  # fmt: skip
 
 
 def flow(name, mbit, direction="down", primary=True, **metrics):
@@ -25,8 +32,7 @@ def flow(name, mbit, direction="down", primary=True, **metrics):
 def bulk(name, start_s=0, stop_s=None, **params):
     """A bulk transfer of a trial."""
     made = app(name, start_ns=int(start_s * 1e9), stop_ns=stop_s and int(stop_s * 1e9))
-    made["app"] = {"kind": "bulk", "params": params}
-    return made
+    return replace(made, app=KindSpec(kind="bulk", params=params))
 
 
 def share(rows, apps, name="file", rate=(10, 1), **more):
@@ -74,7 +80,7 @@ def test_others_count_for_as_long_as_they_ran_beside_it():
 def test_only_the_interval_of_the_statistics_counts():
     rows = [flow("file", 10), flow("other", 9)]
     apps = [bulk("file"), bulk("other", 0, 5)]
-    interval = {"measure": {"from_ns": 5 * 10**9, "to_ns": None}}
+    interval = {"measure": MeasureSpec(from_ns=5 * 10**9)}
     assert share(rows, apps, **interval) == pytest.approx(100)
 
 
@@ -94,7 +100,7 @@ def test_where_tables_do_not_say_the_scenario_says_when_a_flow_ran():
     span = {"duration": 4 * 10**9}
     # The other sends from second 3 to second 7, or from 1 on until the statistics end at 5.
     assert share(rows, [bulk("file"), bulk("other", 3, **span)]) == pytest.approx(750 / 8)
-    interval = {"measure": {"from_ns": 10**9, "to_ns": 5 * 10**9}}
+    interval = {"measure": MeasureSpec(from_ns=10**9, to_ns=5 * 10**9)}
     apps = [bulk("file"), bulk("other", 1, 3)]
     assert share(rows, apps, **interval) == pytest.approx(100)
     assert share([flow("file", None)], [bulk("file")]) == 0
@@ -126,29 +132,28 @@ def test_times_are_said_as_people_say_them():
 
 def test_the_least_that_a_link_charges_for_a_packet_counts():
     spec = spec_of("pie", (10, 1), [bulk("file")])
-    spec["links"][1]["overhead"] = {"bytes": 0, "minimum": 2_000, "atm": False, "counted": 0}
+    spec = with_link(spec, 1, overhead=OverheadSpec(minimum=2_000))
     found = measured(spec, [flow("file", 7.5)], ["file"])
     assert found["file"]["fair_share_percent"] == pytest.approx(100)
 
 
 def test_a_radio_with_a_rate_of_its_own_shares_what_it_carried():
     spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
-    spec["links"][1] |= {"wifi": {"mcs": 7}}
+    spec = with_link(spec, 1, wifi=RADIO)
     found = measured(spec, [flow("file", 1), flow("other", 3)], ["file"])
     assert found["file"]["fair_share_percent"] == pytest.approx(50)
 
 
 def test_a_line_carries_no_more_than_its_overhead_leaves():
     spec = spec_of("pie", (10, 1), [bulk("file")])
-    atm = {"bytes": 40, "minimum": 0, "atm": True, "counted": 14}
-    spec["links"][1]["overhead"] = atm
+    spec = with_link(spec, 1, overhead=OverheadSpec(bytes=40, atm=True, counted=14))
     found = measured(spec, [flow("file", 10 * 1500 / (33 * 53))], ["file"])
     assert found["file"]["fair_share_percent"] == pytest.approx(100)
 
 
 def test_what_a_radio_carried_is_shared():
     spec = spec_of("pie", (10, 1), [bulk("file"), bulk("other")])
-    spec["links"][1] |= {"wifi": {"mcs": 7}, "rate_bps": 0}
+    spec = with_link(spec, 1, wifi=RADIO, rate_bps=0)
     found = measured(spec, [flow("file", 1), flow("other", 3)], ["file", "other"])
     assert found["file"]["fair_share_percent"] == pytest.approx(50)
     assert found["other"]["fair_share_percent"] == pytest.approx(100)

@@ -1,8 +1,10 @@
 import pytest
 from aqmlab.campaign import runner as campaigns
+from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import criteria
 from aqmlab.results.verdicts.criteria import CHECKS, checks_for, quantity
+from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
 
 
@@ -166,10 +168,10 @@ def test_an_app_that_never_got_through_has_no_good_verdict(tmp_path):
 
 
 def test_a_transfer_of_a_size_says_how_long_it_takes(tmp_path):
-    large, small = ({"kind": "bulk", "params": {"size": size}} for size in (10**9, 10**6))
+    large, small = (KindSpec(kind="bulk", params={"size": size}) for size in (10**9, 10**6))
     apps = [
-        app("backup", metrics={"completion_time_s": 9.5}) | {"app": large},
-        app("photo", metrics={"completion_time_s": 1.5}) | {"app": small},
+        replace(app("backup", metrics={"completion_time_s": 9.5}), app=large),
+        replace(app("photo", metrics={"completion_time_s": 1.5}), app=small),
     ]
     campaigns.run(campaign_of(grid(("pie",), apps=apps)), tmp_path / "out", jobs=1)
     results = load(tmp_path / "out")

@@ -7,9 +7,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 from aqmlab import _core
+from aqmlab.engines.trial_spec import MeasureSpec, members
 from aqmlab.planning import lowering, planner
 from aqmlab.scenario import catalogue, json_schema, loading
 from aqmlab.scenario.model import Scenario
+from msgspec.structs import replace
 
 DATA = Path(__file__).parents[1] / "planning" / "data"
 
@@ -50,24 +52,27 @@ def test_the_table_above_names_them_all():
     assert set(loading.builtins()) == set(loading.builtin_names())
 
 
+def shortened(spec):
+    """A trial of a few simulated milliseconds."""
+    return replace(spec, duration_ns=20_000_000, measure=MeasureSpec(enabled=False)).text()
+
+
 @pytest.mark.parametrize("name", loading.builtin_names())
 def test_the_simulator_takes_every_kind_of_trial(name):
     """Refused keys, kinds and parameters show within a few simulated milliseconds."""
     loaded = planner.load(name)
     seen = set()
     for trial in loaded.trials:
-        kinds = json.dumps([link["qdisc"] for link in trial.spec["links"]])
+        kinds = json.dumps([members(link.qdisc) for link in trial.spec.links])
         if kinds not in seen:
             seen.add(kinds)
-            short = dict(trial.spec, duration_ns=20_000_000, measure={"enabled": False})
-            _core.run(json.dumps(short))
+            _core.run(shortened(trial.spec))
 
 
 @pytest.mark.parametrize("name", ["v1_1_two_routers.py", "freebsd_router.py"])
 def test_the_simulator_takes_teacup_trials(name):
     for trial in planner.load(DATA / name).trials[-1:]:
-        short = dict(trial.spec, duration_ns=20_000_000, measure={"enabled": False})
-        _core.run(json.dumps(short))
+        _core.run(shortened(trial.spec))
 
 
 @pytest.mark.parametrize("name", loading.builtin_names())

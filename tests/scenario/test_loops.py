@@ -114,8 +114,8 @@ def test_a_loop_over_disciplines_and_one_over_their_limit_go_together_in_any_ord
     loops = ['path.qdisc = ["pfifo", "codel"]', '"path.qdisc.limit" = [5, 6]']
     for order in itertools.permutations(loops):
         for trial in load("\n".join(order)).trials:
-            found = {(one["qdisc"]["kind"], one["qdisc"]["params"]["limit"])
-                     for one in trial.spec["links"]}  # fmt: skip
+            found = {(one.qdisc.kind, one.qdisc.params["limit"])
+                     for one in trial.spec.links}  # fmt: skip
             assert found == {(trial.conditions["qdisc"], trial.conditions["qdisc.limit"])}
 
 
@@ -123,9 +123,9 @@ def test_a_profile_and_its_congestion_control_go_together_in_any_order(load):
     steps = ['hosts.home.profile = ["linux", "freebsd"]', 'hosts.home.cc = ["reno", "cubic"]']
     for order in itertools.permutations(steps):
         for trial in load("\n".join(order)).trials:
-            home = trial.spec["apps"][0]["home"]
-            assert home["cc"]["kind"] == trial.conditions["hosts.home.cc"]
-            assert home["profile"] == trial.conditions["hosts.home.profile"]
+            home = trial.spec.apps[0].home
+            assert home.cc.kind == trial.conditions["hosts.home.cc"]
+            assert home.profile == trial.conditions["hosts.home.profile"]
 
 
 def test_an_application_that_one_loop_takes_away_may_be_varied_by_another(load):
@@ -133,7 +133,7 @@ def test_an_application_that_one_loop_takes_away_may_be_varied_by_another(load):
     app = 'apps.b = [{kind = "ping"}]\n'
     for order in itertools.permutations(loops):
         trials = load(app + "\n".join(order)).trials
-        assert [len(one.spec["apps"]) for one in trials] == [2, 1]
+        assert [len(one.spec.apps) for one in trials] == [2, 1]
 
 
 NAMES = ["trial", "Seed", "chunk", "CAMPAIGN", "*", "^.*$", "^a$", "", " ", "1st", "a/b", "a\\nb",
@@ -248,11 +248,11 @@ def test_the_later_of_two_options_wins_and_a_profile_keeps_its_congestion_contro
         return load("", sets=list(sets)).trials[0].spec
 
     rates = ("path.down.rate=3 Mbit/s", "path.rate=2/1 Mbit/s")
-    assert spec(*rates)["links"][1]["rate_bps"] == 2_000_000
-    assert spec(*reversed(rates))["links"][1]["rate_bps"] == 3_000_000
+    assert spec(*rates).links[1].rate_bps == 2_000_000
+    assert spec(*reversed(rates)).links[1].rate_bps == 3_000_000
     host = ("hosts.home.cc=reno", "hosts.home.profile=freebsd")
     for order in (host, host[::-1]):
-        assert spec(*order)["apps"][0]["home"]["cc"]["kind"] == "reno"
+        assert spec(*order).apps[0].home.cc.kind == "reno"
 
 
 @pytest.mark.parametrize("name", ["engine", "Engine", "ENGINE"])

@@ -1,12 +1,14 @@
 """Scenarios as values: spelling, changes, round trips, inheritance and resolution."""
 
 import pytest
+from aqmlab.engines.trial_spec import KindSpec, LinkSpec, OverheadSpec, RouteSpec
 from aqmlab.planning import planner
 from aqmlab.planning.lowering import resolve
 from aqmlab.scenario.applications import App, Host
 from aqmlab.scenario.fields import Qdisc
 from aqmlab.scenario.model import Path, Scenario
 from aqmlab.scenario.quantities import Duration
+from msgspec import UNSET
 from support import changes as changes_of
 
 HOME = Scenario(
@@ -84,44 +86,40 @@ def test_another_kind_drops_the_parameters_of_the_first():
 
 def test_resolved_trials_are_in_base_units():
     spec = only(HOME)
-    assert spec["links"][0] == {
-        "name": "up",
-        "rate_bps": 1_000_000,
-        "qdisc": {"kind": "fq_codel", "params": {"limit": 1_000}},
-        "shaper": "line",
-        "overhead": {"bytes": 0, "minimum": 0, "atm": False, "counted": 0},
-    }
-    assert [link["name"] for link in spec["links"]] == ["up", "down"]
-    up, ping = spec["apps"]
-    assert (up["start_ns"], up["stop_ns"]) == (5_000_000_000, None)
-    assert up["app"] == {"kind": "bulk", "params": {"direction": "up"}}
-    assert up["home"]["settings"] == {"delayed_ack": 10_000_000}
-    assert up["wan"]["cc"] == {"kind": "newreno", "params": {}}
-    assert ping["app"]["params"] == {"interval": 100_000_000}
-    assert ping["up"] == {
-        "links": [0],
-        "delay_ns": 20_000_000,
-        "loss": 0.0,
-        "jitter_ns": 0,
-        "reorder": False,
-    }
-    assert ping["wan"]["profile"] == "linux"
-    assert spec["measure"]["window_ns"] == 1_000_000_000
+    assert spec.links[0] == LinkSpec(
+        name="up",
+        rate_bps=1_000_000,
+        qdisc=KindSpec(kind="fq_codel", params={"limit": 1_000}),
+        shaper="line",
+        overhead=OverheadSpec(bytes=0, minimum=0, atm=False, counted=0),
+    )
+    assert [link.name for link in spec.links] == ["up", "down"]
+    up, ping = spec.apps
+    assert (up.start_ns, up.stop_ns) == (5_000_000_000, None)
+    assert up.app == KindSpec(kind="bulk", params={"direction": "up"})
+    assert up.home.settings == {"delayed_ack": 10_000_000}
+    assert up.wan.cc == KindSpec(kind="newreno", params={})
+    assert ping.app.params == {"interval": 100_000_000}
+    assert ping.up == RouteSpec(
+        links=(0,), delay_ns=20_000_000, loss=0.0, jitter_ns=0, reorder=False
+    )
+    assert ping.wan.profile == "linux"
+    assert spec.measure.window_ns == 1_000_000_000
 
 
 def test_a_pipe_of_dummynet_may_have_the_delay():
     pipe = HOME.but(path={"rtt": "41 ns", "shaper": "dummynet", "pipe_delays": True})
-    assert [link["pipe_delay_ns"] for link in only(pipe)["links"]] == [20, 21]
+    assert [link.pipe_delay_ns for link in only(pipe).links] == [20, 21]
     for other in (pipe.set("path.pipe_delays", "false"), pipe.set("path.shaper", "htb")):
-        assert not any("pipe_delay_ns" in link for link in only(other)["links"])
+        assert all(link.pipe_delay_ns is UNSET for link in only(other).links)
 
 
 def test_copies_of_an_application():
     counted = only(HOME.set("apps.up", {"kind": "bulk", "count": 3, "stagger": "2 s"}))
-    assert [app["name"] for app in counted["apps"]] == ["up-1", "up-2", "up-3", "ping"]
-    assert [app["start_ns"] // 10**9 for app in counted["apps"][:3]] == [5, 7, 9]
+    assert [app.name for app in counted.apps] == ["up-1", "up-2", "up-3", "ping"]
+    assert [app.start_ns // 10**9 for app in counted.apps[:3]] == [5, 7, 9]
     listed = HOME.set("apps.up", {"start": ["1 s", "4 s"], "rtt": ["10 ms", "30 ms"]})
-    starts = [(app["start_ns"], app["up"]["delay_ns"]) for app in only(listed)["apps"][:2]]
+    starts = [(app.start_ns, app.up.delay_ns) for app in only(listed).apps[:2]]
     assert starts == [(10**9, 5_000_000), (4 * 10**9, 15_000_000)]
 
 
@@ -136,11 +134,11 @@ def test_hosts_lie_over_each_other():
         defaults={"home": {"mtu": "1400 B"}},
         apps={"ping": {"home": {"profile": "windows"}}},
     )
-    ping = only(scenario)["apps"][1]
-    assert ping["home"]["profile"] == "windows"
-    assert ping["home"]["cc"] is None, "chosen for the other profile"
-    assert (ping["home"]["ecn"], ping["home"]["mtu"]) == (True, 1_400)
-    assert ping["wan"]["ecn"] is False
+    ping = only(scenario).apps[1]
+    assert ping.home.profile == "windows"
+    assert ping.home.cc is None, "chosen for the other profile"
+    assert (ping.home.ecn, ping.home.mtu) == (True, 1_400)
+    assert ping.wan.ecn is False
 
 
 @pytest.mark.parametrize(
@@ -155,8 +153,8 @@ def test_hosts_lie_over_each_other():
     ],
 )
 def test_overheads(overhead, want):
-    charged = only(HOME.but(path={"overhead": overhead}))["links"][1]["overhead"]
-    assert tuple(charged[key] for key in ("bytes", "minimum", "atm", "counted")) == want
+    charged = only(HOME.but(path={"overhead": overhead})).links[1].overhead
+    assert (charged.bytes, charged.minimum, charged.atm, charged.counted) == want
 
 
 @pytest.mark.parametrize(
@@ -170,8 +168,8 @@ def test_overheads(overhead, want):
     ],
 )
 def test_rates_of_both_directions(rate, down, up):
-    links = only(HOME.set("path.rate", rate))["links"]
-    assert (links[1]["rate_bps"], links[0]["rate_bps"]) == (down, up)
+    links = only(HOME.set("path.rate", rate)).links
+    assert (links[1].rate_bps, links[0].rate_bps) == (down, up)
 
 
 def test_inheritance(tmp_path):
@@ -185,9 +183,9 @@ def test_inheritance(tmp_path):
     loaded = planner.load(child)
     assert (loaded.title, len(loaded.trials), loaded.conditions) == ("Child", 2, ("rtt",))
     spec = loaded.trials[0].spec
-    assert [app["name"] for app in spec["apps"]] == ["up", "more"]
-    assert spec["apps"][0]["start_ns"] == 10**9
-    assert spec["links"][0]["qdisc"] == {"kind": "pfifo", "params": {}}
+    assert [app.name for app in spec.apps] == ["up", "more"]
+    assert spec.apps[0].start_ns == 10**9
+    assert spec.links[0].qdisc == KindSpec(kind="pfifo", params={})
 
 
 def test_arrays_of_applications_are_named_by_kind():
@@ -203,11 +201,11 @@ def test_a_lan_is_a_link_of_its_own_before_the_queue_and_after_it() -> None:
     text += '[apps.a]\nkind = "bulk"\n'
     scenario = Scenario.from_toml('title = "t"\nduration = "1 s"\n' + text)
     spec = resolve(scenario).spec
-    links = [link["name"] for link in spec["links"]]
-    app = spec["apps"][0]
-    assert [links[at] for at in app["up"]["links"]] == ["lan-up", "up"]
-    assert [links[at] for at in app["down"]["links"]] == ["down", "lan-down"]
-    assert [link.get("own", False) for link in spec["links"]] == [False, False, True, False]
+    links = [link.name for link in spec.links]
+    app = spec.apps[0]
+    assert [links[at] for at in app.up.links] == ["lan-up", "up"]
+    assert [links[at] for at in app.down.links] == ["down", "lan-down"]
+    assert [link.own for link in spec.links] == [UNSET, UNSET, True, False]
 
 
 def test_needs_are_of_each_copy_and_a_slip_in_a_name_is_said() -> None:

@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.planning import planner
 from aqmlab.scenario import merge, seeds
 from aqmlab.scenario import model as scenarios
@@ -45,16 +46,16 @@ def test_the_first_loop_is_the_outermost_and_seeds_are_innermost(home):
     assert ids[-1] == "rate=25-5,scheme=AQM,rtt=60ms,seed=2"
     last = loaded.trials[-1]
     assert last.conditions == {"rate": "25/5 Mbit/s", "scheme": "AQM", "rtt": "60 ms"}
-    assert last.seed == last.spec["seed"] == 2
+    assert last.seed == last.spec.seed == 2
     assert last.rtt_base_ms == {"up": 60.0}
 
 
 def test_linked_changes_come_together(home):
     by_scheme = {trial.conditions["scheme"]: trial.spec for trial in home().trials}
-    assert by_scheme["FIFO"]["links"][0]["qdisc"] == {"kind": "pfifo", "params": {"limit": 490}}
-    assert by_scheme["AQM"]["links"][1]["qdisc"] == {"kind": "codel", "params": {"limit": 1_000}}
-    assert by_scheme["FIFO"]["apps"][0]["home"]["ecn"] is False
-    assert by_scheme["AQM"]["apps"][0]["home"]["ecn"] is True
+    assert by_scheme["FIFO"].links[0].qdisc == KindSpec(kind="pfifo", params={"limit": 490})
+    assert by_scheme["AQM"].links[1].qdisc == KindSpec(kind="codel", params={"limit": 1_000})
+    assert by_scheme["FIFO"].apps[0].home.ecn is False
+    assert by_scheme["AQM"].apps[0].home.ecn is True
 
 
 @pytest.mark.parametrize(
@@ -80,9 +81,9 @@ def test_the_command_line_changes_any_of_it(home, changes, conditions, count):
 
 def test_what_is_set_wins_over_what_is_varied(home):
     for trial in home(sets=["path.down.qdisc=pie", "path.up.qdisc.limit=7"]).trials:
-        up, down = trial.spec["links"]
-        assert down["qdisc"]["kind"] == "pie"
-        assert up["qdisc"]["params"]["limit"] == 7
+        up, down = trial.spec.links
+        assert down.qdisc.kind == "pie"
+        assert up.qdisc.params["limit"] == 7
 
 
 def test_labels_tell_values_apart(home):
@@ -124,7 +125,7 @@ def test_a_plan_is_json_and_repeats(home):
 
     plan = home()
     first, second = (
-        json.dumps([one.scenario, [trial.spec for trial in one.trials]]) for one in (plan, home())
+        json.dumps([one.scenario, [trial.text for trial in one.trials]]) for one in (plan, home())
     )
     assert first == second
     assert plan.trials[0].id == "rate=12-1,scheme=FIFO,rtt=20ms,seed=1"

@@ -16,7 +16,7 @@ def homes():
     path = studies.load("boerlage2016").scenario("home", "sim")
     trials = planner.load(path, ONE).trials
     return {
-        one.conditions["demographic"]: {app["name"]: app for app in one.spec["apps"]}
+        one.conditions["demographic"]: {app["name"]: app for app in one.spec.members()["apps"]}
         for one in trials
         if one.conditions["qdisc"] == "FIFO"
     }
@@ -24,7 +24,7 @@ def homes():
 
 @pytest.mark.parametrize("demographic", HOUSEHOLDS)
 def test_households_are_those_of_the_built_in_scenarios(homes, demographic):
-    builtin = planner.load(f"boerlage2016-d{demographic}", ONE).trials[0].spec["apps"]
+    builtin = planner.load(f"boerlage2016-d{demographic}", ONE).trials[0].spec.members()["apps"]
     assert homes[demographic] == {app["name"]: app for app in builtin}
 
 

@@ -16,21 +16,42 @@ from aqmlab.campaign.store.manifest import CampaignFacts, TrialEntry
 from aqmlab.campaign.store.table_files import table_files
 from aqmlab.campaign.store.trial_file import spec_digest
 from aqmlab.campaign.trial_facts import group_apps, links_of
+from aqmlab.engines.trial_spec import (
+    AppSpec,
+    KindSpec,
+    LinkSpec,
+    MeasureSpec,
+    RouteSpec,
+    TcpSpec,
+    TrialSpec,
+)
+from aqmlab.planning.lowering import rtt_base_ms
+from msgspec.structs import replace
 
 from .processes import HERE
 
+MEASURE = MeasureSpec()
 
-def app(name, kind="bulk", carries=("down",), rtt_ms=40, **more):
-    """One application of a trial, with the additional keys that the fake engine reads."""
-    half = {"delay_ns": int(rtt_ms * 5e5)}
-    return {
-        "name": name,
-        "app": {"kind": kind, "params": {}},
-        "up": {"links": [0], **half},
-        "down": {"links": [1], **half},
-        "carries": list(carries),
-        **more,
-    }
+
+def app(
+    name, kind="bulk", carries=("down",), rtt_ms=40, *, start_ns=0, stop_ns=None, metrics=(), **told
+):
+    """One application of a trial.
+
+    The fake engine reads the directions in `carries`, the application's own `metrics` and `told`,
+    which are settings of the host in the home.
+    """
+    half_ns = int(rtt_ms * 5e5)
+    own = {f"metric {metric}": value for metric, value in dict(metrics).items()}
+    return AppSpec(
+        name=name,
+        app=KindSpec(kind=kind),
+        start_ns=start_ns,
+        stop_ns=stop_ns,
+        up=RouteSpec(links=(0,), delay_ns=half_ns),
+        down=RouteSpec(links=(1,), delay_ns=half_ns),
+        home=TcpSpec(settings={"carries": " ".join(carries), **own, **told}),
+    )
 
 
 HOME = (
@@ -41,36 +62,34 @@ HOME = (
 )
 
 
-def spec_of(queue, rate=(12, 1), apps=HOME, behaviour="", seed=1, **more):
-    """A trial as the engine takes it."""
-    links = [
-        {"name": name, "rate_bps": int(mbit * 1e6), "qdisc": {"kind": queue, "params": {}}}
-        for name, mbit in (("up", rate[1]), ("down", rate[0]))
-    ]
-    return {
-        "seed": seed,
-        "duration_ns": 10**10,
-        "links": links,
-        "apps": list(apps),
-        "measure": {"from_ns": 0},
-        "behaviour": behaviour,
-        **more,
-    }
+def spec_of(queue, rate=(12, 1), apps=HOME, seed=1, duration_ns=10**10, measure=MEASURE, **told):
+    """A trial. The fake engine reads `told`, which are parameters of the first discipline."""
+    up, down = (
+        LinkSpec(name=name, rate_bps=int(mbit * 1e6), qdisc=KindSpec(kind=queue, params=params))
+        for name, mbit, params in (("up", rate[1], told), ("down", rate[0], {}))
+    )
+    return TrialSpec(
+        seed=seed, duration_ns=duration_ns, links=(up, down), apps=tuple(apps), measure=measure
+    )
+
+
+def with_link(spec, number, **changes):
+    """The trial with other members of a link."""
+    links = list(spec.links)
+    links[number] = replace(links[number], **changes)
+    return replace(spec, links=tuple(links))
 
 
 def entry_of(conditions, spec, name="trial", **more):
     """A trial as a manifest has it."""
-    rtts = {
-        one["name"]: (one["up"]["delay_ns"] + one["down"]["delay_ns"]) / 1e6 for one in spec["apps"]
-    }
     facts = {
         "id": name,
         "conditions": conditions,
-        "seed": spec["seed"],
+        "seed": spec.seed,
         "engine": "sim",
         "links": links_of(spec),
-        "rtt_base_ms": rtts,
-        "spec": spec_digest(json.dumps(spec)),
+        "rtt_base_ms": rtt_base_ms(spec),
+        "spec": spec_digest(spec.text()),
     }
     return TrialEntry(**(facts | more))
 
@@ -80,9 +99,9 @@ def campaign_of(specs, **about):
     trials, entries = [], []
     for index, (conditions, spec) in enumerate(specs):
         name = f"trial-{index}"
-        trials.append(Trial(index, name, spec["seed"], conditions, json.dumps(spec)))
+        trials.append(Trial(index, name, spec.seed, conditions, spec.text()))
         entries.append(entry_of(conditions, spec, name))
-    kinds = {one["name"]: one["app"]["kind"] for _, spec in specs for one in spec["apps"]}
+    kinds = {one.name: one.app.kind for _, spec in specs for one in spec.apps}
     facts = {
         "name": "fake",
         "title": "A fake home",
@@ -97,7 +116,7 @@ def campaign_of(specs, **about):
         "figures": (),
         "notes": "",
         "apps": kinds,
-        "app_groups": group_apps(one for _, spec in specs for one in spec["apps"]),
+        "app_groups": group_apps(one for _, spec in specs for one in spec.apps),
         "tolerances_ms": {},
         "stated_tolerances_ms": {},
         "duration_s": 10.0,

@@ -1,9 +1,9 @@
 """An engine that returns tables of the right form at once, or misbehaves on request.
 
-`behaviour` in the trial selects the misbehaviour: `crash`, `panic`, `refuse`, `chatter`, `crash
-twice`, `wait`. A behaviour that ends in ` once` stops when the file `mended` exists beside the
-campaign's folder, whose path is in the environment; `wait` waits for that file. The file FAKE_LOG
-lists every run before it begins.
+The parameter `behaviour` of the first discipline selects the misbehaviour: `crash`, `panic`,
+`refuse`, `chatter`, `crash twice`, `wait`. A behaviour that ends in ` once` stops when the file
+`mended` exists beside the campaign's folder, whose path is in the environment; `wait` waits for
+that file. The file FAKE_LOG lists every run before it begins.
 """
 
 import hashlib
@@ -27,9 +27,14 @@ def run(spec_json):
     spec = json.loads(spec_json)
     own = f"{spec['links'][0]['qdisc']['kind']}-{spec['seed']}"
     note(own)
-    misbehave(spec.get("behaviour", ""), own)
+    misbehave(told(spec).get("behaviour", ""), own)
     folded = hashlib.sha256(spec_json.encode()).hexdigest()
     return {"digest": folded[:16], "events": 10, "packets": 5, "tables": tables(spec, folded)}
+
+
+def told(spec):
+    """The trial's requests to this engine."""
+    return spec["links"][0]["qdisc"]["params"]
 
 
 def misbehave(behaviour, own):
@@ -82,13 +87,16 @@ def tables(spec, folded):
         "summary": {"jain_up": np.array([np.nan]), "cpu_s": np.array([time.perf_counter()])},
     }
     for app in spec["apps"]:
-        for direction in app["carries"]:
+        own = app["home"]["settings"]
+        for direction in own["carries"].split():
             add_flow(made, spec, app, direction, chance)
-        for metric, value in app.get("metrics", {}).items():
-            add(made["apps"], flow=app["name"], metric=metric, value=value)
+        for name, value in own.items():
+            if name.startswith("metric "):
+                metric = name.removeprefix("metric ")
+                add(made["apps"], flow=app["name"], metric=metric, value=value)
     add_queues(made["queue_series"], spec)
-    if "extra" in spec:
-        made["summary"]["extra"] = [spec["extra"]]
+    if "extra" in told(spec):
+        made["summary"]["extra"] = [told(spec)["extra"]]
     return {name: typed(columns) for name, columns in made.items()}
 
 
@@ -98,17 +106,18 @@ def add(table, **values):
 
 
 def add_flow(made, spec, app, direction, chance):
+    own = app["home"]["settings"]
     base = (app["up"]["delay_ns"] + app["down"]["delay_ns"]) / 1e6
     queue = DELAY_MS[spec["links"][0]["qdisc"]["kind"]]
-    induced = queue * (1 + 0.2 * chance.random(500)) * app.get("delayed", 1)
-    rates = app.get("mbit", 1.0) * (1 + 0.2 * chance.random(STEPS))
+    induced = queue * (1 + 0.2 * chance.random(500)) * own.get("delayed", 1)
+    rates = own.get("mbit", 1.0) * (1 + 0.2 * chance.random(STEPS))
     name = app["name"]
     row = {
         "flow": name,
         "direction": direction,
         "primary": True,
-        "packets_sent": app.get("packets", 100),
-        "loss_percent": app.get("loss", 0.0),
+        "packets_sent": own.get("packets", 100),
+        "loss_percent": own.get("loss", 0.0),
         "throughput_mean_mbit": rates.mean(),
         "rtt_base_ms": base,
     }
@@ -117,7 +126,7 @@ def add_flow(made, spec, app, direction, chance):
         row[f"induced_p{p}_ms"] = np.quantile(induced, p / 100)
     for p in (1, 5, 25, 50, 75, 95, 99):
         row[f"rtt_p{p}_ms"] = np.quantile(base + induced, p / 100)
-    if app.get("silent"):
+    if own.get("silent"):
         row |= {key: np.nan for key in row if key.startswith(("rtt_p", "induced"))}
     add(made["flows"], **row)
     for step in range(STEPS):

@@ -39,7 +39,8 @@ def toml(number: int) -> str:
 def specs(tables: Table) -> list[dict[str, Any]]:
     """The trials of a scenario as the core takes them, planned as a user's file is."""
     return [
-        trial.spec for trial in planner.load(Scenario.from_toml(toml_writer.write(tables))).trials
+        trial.spec.members()
+        for trial in planner.load(Scenario.from_toml(toml_writer.write(tables))).trials
     ]
 
 

@@ -97,4 +97,4 @@ def run_number(number: int) -> Run:
 
 def trial_of(source: str) -> dict[str, Any]:
     """The first trial of a built-in scenario."""
-    return planner.load(source).trials[0].spec
+    return planner.load(source).trials[0].spec.members()

@@ -4,6 +4,7 @@ import aqmlab
 import pytest
 from aqmlab import Scenario
 from aqmlab.base.errors import ScenarioError
+from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.planning.lowering import resolve
 from aqmlab.planning.planner import load
 
@@ -38,21 +39,21 @@ HOME = Scenario(
 )
 def test_a_modem_is_the_last_link_up_and_the_first_down(inner, up, down):
     spec = resolve(HOME.but(path=inner)).spec
-    names = [link["name"] for link in spec["links"]]
-    for app in spec["apps"]:
-        assert [names[at] for at in app["up"]["links"]] == up
-        assert [names[at] for at in app["down"]["links"]] == down
+    names = [link.name for link in spec.links]
+    for app in spec.apps:
+        assert [names[at] for at in app.up.links] == up
+        assert [names[at] for at in app.down.links] == down
 
 
 def test_both_ways_of_a_modem_are_written_at_once_or_apart():
-    links = {link["name"]: link for link in resolve(HOME).spec["links"]}
-    assert links["modem-up"]["rate_bps"] == 2_000_000
-    assert links["modem-up"]["qdisc"] == {"kind": "pfifo", "params": {"limit": 100}}
-    assert links["modem-down"]["rate_bps"] == 20_000_000
-    assert links["modem-down"]["qdisc"] == {"kind": "pfifo", "params": {}}
+    links = {link.name: link for link in resolve(HOME).spec.links}
+    assert links["modem-up"].rate_bps == 2_000_000
+    assert links["modem-up"].qdisc == KindSpec(kind="pfifo", params={"limit": 100})
+    assert links["modem-down"].rate_bps == 20_000_000
+    assert links["modem-down"].qdisc == KindSpec(kind="pfifo", params={})
     both = HOME.set("path.modem.queue", "bfifo").set("path.modem.overhead", "docsis")
-    for link in resolve(both).spec["links"][2:]:
-        assert (link["qdisc"]["kind"], link["overhead"]["bytes"]) == ("bfifo", 18)
+    for link in resolve(both).spec.links[2:]:
+        assert (link.qdisc.kind, link.overhead.bytes) == ("bfifo", 18)
     assert Scenario.from_toml(both.to_toml()) == both
 
 
@@ -83,7 +84,7 @@ def test_slips_are_named_as_they_were_written(tmp_path, key, value, said):
 )
 def test_the_gateways_rates_may_be_shares_of_the_modems(said, bps):
     home = HOME.set("path.rate", said)
-    assert [link["rate_bps"] for link in resolve(home).spec["links"][:2]] == bps
+    assert [link.rate_bps for link in resolve(home).spec.links[:2]] == bps
     assert Scenario.from_toml(home.to_toml()) == home
 
 

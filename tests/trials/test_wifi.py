@@ -6,6 +6,7 @@ from aqmlab import Scenario
 from aqmlab.base.errors import ScenarioError
 from aqmlab.planning.lowering import resolve
 from aqmlab.planning.planner import load
+from msgspec import UNSET
 
 HOME = Scenario(
     duration="2 s",
@@ -16,20 +17,20 @@ HOME = Scenario(
 
 def test_wifi_is_a_link_of_its_own_before_the_queue_and_after_it():
     spec = resolve(HOME).spec
-    links = spec["links"]
-    app = spec["apps"][0]
-    assert [links[at]["name"] for at in app["up"]["links"]] == ["wifi-up", "up"]
-    assert [links[at]["name"] for at in app["down"]["links"]] == ["down", "wifi-down"]
-    assert [link.get("own", False) for link in links] == [False, False, True, False]
-    assert [link["rate_bps"] for link in links[2:]] == [65_000_000, 130_000_000]
-    assert [link["qdisc"]["kind"] for link in links[2:]] == ["codel", "codel"]
+    links = spec.links
+    app = spec.apps[0]
+    assert [links[at].name for at in app.up.links] == ["wifi-up", "up"]
+    assert [links[at].name for at in app.down.links] == ["down", "wifi-down"]
+    assert [link.own for link in links] == [UNSET, UNSET, True, False]
+    assert [link.rate_bps for link in links[2:]] == [65_000_000, 130_000_000]
+    assert [link.qdisc.kind for link in links[2:]] == ["codel", "codel"]
 
 
 def test_a_whole_home_reads_back_as_it_was_written():
     assert Scenario.from_toml(HOME.to_toml()) == HOME
     wide = HOME.set("path.wifi", {"mcs": 9, "width": "40MHz", "short_guard": "on"})
     assert Scenario.from_toml(wide.to_toml()) == wide
-    assert [link["rate_bps"] for link in resolve(wide).spec["links"][2:]] == [60_000_000] * 2
+    assert [link.rate_bps for link in resolve(wide).spec.links[2:]] == [60_000_000] * 2
 
 
 def test_what_waits_above_the_radio_is_varied_like_any_other(tmp_path):

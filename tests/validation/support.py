@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import _core
+from aqmlab.engines.engine import Runner
 from aqmlab.engines.kernel.agent_source import AgentSource
 from aqmlab.validation import agents, grid
-from aqmlab.validation.engines import Engine, Maker
+from aqmlab.validation.engines import Maker
 
 SMALL = """
 version = 7
@@ -62,7 +63,7 @@ def slow_kernel(spec_json: str) -> Mapping[str, Any]:
 class Shop:
     """Stands in for `engines.kernel`, which makes trials."""
 
-    def __init__(self, folder: Path, run: Engine = fake_kernel, agent: bytes = PROGRAM) -> None:
+    def __init__(self, folder: Path, run: Runner = fake_kernel, agent: bytes = PROGRAM) -> None:
         self.folder, self.run, self.agent = folder, run, agent
         self.recipe = RECIPE
         self.rebuilt = PROGRAM

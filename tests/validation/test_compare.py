@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from aqmlab.base.failures import LabError, RequestError
+from aqmlab.engines.engine import Runner
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import cases, compare, engines, grid, page, regenerate, spread
 from aqmlab.validation.cases import distance
 from aqmlab.validation.compare import Rule, quantile
@@ -16,7 +18,7 @@ from aqmlab.validation.reference import Reference
 from .support import RECIPE, fake_kernel, slow_kernel, small
 
 
-def _grown(folder: Path, engine: engines.Engine) -> Reference:
+def _grown(folder: Path, engine: Runner) -> Reference:
     reference = Reference(folder)
     maker = engines.Maker(engine, RECIPE)
     jobs = regenerate.jobs_of(small().cells, reference, missing=True)
@@ -77,7 +79,7 @@ def test_an_empty_set_says_how_it_grows(tmp_path: Path) -> None:
 
 def test_a_peer_does_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reference = _grown(tmp_path, fake_kernel)
-    monkeypatch.setitem(engines.PEERS, "other", f"{__name__}:only_codel")
+    monkeypatch.setitem(engines.PEERS, "other", engines.Peer(f"{__name__}:only_codel"))
     made = compare.run(small().cells, reference, peer="other")
     mine, others = made.comparisons
     assert mine.engine == "sim" and others.engine == "other"
@@ -91,7 +93,7 @@ def test_a_trial_at_which_a_peer_dies_is_left_out_of_its_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reference = _grown(tmp_path, fake_kernel)
-    monkeypatch.setitem(engines.PEERS, "other", f"{__name__}:dies_of_codel")
+    monkeypatch.setitem(engines.PEERS, "other", engines.Peer(f"{__name__}:dies_of_codel"))
     others = compare.run(small().cells, reference, peer="other").comparisons[1]
     assert others.refused == {"alone.codel": "it ended before the trial did"}
     assert "alone.fq_codel-100" in {case.cell.name for case in others.cases}
@@ -106,8 +108,8 @@ def dies_of_codel(spec_json: str) -> object:
 
 def only_codel(spec_json: str) -> object:
     """A peer that supports one discipline."""
-    spec = json.loads(spec_json)
-    if any(link["qdisc"]["kind"] != "codel" for link in spec["links"]):
+    spec = TrialSpec.read(spec_json)
+    if any(link.qdisc.kind != "codel" for link in spec.links):
         raise ValueError("it has CoDel only")
     return fake_kernel(spec_json)
 
@@ -128,7 +130,7 @@ def _light_cells() -> dict[str, grid.Cell]:
     """The cells with a known spread and a third of the others, without the heaviest."""
 
     def carries(cell: grid.Cell) -> float:
-        return sum(link["rate_bps"] for link in cell.spec["links"]) * cell.duration_s
+        return sum(link.rate_bps for link in cell.spec.links) * cell.duration_s
 
     light = [cell for cell in grid.load().cells if carries(cell) <= 400e6]
     few = [cell for cell in light if len(cell.seeds) == 3]

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from typing import Any
 
 import pytest
 from aqmlab import _core
+from aqmlab.engines.trial_spec import AppSpec, TrialSpec
 from aqmlab.validation import earlier, metrics
+from msgspec.structs import replace
 
 from .support import small
 
 MEAN = "throughput_mean_mbit"
 
 
-def _run(name: str, seed: int, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    spec = json.loads(small().select([name])[0].spec_json(seed))
-    for app in spec["apps"]:
-        if app["app"]["kind"] == "bulk":
-            app["app"]["params"] |= params
-    return spec, metrics.record(spec, _core.run(json.dumps(spec)))
+def _run(name: str, seed: int, params: dict[str, Any]) -> tuple[TrialSpec, dict[str, Any]]:
+    spec = small().select([name])[0].spec.with_seed(seed)
+    spec = replace(spec, apps=tuple(_with(app, params) for app in spec.apps))
+    return spec, metrics.record(spec, _core.run(spec.text()))
 
 
-def _in_steps(spec: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+def _with(app: AppSpec, params: dict[str, Any]) -> AppSpec:
+    """A bulk transfer with further parameters; another application as it is."""
+    if app.app.kind != "bulk":
+        return app
+    return replace(app, app=replace(app.app, params=app.app.params | params))
+
+
+def _in_steps(spec: TrialSpec, record: dict[str, Any]) -> dict[str, Any]:
     """The record as those agents gave it, from the steps of `windows` as wide as a step."""
-    fine = copy.deepcopy(spec)
-    fine["measure"] |= {"window_ns": fine["measure"]["step_ns"]}
-    windows = _core.run(json.dumps(fine))["tables"]["windows"]
+    measure = replace(spec.measure, window_ns=spec.measure.step_ns)
+    windows = _core.run(replace(spec, measure=measure).text())["tables"]["windows"]
     made = copy.deepcopy(record)
-    flows, step_s = made["tables"]["flows"], spec["measure"]["step_ns"] / 1e9
+    flows, step_s = made["tables"]["flows"], spec.measure.step_ns / 1e9
     ends_s = flows.pop("active_to_s")
     del flows["active_from_s"]
     for row, (name, way) in enumerate(zip(flows["flow"], flows["direction"], strict=True)):
@@ -52,7 +57,7 @@ def test_what_was_counted_in_steps_becomes_what_is_counted_now(
     last_ack_mbit = 8 * 52 / 1e6
     for row, want in enumerate(now["tables"]["flows"][MEAN]):
         active = [now["tables"]["flows"][f"active_{end}_s"][row] for end in ("from", "to")]
-        is_known = flows["primary"][row] or active[1] == spec["duration_ns"] / 1e9
+        is_known = flows["primary"][row] or active[1] == spec.duration_s
         if is_known:
             slack = 1.001 * last_ack_mbit / (active[1] - active[0])
             assert flows[MEAN][row] == pytest.approx(want, abs=slack, rel=1e-9)
@@ -71,9 +76,7 @@ def test_a_record_of_now_stays_as_it_is() -> None:
 def test_what_cannot_be_known_is_absent(change: dict[str, int]) -> None:
     spec, now = _run("alone.codel", 1, {})
     old = _in_steps(spec, now)
-    (app,) = spec["apps"]
-    if "duration" in change:
-        app["app"]["params"] |= change
-    else:
-        app |= change
+    (app,) = spec.apps
+    changed = _with(app, change) if "duration" in change else replace(app, **change)
+    spec = replace(spec, apps=(changed,))
     assert set(earlier.as_now(spec, old)["tables"]["flows"][MEAN]) == {None}

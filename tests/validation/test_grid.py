@@ -25,9 +25,9 @@ def test_it_has_the_cells_and_seeds_that_were_promised() -> None:
     assert {"1.5/0.5 Mbit/s", "12/1 Mbit/s", "50/10 Mbit/s", "100/40 Mbit/s"} <= _said("rate")
     assert {"10 ms", "340 ms"} <= _said("rtt")
     assert _said("cc") == {"cubic", "reno", "bbr"}
-    kinds = {link["qdisc"]["kind"] for cell in GRID.cells for link in cell.spec["links"]}
+    kinds = {link.qdisc.kind for cell in GRID.cells for link in cell.spec.links}
     assert kinds == {"pfifo", "bfifo", "codel", "pie", "fq_codel", "fq_pie", "sfq", "red"}
-    apps = {app["app"]["kind"] for cell in GRID.cells for app in cell.spec["apps"]}
+    apps = {app.app.kind for cell in GRID.cells for app in cell.spec.apps}
     assert {"bulk", "bursts", "dash", "web", "voip", "game", "iot_low", "iot_high"} <= apps
 
 

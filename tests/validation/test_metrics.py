@@ -6,16 +6,18 @@ import json
 
 import pytest
 from aqmlab import _core
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import exchangeable, metrics
 from aqmlab.validation.metrics import BY_NAME, METRICS, Scale
+from support.campaigns import app, spec_of
 
 from .support import small
 
 
-def _kept(name: str, seed: int = 1) -> tuple[dict, dict]:
+def _kept(name: str, seed: int = 1) -> tuple[TrialSpec, dict]:
     cell = small().select([name])[0]
-    text = cell.spec_json(seed)
-    return cell.spec, metrics.record(json.loads(text), _core.run(text))
+    spec = cell.spec.with_seed(seed)
+    return cell.spec, metrics.record(spec, _core.run(spec.text()))
 
 
 def test_a_record_survives_json_to_the_bit() -> None:
@@ -45,8 +47,10 @@ def test_copies_that_are_alike_are_put_in_order() -> None:
 
 
 def test_copies_that_start_apart_are_not_alike() -> None:
-    spec = {"apps": [{"name": "a-1", "start_ns": 0}, {"name": "a-2", "start_ns": 5}]}
-    assert exchangeable.alike_of(spec) == {}
+    apart = spec_of("pie", apps=[app("a-1"), app("a-2", start_ns=5)])
+    assert exchangeable.alike_of(apart) == {}
+    together = spec_of("pie", apps=[app("a-1"), app("a-2")])
+    assert exchangeable.alike_of(together) == {"a-1": "a", "a-2": "a"}
 
 
 def test_a_value_that_is_missing_is_none_and_not_a_number_never_gets_into_a_record() -> None:

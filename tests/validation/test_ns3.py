@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 import sys
 from collections.abc import Callable
@@ -15,19 +14,19 @@ from aqmlab import _core
 from aqmlab.engines import ns3
 from aqmlab.engines.ns3 import plan, program, tables
 from aqmlab.engines.ns3.streams import Stream
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import engines, grid, metrics
+from msgspec.structs import replace
 
 from .support import small
 
-Spec = dict[str, Any]
 
-
-def _spec(name: str, seed: int = 1) -> Spec:
+def _spec(name: str, seed: int = 1) -> TrialSpec:
     cell = {cell.name: cell for cell in grid.load().cells}[name]
-    return dict(json.loads(cell.spec_json(seed)))
+    return cell.spec.with_seed(seed)
 
 
-def _words(spec: Spec, first: str) -> list[list[str]]:
+def _words(spec: TrialSpec, first: str) -> list[list[str]]:
     return [words for line in plan.of(spec).lines if (words := line.split())[0] == first]
 
 
@@ -38,7 +37,7 @@ def test_most_of_the_grid_can_be_told_and_the_rest_has_a_reason() -> None:
     can, reasons = 0, set()
     for cell in grid.load().cells:
         try:
-            can += bool(plan.of(json.loads(cell.spec_json(1))).lines)
+            can += bool(plan.of(cell.spec.with_seed(1)).lines)
         except ValueError as error:
             reasons.add(str(error).partition(":")[0])
     assert can >= 130
@@ -46,8 +45,8 @@ def test_most_of_the_grid_can_be_told_and_the_rest_has_a_reason() -> None:
 
 
 def test_applications_start_when_they_do_in_the_simulator() -> None:
-    spec = _spec("flows.four-downloads.pie", seed=3) | {"duration_ns": 200_000_000}
-    opened_s = _core.run(json.dumps(spec))["tables"]["conns"]["opened_s"]
+    spec = replace(_spec("flows.four-downloads.pie", seed=3), duration_ns=200_000_000)
+    opened_s = _core.run(spec.text())["tables"]["conns"]["opened_s"]
     starts_s = [at / 1e9 for at in plan.of(spec).starts_ns]
     assert sorted(opened_s) == pytest.approx(sorted(starts_s), abs=1e-9)
 
@@ -76,7 +75,9 @@ def test_red_has_the_weight_and_the_probability_of_tc() -> None:
 
 def test_a_parameter_that_ns3_does_not_have_is_refused() -> None:
     spec = _spec("download.pie")
-    spec["links"][0]["qdisc"]["params"]["bytemode"] = True
+    up, down = spec.links
+    qdisc = replace(up.qdisc, params={"bytemode": True})
+    spec = replace(spec, links=(replace(up, qdisc=qdisc), down))
     with pytest.raises(ValueError, match="`pie bytemode`"):
         plan.of(spec)
 

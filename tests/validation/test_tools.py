@@ -39,17 +39,15 @@ def test_sack_blocks_are_found_behind_other_options() -> None:
 def test_other_starts_move_applications_and_other_seeds_do_not() -> None:
     spec = apart.spec_of("both-ways.pie", 1)
     asked = phases.parse(["both-ways.pie", "--metric", "loss", "--count", "3", "--flow", "up"])
-    starts = [
-        {app["name"]: app["start_ns"] for app in one["apps"]} for one in phases.specs(spec, asked)
-    ]
+    starts = [{app.name: app.start_ns for app in one.apps} for one in phases.specs(spec, asked)]
     first = starts[0]
     assert [one["up"] - first["up"] for one in starts] == [0, 1_000_000, 2_000_000]
     assert {one["down"] for one in starts} == {first["down"]}
 
     asked = phases.parse(["both-ways.pie", "--metric", "loss", "--count", "3", "--step", "0"])
     others = list(phases.specs(spec, asked))
-    assert [one["seed"] for one in others] == [1, 2, 3]
-    assert all(one["apps"] == spec["apps"] for one in others)
+    assert [one.seed for one in others] == [1, 2, 3]
+    assert all(one.apps == spec.apps for one in others)
 
 
 def test_other_seeds_move_no_application(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use aqmlab_core::{BitRate, Bytes, Direction, Duration, Instant, Side};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::measure::MeasureSpec;
 pub use self::named::{AppKind, Controller, Host, Listed, Named, QdiscKind, Registered};
@@ -26,13 +26,13 @@ pub fn json_schema() -> serde_json::Value {
 }
 
 /// One trial.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The seed of every random stream.
     pub seed: u64,
     /// The simulated time.
-    #[serde(rename = "duration_ns", deserialize_with = "units::nanos")]
+    #[serde(rename = "duration_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub duration: Duration,
     /// The bottlenecks. Most scenarios have two: number 0 up, number 1 down.
@@ -44,12 +44,12 @@ pub struct Spec {
     pub measure: MeasureSpec,
     /// The largest extra delay that a host adds to a packet it receives. It is drawn uniformly per
     /// packet and models interrupts and scheduling. It does not reorder packets.
-    #[serde(default, rename = "host_jitter_ns", deserialize_with = "units::nanos")]
+    #[serde(default, rename = "host_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub host_jitter: Duration,
     /// The largest extra delay of an application's start, drawn uniformly: processes do not start
     /// at once.
-    #[serde(default, rename = "start_jitter_ns", deserialize_with = "units::nanos")]
+    #[serde(default, rename = "start_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub start_jitter: Duration,
 }
@@ -114,13 +114,13 @@ impl Spec {
 }
 
 /// One bottleneck in one direction: a rate, and the discipline before it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
     /// Its name in tables and reports.
     pub name: String,
     /// Bits per second; absent or zero for an 802.11n link, which has the rate of its radio.
-    #[serde(default, rename = "rate_bps", deserialize_with = "units::rate")]
+    #[serde(default, rename = "rate_bps", with = "units::rate")]
     #[schemars(with = "u64")]
     pub rate: Option<BitRate>,
     /// The discipline.
@@ -130,7 +130,7 @@ pub struct LinkSpec {
     pub shaper: ShaperSpec,
     /// The part of the delay after the link that belongs to the same pipe of dummynet, which is
     /// not idle while it delays a packet. The route states the delay itself.
-    #[serde(default, rename = "pipe_delay_ns", deserialize_with = "units::nanos")]
+    #[serde(default, rename = "pipe_delay_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub pipe_delay: Duration,
     /// The bytes that the link charges for a packet beyond its IP bytes.
@@ -154,7 +154,7 @@ impl LinkSpec {
 }
 
 /// The limit on the rate of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ShaperSpec {
     /// The wire: a packet has left when its last bit has.
@@ -167,7 +167,7 @@ pub enum ShaperSpec {
 }
 
 /// A radio of 802.11n, and the driver's queue above it.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WifiSpec {
     /// The number of the medium; radios of one number share it.
@@ -183,7 +183,7 @@ pub struct WifiSpec {
     /// The maximum number of frames of an aggregate, 1 to 32.
     pub aggregate: u32,
     /// The longest time of an aggregate on the air.
-    #[serde(rename = "airtime_ns", deserialize_with = "units::nanos")]
+    #[serde(rename = "airtime_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub airtime: Duration,
     /// The frames with which the driver's queue is full.
@@ -191,28 +191,28 @@ pub struct WifiSpec {
 }
 
 /// The bytes that a link charges for a packet and that its discipline counts.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverheadSpec {
     /// Bytes added to every packet on the link.
-    #[serde(deserialize_with = "units::bytes")]
+    #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub bytes: Bytes,
     /// The minimum charge for a packet, after the addition.
-    #[serde(deserialize_with = "units::bytes")]
+    #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub minimum: Bytes,
     /// Whether the sum is carried in ATM cells of 53 bytes that hold 48.
     pub atm: bool,
     /// Bytes that the discipline adds to the IP length when it counts: 14 in Linux, 0 in
     /// dummynet.
-    #[serde(deserialize_with = "units::bytes")]
+    #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub counted: Bytes,
 }
 
 /// A kind by name, with the parameters that differ from its defaults.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindSpec<K> {
     /// The kind.
@@ -223,7 +223,7 @@ pub struct KindSpec<K> {
 }
 
 /// One application.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AppSpec {
     /// Its name in tables and figures; unique.
@@ -231,11 +231,11 @@ pub struct AppSpec {
     /// The generator, and its parameters.
     pub app: KindSpec<AppKind>,
     /// The time of its start.
-    #[serde(rename = "start_ns", deserialize_with = "units::instant")]
+    #[serde(rename = "start_ns", with = "units::instant")]
     #[schemars(with = "u64")]
     pub start: Instant,
     /// The stop time; the end of the trial if absent.
-    #[serde(default, rename = "stop_ns", deserialize_with = "units::maybe_instant")]
+    #[serde(default, rename = "stop_ns", with = "units::maybe_instant")]
     #[schemars(with = "Option<u64>")]
     pub stop: Option<Instant>,
     /// Its route from the home to the internet.
@@ -254,20 +254,20 @@ pub struct AppSpec {
 }
 
 /// A route through the network: links in order, and the delay, jitter and loss after them.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {
     /// Indices into [`Spec::links`]; empty for a route without a bottleneck.
     pub links: Vec<usize>,
     /// The propagation delay after the last link.
-    #[serde(rename = "delay_ns", deserialize_with = "units::nanos")]
+    #[serde(rename = "delay_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub delay: Duration,
     /// The probability that a packet is lost after the last link.
     #[serde(default)]
     pub loss: f64,
     /// The largest extra delay per packet, drawn uniformly.
-    #[serde(default, rename = "jitter_ns", deserialize_with = "units::nanos")]
+    #[serde(default, rename = "jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub jitter: Duration,
     /// Whether jitter may reorder packets (netem) or only delay them.

@@ -7,20 +7,18 @@ unit on this machine give the remaining time.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 
 from aqmlab.campaign.store.folder import Trial
-
-_WEIGHTS = {"sim": 1e-6, "kernel": 1e-7, "kernel-ours": 1e-7}
-"""The cost of one bit/s, relative to a second without traffic. In real time it is zero."""
+from aqmlab.engines import registry
+from aqmlab.engines.trial_spec import TrialSpec
 
 
 def cost(trial: Trial, seconds: float | None = None) -> float:
     """The approximate cost of `seconds` of a trial, or of all of it: links' traffic plus time."""
     duration_s, bps = _facts(trial.spec)
     length_s = duration_s if seconds is None else seconds
-    return length_s * (1 + _WEIGHTS.get(trial.engine, 0.0) * bps)
+    return length_s * (1 + registry.engine(trial.engine).bit_cost * bps)
 
 
 def simulated_s(trial: Trial) -> float:
@@ -29,7 +27,7 @@ def simulated_s(trial: Trial) -> float:
 
 
 @lru_cache(maxsize=100_000)
-def _facts(spec: str) -> tuple[float, float]:
+def _facts(text: str) -> tuple[float, float]:
     """A trial's duration in seconds, and the sum of its links' rates."""
-    read = json.loads(spec)
-    return float(read["duration_ns"]) / 1e9, float(sum(one["rate_bps"] for one in read["links"]))
+    spec = TrialSpec.read(text)
+    return spec.duration_s, float(sum(link.rate_bps for link in spec.links))

@@ -12,14 +12,16 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from aqmlab.base.failures import LabError, RequestError, describe
 from aqmlab.base.files import open_regular
 from aqmlab.base.versions import build
+from aqmlab.campaign.task import Answer, Moved, Order, perform
 
 INSTALL = "pip install 'aqmlab[dask]'"
 
@@ -41,15 +43,15 @@ _COUNT_S = 2.0
 """Seconds for which the number of workers is cached."""
 
 
-class Cluster(Executor):
+class Cluster(AbstractContextManager["Cluster"]):
     """The Dask cluster whose scheduler is at `address` (tcp://HOST:8786, or a scheduler file).
 
     The constructor raises `RequestError` if Dask is not installed, if no scheduler answers, if no
     worker joins, or if a worker has another build.
     """
 
-    remote = True
-    lives = 1
+    is_remote = True
+    attempts = 1
     """The scheduler itself resubmits the trial of a dead worker, at most three times."""
 
     def __init__(self, address: str) -> None:
@@ -80,14 +82,25 @@ class Cluster(Executor):
             self._counted = time.monotonic()
         return max(1, self._threads * _AHEAD)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Runs `fn` on a worker of this build, after earlier submissions."""
+    def submit(self, order: Order, moved: Moved) -> Future[Answer]:
+        """Runs a trial on a worker of this build, after earlier submissions.
+
+        A worker reports no progress.
+        """
         self._submitted += 1
         where = {"workers": sorted(self._trusted), "priority": -self._submitted}
-        future: Future[Any] = self._executor.submit(fn, *args, **where, **kwargs)
+        future: Future[Answer] = self._executor.submit(perform, order, **where)
         return future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.shutdown()
+
+    def shutdown(self) -> None:
         """Cancels unfinished trials and disconnects. The cluster continues to run."""
         self._executor.shutdown(wait=False)
         self._client.close()

@@ -1,4 +1,4 @@
-"""A standard executor that runs trials in processes on this machine."""
+"""An executor that runs trials in processes on this machine."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import Any
+from types import TracebackType
 
 from aqmlab.base.processes import how_ended, is_stopped, python_path
 from aqmlab.base.scratch import Scratch
-from aqmlab.campaign.task import STOPPED, Answer, Moved, Order, perform
+from aqmlab.campaign.executor import AHEAD, ATTEMPTS
+from aqmlab.campaign.task import STOPPED, Answer, Moved, Order
 
 _CRASH_NOTE = 200
-
-_AHEAD = 2
-"""Trials submitted per worker, so no worker is idle between trials."""
-
 
 _MOST_WORKERS = 1024
 """The maximum number of workers on one machine, also if more are requested."""
@@ -32,30 +29,39 @@ _HANDLES, _OTHER_HANDLES = 6, 64
 """Open files of this process for each worker, including its start, and for everything else."""
 
 
-class Processes(Executor):
+class Processes(AbstractContextManager["Processes"]):
     """Worker processes, each driven by its own thread.
 
     Unlike in `ProcessPoolExecutor`, a process that dies loses only its trial and does not affect
     the others. The processes run only trials.
     """
 
+    attempts = ATTEMPTS
+    is_remote = False
+
     def __init__(self, jobs: int) -> None:
         jobs = _affordable(jobs)
         self._pool = Pool()
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="aqmlab")
-        self.room = jobs * _AHEAD
+        self.room = jobs * AHEAD
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Runs `perform(order)` or `perform(order, moved)` in a process."""
-        if fn is not perform:
-            raise TypeError(f"these processes run trials, not {fn!r}")
-        return self._threads.submit(self._pool.run, *args, **kwargs)
+    def submit(self, order: Order, moved: Moved) -> Future[Answer]:
+        """Runs a trial in a process. `moved` receives its progress."""
+        return self._threads.submit(self._pool.run, order, moved)
 
     def check(self) -> None:
         """Replaces stopped workers. The caller repeats this while no worker answers."""
         self._pool.replace_stopped()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.shutdown()
+
+    def shutdown(self) -> None:
         """Kills all processes immediately, also during a trial."""
         self._pool.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)

@@ -19,6 +19,7 @@ from msgspec import structs
 from aqmlab.base.failures import RequestError
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
+from aqmlab.campaign.executor import TrialExecutor, adapted
 from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
@@ -29,7 +30,7 @@ from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_resul
 from aqmlab.campaign.store.sql_views import catalogue
 from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
-from aqmlab.engines.registry import ENGINES
+from aqmlab.engines import registry
 
 __all__ = [
     "Campaign",
@@ -65,7 +66,7 @@ class Campaign:
 
     def order(self, trial: Trial) -> Order:
         """The order for a worker to run `trial`."""
-        engine = ENGINES[trial.engine]
+        engine = registry.engine(trial.engine)
         options = self.options.get(engine.name, {})
         return Order(
             self.runner or engine.runner,
@@ -74,7 +75,7 @@ class Campaign:
             trial.id,
             trial.engine,
             options,
-            engine.tells,
+            engine.reports_progress,
             build(),
         )
 
@@ -84,7 +85,7 @@ def run(
     path: Path,
     *,
     jobs: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | TrialExecutor | None = None,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
 ) -> RunReport:
@@ -97,7 +98,8 @@ def run(
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
-    _refuse_far(campaign, executor)
+    place = None if executor is None else adapted(executor)
+    _refuse_far(campaign, place)
     progress = progress or Silence()
     if _is_complete(campaign, folder):
         follow(campaign, path)
@@ -116,8 +118,8 @@ def run(
             progress.damaged(f"{damaged}: is damaged: {problem}; its trials run again")
         progress.begin(campaign.trials, left)
         with dataset.recording():
-            if executor is not None:
-                report = run_all(left, campaign.order, executor, dataset.keep, progress)
+            if place is not None:
+                report = run_all(left, campaign.order, place, dataset.keep, progress)
             else:
                 with Processes(min(jobs or cores(), len(left) or 1)) as own:
                     report = run_all(left, campaign.order, own, dataset.keep, progress)
@@ -207,10 +209,10 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _refuse_far(campaign: Campaign, executor: Executor | None) -> None:
+def _refuse_far(campaign: Campaign, place: TrialExecutor | None) -> None:
     """Raises `RequestError` if a cluster cannot run an engine that is prepared only locally."""
     for engine, options in campaign.options.items():
-        if options and getattr(executor, "remote", False):
+        if options and place is not None and place.is_remote:
             raise RequestError(
                 f"--cluster: the engine `{engine}` needs files and programs of this machine",
                 "a cluster runs the engine `sim`",

@@ -1,28 +1,19 @@
-"""Submits trials to an executor and collects their results.
-
-Any executor with the interface of `concurrent.futures` works. Three attributes are optional. `room`
-bounds the number of submitted trials. `check` tests whether the executor still works, and is called
-from time to time. `lives` is the number of attempts for a trial, for an executor that repeats lost
-trials itself.
-"""
+"""Submits trials to an executor and collects their results."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from aqmlab.base.failures import LabError, RequestError, describe
-from aqmlab.campaign.local_executor import Processes
+from aqmlab.campaign.executor import TrialExecutor
 from aqmlab.campaign.store.folder import Trial
-from aqmlab.campaign.task import Answer, Order, perform
-
-LIVES = 3
-"""Attempts for a trial whose worker dies. After the last one the trial has failed."""
+from aqmlab.campaign.task import Answer, Order
 
 _LOOK_S = 5.0
 """Seconds without a result after which the scheduler calls the executor's `check`."""
@@ -86,13 +77,12 @@ Keep = Callable[[Trial, bytes], None]
 def run_all(
     trials: Sequence[Trial],
     order: Callable[[Trial], Order],
-    executor: Executor,
+    executor: TrialExecutor,
     keep: Keep,
     progress: Progress,
 ) -> RunReport:
     """Runs all `trials`; raises `LabError` if the executor fails."""
     running = _Running(order, executor, progress)
-    lives = getattr(executor, "lives", LIVES)
     waiting = deque(trials)
     report = RunReport()
     started = time.monotonic()
@@ -100,7 +90,7 @@ def run_all(
         while waiting or running.futures:
             running.hand_out(waiting)
             for trial, answer in running.ended():
-                if answer.failed == "died" and running.lives(trial) < lives:
+                if answer.failed == "died" and running.attempts(trial) < executor.attempts:
                     waiting.appendleft(trial)
                 else:
                     _note(trial, answer, keep, report, progress)
@@ -114,24 +104,20 @@ class _Running:
     """The trials that the executor holds."""
 
     def __init__(
-        self, order: Callable[[Trial], Order], executor: Executor, progress: Progress
+        self, order: Callable[[Trial], Order], executor: TrialExecutor, progress: Progress
     ) -> None:
         self._order, self._executor, self._progress = order, executor, progress
         self.futures: dict[Future[Answer], Trial] = {}
-        self._lives: dict[int, int] = {}
+        self._attempts: dict[int, int] = {}
 
     def hand_out(self, waiting: deque[Trial]) -> None:
         """Submits as many trials as the executor has room for."""
-        while waiting and len(self.futures) < room(self._executor):
+        while waiting and len(self.futures) < self._executor.room:
             trial = waiting.popleft()
-            self._lives[trial.index] = self.lives(trial) + 1
-            order = self._order(trial)
-            # Only local processes can report progress.
-            told: tuple[Any, ...] = ()
-            if order.tells and isinstance(self._executor, Processes):
-                told = (partial(self._progress.moved, trial),)
+            self._attempts[trial.index] = self.attempts(trial) + 1
+            moved = partial(self._progress.moved, trial)
             try:
-                self.futures[self._executor.submit(perform, order, *told)] = trial
+                self.futures[self._executor.submit(self._order(trial), moved)] = trial
             except Exception as error:
                 raise LabError(f"the executor refuses a trial: {describe(error)}") from error
 
@@ -139,26 +125,18 @@ class _Running:
         """Waits until a trial ends; returns all trials that have ended since the last call."""
         ended, _ = wait(self.futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
         gone = any(future.cancelled() for future in ended)
-        if (gone or not ended) and hasattr(self._executor, "check"):
+        if gone or not ended:
             self._executor.check()
         return [(self.futures.pop(future), _answer(future)) for future in ended]
 
-    def lives(self, trial: Trial) -> int:
+    def attempts(self, trial: Trial) -> int:
         """The number of submissions of a trial."""
-        return self._lives.get(trial.index, 0)
+        return self._attempts.get(trial.index, 0)
 
     def cancel(self) -> None:
         """Cancels all trials that have not ended."""
         for future in self.futures:
             future.cancel()
-
-
-def room(executor: Executor) -> int:
-    """The number of trials that an executor should hold at once, including waiting ones."""
-    known = getattr(executor, "room", None)
-    if known is None:
-        known = 2 * (getattr(executor, "_max_workers", None) or 1)
-    return max(1, int(known))
 
 
 def _answer(future: Future[Answer]) -> Answer:

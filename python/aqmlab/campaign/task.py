@@ -19,9 +19,6 @@ from aqmlab.engines.registry import load
 Moved = Callable[[float], None]
 """Receives the number of seconds of a trial that have passed."""
 
-Runner = Callable[..., dict[str, Any]]
-"""A function that runs a trial: it takes JSON and options, and returns digest and tables."""
-
 MOST_BYTES = 1 << 30
 """The largest result that is kept. A trial of the papers makes half a megabyte."""
 
@@ -38,7 +35,7 @@ class Order:
     """The name of the trial."""
     engine: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    tells: bool = False
+    reports_progress: bool = False
     """Whether the runner reports progress."""
     build: str | None = None
     """The required build; any build if absent."""
@@ -73,9 +70,9 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
     if order.build not in (None, build()):
         problem = f"a worker has another build of the simulator: {build()}, not {order.build}"
         return Answer(failed="build", problem=problem)
-    told = {"progress": moved or _nobody} if order.tells else {}
+    told = {"progress": moved or _nobody} if order.reports_progress else {}
     try:
-        run: Runner = load(order.runner)
+        run = load(order.runner)
         trial_file.make_ready()  # the first import takes longer than many trials
         started = time.perf_counter()
         data = trial_file.encode(run(order.spec, **order.options, **told), order.spec, order.origin)

@@ -47,7 +47,8 @@ def command(
     study: StudyArg = None,
     ids: Ids = None,
     engine: OneEngine = "sim",
-    discipline: options.Discipline = "kernel",
+    qdisc_source: options.QdiscSource = "kernel",
+    discipline: options.OldDiscipline = None,
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -65,7 +66,7 @@ def command(
     from aqmlab.cli import console
     from aqmlab.studies.laboratory import Asked, Laboratory
 
-    name = one_engine(engine, discipline)
+    name = one_engine(engine, qdisc_source, discipline)
     place = Workers(jobs, cluster)
     verdicts: list[ClaimResult] = []
     shown: list[dict[str, object]] = []

@@ -36,7 +36,7 @@ def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
 
     Recorded trials belong to one build of an engine, and only the build identifies it.
     """
-    seconds = sum(one.spec["duration_ns"] for one in plan.trials) / 1e9
+    seconds = sum(one.spec.duration_s for one in plan.trials)
     yield f"trials: {len(plan.trials)} ({_product(plan.trials)})"
     yield f"simulated: {_grouped(seconds)} s"
     yield unasked(unbuilt)

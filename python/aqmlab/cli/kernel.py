@@ -35,9 +35,9 @@ def status() -> int:
 def build() -> int:
     """Build the image that the virtual machine boots."""
     from aqmlab.cli import console
-    from aqmlab.engines.registry import ENGINES
+    from aqmlab.engines import registry
 
-    prepared = ENGINES["kernel"].prepare([], console.talk)
+    prepared = registry.engine("kernel").prepare([], console.talk)
     for name in ("kernel", "initramfs"):
         print(f"{name:<10} {prepared.options[name]}")
     for name, version in prepared.versions.items():

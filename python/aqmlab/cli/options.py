@@ -25,6 +25,19 @@ def place(text: str) -> Path:
     return path
 
 
+def kernel_options(
+    qdisc_source: str, discipline: str | None, run_on: str = "vm", place: str | None = None
+) -> tuple[str, str]:
+    """The source of disciplines and the place of the kernel; warns of old names."""
+    from aqmlab.cli import console
+    from aqmlab.engines import renamed
+
+    found = renamed.kernel_options(qdisc_source, run_on, discipline, place)
+    for warning in found.warnings:
+        console.talk(f"warning: {warning}")
+    return found.qdisc_source, found.run_on
+
+
 ScenarioArg = Annotated[
     str,
     typer.Argument(
@@ -71,19 +84,27 @@ Engine = Annotated[
     str,
     typer.Option(metavar="ENGINE", help="Engines for the trials: sim, kernel, or sim,kernel."),
 ]
-Discipline = Annotated[
+QdiscSource = Annotated[
     str,
     typer.Option(
-        metavar="WHOSE",
-        help="With --engine kernel: kernel, ours (the simulator's), or ours,kernel.",
+        metavar="SOURCE",
+        help="With --engine kernel, whose disciplines: kernel, sim, or sim,kernel.",
     ),
 ]
-Place = Annotated[
+RunOn = Annotated[
     str,
     typer.Option(
         metavar="PLACE",
         help="With --engine kernel: vm, or host (this kernel, as root, in real time).",
     ),
+]
+OldDiscipline = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--discipline", hidden=True, help="The old name of --qdisc-source."),
+]
+OldPlace = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--place", hidden=True, help="The old name of --run-on."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Brief = Annotated[bool, typer.Option("--brief", help="Show only verdicts, one line per condition.")]

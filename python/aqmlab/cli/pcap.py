@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional, TypeVar
 
 import typer
 
@@ -11,6 +11,7 @@ from aqmlab.cli import options
 
 if TYPE_CHECKING:
     from aqmlab.api import Request
+    from aqmlab.engines.trial_spec import TrialSpec
 
 _T = TypeVar("_T")
 
@@ -24,7 +25,8 @@ def command(
     seeds: options.Seeds = None,
     duration: options.Duration = None,
     engine: options.Engine = "sim",
-    discipline: options.Discipline = "kernel",
+    qdisc_source: options.QdiscSource = "kernel",
+    discipline: options.OldDiscipline = None,
     trial: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="ID", help="The trial; the first if absent."),
@@ -48,7 +50,8 @@ def command(
     from aqmlab.planning.change_text import assignments
     from aqmlab.results import captures
 
-    request = Request(source, assignments(sets or ()), (), seeds, duration, engine, discipline)
+    qdisc_source, _ = options.kernel_options(qdisc_source, discipline)
+    request = Request(source, assignments(sets or ()), (), seeds, duration, engine, qdisc_source)
     is_folder = options.place(source).is_dir()
     chosen, one = _from_folder(Path(source), trial) if is_folder else _planned(request, trial)
     if is_folder and (sets or seeds or duration or engine != "sim"):
@@ -59,7 +62,7 @@ def command(
 
 
 class _Chosen(NamedTuple):
-    spec: dict[str, Any]
+    spec: TrialSpec
     engine: str
 
 

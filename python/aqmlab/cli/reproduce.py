@@ -44,7 +44,8 @@ def command(
     study: StudyArg,
     figure: Figures = None,
     engine: OneEngine = "sim",
-    discipline: options.Discipline = "kernel",
+    qdisc_source: options.QdiscSource = "kernel",
+    discipline: options.OldDiscipline = None,
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -61,9 +62,9 @@ def command(
     from aqmlab.studies import page, preflight
     from aqmlab.studies.laboratory import Asked, Laboratory
 
+    name = one_engine(engine, qdisc_source, discipline)
     found = studies.load(study)
     wanted = found.asked_figures(figure or [])
-    name = one_engine(engine, discipline)
     asked = Asked(found.seeds if seeds is None else seeds, name, build=not dry_run)
     laboratory = Laboratory(found, asked, out)
     preflight.of_figures(wanted, laboratory)
@@ -85,12 +86,12 @@ def command(
     return 0
 
 
-def one_engine(engine: str, discipline: str) -> str:
-    """The engine that the two options select; raises `RequestError` for several engines."""
+def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) -> str:
+    """The engine that the options select; raises `RequestError` for several engines."""
     from aqmlab.base.failures import RequestError
     from aqmlab.engines import registry
 
-    names = registry.named(engine, discipline)
+    names = registry.named(engine, *options.kernel_options(qdisc_source, discipline))
     if len(names) != 1:
         raise RequestError("--engine: a study runs on one engine; give `sim` or `kernel`")
     return names[0]

@@ -22,8 +22,10 @@ def command(
     cluster: options.Cluster = None,
     out: options.Out = None,
     engine: options.Engine = "sim",
-    discipline: options.Discipline = "kernel",
-    place: options.Place = "vm",
+    qdisc_source: options.QdiscSource = "kernel",
+    run_on: options.RunOn = "vm",
+    discipline: options.OldDiscipline = None,
+    place: options.OldPlace = None,
     as_json: options.AsJson = False,
     brief: options.Brief = False,
     no_report: options.NoReport = False,
@@ -47,8 +49,7 @@ def command(
         seeds,
         duration,
         engine,
-        discipline,
-        place,
+        *options.kernel_options(qdisc_source, discipline, run_on, place),
         build=not dry_run,
     )
     unbuilt = registry.unbuilt(request.engine_names()) if dry_run else ()

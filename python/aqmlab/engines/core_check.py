@@ -7,21 +7,19 @@ packet, and series that exceed the memory. The limits are stated only in the cor
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from aqmlab.engines.registry import Address, Refusal
+from aqmlab.engines.engine import Address, Refusal
+from aqmlab.engines.trial_spec import TrialSpec
 
 _PART = re.compile(r"(\w+)|\[(\d+)\]")
 
 
-def refusal(spec: Mapping[str, Any]) -> Refusal | None:
+def refusal(spec: TrialSpec) -> Refusal | None:
     """The reason why no engine can run the trial `spec`, if there is one."""
     from aqmlab import _core
 
-    wrong = _core.check(json.dumps(spec))
+    wrong = _core.check(spec.quick_text())
     return wrong and Refusal(address(wrong[0]), wrong[1])
 
 

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from msgspec import UNSET
 
 from aqmlab.base.errors import ScenarioError
+from aqmlab.engines.trial_spec import (
+    AppSpec,
+    KindSpec,
+    LinkSpec,
+    MeasureSpec,
+    OverheadSpec,
+    RouteSpec,
+    TcpSpec,
+    TrialSpec,
+    WifiSpec,
+)
 from aqmlab.scenario import catalogue
 from aqmlab.scenario.applications import App, Host, Timing
-from aqmlab.scenario.fields import in_base_units
+from aqmlab.scenario.fields import Choice, in_base_units
 from aqmlab.scenario.links import Hop, Link, Overhead
 from aqmlab.scenario.model import Measure, Path, Scenario
+from aqmlab.scenario.parameters import Parameter
 from aqmlab.scenario.quantities import Duration, Rate, Share, Size
-
-_LAN_OVERHEAD = Overhead.model_validate("ethernet-wire")
-"""IEEE 802.3: header, check sequence, preamble and gap, with frames of at least 64 bytes."""
+from aqmlab.scenario.wifi import Wifi
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Resolved:
-    """A trial without its seed, and its warnings."""
+    """A trial with the seed 0, and its warnings."""
 
-    spec: dict[str, Any]
-    warnings: list[str] = field(default_factory=list)
+    spec: TrialSpec
+    warnings: tuple[str, ...] = ()
 
 
-def rtt_base_ms(spec: dict[str, Any]) -> dict[str, float]:
+def rtt_base_ms(spec: TrialSpec) -> dict[str, float]:
     """The round-trip propagation delay of each application of a trial, in milliseconds."""
-    return {
-        app["name"]: (app["up"]["delay_ns"] + app["down"]["delay_ns"]) / 1e6 for app in spec["apps"]
-    }
+    return {app.name: (app.up.delay_ns + app.down.delay_ns) / 1e6 for app in spec.apps}
 
 
 def resolve(scenario: Scenario) -> Resolved:
@@ -38,29 +49,25 @@ def resolve(scenario: Scenario) -> Resolved:
     Raises `ScenarioError` if values are valid separately but not in combination.
     """
     duration_ns = scenario.duration.ns
-    path = scenario.path
-    resolved = Resolved(
-        {
-            "seed": 0,
-            "duration_ns": duration_ns,
-            "links": _links(path),
-            "apps": [],
-            "measure": {},
-            "host_jitter_ns": path.host_jitter.ns,
-            "start_jitter_ns": path.start_jitter.ns,
-        }
+    warnings: list[str] = []
+    links = _links(scenario.path)
+    apps = _apps(scenario, links)
+    spec = TrialSpec(
+        seed=0,
+        duration_ns=duration_ns,
+        links=links,
+        apps=apps,
+        measure=measure(scenario.measure, duration_ns, warnings),
+        host_jitter_ns=scenario.path.host_jitter.ns,
+        start_jitter_ns=scenario.path.start_jitter.ns,
     )
-    taken: set[str] = set()
-    for name, app in scenario.apps.items():
-        _add_app(resolved, scenario, name, app, taken)
-    _warn_of_jitter(resolved, scenario)
-    for link in resolved.spec["links"]:
-        _warn_of_target(resolved, link)
-    resolved.spec["measure"] = measure(scenario.measure, duration_ns, resolved.warnings)
-    return resolved
+    return Resolved(spec, (*_of_starts(spec, scenario), *_of_targets(links), *warnings))
 
 
-def _links(path: Path) -> list[dict[str, Any]]:
+# --- Links -----------------------------------------------------------------------------------
+
+
+def _links(path: Path) -> tuple[LinkSpec, ...]:
     """Both links of the gateway, and those of the home network and of the modem, if any."""
     up_ns, down_ns = _delays_ns(path.rtt)
     modem = path.modem
@@ -70,42 +77,33 @@ def _links(path: Path) -> list[dict[str, Any]]:
     ]
     if path.lan is not None:
         # The home's hosts share this link and its queue.
-        links += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan)]
+        links += [_lan("lan-up", path.lan, own=True), _lan("lan-down", path.lan, own=False)]
     if path.wifi is not None:
-        links += [path.wifi.link("up", own=True), path.wifi.link("down")]
+        links += [_radio(path.wifi, "up", own=True), _radio(path.wifi, "down", own=False)]
     if modem is not None:
         links += [_hop("modem-up", modem.up), _hop("modem-down", modem.down)]
-    return links
+    return tuple(links)
 
 
-def _routes(links: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
-    """The indices of the links of the upstream and of the downstream route."""
-    number = {link["name"]: at for at, link in enumerate(links)}
-    up = [number[name] for name in ("lan-up", "wifi-up", "up", "modem-up") if name in number]
-    down = ("modem-down", "down", "lan-down", "wifi-down")
-    return up, [number[name] for name in down if name in number]
+def _hop(name: str, hop: Hop) -> LinkSpec:
+    return LinkSpec(
+        name=name,
+        rate_bps=hop.rate.bps,
+        qdisc=kind_spec(hop.qdisc),
+        overhead=overhead_spec(hop.overhead),
+    )
 
 
-def _hop(name: str, hop: Hop) -> dict[str, Any]:
-    return {
-        "name": name,
-        "rate_bps": hop.rate.bps,
-        "qdisc": hop.qdisc.base_units(),
-        "overhead": hop.overhead.base_units(),
-    }
-
-
-def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> dict[str, Any]:
-    spec: dict[str, Any] = {
-        "name": name,
-        "rate_bps": _rate_bps(link.rate, line),
-        "qdisc": link.qdisc.base_units(),
-        "shaper": link.shaper,
-        "overhead": link.overhead.base_units(),
-    }
-    if link.pipe_delays and link.shaper == "dummynet":
-        spec["pipe_delay_ns"] = delay_ns
-    return spec
+def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> LinkSpec:
+    is_pipe = link.pipe_delays and link.shaper == "dummynet"
+    return LinkSpec(
+        name=name,
+        rate_bps=_rate_bps(link.rate, line),
+        qdisc=kind_spec(link.qdisc),
+        shaper=link.shaper,
+        overhead=overhead_spec(link.overhead),
+        pipe_delay_ns=delay_ns if is_pipe else UNSET,
+    )
 
 
 def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
@@ -116,84 +114,150 @@ def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
     return max(1, round(rate.fraction * line.rate.bps))
 
 
-def _lan(name: str, rate: Rate, *, own: bool = False) -> dict[str, Any]:
-    return {
-        "name": name,
-        "rate_bps": rate.bps,
-        "qdisc": {"kind": "pfifo", "params": {"limit": 1000}},
-        "overhead": _LAN_OVERHEAD.base_units(),
-        "own": own,
-    }
+def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:
+    return LinkSpec(
+        name=name,
+        rate_bps=rate.bps,
+        qdisc=KindSpec(kind="pfifo", params={"limit": 1000}),
+        # IEEE 802.3: header, check sequence, preamble and gap, with frames of at least 64 bytes.
+        overhead=overhead_spec("ethernet-wire"),
+        own=own,
+    )
 
 
-def _add_app(resolved: Resolved, scenario: Scenario, name: str, app: App, taken: set[str]) -> None:
-    apps, duration_ns = resolved.spec["apps"], resolved.spec["duration_ns"]
-    copies = _copies(app, scenario.defaults)
-    ups, downs = _routes(resolved.spec["links"])
-    for number, (start_ns, rtt) in enumerate(copies, start=1):
-        own_name = name if len(copies) == 1 else f"{name}-{number}"
-        if own_name in taken:
-            raise ScenarioError(
-                f"apps.{name}", f"there are two applications called `{own_name}`", "rename one"
-            )
-        taken.add(own_name)
-        stop_ns = _stop(name, app, scenario.defaults, start_ns)
-        if start_ns >= duration_ns:
-            resolved.warnings.append(
-                f"apps.{own_name} starts at {Duration(start_ns)}, after the end of"
-                f" the trial of {scenario.duration}"
-            )
-        up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
-        apps.append(
-            {
-                "name": own_name,
-                "app": _kind(app),
-                "priority": app.priority,
-                "start_ns": start_ns,
-                "stop_ns": stop_ns,
-                "up": _route(ups, scenario.path.up, up_ns),
-                "down": _route(downs, scenario.path.down, down_ns),
-                "home": tcp(f"apps.{name}.home", _end(scenario, app, "home")),
-                "wan": tcp(f"apps.{name}.wan", _end(scenario, app, "wan")),
-            }
-        )
+def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
+    """The link of a direction ("up" or "down") on the air."""
+    from aqmlab import _core
+
+    down, _, up = wifi.mcs.partition("/")
+    mcs = int(up if way == "up" and up else down)
+    width_mhz = int(wifi.width.split()[0])
+    return LinkSpec(
+        name=f"wifi-{way}",
+        rate_bps=_core.wifi_rate(mcs, width_mhz, wifi.short_guard),
+        qdisc=kind_spec(wifi.qdisc),
+        overhead=overhead_spec("ethernet"),
+        own=own,
+        wifi=WifiSpec(
+            cell=0,
+            mcs=mcs,
+            width_mhz=width_mhz,
+            short_guard=wifi.short_guard,
+            loss=wifi.loss.fraction,
+            aggregate=wifi.aggregate,
+            airtime_ns=wifi.airtime.ns,
+            driver=wifi.driver,
+        ),
+    )
 
 
-def _warn_of_target(resolved: Resolved, link: dict[str, Any]) -> None:
-    """Warns if CoDel's `target` is not well below its `interval`.
+def overhead_spec(overhead: Overhead | str) -> OverheadSpec:
+    """The overhead of a link, also by its name."""
+    known = Overhead.model_validate(overhead)
+    return OverheadSpec(
+        bytes=known.bytes, minimum=known.minimum, atm=known.atm, counted=known.counted
+    )
+
+
+def kind_spec(choice: Choice) -> KindSpec:
+    """A discipline or a controller, with its parameters in base units."""
+    return _kind_spec(choice.kind, choice.params)
+
+
+def _kind_spec(kind: str, params: Mapping[str, Parameter]) -> KindSpec:
+    return KindSpec(kind=kind, params=in_base_units(params))
+
+
+def _of_targets(links: Sequence[LinkSpec]) -> Iterator[str]:
+    """Yields a warning for each CoDel whose `target` is not well below its `interval`.
 
     RFC 8289, section 3.2, recommends 5 to 10 % of the round trip that `interval` represents. Slow
     links need more for a single packet (tc-codel(8)), so the warning starts above one half.
     """
-    name, given = link["qdisc"]["kind"], link["qdisc"]["params"]
-    known = catalogue.load()["disciplines"][name].params
-    if "target" not in known or "interval" not in known:
-        return
-    target_ns, interval_ns = (given.get(one, known[one].default) for one in ("target", "interval"))
-    if 2 * target_ns > interval_ns:
-        resolved.warnings.append(
-            f"the target of {name}, {Duration(target_ns)}, is not well below its"
-            f" interval, {Duration(interval_ns)}; RFC 8289 recommends 5 to 10 %"
+    for link in links:
+        name, given = link.qdisc.kind, link.qdisc.params
+        known = catalogue.load()["disciplines"][name].params
+        if "target" not in known or "interval" not in known:
+            continue
+        target_ns, interval_ns = (
+            cast(int, given.get(one, known[one].default)) for one in ("target", "interval")
+        )
+        if 2 * target_ns > interval_ns:
+            yield (
+                f"the target of {name}, {Duration(target_ns)}, is not well below"
+                f" its interval, {Duration(interval_ns)}; RFC 8289 recommends 5 to"
+                " 10 %"
+            )
+
+
+# --- Applications ----------------------------------------------------------------------------
+
+
+def _apps(scenario: Scenario, links: Sequence[LinkSpec]) -> tuple[AppSpec, ...]:
+    found: dict[str, AppSpec] = {}
+    for name, app in scenario.apps.items():
+        for one in _copies(scenario, links, name, app):
+            if one.name in found:
+                problem = f"there are two applications called `{one.name}`"
+                raise ScenarioError(f"apps.{name}", problem, "rename one")
+            found[one.name] = one
+    return tuple(found.values())
+
+
+def _copies(
+    scenario: Scenario, links: Sequence[LinkSpec], name: str, app: App
+) -> Iterator[AppSpec]:
+    """Yields the copies of an application, which are numbered from 1 if there are several."""
+    copies = _starts_and_rtts(app, scenario.defaults)
+    ups, downs = _routes(links)
+    for number, (start_ns, rtt) in enumerate(copies, start=1):
+        up_ns, down_ns = _delays_ns(rtt or scenario.path.rtt)
+        yield AppSpec(
+            name=name if len(copies) == 1 else f"{name}-{number}",
+            app=_kind_spec(app.kind, app.params),
+            priority=app.priority,
+            start_ns=start_ns,
+            stop_ns=_stop(name, app, scenario.defaults, start_ns),
+            up=_route(ups, scenario.path.up, up_ns),
+            down=_route(downs, scenario.path.down, down_ns),
+            home=tcp(f"apps.{name}.home", _end(scenario, app, "home")),
+            wan=tcp(f"apps.{name}.wan", _end(scenario, app, "wan")),
         )
 
 
-def _warn_of_jitter(resolved: Resolved, scenario: Scenario) -> None:
-    """Warns of applications that start jitter may start after the end of the trial."""
-    spec = resolved.spec
+def _routes(links: Sequence[LinkSpec]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The indices of the links of the upstream and of the downstream route."""
+    number = {link.name: at for at, link in enumerate(links)}
+    up = ("lan-up", "wifi-up", "up", "modem-up")
+    down = ("modem-down", "down", "lan-down", "wifi-down")
+    return _numbers(number, up), _numbers(number, down)
+
+
+def _numbers(number: Mapping[str, int], names: Sequence[str]) -> tuple[int, ...]:
+    return tuple(number[name] for name in names if name in number)
+
+
+def _of_starts(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
+    """Yields warnings of applications that start, or may start, after the end of the trial."""
+    length = scenario.duration
+    for app in spec.apps:
+        if app.start_ns >= spec.duration_ns:
+            start = Duration(app.start_ns)
+            yield f"apps.{app.name} starts at {start}, after the end of the trial of {length}"
     late = [
-        app["name"]
-        for app in spec["apps"]
-        if app["start_ns"] < spec["duration_ns"] <= app["start_ns"] + spec["start_jitter_ns"]
+        app.name
+        for app in spec.apps
+        if app.start_ns < spec.duration_ns <= app.start_ns + spec.start_jitter_ns
     ]
     if late:
         others = f" and {len(late) - 1} more" if len(late) > 1 else ""
-        resolved.warnings.append(
+        yield (
             f"path.start_jitter is {scenario.path.start_jitter}, so apps.{late[0]}{others} may"
-            f" start after the end of the trial of {scenario.duration}"
+            f" start after the end of the trial of {length}"
         )
 
 
-def _copies(app: App, defaults: Timing) -> list[tuple[int, Duration | None]]:
+def _starts_and_rtts(app: App, defaults: Timing) -> list[tuple[int, Duration | None]]:
     """The start in ns and the round-trip time of each copy of an application."""
     start = app.start if app.start is not None else defaults.start
     if isinstance(start, tuple):
@@ -224,17 +288,14 @@ def _stop(name: str, app: App, defaults: Timing, start_ns: int) -> int | None:
     return stop_ns
 
 
-def _kind(app: App) -> dict[str, Any]:
-    return {"kind": app.kind, "params": in_base_units(app.params)}
-
-
 def _delays_ns(rtt: Duration) -> tuple[int, int]:
     """Splits a round-trip time without queues into the upstream and the downstream delay."""
     return rtt.ns // 2, rtt.ns - rtt.ns // 2
 
 
-def _route(links: list[int], way: Link, delay_ns: int) -> dict[str, Any]:
-    return {"links": links, "delay_ns": delay_ns, **way.route_members()}
+def _route(links: tuple[int, ...], way: Link, delay_ns: int) -> RouteSpec:
+    impairments: dict[str, Any] = dict(way.route_members())
+    return RouteSpec(links=links, delay_ns=delay_ns, **impairments)
 
 
 def _end(scenario: Scenario, app: App, side: str) -> Host:
@@ -249,7 +310,7 @@ def _end(scenario: Scenario, app: App, side: str) -> Host:
     return host
 
 
-def tcp(where: str, host: Host) -> dict[str, Any]:
+def tcp(where: str, host: Host) -> TcpSpec:
     """The settings of one TCP endpoint in the simulator's form.
 
     Raises `ScenarioError` at `where` for a setting that the endpoint's profile lacks.
@@ -261,24 +322,27 @@ def tcp(where: str, host: Host) -> dict[str, Any]:
         problem = known.refuse_setting(profile, name)
         if problem:
             raise problem.at(where)
-    return {
-        "profile": profile,
-        "cc": host.cc.base_units() if host.cc else None,
-        "ecn": bool(host.ecn),
-        "send_buffer": _buffer(host.send_buffer),
-        "receive_buffer": _buffer(host.receive_buffer),
-        "mtu": host.mtu.bytes if host.mtu is not None else 1_500,
-        "nodelay": host.nodelay,
-        "quickack": host.quickack,
-        "settings": {name: kind.params[name].read(value) for name, value in host.settings.items()},
-    }
+    return TcpSpec(
+        profile=profile,
+        cc=kind_spec(host.cc) if host.cc else None,
+        ecn=bool(host.ecn),
+        send_buffer=_buffer(host.send_buffer),
+        receive_buffer=_buffer(host.receive_buffer),
+        mtu=host.mtu.bytes if host.mtu is not None else 1_500,
+        nodelay=host.nodelay,
+        quickack=host.quickack,
+        settings={name: kind.params[name].read(value) for name, value in host.settings.items()},
+    )
 
 
 def _buffer(size: Size | str | None) -> int | None:
     return size.bytes if isinstance(size, Size) else None
 
 
-def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, Any]:
+# --- Measurements ----------------------------------------------------------------------------
+
+
+def measure(said: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec:
     """The measurements of a trial of `duration_ns` in the simulator's form."""
     from_ns = said.from_.ns
     to_ns = said.to.ns if said.to is not None else None
@@ -294,14 +358,14 @@ def measure(said: Measure, duration_ns: int, warnings: list[str]) -> dict[str, A
             f"measure.to is {said.to}, after the end of the trial; statistics end at {end}"
         )
         to_ns = duration_ns
-    return {
-        "enabled": said.enabled,
-        "from_ns": from_ns,
-        "to_ns": to_ns,
-        "window_ns": said.window.ns,
-        "step_ns": said.step.ns,
-        "sample_ns": said.sample.ns,
-        "packets": said.packets,
-        "series": said.series,
-        "points": said.points,
-    }
+    return MeasureSpec(
+        enabled=said.enabled,
+        from_ns=from_ns,
+        to_ns=to_ns,
+        window_ns=said.window.ns,
+        step_ns=said.step.ns,
+        sample_ns=said.sample.ns,
+        packets=said.packets,
+        series=said.series,
+        points=said.points,
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +16,8 @@ from typing import Any, NamedTuple
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
-from aqmlab.engines import registry
+from aqmlab.engines import registry, trial_spec
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning import source_map
 from aqmlab.planning.lowering import Resolved, resolve, rtt_base_ms
 from aqmlab.planning.overrides import (
@@ -63,12 +63,12 @@ have no bound.
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One run of an engine. `spec` is the resolved trial, as JSON values."""
+    """One run of an engine. `spec` is the resolved trial."""
 
     id: str
     conditions: dict[str, variation.Condition]
     seed: int
-    spec: dict[str, Any]
+    spec: TrialSpec
     engine: str = "sim"
 
     @cached_property
@@ -80,6 +80,11 @@ class PlannedTrial:
     def rtt_base_ms(self) -> dict[str, float]:
         """The round-trip time of each application without queues."""
         return rtt_base_ms(self.spec)
+
+    @property
+    def text(self) -> str:
+        """The trial as JSON, in the form that campaigns store."""
+        return self.spec.text()
 
 
 @dataclass(frozen=True)
@@ -110,15 +115,9 @@ class Plan:
     """The source text including comments, or the TOML of a `Scenario`."""
 
 
-def spec_digest(spec: Mapping[str, Any]) -> str:
-    """A digest of a resolved trial, with sixteen hexadecimal digits."""
-    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def condition_digest(spec: Mapping[str, Any]) -> str:
+def condition_digest(spec: TrialSpec) -> str:
     """A digest of a resolved trial without its seed. All trials of a condition share it."""
-    return spec_digest({name: value for name, value in spec.items() if name != "seed"})
+    return hashlib.sha256(spec.canonical_text(seed=False).encode()).hexdigest()[:16]
 
 
 def load(
@@ -187,14 +186,14 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
         for name, one in itertools.product(names, list(group)):
             conditions = {**one.conditions, "engine": name}
             own_id = taken.of(conditions, one.seed)
-            trials.append(PlannedTrial(own_id, conditions, one.seed, one.spec, name))
+            trials.append(replace(one, id=own_id, conditions=conditions, engine=name))
     return replace(plan, trials=tuple(trials), conditions=(*plan.conditions, "engine"))
 
 
-def _refuse(scenario: Scenario, spec: dict[str, Any], layer: Layer, names: Iterable[str]) -> None:
+def _refuse(scenario: Scenario, spec: TrialSpec, layer: Layer, names: Iterable[str]) -> None:
     """Raises `ScenarioError` if one of the engines cannot run a trial."""
     for name in names:
-        refusal = registry.ENGINES[name].refusal(spec)
+        refusal = registry.engine(name).refusal(spec)
         if refusal is not None:
             where = layer.where(source_map.in_scenario(scenario, spec, refusal.at))
             raise ScenarioError(where, refusal.problem, refusal.hint)
@@ -203,7 +202,7 @@ def _refuse(scenario: Scenario, spec: dict[str, Any], layer: Layer, names: Itera
 def _refuse_config(plan: Plan, names: Iterable[str]) -> None:
     """Raises `ScenarioError` for a trial of a TEACUP config. It names the trial, not a line."""
     for name, trial in itertools.product(names, plan.trials):
-        refusal = registry.ENGINES[name].refusal(trial.spec)
+        refusal = registry.engine(name).refusal(trial.spec)
         if refusal is not None:
             where = f"{plan.source}: trial {trial.id}: {'.'.join(map(str, refusal.at))}"
             raise ScenarioError(where, refusal.problem, refusal.hint)
@@ -287,14 +286,13 @@ def _plan(found: Found, fixed: Layer, names: Sequence[str]) -> Plan:
     effects = conflicts.Effects(loops)
     for point in variation.points(loops):
         resolved = _resolve_point(changes, point, names)
-        effects.note(point.picks, resolved.spec)
-        _refuse_too_much(len(resolved.spec["apps"]), count, layer.where(("vary",)))
+        effects.note(point.picks, trial_spec.values(resolved.spec))
+        _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         for seed in seeds:
             own_id = taken.of(point.conditions, seed)
-            trials.append(
-                PlannedTrial(own_id, point.conditions, seed, {**resolved.spec, "seed": seed})
-            )
+            spec = resolved.spec.with_seed(seed)
+            trials.append(PlannedTrial(own_id, point.conditions, seed, spec))
     effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report
@@ -412,7 +410,7 @@ def _resolve_point(changes: _Changes, point: variation.Point, names: Sequence[st
 
 def _nobodys(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
     """Yields a warning for each stated need without an application."""
-    names = {app["name"] for trial in trials for app in trial.spec["apps"]}
+    names = {app.name for trial in trials for app in trial.spec.apps}
     families = names | {name.rpartition("-")[0] for name in names}
     for key, said in (("tolerances", report.tolerances), ("rates", report.rates)):
         for name in said:
@@ -423,21 +421,21 @@ def _nobodys(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 def _named(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[str, float]:
     """The facts `said` of applications, by the names of their copies."""
     return {
-        app["name"]: said[family]
+        app.name: said[family]
         for trial in trials
-        for app in trial.spec["apps"]
+        for app in trial.spec.apps
         for family in said
-        if app["name"] == family or app["name"].rpartition("-")[0] == family
+        if app.name == family or app.name.rpartition("-")[0] == family
     }
 
 
 def tolerances(trials: Iterable[PlannedTrial]) -> dict[str, float]:
     """The default tolerance of each application of `trials`: a round-trip time in ms."""
     return {
-        app["name"]: TOLERANCES_MS[app["app"]["kind"]]
+        app.name: TOLERANCES_MS[app.app.kind]
         for trial in trials
-        for app in trial.spec["apps"]
-        if app["app"]["kind"] in TOLERANCES_MS
+        for app in trial.spec.apps
+        if app.app.kind in TOLERANCES_MS
     }
 
 

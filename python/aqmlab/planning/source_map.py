@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from aqmlab.engines.registry import Address
+from aqmlab.engines.engine import Address
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.scenario.applications import App, Host
 from aqmlab.scenario.links import ROUTE_NAMES
 from aqmlab.scenario.model import Scenario
@@ -24,16 +24,16 @@ _NAMES = {
 """The scenario's names of a trial's quantities."""
 
 
-def in_scenario(scenario: Scenario, spec: dict[str, Any], at: Address) -> Keys:
+def in_scenario(scenario: Scenario, spec: TrialSpec, at: Address) -> Keys:
     """The keys of `scenario` that determine the value `at` a location in `spec`."""
-    if at[0] == "links" and len(at) > 1:
+    if at[0] == "links" and len(at) > 1 and isinstance(at[1], int):
         keys = tuple(_NAMES.get(str(key), str(key)) for key in at[2:])
-        place, _, way = spec["links"][at[1]]["name"].rpartition("-")
+        place, _, way = spec.links[at[1]].name.rpartition("-")
         if place == "wifi":
             return ("path", "wifi", *(keys[1:] if keys[:1] == ("wifi",) else keys))
         return ("path", "lan", *keys) if place == "lan" else ("path", *place.split(), way, *keys)
-    if at[0] == "apps" and len(at) > 2:
-        name = _app(scenario, spec["apps"][at[1]]["name"])
+    if at[0] == "apps" and len(at) > 2 and isinstance(at[1], int):
+        name = _app(scenario, spec.apps[at[1]].name)
         way = str(at[2])
         keys = tuple(_NAMES.get(str(key), str(key)) for key in at[3:])
         if way in ("up", "down"):

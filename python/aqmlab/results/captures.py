@@ -7,37 +7,33 @@ therefore hold the packets behind the stored results.
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from aqmlab.base.errors import shown, suggestion
+from msgspec.structs import replace
+
 from aqmlab.base.failures import DiskError, LabError, RequestError
 from aqmlab.base.files import refuse_special, unfinished
 from aqmlab.campaign.store import own_files
 from aqmlab.engines import registry
+from aqmlab.engines.engine import Say
+from aqmlab.engines.trial_spec import TrialSpec
 
 
-def write(
-    spec: dict[str, Any], name: str, engine: str, say: registry.Say = lambda _: None
-) -> tuple[Path, Path]:
+def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) -> tuple[Path, Path]:
     """Runs `spec` on an engine and writes NAME-home.pcap and NAME-wan.pcap.
 
     Raises `RequestError` for a trial that cannot run or an engine that keeps no packets. Raises
     `DiskError` if a file cannot be written.
     """
-    spec = {**spec, "measure": {**spec.get("measure", {}), "enabled": True, "packets": True}}
+    spec = replace(spec, measure=replace(spec.measure, enabled=True, packets=True))
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
-    if engine not in registry.ENGINES:
-        problem = f"the trial ran on `{shown(engine)}`, which this version of aqmlab lacks"
-        raise RequestError(problem, suggestion(engine, registry.ENGINES))
-    one = registry.ENGINES[engine]
-    if not one.captures:
+    one = registry.engine(engine)
+    if not one.keeps_packets:
         problem = "pcap: a trial in real time on this host keeps no packets"
-        raise RequestError(problem, "`--engine kernel` without `--place host` keeps them")
+        raise RequestError(problem, "`--engine kernel` without `--run-on host` keeps them")
     for path in paths:
         own_files.refuse(path)
         refuse_special(path)
@@ -47,8 +43,8 @@ def write(
     try:
         for made in begun:
             made.touch()  # Fails before a long run if the path cannot be written.
-        run = partial(registry.load(one.runner), json.dumps(spec), captures=files)
-        if one.tells:  # The engine starts other programs and ends them on Ctrl-C.
+        run = partial(registry.load(one.runner), spec.text(), captures=files)
+        if one.reports_progress:  # The engine starts other programs and ends them on Ctrl-C.
             run(**prepared.options)
         else:
             _interruptibly(run)

@@ -7,7 +7,6 @@ conditions and the seed. Units are in the column names.
 from __future__ import annotations
 
 import copy
-import json
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -22,7 +21,9 @@ from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 from aqmlab.campaign.store.parquet import TRIALS
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
+from aqmlab.campaign.trial_facts import stored_spec
 from aqmlab.engines import registry
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
 from aqmlab.results.narrowing import of_trials, trials_named
@@ -359,14 +360,16 @@ class CampaignResults:
 
         return trials_as_json(self)
 
-    def spec(self, trial: str) -> dict[str, Any]:
-        """The specification that the engine received for `trial`."""
+    def spec(self, trial: str) -> TrialSpec:
+        """The specification that the engine received for `trial`.
+
+        Raises `RequestError` if there is no such trial, or if this version cannot read it.
+        """
         frame = self.table("trials")
         rows = frame.filter(frame["trial"] == trial)
         if rows.is_empty():
             raise RequestError(f"{self.path}: there is no finished trial `{trial}`")
-        spec: dict[str, Any] = json.loads(rows["spec"][0])
-        return spec
+        return stored_spec(rows["spec"][0], trial)
 
 
 _READ_BY: set[int] = set()

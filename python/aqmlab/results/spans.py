@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
+from aqmlab.engines.trial_spec import TrialSpec
 
 _MOST_SAID = 3
 
@@ -18,12 +18,10 @@ class Span(NamedTuple):
     measure_to_s: float
 
 
-def of_spec(spec: Mapping[str, Any]) -> Span:
+def of_spec(spec: TrialSpec) -> Span:
     """The span of a resolved trial."""
-    measure, duration_s = spec["measure"], spec["duration_ns"] / 1e9
-    to_ns = measure.get("to_ns")
-    to_s = duration_s if to_ns is None else to_ns / 1e9
-    return Span(duration_s, (measure.get("from_ns") or 0) / 1e9, to_s)
+    from_ns, to_ns = spec.interval_ns
+    return Span(spec.duration_s, from_ns / 1e9, to_ns / 1e9)
 
 
 def of_trials(manifest: Manifest) -> dict[str, Span]:

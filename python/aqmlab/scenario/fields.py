@@ -226,10 +226,6 @@ class Choice(Value):
         """The schema of a name, a name with parameters, or a table."""
         return kind_schema.choice(catalogue.load()[cls.family], handler)
 
-    def base_units(self) -> dict[str, Any]:
-        """The kind in the simulator's form, with parameters in ns, bytes and bit/s."""
-        return {"kind": self.kind, "params": in_base_units(self.params)}
-
 
 def spelled_all(params: Mapping[str, Parameter]) -> dict[str, Plain]:
     """Parameters in scenario notation."""

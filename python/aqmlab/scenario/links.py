@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -60,10 +60,6 @@ class Overhead(Value):
         """The schema of a name or a table."""
         return {"anyOf": [{"enum": list(OVERHEADS)}, table(own)]}
 
-    def base_units(self) -> dict[str, int]:
-        """The overhead in the simulator's form: bytes, and whether the link sends ATM cells."""
-        return dict(self)
-
     @model_serializer
     def _write(self) -> str | Table:
         table = {name: getattr(self, name) for name in type(self).model_fields}
@@ -84,7 +80,11 @@ def _shaper(value: object) -> str:
     return str(value)
 
 
-Shaper = Annotated[str, BeforeValidator(_shaper), WithJsonSchema({"enum": list(SHAPERS)})]
+Shaper = Annotated[
+    Literal["line", "htb", "dummynet"],
+    BeforeValidator(_shaper),
+    WithJsonSchema({"enum": list(SHAPERS)}),
+]
 
 
 def _pfifo() -> Qdisc:

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from aqmlab.base.errors import BadValueError, shown
 from aqmlab.scenario.fields import Count, Flag, Qdisc, Value
-from aqmlab.scenario.links import Overhead
 from aqmlab.scenario.quantities import Duration, Share
 
 _WORST_MCS = 31
@@ -65,28 +64,3 @@ class Wifi(Value):
         raise BadValueError(
             f"`{shown(value)}` is not a table", 'write { mcs = 15, qdisc = "fq_codel" }, or {}'
         )
-
-    def link(self, way: str, *, own: bool = False) -> dict[str, Any]:
-        """The link of a direction ("up" or "down") in the simulator's form."""
-        from aqmlab import _core
-
-        down, _, up = self.mcs.partition("/")
-        mcs = int(up if way == "up" and up else down)
-        width_mhz = int(self.width.split()[0])
-        return {
-            "name": f"wifi-{way}",
-            "rate_bps": _core.wifi_rate(mcs, width_mhz, self.short_guard),
-            "qdisc": self.qdisc.base_units(),
-            "overhead": Overhead.model_validate("ethernet").base_units(),
-            "own": own,
-            "wifi": {
-                "cell": 0,
-                "mcs": mcs,
-                "width_mhz": width_mhz,
-                "short_guard": self.short_guard,
-                "loss": self.loss.fraction,
-                "aggregate": self.aggregate,
-                "airtime_ns": self.airtime.ns,
-                "driver": self.driver,
-            },
-        }

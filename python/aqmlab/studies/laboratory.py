@@ -20,6 +20,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.versions import versions
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.costs import simulated_s
+from aqmlab.campaign.executor import TrialExecutor
 from aqmlab.campaign.identity import refuse_other
 from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Campaign, Progress, RunReport, Silence, cores
@@ -27,7 +28,7 @@ from aqmlab.campaign.speed import Expected, expected
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
 from aqmlab.campaign.store.folder import MANIFEST, Folder, Trial
 from aqmlab.engines import registry
-from aqmlab.engines.registry import Say
+from aqmlab.engines.engine import Say
 from aqmlab.planning.overrides import Assignment
 from aqmlab.planning.planner import Plan, PlannedTrial
 from aqmlab.scenario.seeds import numbers, spelled
@@ -141,7 +142,7 @@ class Laboratory:
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
         """The same without the engine's build, which identifies campaigns."""
         found = [one for own in self.planned(needs).values() for one in own]
-        length_ns = sum(one.spec["duration_ns"] for one in found)
+        length_ns = sum(one.spec.duration_ns for one in found)
         return Count(len(found), None, length_ns / 1e9)
 
     def run(
@@ -149,7 +150,7 @@ class Laboratory:
         needs: Sequence[Trials],
         *,
         jobs: int | None = None,
-        executor: Executor | None = None,
+        executor: Executor | TrialExecutor | None = None,
         progress: Progress | None = None,
         say: Say | None = None,
     ) -> RunReport:

@@ -73,8 +73,8 @@ class _Numbers:
         self.seeds = sorted({trial.seed for trial in trials})
         conditions = {tuple(trial.texts.values()): trial for trial in trials}.values()
         self._conditions = [trial.texts for trial in conditions]
-        self._flows = {app["name"] for trial in conditions for app in trial.spec["apps"]}
-        self._links = {link["name"] for trial in conditions for link in trial.spec["links"]}
+        self._flows = {app.name for trial in conditions for app in trial.spec.apps}
+        self._links = {link.name for trial in conditions for link in trial.spec.links}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name == "results":

@@ -124,7 +124,7 @@ def _present(measured: Sequence[Measured], metric: str, item: str) -> list[float
 
 def _resolution(cell: Cell, metric: Metric, item: str, theirs: Sequence[Measured]) -> float:
     packets = [one.packets[item] for one in theirs if item in one.packets]
-    rates = {link["name"]: float(link["rate_bps"]) for link in cell.spec["links"]}
+    rates = {link.name: float(link.rate_bps) for link in cell.spec.links}
     scale = Scale(
         cell.duration_s,
         statistics.median(packets) if packets else math.nan,

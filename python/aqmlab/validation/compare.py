@@ -17,9 +17,10 @@ from typing import Any
 
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import LabError, RequestError
+from aqmlab.engines.engine import Runner
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation import earlier, engines, metrics
 from aqmlab.validation.cases import Case, Records, cases_of
-from aqmlab.validation.engines import Engine
 from aqmlab.validation.grid import Cell
 from aqmlab.validation.metrics import BY_NAME, Metric
 from aqmlab.validation.reference import Reference, machine_of
@@ -195,7 +196,7 @@ def run(
         hint = "`aqmlab validate --regenerate --missing` adds trials; it needs QEMU"
         raise RequestError("the reference set has no trial of these cells", hint)
     by_name = {cell.name: cell for cell in cells}
-    known = {key: earlier.as_now(json.loads(one.spec), one.record) for key, one in kept.items()}
+    known = {key: earlier.as_now(TrialSpec.read(one.spec), one.record) for key, one in kept.items()}
     series: dict[str, Records] = {"kernel": known}
     comparisons = []
     for name, engine in held.items():
@@ -224,7 +225,7 @@ def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
 
 
 def _run_all(
-    engine: Engine, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
+    run: Runner, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
 ) -> tuple[Records, dict[str, str]]:
     """The record of each cell and seed, and the cells that the engine refused or failed to run."""
     refused: dict[str, str] = {}
@@ -233,7 +234,7 @@ def _run_all(
         name, seed = key
         text = cells[name].spec_json(seed)
         try:
-            outcome = engine(text)
+            outcome = run(text)
         except ValueError as error:
             refused[name] = str(error)
             return None
@@ -242,7 +243,7 @@ def _run_all(
                 raise
             refused[name] = error.problem
             return None
-        return metrics.record(json.loads(text), outcome)
+        return metrics.record(TrialSpec.read(text), outcome)
 
     with ThreadPoolExecutor(jobs) as threads:
         found = dict(zip(keys, threads.map(one, keys), strict=True))

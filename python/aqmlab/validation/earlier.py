@@ -20,17 +20,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aqmlab.engines.ns3.streams import Stream
+from aqmlab.engines.trial_spec import AppSpec, Argument, TrialSpec
 
 _MEAN = "throughput_mean_mbit"
 
 
-def as_now(spec: Mapping[str, Any], record: Mapping[str, Any]) -> Mapping[str, Any]:
+def as_now(spec: TrialSpec, record: Mapping[str, Any]) -> Mapping[str, Any]:
     """`record` of the trial `spec`, converted to the present count of throughput if needed."""
     tables = record["tables"]
     flows = tables["flows"]
     if not flows or "active_from_s" in flows:
         return record
-    apps = {app["name"]: app for app in spec["apps"]}
+    apps = spec.apps_by_name()
     means = []
     for name, primary, mean in zip(flows["flow"], flows["primary"], flows[_MEAN], strict=True):
         took_s = _took_s(tables["apps"], name)
@@ -40,26 +41,23 @@ def as_now(spec: Mapping[str, Any], record: Mapping[str, Any]) -> Mapping[str, A
     return {**record, "tables": {**tables, "flows": {**flows, _MEAN: means}}}
 
 
-def _counted_over_active(
-    spec: Mapping[str, Any], app: Mapping[str, Any], took_s: float | None
-) -> float | None:
+def _counted_over_active(spec: TrialSpec, app: AppSpec, took_s: float | None) -> float | None:
     """The ratio of counted step time to active time, if both contain the same bytes."""
-    measure, end_s = spec["measure"], spec["duration_ns"] / 1e9
-    is_cut = measure["from_ns"] or measure["to_ns"] is not None or app.get("stop_ns") is not None
-    if is_cut or app["start_ns"] % measure["step_ns"] or "duration" in _of_bulk(app):
+    measure, end_s = spec.measure, spec.duration_s
+    is_cut = measure.from_ns or measure.to_ns is not None or app.stop_ns is not None
+    if is_cut or app.start_ns % measure.step_ns or "duration" in _of_bulk(app):
         return None
-    late_ns = Stream(spec["seed"], f"start.{app['name']}").below(spec["start_jitter_ns"] + 1)
-    told_s, starts_s = app["start_ns"] / 1e9, (app["start_ns"] + late_ns) / 1e9
+    late_ns = Stream(spec.seed, f"start.{app.name}").below(spec.start_jitter_ns + 1)
+    told_s, starts_s = app.start_ns / 1e9, (app.start_ns + late_ns) / 1e9
     ends_s = end_s if took_s is None else min(starts_s + took_s, end_s)
-    step_s = measure["step_ns"] / 1e9
+    step_s = measure.step_ns / 1e9
     counted_s = min(math.ceil(ends_s / step_s) * step_s, end_s) - told_s
     return counted_s / (ends_s - starts_s) if ends_s > starts_s else None
 
 
-def _of_bulk(app: Mapping[str, Any]) -> Mapping[str, Any]:
+def _of_bulk(app: AppSpec) -> Mapping[str, Argument]:
     """The parameters of a bulk transfer, the only application that ends by itself."""
-    params: Mapping[str, Any] = app["app"]["params"] if app["app"]["kind"] == "bulk" else {}
-    return params
+    return app.app.params if app.app.kind == "bulk" else {}
 
 
 def _took_s(apps: Mapping[str, Sequence[Any]], name: str) -> float | None:

@@ -1,59 +1,60 @@
 """The engines of a validation: the simulator, the kernel, and peers.
 
-An engine takes the trial as JSON and returns the tables of `aqmlab._core.run`. An engine that
-cannot run a trial raises `ValueError` with the reason, such as
-`aqmlab.engines.kernel.RefusedError`.
+A `Runner` takes the trial as JSON and returns its tables. A runner that cannot run a trial raises
+`ValueError` with the reason, such as `aqmlab.engines.kernel.RefusedError`.
 """
 
 from __future__ import annotations
 
-import importlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
+from aqmlab.engines import registry
+from aqmlab.engines.engine import Outcome, Runner
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.validation.grid import Cell
 
-Engine = Callable[[str], Mapping[str, Any]]
-"""A function from a trial's JSON to its digest and tables."""
 
-PEERS: dict[str, str] = {"ns3": "aqmlab.engines.ns3:run"}
-"""Other simulators by name, each as "module:function" of an `Engine`."""
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another simulator."""
+
+    runner: str
+    """Its `Runner` as "module:function"."""
+    preparer: str | None = None
+    """A function that finds missing requirements, in the same form."""
 
 
-def simulator() -> Engine:
+PEERS: dict[str, Peer] = {"ns3": Peer("aqmlab.engines.ns3:run", "aqmlab.engines.ns3:prepare")}
+"""The peers by name."""
+
+
+def simulator() -> Runner:
     """The simulator."""
-    from aqmlab import _core
-
-    run: Engine = _core.run
-    return run
+    return registry.load(registry.engine("sim").runner)
 
 
-def peer(name: str) -> Engine:
-    """The peer called `name`; raises `RequestError` if there is none.
-
-    If its module has a function `prepare`, this function calls it first to find missing
-    requirements.
-    """
+def peer(name: str) -> Runner:
+    """The prepared peer called `name`; raises `RequestError` if there is none."""
     if name not in PEERS:
         hint = suggestion(name, PEERS) if PEERS else None
         raise RequestError(f"there is no peer called `{name}`", hint)
-    path, _, function = PEERS[name].partition(":")
-    module = importlib.import_module(path)
-    getattr(module, "prepare", lambda: None)()
-    run: Engine = getattr(module, function)
-    return run
+    found = PEERS[name]
+    if found.preparer is not None:
+        module, _, function = found.preparer.partition(":")
+        getattr(import_module(module), function)()
+    return registry.load(found.runner)
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
     """The kernel engine with one agent, which makes trials of a reference set."""
 
-    run: Engine
+    run: Callable[[str], Outcome]
     recipe: Mapping[str, str]
     """The versions and options on which the results depend."""
     program: Path | None = None
@@ -72,9 +73,9 @@ def kernel(cells: Sequence[Cell], say: Callable[[str], None], program: Path | No
     used = program or agent.find(say)
     prepared = installed.prepare([cell.spec for cell in cells], say, used)
 
-    def run(spec_json: str) -> Mapping[str, Any]:
-        spec = json.loads(spec_json)
-        refusal = core_check.refusal(spec) or abilities.refusal(spec, used)
+    def run(spec_json: str) -> Outcome:
+        spec = TrialSpec.read(spec_json)
+        refusal = core_check.refusal(spec) or abilities.refusal(spec, program=used)
         if refusal is not None:
             raise RefusedError(refusal.problem, refusal.hint)
         return engine.run_prepared(spec_json, **prepared.options)

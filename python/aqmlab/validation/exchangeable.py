@@ -10,17 +10,21 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from aqmlab.engines.trial_spec import TrialSpec, members
 
 Value = TypeVar("Value")
 
 
-def alike_of(spec: Mapping[str, Any]) -> dict[str, str]:
+def alike_of(spec: TrialSpec) -> dict[str, str]:
     """The group of each application that has identical copies, by its name."""
     groups: dict[str, list[str]] = defaultdict(list)
-    for app in spec["apps"]:
-        rest = {key: value for key, value in app.items() if key != "name"}
-        groups[json.dumps(rest, sort_keys=True)].append(app["name"])
+    for app in spec.apps:
+        rest = replace(app, name="")
+        groups[json.dumps(members(rest), sort_keys=True)].append(app.name)
     return {
         name: names[0].rpartition("-")[0] or names[0]
         for names in groups.values()

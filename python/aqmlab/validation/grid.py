@@ -18,6 +18,7 @@ from typing import Any
 
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.scenario.quantities import Duration
 
 PATH = Path(__file__).with_name("grid.toml")
@@ -52,8 +53,8 @@ class Cell:
         return tuple(range(1, int(self.words["seeds"]) + 1))
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
-        """The resolved trial without its seed."""
+    def spec(self) -> TrialSpec:
+        """The resolved trial with the seed 0."""
         from aqmlab.planning.lowering import resolve
         from aqmlab.scenario.model import Scenario
 
@@ -61,9 +62,7 @@ class Cell:
 
     def spec_json(self, seed: int) -> str:
         """The trial as JSON, the input of both engines."""
-        return json.dumps(
-            {**self.spec, "seed": seed}, sort_keys=True, separators=(",", ":"), allow_nan=False
-        )
+        return self.spec.with_seed(seed).canonical_text()
 
     @cached_property
     def digest(self) -> str:
@@ -78,14 +77,14 @@ class Cell:
     @property
     def duration_s(self) -> float:
         """The length of a trial."""
-        return float(self.spec["duration_ns"]) / 1e9
+        return self.spec.duration_s
 
     @cached_property
     def kin(self) -> str:
         """The cells with a comparable spread: discipline, lone flow or not, random path."""
-        classes = {_CLASSES[link["qdisc"]["kind"]] for link in self.spec["links"]}
-        bulk = sum(app["app"]["kind"] == "bulk" for app in self.spec["apps"])
-        alone = "alone" if len(self.spec["apps"]) == bulk == 1 else "shared"
+        classes = {_CLASSES[link.qdisc.kind] for link in self.spec.links}
+        bulk = sum(app.app.kind == "bulk" for app in self.spec.apps)
+        alone = "alone" if len(self.spec.apps) == bulk == 1 else "shared"
         chance = " by chance" if self.words.keys() & {"loss", "jitter"} else ""
         return f"{'+'.join(sorted(classes))} {alone}{chance}"
 

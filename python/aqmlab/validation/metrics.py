@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aqmlab.engines.engine import Outcome
+from aqmlab.engines.trial_spec import AppSpec, TrialSpec
 from aqmlab.validation.exchangeable import alike_of, in_order, in_order_by
 
 Tables = Mapping[str, Mapping[str, Sequence[Any]]]
@@ -140,7 +142,7 @@ _KEPT = ("flows", "queues", "apps")
 """The tables that a record keeps whole, so that metrics can be recomputed."""
 
 
-def record(spec: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def record(spec: TrialSpec, outcome: Outcome) -> dict[str, Any]:
     """The record of one trial: JSON of exact numbers, `None` for no value, and decimated series."""
     tables: Tables = outcome["tables"]
     alike = alike_of(spec)
@@ -170,7 +172,7 @@ class Measured:
     packets: dict[str, float]
 
 
-def measure(spec: Mapping[str, Any], kept: Mapping[str, Any]) -> Measured:
+def measure(spec: TrialSpec, kept: Mapping[str, Any]) -> Measured:
     """The metrics of a trial from its record."""
     tables: Tables = kept["tables"]
     found: dict[str, dict[str, float | None]] = defaultdict(dict)
@@ -179,8 +181,8 @@ def measure(spec: Mapping[str, Any], kept: Mapping[str, Any]) -> Measured:
         _flow(row, tables, found, packets)
     for row in rows(tables["queues"]):
         _queue(row, found, packets)
-    for app in spec["apps"]:
-        _own(app["name"], app, tables, found)
+    for app in spec.apps:
+        _own(app.name, app, tables, found)
     alike = alike_of(spec)
     values = {name: in_order(items, alike) for name, items in sorted(found.items())}
     for item, window in kept["windows"].items():  # The windows are already in order.
@@ -262,7 +264,7 @@ def _queue(row: Row, found: dict[str, Any], packets: dict[str, float | None]) ->
         found[f"sojourn_{quantile}"][item] = _number(row[f"sojourn_{quantile}_ms"])
 
 
-def _own(name: str, app: Mapping[str, Any], tables: Tables, found: dict[str, Any]) -> None:
+def _own(name: str, app: AppSpec, tables: Tables, found: dict[str, Any]) -> None:
     """Adds the measurements of an application itself."""
     said = {row["metric"]: row["value"] for row in rows(tables["apps"]) if row["flow"] == name}
     for metric, names in _TIMES.items():
@@ -273,7 +275,7 @@ def _own(name: str, app: Mapping[str, Any], tables: Tables, found: dict[str, Any
     if "completion_time_s" in said:
         value = _number(said["completion_time_s"])
         found["completion"][name] = None if value is None else 1e3 * value
-    if app["app"]["kind"] == "dash" and "rr_mean_mbit" in said:
+    if app.app.kind == "dash" and "rr_mean_mbit" in said:
         found["video_rate"][name] = _number(said["rr_mean_mbit"])
     for way in ("up", "down"):
         if f"mos_{way}" in said:
@@ -283,11 +285,11 @@ def _own(name: str, app: Mapping[str, Any], tables: Tables, found: dict[str, Any
 # --- Over time ---------------------------------------------------------------------------------
 
 
-def _sample_s(spec: Mapping[str, Any]) -> float:
-    return float(spec["measure"].get("sample_ns", 100_000_000)) / 1e9
+def _sample_s(spec: TrialSpec) -> float:
+    return spec.measure.sample_ns / 1e9
 
 
-def _curves(spec: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str, list[float]]]:
+def _curves(spec: TrialSpec, tables: Tables) -> Iterator[tuple[str, list[float]]]:
     """The congestion window of each bulk transfer by item, at every sample; gaps repeat values."""
     step_s = _sample_s(spec)
     table = tables["tcp_series"]  # The table has no columns if no TCP ran.
@@ -296,13 +298,13 @@ def _curves(spec: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str, list
     for flow, side, conn, t_s, cwnd in zip(*columns, strict=True):
         if conn == 0:
             points[flow, side][int(float(t_s) / step_s + 0.5)] = float(cwnd)
-    for app in spec["apps"]:
-        if app["app"]["kind"] != "bulk" or app["app"]["params"].get("size"):
+    for app in spec.apps:
+        if app.app.kind != "bulk" or app.app.params.get("size"):
             continue
-        way = app["app"]["params"].get("direction", "down")
-        sampled = points.get((app["name"], "home" if way == "up" else "wan"))
+        way = app.app.params.get("direction", "down")
+        sampled = points.get((app.name, "home" if way == "up" else "wan"))
         if sampled:
-            yield f"{app['name']} {way}", _filled(sampled)
+            yield f"{app.name} {way}", _filled(sampled)
 
 
 def _filled(sampled: Mapping[int, float]) -> list[float]:
@@ -331,21 +333,21 @@ def peaks(curve: Sequence[float]) -> int:
     return found
 
 
-def _decimated(curve: Sequence[float], spec: Mapping[str, Any]) -> list[int]:
+def _decimated(curve: Sequence[float], spec: TrialSpec) -> list[int]:
     """Values half a second apart; windows are whole bytes."""
     step = max(1, round(_SERIES_S / _sample_s(spec)))
     return [int(value) for value in curve[step - 1 :: step]]
 
 
 def _series(
-    spec: Mapping[str, Any],
+    spec: TrialSpec,
     table: Mapping[str, Sequence[Any]],
     column: str,
     alike: Mapping[str, str],
 ) -> dict[str, list[list[float]]]:
     """One point per second of each flow's data direction: time and value."""
     kept: dict[str, dict[int, list[float]]] = defaultdict(dict)
-    carried = {app["name"]: _carries(app) for app in spec["apps"]}
+    carried = {app.name: _carries(app) for app in spec.apps}
     for flow, way, t_s, value in zip(
         table["flow"], table["direction"], table["t_s"], table[column], strict=True
     ):
@@ -355,9 +357,10 @@ def _series(
     return in_order_by(found, alike, lambda points: sum(value for _, value in points))
 
 
-def _carries(app: Mapping[str, Any]) -> tuple[str, ...]:
+def _carries(app: AppSpec) -> tuple[str, ...]:
     """The direction that a drawing of an application shows."""
-    if app["app"]["kind"] in ("bulk", "cbr"):
-        default = "down" if app["app"]["kind"] == "bulk" else "up"
-        return (str(app["app"]["params"].get("direction", default)),)
-    return ("up",) if app["app"]["kind"] in ("iot_low", "iot_high", "mqtt", "ping") else ("down",)
+    kind = app.app.kind
+    if kind in ("bulk", "cbr"):
+        default = "down" if kind == "bulk" else "up"
+        return (str(app.app.params.get("direction", default)),)
+    return ("up",) if kind in ("iot_low", "iot_high", "mqtt", "ping") else ("down",)

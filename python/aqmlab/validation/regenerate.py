@@ -12,17 +12,15 @@ trials.
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any
 
 from aqmlab.base.failures import LabError, describe
-from aqmlab.planning.planner import spec_digest
+from aqmlab.engines.trial_spec import TrialSpec, text_digest
 from aqmlab.validation import agents, engines, grid, metrics
 from aqmlab.validation.engines import Maker
 from aqmlab.validation.grid import Cell
@@ -73,10 +71,10 @@ class Task:
         cell, seed = self.job
         text = self.old.spec if self.old is not None and not self.renew else cell.spec_json(seed)
         outcome = self.maker.run(text)
-        spec: dict[str, Any] = json.loads(text)
-        made = {"grid": str(grid.load().version), "spec": spec_digest(spec)}
+        made = {"grid": str(grid.load().version), "spec": text_digest(text)}
         recipe = {**self.maker.recipe, **made}
-        return ReferenceTrial(str(outcome["digest"]), recipe, metrics.record(spec, outcome), text)
+        record = metrics.record(TrialSpec.read(text), outcome)
+        return ReferenceTrial(str(outcome["digest"]), recipe, record, text)
 
 
 # --- The trials to run ----------------------------------------------------------------------------

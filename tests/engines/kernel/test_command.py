@@ -56,7 +56,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "home.toml").write_text(SCENARIO)
     (tmp_path / "tmp").mkdir()
     spec = planner.load("home.toml").trials[0].spec
-    (tmp_path / "result").write_text(json.dumps(handed_out(_core.run(json.dumps(spec)))) + "\n")
+    (tmp_path / "result").write_text(json.dumps(handed_out(_core.run(spec.text()))) + "\n")
     for name in ("vmlinuz", "initramfs"):
         (tmp_path / name).write_bytes(b"abcd")
     (tmp_path / "agent").write_text(AGENT)
@@ -176,8 +176,8 @@ def test_the_packets_of_a_kernels_trial_are_written_as_two_captures(lab, capsys)
 
 def test_the_modules_of_a_kernel_that_was_removed_are_named_with_what_to_do(lab, capsys) -> None:
     lab(GOOD)
-    ours = ["pcap", "home.toml", "--engine", "kernel", "--discipline", "ours"]
-    assert status_of(ours) == 2
+    with_sim = ["pcap", "home.toml", "--engine", "kernel", "--qdisc-source", "sim"]
+    assert status_of(with_sim) == 2
     assert re.search(r"modules\.dep: .* cannot be read(.|\n)*apt-get", capsys.readouterr().err)
 
 
@@ -432,7 +432,7 @@ def test_a_study_of_a_paper_runs_on_the_kernel(lab, capsys) -> None:
     assert status_of(["reproduce", *on_kernel, "--figure", "1"]) == 0
     assert len(started(folder)) == 1  # the figure needs what the claim needed
     assert "engine kernel (kernel 6.1.0" in Path("out/index.html").read_text()
-    assert status_of(["claims", "calls", "--engine", "kernel", "--discipline", "ours,kernel"]) == 2
+    assert status_of(["claims", "calls", "--engine", "kernel", "--qdisc-source", "sim,kernel"]) == 2
     assert "a study runs on one engine" in capsys.readouterr().err
     (folder / "calls" / "home.kernel.toml").unlink()
     assert status_of(["claims", "calls", "--engine", "kernel"]) == 2

@@ -14,9 +14,12 @@ import aqmlab
 import pytest
 from aqmlab import _core
 from aqmlab.api import Request
+from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import RequestError
-from aqmlab.engines import registry
+from aqmlab.cli import status_of
+from aqmlab.engines import registry, renamed
 from aqmlab.engines.kernel import MachineError, MissingError, RefusedError, agent, host, image
+from aqmlab.engines.trial_spec import TrialSpec
 
 from .trials import app, text, trial
 
@@ -33,23 +36,24 @@ esac
     ("asked", "names"),
     [
         (("kernel",), ("kernel",)),
-        (("kernel", "ours"), ("kernel-ours",)),
-        (("sim,kernel", "ours,kernel"), ("sim", "kernel-ours", "kernel")),
+        (("kernel", "sim"), ("kernel-ours",)),
+        (("sim,kernel", "sim,kernel"), ("sim", "kernel-ours", "kernel")),
         (("kernel", "kernel", "host"), ("kernel-host",)),
-        (("kernel", "ours", "vm,host"), ("kernel-ours", "kernel-ours-host")),
+        (("kernel", "sim", "vm,host"), ("kernel-ours", "kernel-ours-host")),
+        (("kernel-ours-host",), ("kernel-ours-host",)),
     ],
 )
-def test_disciplines_and_places_are_engines_of_their_own(asked, names) -> None:
+def test_each_choice_of_options_has_a_name(asked, names) -> None:
     assert registry.named(*asked) == names
 
 
 @pytest.mark.parametrize(
     ("asked", "problem"),
     [
-        (("kernel", "our"), "--discipline: unknown choice `our`"),
-        (("kernel", "ours", "moon"), "--place: unknown place `moon`"),
-        (("sim", "ours"), "--discipline ours: applies to the engine `kernel` only"),
-        (("sim", "kernel", "host"), "--place host: applies to the engine `kernel` only"),
+        (("kernel", "si"), "--qdisc-source: unknown source `si`"),
+        (("kernel", "sim", "moon"), "--run-on: unknown place `moon`"),
+        (("sim", "sim"), "--qdisc-source sim: applies to the engine `kernel` only"),
+        (("sim", "kernel", "host"), "--run-on host: applies to the engine `kernel` only"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(asked, problem) -> None:
@@ -60,8 +64,52 @@ def test_what_cannot_be_chosen_is_refused(asked, problem) -> None:
 
 
 def test_the_command_says_what_was_chosen() -> None:
-    asked = Request("home", engine="kernel", discipline="ours", place="host")
-    assert asked.command() == "aqmlab run home --engine kernel --discipline ours --place host"
+    asked = Request("home", engine="kernel", qdisc_source="sim", run_on="host")
+    assert asked.command() == "aqmlab run home --engine kernel --qdisc-source sim --run-on host"
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "warnings"),
+    [
+        (("kernel", "vm"), ("kernel", "vm"), []),
+        (("ours,kernel", "vm"), ("sim,kernel", "vm"), ["--qdisc-source: `ours` is now `sim`"]),
+        (
+            ("kernel", "vm", "ours", "host"),
+            ("sim", "host"),
+            [
+                "--discipline is now --qdisc-source",
+                "--place is now --run-on",
+                "--qdisc-source: `ours` is now `sim`",
+            ],
+        ),
+    ],
+)
+def test_old_names_are_accepted_and_the_new_ones_named(given, options, warnings) -> None:
+    found = renamed.kernel_options(*given)
+    assert (found.qdisc_source, found.run_on) == options
+    assert len(found.warnings) == len(warnings)
+    assert all(map(str.startswith, found.warnings, warnings))
+
+
+def test_an_option_under_both_names_is_refused() -> None:
+    with pytest.raises(RequestError, match="--discipline: is the old name of --qdisc-source"):
+        renamed.kernel_options("sim", "vm", discipline="kernel")
+
+
+@pytest.mark.parametrize("command", ["run", "pcap", "reproduce", "claims"])
+def test_commands_warn_of_old_options(command, capsys) -> None:
+    assert status_of([command, "nowhere", "--engine", "kernel", "--discipline", "ours"]) == 2
+    said = capsys.readouterr().err
+    assert "warning: --discipline is now --qdisc-source" in said
+    assert "`ours` is now `sim`" in said
+
+
+def test_python_warns_of_old_keywords() -> None:
+    with (
+        pytest.warns(DeprecationWarning, match="--place is now --run-on"),
+        pytest.raises(ScenarioError),
+    ):
+        aqmlab.run("nowhere", engine="kernel", place="host")
 
 
 def test_results_in_real_time_say_so() -> None:
@@ -101,22 +149,22 @@ def test_a_module_that_is_missing_is_named(fake) -> None:
         "the kernel has no `netem` (module sch_netem)\nthe kernel has no `codel` (module sch_codel)"
     )
     with pytest.raises(MissingError, match="no `netem`") as caught:
-        host.prepare([trial(app("a", "bulk"), kind="codel")], print)
+        host.prepare([TrialSpec.read(text(trial(app("a", "bulk"), kind="codel")))], print)
     assert "sudo modprobe -a sch_netem sch_codel" in str(caught.value.hint)
-    assert "--discipline ours" in str(caught.value.hint)
+    assert "--qdisc-source sim" in str(caught.value.hint)
 
 
 def test_a_tool_that_is_missing_is_named(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     fake()
     monkeypatch.setattr(image, "tools_path", lambda: "/nowhere")
     with pytest.raises(MissingError, match="`ip` is not installed"):
-        host.prepare_for_ours([], print)
+        host.prepare([], print, "sim")
 
 
 def test_an_agent_that_dies_is_reported(fake) -> None:
     program = fake(run="echo it went wrong >&2; exit 3")
     with pytest.raises(MachineError) as caught:
-        host.run_prepared(text(trial()), program=str(program), ours=True)
+        host.run_prepared(text(trial()), program=str(program), qdisc_source="sim")
     assert caught.value.hint == "it went wrong"
 
 
@@ -124,7 +172,9 @@ def test_what_the_agent_refuses_is_refused(fake) -> None:
     program = fake(run="""echo .; echo '{"refused": "apps: too many"}'""")
     passed: list[float] = []
     with pytest.raises(RefusedError, match="apps: too many"):
-        host.run_prepared(text(trial()), program=str(program), ours=True, progress=passed.append)
+        host.run_prepared(
+            text(trial()), program=str(program), qdisc_source="sim", progress=passed.append
+        )
     assert passed == [1.0]
 
 
@@ -135,7 +185,7 @@ def test_what_the_agent_refuses_is_refused(fake) -> None:
 def program() -> str:
     """The agent, where this host can run a trial on disciplines of ours."""
     try:
-        return str(host.prepare_for_ours([], lambda _: None).options["program"])
+        return str(host.prepare([], lambda _: None, "sim").options["program"])
     except MissingError as error:
         pytest.skip(f"this host cannot be the place: {error.problem}")
 
@@ -148,7 +198,7 @@ def test_a_home_on_this_host_fills_its_line(program: str) -> None:
     spec["links"][1]["rate_bps"] = 1_000_000
     spec["measure"] = {"from_ns": 1_000_000_000}
     before = Path("/proc/net/dev").read_text().count("\n")
-    tables = host.run_prepared(text(spec), program=program, ours=True)["tables"]
+    tables = host.run_prepared(text(spec), program=program, qdisc_source="sim")["tables"]
     assert Path("/proc/net/dev").read_text().count("\n") == before
     model = _core.run(text(spec))["tables"]
     here, wanted = (
@@ -163,7 +213,7 @@ def test_a_home_on_this_host_fills_its_line(program: str) -> None:
 def test_kill_9_leaves_neither_process_nor_namespace(program: str) -> None:
     spec = json.dumps(trial(app("ping", "ping", interval=100_000_000), seconds=60))
     call = "import sys; from aqmlab.engines.kernel import host; host.run_prepared(sys.argv[1], "
-    call += "program=sys.argv[2], ours=True, progress=lambda s: print(s, flush=True))"
+    call += "program=sys.argv[2], qdisc_source='sim', progress=lambda s: print(s, flush=True))"
     caller = subprocess.Popen(
         [sys.executable, "-c", call, spec, program],
         stdout=subprocess.PIPE,

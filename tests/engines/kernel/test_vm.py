@@ -81,7 +81,9 @@ def test_disciplines_of_ours_do_what_the_kernels_do_and_know_more() -> None:
     apps = app("bulk", "bulk"), app("ping", "ping", delay_ms=5, interval=200_000_000)
     spec = trial(*apps, kind="fq_codel", seconds=4)
     spec["measure"] = {"from_ns": 1_000_000_000, "sample_ns": 100_000_000}
-    one, two, theirs = (kernel.run(text(spec), ours=ours) for ours in (True, True, False))
+    one, two, theirs = (
+        kernel.run(text(spec), qdisc_source=source) for source in ("sim", "sim", "kernel")
+    )
     assert one["digest"] == two["digest"]
     for name, flow, direction in (
         ("throughput_mean_mbit", "bulk", "down"),
@@ -99,7 +101,7 @@ def test_a_discipline_that_the_kernel_lacks_runs_between_its_tcps() -> None:
     spec = trial(app("bulk", "bulk"), kind="pie_freebsd", seconds=4)
     with pytest.raises(kernel.RefusedError, match="the kernel does not have it"):
         kernel.run(text(spec))
-    tables = kernel.run(text(spec), ours=True)["tables"]
+    tables = kernel.run(text(spec), qdisc_source="sim")["tables"]
     assert tables["queues"]["packets_out"][1] > 2_000
 
 

@@ -9,6 +9,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.results.export import flent, trials
 from aqmlab.results.export.flent import sampling
 from aqmlab.results.export.flent.tests import Cast, cast_of, choose
+from support.campaigns import app
 
 from .conftest import documents, installed_flent, run_flent
 
@@ -44,7 +45,7 @@ def test_a_trial_is_given_the_test_that_it_fills(cast, test):
 
 def test_applications_play_the_part_of_their_kind():
     kinds = {"file": "bulk", "p": "ping", "call": "voip_g729", "sensor": "iot_low"}
-    apps = [{"name": name, "app": {"kind": kind}} for name, kind in kinds.items()]
+    apps = [app(name, kind) for name, kind in kinds.items()]
     cast = cast_of(apps, {("file", "down"), ("sensor", "up")})
     assert cast == Cast(down=("file",), icmp=("p",), voip=("call",), rest=("sensor",))
 

@@ -158,6 +158,6 @@ def written_and_read(table: Table, _: random.Random) -> Iterator[str]:
     twice = Scenario.from_toml(once.to_toml())
     if once != twice:
         yield "the value differs"
-    specs = [[trial.spec for trial in planner.load(one).trials] for one in (once, twice)]
+    specs = [[trial.spec.members() for trial in planner.load(one).trials] for one in (once, twice)]
     if specs[0] != specs[1]:
         yield "the trials differ"

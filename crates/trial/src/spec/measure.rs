@@ -2,35 +2,35 @@
 
 use aqmlab_core::{Duration, Instant};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::units;
 
 /// The measurements to keep.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureSpec {
     /// Whether the taps record anything.
     pub enabled: bool,
     /// The start of the measured interval; time series begin with the trial.
-    #[serde(rename = "from_ns", deserialize_with = "units::instant")]
+    #[serde(rename = "from_ns", with = "units::instant")]
     #[schemars(with = "u64")]
     pub from: Instant,
     /// The end of the measured interval; the end of the trial if absent.
-    #[serde(rename = "to_ns", deserialize_with = "units::maybe_instant")]
+    #[serde(rename = "to_ns", with = "units::maybe_instant")]
     #[schemars(with = "Option<u64>")]
     pub to: Option<Instant>,
     /// The width of a throughput window.
-    #[serde(rename = "window_ns", deserialize_with = "units::nanos")]
+    #[serde(rename = "window_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub window: Duration,
     /// The distance between the starts of two windows; the width is a whole multiple of it.
-    #[serde(rename = "step_ns", deserialize_with = "units::nanos")]
+    #[serde(rename = "step_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub step: Duration,
     /// The interval at which TCPs and queues are sampled; zero for never. A long trial is sampled
     /// less often.
-    #[serde(rename = "sample_ns", deserialize_with = "units::nanos")]
+    #[serde(rename = "sample_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub sample: Duration,
     /// Whether every packet is kept, for tables and captures.

@@ -10,7 +10,7 @@ use aqmlab_tcp::Profile;
 use aqmlab_tcp::cc::CongestionControl;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A member of a list of names.
 pub trait Named: Copy {
@@ -225,6 +225,12 @@ macro_rules! read_by_name {
         impl<'de, $($generics)*> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 read(from)
+            }
+        }
+
+        impl<$($generics)*> Serialize for $type {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(Named::name(*self))
             }
         }
 

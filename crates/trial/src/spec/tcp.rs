@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use aqmlab_core::Bytes;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Controller, Host, KindSpec, units};
 
 /// The settings of one TCP endpoint.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpSpec {
     /// The host.
@@ -19,15 +19,15 @@ pub struct TcpSpec {
     /// Whether ECN is negotiated.
     pub ecn: bool,
     /// The send buffer; automatic if absent.
-    #[serde(deserialize_with = "units::maybe_bytes")]
+    #[serde(with = "units::maybe_bytes")]
     #[schemars(with = "Option<u64>")]
     pub send_buffer: Option<Bytes>,
     /// The receive window; automatic if absent.
-    #[serde(deserialize_with = "units::maybe_bytes")]
+    #[serde(with = "units::maybe_bytes")]
     #[schemars(with = "Option<u64>")]
     pub receive_buffer: Option<Bytes>,
     /// The largest IP packet.
-    #[serde(deserialize_with = "units::bytes")]
+    #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub mtu: Bytes,
     /// Overrides the application's own choice of `TCP_NODELAY`.

@@ -1,32 +1,43 @@
-//! Numbers in base units, read as the types of their units.
+//! Numbers in base units, read and written as the types of their units.
+//!
+//! They are written for the defaults in the JSON Schema.
 
-use aqmlab_core::{BitRate, Bytes, Duration, Instant};
-use serde::{Deserialize, Deserializer};
+// serde passes references.
+#![allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)]
 
-pub(super) fn nanos<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    u64::deserialize(from).map(Duration::from_nanos)
+macro_rules! number {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, $json:ty, $read:expr, $write:expr;)+) => {$(
+        $(#[$doc])*
+        pub(super) mod $name {
+            #[allow(unused_imports)]
+            use aqmlab_core::{BitRate, Bytes, Duration, Instant};
+            use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+            pub(in crate::spec) fn deserialize<'de, D: Deserializer<'de>>(
+                from: D,
+            ) -> Result<$type, D::Error> {
+                <$json>::deserialize(from).map($read)
+            }
+
+            pub(in crate::spec) fn serialize<S: Serializer>(
+                value: &$type,
+                to: S,
+            ) -> Result<S::Ok, S::Error> {
+                let write: fn(&$type) -> $json = $write;
+                write(value).serialize(to)
+            }
+        }
+    )+};
 }
 
-pub(super) fn instant<'de, D: Deserializer<'de>>(from: D) -> Result<Instant, D::Error> {
-    u64::deserialize(from).map(Instant::from_nanos)
-}
-
-pub(super) fn maybe_instant<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Option<Instant>, D::Error> {
-    Ok(Option::<u64>::deserialize(from)?.map(Instant::from_nanos))
-}
-
-/// A rate; zero is none.
-pub(super) fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BitRate>, D::Error> {
-    u64::deserialize(from).map(BitRate::new)
-}
-
-/// A size in the range of a packet field.
-pub(super) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
-    u32::deserialize(from).map(|bytes| Bytes(bytes.into()))
-}
-
-pub(super) fn maybe_bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
-    Ok(Option::<u64>::deserialize(from)?.map(Bytes))
+number! {
+    nanos: Duration, u64, Duration::from_nanos, |span| span.as_nanos();
+    instant: Instant, u64, Instant::from_nanos, |at| at.as_nanos();
+    maybe_instant: Option<Instant>, Option<u64>, |ns| ns.map(Instant::from_nanos),
+        |at| at.map(Instant::as_nanos);
+    /// A rate; zero is none.
+    rate: Option<BitRate>, u64, BitRate::new, |rate| rate.map_or(0, BitRate::as_bps);
+    /// A size in the range of a packet field.
+    bytes: Bytes, u32, |bytes| Bytes(bytes.into()), |bytes| bytes.0 as u32;
+    maybe_bytes: Option<Bytes>, Option<u64>, |bytes| bytes.map(Bytes), |bytes| bytes.map(|one| one.0);
 }

@@ -117,9 +117,9 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     measure_to_s: _Number | None = None
     scenario_text: str
     command: str
-    discipline: str | None = None
+    qdisc_source: str | None = None
     """The source of the disciplines for the engine `kernel`."""
-    place: str | None = None
+    run_on: str | None = None
     """The place where the engine `kernel` ran."""
     versions: Mapping[str, str]
 

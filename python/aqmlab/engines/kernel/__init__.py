@@ -2,7 +2,9 @@
 
 | Module      | Holds                                                              |
 |-------------|--------------------------------------------------------------------|
-| `engine`    | one trial, from its JSON to tables                                 |
+| `options`   | the engine with its options, as callers see it                     |
+| `engine`    | one trial in a machine, from its JSON to tables                    |
+| `host`      | one trial on this host                                             |
 | `abilities` | refusals of trials before a machine is started                     |
 | `installed` | installed and missing requirements                                 |
 | `agent`     | the program that runs in the machine                               |

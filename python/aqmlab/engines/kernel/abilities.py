@@ -7,16 +7,16 @@ tables, `qdisc/tc_params/kinds.rs` and `tcp_settings/controllers.rs` in `crates/
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from aqmlab.engines.core_check import address
-from aqmlab.engines.registry import Refusal
+from aqmlab.engines.engine import Refusal
+from aqmlab.engines.kernel.options import QdiscSource, RunOn
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.scenario import catalogue
 
 DISCIPLINES: Mapping[str, str | None] = {
@@ -40,68 +40,67 @@ CONTROLLERS: Mapping[str, str | None] = {"cubic": None, "reno": None, "bbr": "tc
 PROFILES = ("linux",)
 """Host profiles that a Linux kernel supports."""
 
+_WITH_SIM = "`--qdisc-source sim` puts the simulator's own link between the kernel's TCPs"
 
-_OURS = "`--discipline ours` puts the simulator's own link between the kernel's TCPs"
 
+def kinds(family: str, qdisc_source: QdiscSource = "kernel") -> Sequence[str]:
+    """The supported kinds of a family of the catalogue.
 
-def kinds(family: str) -> Sequence[str]:
-    """The supported kinds of a family of the catalogue. All applications are supported."""
-    if family == "apps":
-        return tuple(catalogue.load()["apps"])
+    All applications are supported, and all disciplines if they are the simulator's.
+    """
+    if family == "apps" or (family == "disciplines" and qdisc_source == "sim"):
+        return tuple(catalogue.load()[family])
     tables = {"disciplines": tuple(DISCIPLINES), "tcp": tuple(CONTROLLERS), "profiles": PROFILES}
     return tables[family]
 
 
-def kinds_around_ours(family: str) -> Sequence[str]:
-    """The supported kinds with the simulator's disciplines, all of which are supported."""
-    return tuple(catalogue.load()[family]) if family == "disciplines" else kinds(family)
-
-
-def modules(specs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def modules(specs: Sequence[TrialSpec], qdisc_source: QdiscSource = "kernel") -> dict[str, str]:
     """The kernel modules that trials need, each with the kind that needs it."""
     used: dict[str, str | None] = {}
     for spec in specs:
-        for link in spec["links"]:
-            used[link["qdisc"]["kind"]] = DISCIPLINES.get(link["qdisc"]["kind"])
-        for app in spec["apps"]:
-            for side in ("home", "wan"):
-                cc = app.get(side, {}).get("cc")
-                if cc:
-                    used[cc["kind"]] = CONTROLLERS.get(cc["kind"], f"tcp_{cc['kind']}")
+        for link in spec.links if qdisc_source == "kernel" else ():
+            used[link.qdisc.kind] = DISCIPLINES.get(link.qdisc.kind)
+        for app in spec.apps:
+            for cc in filter(None, (app.home.cc, app.wan.cc)):
+                used[cc.kind] = CONTROLLERS.get(cc.kind, f"tcp_{cc.kind}")
     return {module: kind for kind, module in used.items() if module is not None}
 
 
-def is_built() -> bool:
+def is_built(run_on: RunOn = "vm") -> bool:
     """Returns whether the agent is built; raises `MissingError` for missing requirements."""
     from aqmlab.engines.kernel import agent
 
-    _require_installed()
+    _require_installed(run_on)
     return agent.is_there()
 
 
-def refusal(spec: Mapping[str, Any], program: Path | None = None) -> Refusal | None:
+def refusal(
+    spec: TrialSpec,
+    qdisc_source: QdiscSource = "kernel",
+    run_on: RunOn = "vm",
+    program: Path | None = None,
+) -> Refusal | None:
     """The reason why the agent, or another `program`, refuses a resolved trial, if it does.
 
     Raises `MissingError` for missing requirements before it builds the agent.
     """
     from aqmlab.engines.kernel import agent
 
-    _require_installed()
-    return ask(program or agent.find(to_stderr), spec)
+    _require_installed(run_on)
+    return ask(program or agent.find(to_stderr), spec, words(qdisc_source, run_on))
 
 
-def refusal_around_ours(spec: Mapping[str, Any]) -> Refusal | None:
-    """The reason why the agent refuses a trial with the simulator's disciplines, if it does."""
-    from aqmlab.engines.kernel import agent
-
-    _require_installed()
-    return ask(agent.find(to_stderr), spec, "ours")
+def words(qdisc_source: QdiscSource, run_on: RunOn) -> list[str]:
+    """The arguments of the agent that state the options of the engine."""
+    return ["ours"] * (qdisc_source == "sim") + ["host"] * (run_on == "host")
 
 
-def _require_installed() -> None:
-    """Raises `MissingError` for missing requirements, before anything is built."""
+def _require_installed(run_on: RunOn) -> None:
+    """Raises `MissingError` for missing requirements of the machine, before anything is built."""
     from aqmlab.engines.kernel import image, machine
 
+    if run_on == "host":
+        return
     machine.find_qemu()
     image.find_kernel()
 
@@ -111,13 +110,12 @@ def to_stderr(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def ask(program: Path, spec: Mapping[str, Any], *words: str) -> Refusal | None:
-    """The reason why `program` refuses a trial with the options `words` ("ours", "host")."""
+def ask(program: Path, spec: TrialSpec, words: Sequence[str] = ()) -> Refusal | None:
+    """The reason why `program` refuses a trial with the arguments `words` ("ours", "host")."""
     from aqmlab.base.failures import LabError
 
-    text = json.dumps({**spec, "seed": spec.get("seed", 0)})
     done = subprocess.run(
-        [program, "check", *words], input=text, capture_output=True, text=True, check=False
+        [program, "check", *words], input=spec.text(), capture_output=True, text=True, check=False
     )
     if done.returncode == 0:
         return None
@@ -126,7 +124,7 @@ def ask(program: Path, spec: Mapping[str, Any], *words: str) -> Refusal | None:
     found = read(done.stdout.strip())
     of_link = found.at[:1] == ("links",) and len(found.at) > 1
     if of_link and not {"own", "wifi"} & set(found.at) and "ours" not in words:
-        return replace(found, hint=_OURS)
+        return replace(found, hint=_WITH_SIM)
     return found
 
 

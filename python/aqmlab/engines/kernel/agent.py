@@ -12,8 +12,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from aqmlab.engines.engine import Say
 from aqmlab.engines.kernel.errors import MissingError
-from aqmlab.engines.registry import Say
 
 _TARGET = "x86_64-unknown-linux-gnu"
 _NAME = "aqmlab-agent"

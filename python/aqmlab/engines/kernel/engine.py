@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from aqmlab.base.failures import DiskError
+from aqmlab.engines.engine import Outcome
 from aqmlab.engines.kernel import agent, image, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
+from aqmlab.engines.kernel.options import QdiscSource
+from aqmlab.engines.trial_spec import TrialSpec
 
 _PATIENCE_S = 300.0
 """The real seconds allowed for the boot, and for each virtual second of a trial, on a slow machine.
@@ -31,18 +34,18 @@ def run(
     agent_path: Path | None = None,
     patience_s: float = _PATIENCE_S,
     progress: machine.Progress | None = None,
-    ours: bool = False,
+    qdisc_source: QdiscSource = "kernel",
     captures: tuple[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Runs one trial in a virtual machine, and again if the machine dies.
 
-    With `ours`, the simulator's disciplines replace the kernel's. `captures` names two files for
-    the headers of all packets, at the tap in the home and at the tap on the internet. Raises
-    `RefusedError` (a `ValueError`) if the kernel cannot run the trial, `MissingError` for missing
-    requirements, and `MachineError` if the machine dies or hangs twice.
+    With the source "sim", the simulator's disciplines replace the kernel's. `captures` names two
+    files for the headers of all packets, at the tap in the home and at the tap on the internet.
+    Raises `RefusedError` (a `ValueError`) if the kernel cannot run the trial, `MissingError` for
+    missing requirements, and `MachineError` if the machine dies or hangs twice.
     """
     booted = image.build(agent_path or agent.find())
-    how = _How(patience_s, progress, ours)
+    how = _How(patience_s, progress, qdisc_source)
     return _run_on(booted, spec_json, how, captures)
 
 
@@ -54,13 +57,13 @@ def run_prepared(
     initramfs: str,
     patience_s: float = _PATIENCE_S,
     progress: machine.Progress | None = None,
-    ours: bool = False,
+    qdisc_source: QdiscSource = "kernel",
     captures: tuple[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Runs one trial, as `run` does, on an existing image of `installed.prepare`."""
     booted = image.Image(Path(kernel), release, Path(initramfs))
     image.note_use(booted.initramfs)
-    how = _How(patience_s, progress, ours)
+    how = _How(patience_s, progress, qdisc_source)
     return _run_on(booted, spec_json, how, captures)
 
 
@@ -70,13 +73,13 @@ class _How:
 
     patience_s: float
     progress: machine.Progress | None
-    ours: bool
+    qdisc_source: QdiscSource
 
 
 def _run_on(
     booted: image.Image, spec_json: str, how: _How, captures: tuple[str, str] | None
-) -> dict[str, Any]:
-    seed = int(json.loads(spec_json)["seed"])
+) -> Outcome:
+    seed = TrialSpec.read(spec_json).seed
 
     def attempt(file: Path | None) -> dict[str, Any]:
         try:
@@ -86,7 +89,7 @@ def _run_on(
                 seed=seed,
                 patience_s=how.patience_s,
                 progress=how.progress,
-                ours=how.ours,
+                qdisc_source=how.qdisc_source,
                 captures=file,
             )
         except OSError as error:
@@ -122,7 +125,7 @@ def _write_captures(file: Path, lengths: Any, paths: tuple[str, str]) -> None:
             raise DiskError.of(error, Path(path)) from error
 
 
-def outcome(result: dict[str, Any]) -> dict[str, Any]:
+def outcome(result: Mapping[str, Any]) -> Outcome:
     """Converts an agent's result to the form of `aqmlab._core.run`; raises the agent's error."""
     if "refused" in result:
         raise RefusedError(f"the kernel cannot run this trial: {result['refused']}")

@@ -7,36 +7,36 @@ trial differ because the clock is real.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from aqmlab.engines.engine import Outcome, Prepared, Say
 from aqmlab.engines.kernel import abilities, agent, engine, image, installed, machine
 from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError
-from aqmlab.engines.registry import Prepared, Refusal, Say
+from aqmlab.engines.kernel.options import QdiscSource
+from aqmlab.engines.trial_spec import TrialSpec
 
 _SLACK_S = 60.0
 """The time that a trial may take beyond its duration: setup, measurement and a busy host."""
-_VM = "or leave out `--place host`: a virtual machine needs no rights"
+_VM = "or leave out `--run-on host`: a virtual machine needs no rights"
 
 
 def run_prepared(
     spec_json: str,
     *,
     program: str,
-    ours: bool,
+    qdisc_source: QdiscSource,
     progress: machine.Progress | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Runs one trial on this kernel with the agent `program`; see `engine.run`."""
-    limit_s = json.loads(spec_json)["duration_ns"] / 1e9 + _SLACK_S
-    words = ["ours", "host"] if ours else ["host"]
+    limit_s = TrialSpec.read(spec_json).duration_s + _SLACK_S
+    words = abilities.words(qdisc_source, "host")
     with tempfile.TemporaryFile("w+") as spec, tempfile.TemporaryFile("w+") as errors:
         spec.write(spec_json)
         spec.seek(0)
@@ -72,41 +72,23 @@ def _listen(running: subprocess.Popen[str], progress: machine.Progress | None) -
     return ""
 
 
-def refusal(spec: Mapping[str, Any]) -> Refusal | None:
-    """The reason why this kernel cannot run a trial, if there is one."""
-    return abilities.ask(agent.find(abilities.to_stderr), spec, "host")
-
-
-def refusal_around_ours(spec: Mapping[str, Any]) -> Refusal | None:
-    """The reason why this kernel cannot run a trial with the simulator's disciplines, if any."""
-    return abilities.ask(agent.find(abilities.to_stderr), spec, "host", "ours")
-
-
-def prepare(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
-    """Prepares `specs` on the kernel's disciplines; raises `MissingError`."""
-    return _prepare(_kernel_kinds(specs), say, ours=False)
-
-
-def prepare_for_ours(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
-    """Prepares `specs` on the simulator's disciplines, which need none of the kernel's."""
-    return _prepare([], say, ours=True)
-
-
-def _kernel_kinds(specs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The kernel's disciplines that trials need, including those that shape and delay."""
-    modules = abilities.modules(specs)
-    own = (module.removeprefix("sch_") for module in modules if module.startswith("sch_"))
-    return ["htb", "netem", *own]
-
-
-def _prepare(kinds: Sequence[str], say: Say, *, ours: bool) -> Prepared:
+def prepare(specs: Sequence[TrialSpec], say: Say, qdisc_source: QdiscSource = "kernel") -> Prepared:
+    """Checks the programs, rights and modules that `specs` need; raises `MissingError`."""
     for tool in image.TOOLS:
         if shutil.which(tool, path=image.tools_path()) is None:
             raise MissingError(f"`{tool}` is not installed", APT_LINE)
     program = agent.find(say)
-    _require(program, kinds)
+    # The simulator's disciplines need none of the kernel's.
+    _require(program, _kernel_kinds(specs) if qdisc_source == "kernel" else [])
     versions = {"host": _kernel(), "agent": installed.digest_of(program)}
-    return Prepared(versions, {"program": str(program), "ours": ours})
+    return Prepared(versions, {"program": str(program), "qdisc_source": qdisc_source})
+
+
+def _kernel_kinds(specs: Sequence[TrialSpec]) -> list[str]:
+    """The kernel's disciplines that trials need, including those that shape and delay."""
+    modules = abilities.modules(specs)
+    own = (module.removeprefix("sch_") for module in modules if module.startswith("sch_"))
+    return ["htb", "netem", *own]
 
 
 def _require(program: Path, kinds: Sequence[str]) -> None:
@@ -117,12 +99,12 @@ def _require(program: Path, kinds: Sequence[str]) -> None:
     lines = done.stdout.splitlines()
     if not lines:
         return
-    problem = f"--place host: {'; '.join(lines)}"
+    problem = f"--run-on host: {'; '.join(lines)}"
     if "CAP_NET_ADMIN" in lines[0]:
         raise MissingError(problem, f"run it as root, {_VM}")
     modules = [line.split("(module ")[1].rstrip(")") for line in lines if "(module " in line]
     load = f"`sudo modprobe -a {' '.join(modules)}` if this kernel comes with them"
-    without = ", `--discipline ours`, which needs none of them" if kinds else ""
+    without = ", `--qdisc-source sim`, which needs none of them" if kinds else ""
     raise MissingError(problem, f"{load}{without}, {_VM}")
 
 

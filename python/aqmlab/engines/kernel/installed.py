@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.base.failures import DiskError, LabError
+from aqmlab.engines.engine import Prepared, Say
 from aqmlab.engines.kernel import abilities, agent, image, machine
 from aqmlab.engines.kernel.errors import APT_LINE, MissingError
-from aqmlab.engines.registry import Prepared, Say
+from aqmlab.engines.kernel.options import QdiscSource
+from aqmlab.engines.trial_spec import TrialSpec
 
 
-def prepare_for_ours(specs: Sequence[Mapping[str, Any]], say: Say) -> Prepared:
-    """Prepares trials on the simulator's disciplines, for which the kernel needs none."""
-    prepared = prepare([{**spec, "links": []} for spec in specs], say)
-    image.gateway_files(prepared.options["release"])
-    return Prepared(prepared.versions, {**prepared.options, "ours": True})
-
-
-def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None = None) -> Prepared:
+def prepare(
+    specs: Sequence[TrialSpec],
+    say: Say,
+    program: Path | None = None,
+    qdisc_source: QdiscSource = "kernel",
+) -> Prepared:
     """Builds everything that `specs` need and stores it in the cache.
 
     The machine runs the agent of this package, or `program`. Raises `MissingError` for missing
@@ -32,9 +32,11 @@ def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None =
     """
     qemu = machine.find_qemu()
     kernel, release = image.find_kernel()
-    _require_modules(release, abilities.modules(specs))
+    _require_modules(release, abilities.modules(specs, qdisc_source))
     program = program or agent.find(say)
     made = build_image(program)
+    if qdisc_source == "sim":
+        image.gateway_files(release)
     versions = {
         "kernel": kernel_version(kernel, release),
         "qemu": qemu_version(qemu),
@@ -48,6 +50,7 @@ def prepare(specs: Sequence[Mapping[str, Any]], say: Say, program: Path | None =
         "kernel": str(made.kernel),
         "release": made.release,
         "initramfs": str(made.initramfs),
+        "qdisc_source": qdisc_source,
     }
     return Prepared(versions, options)
 

@@ -23,6 +23,7 @@ from typing import Any
 from aqmlab.engines.kernel import cpio
 from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError
 from aqmlab.engines.kernel.image import Image, gateway_files
+from aqmlab.engines.kernel.options import QdiscSource
 
 Progress = Callable[[float], None]
 """Receives the number of virtual seconds of the trial that have passed."""
@@ -62,29 +63,29 @@ def run(
     timeout_s: float | None = None,
     patience_s: float | None = None,
     progress: Progress | None = None,
-    ours: bool = False,
+    qdisc_source: QdiscSource = "kernel",
     captures: Path | None = None,
 ) -> str:
     """Runs a guest and returns its output.
 
-    Raises `MachineError` if the guest dies, hangs or writes an incomplete result. With `ours`, the
-    simulator's disciplines replace the kernel's. If the trial keeps its packets, the file
-    `captures` receives the records of both taps, the one in the home first. A guest hangs if it
-    runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`. Both are real
-    seconds, without the time spent waiting for a processor.
+    Raises `MachineError` if the guest dies, hangs or writes an incomplete result. With the
+    source "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets,
+    the file `captures` receives the records of both taps, the one in the home first. A guest hangs
+    if it runs longer than `timeout_s`, or if no second of the trial passes in `patience_s`. Both
+    are real seconds, without the time spent waiting for a processor.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
         place = Path(folder)
         files = {"aqmlab/spec.json": cpio.file(spec_json.encode())}
-        if ours:
+        if qdisc_source == "sim":
             # In the trial's archive, because only the simulator's disciplines need these files.
             files |= gateway_files(image.release)
         trial = cpio.archive(files)
         base = image.initramfs.read_bytes()
         # The kernel unpacks concatenated archives. Each starts at a multiple of four bytes.
         (place / "initrd").write_bytes(base + b"\0" * (-len(base) % 4) + trial)
-        words = " -- ours" if ours else ""
+        words = " -- ours" if qdisc_source == "sim" else ""
         command = [*_leash(), *_command(qemu, image, place, seed, words)]
         # Only on request, because an additional device changes the machine.
         command += _capturing(place) if captures else []

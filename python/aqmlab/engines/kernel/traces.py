@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from aqmlab.engines.engine import Say
 from aqmlab.engines.kernel import agent, arrivals, image, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
 from aqmlab.engines.kernel.settings import SETTINGS, Setting
-from aqmlab.engines.registry import Say
 
 Recording = Mapping[str, Any]
 """The kernel's operations in the form of `aqmlab._core.compare`."""

@@ -7,12 +7,10 @@ run is refused with the reason. docs/findings/accuracy.md lists similarities and
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any
-
+from aqmlab.engines.engine import Outcome
 from aqmlab.engines.ns3 import plan, program, tables
 from aqmlab.engines.ns3.program import Ns3MissingError, ProgramError
+from aqmlab.engines.trial_spec import TrialSpec
 
 __all__ = ["Ns3MissingError", "ProgramError", "prepare", "run", "version"]
 
@@ -27,13 +25,13 @@ def version() -> str:
     return f"ns-3 {program.version()}"
 
 
-def run(spec_json: str) -> Mapping[str, Any]:
+def run(spec_json: str) -> Outcome:
     """Runs a trial in ns-3; returns its digest and the tables for `aqmlab.validation.metrics`.
 
     Raises `ValueError` if ns-3 cannot run the trial, `Ns3MissingError` for missing requirements,
     and `ProgramError` if ns-3 ends early.
     """
-    spec = json.loads(spec_json)
+    spec = TrialSpec.read(spec_json)
     planned = plan.of(spec)
     made = program.run(planned.text)
     return {

@@ -18,10 +18,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from aqmlab import _core
 from aqmlab.engines.ns3.streams import Stream
+from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TcpSpec, TrialSpec
 
-Spec = Mapping[str, Any]
+Params = Mapping[str, Any]
+"""The parameters of a kind: those of the trial, and Linux's defaults for the others."""
 
 FULL_BYTES = 1500
 _FRAME_BYTES = 1514
@@ -69,90 +73,89 @@ class Ns3Plan:
         return "".join(f"{line}\n" for line in self.lines)
 
 
-def of(spec: Spec) -> Ns3Plan:
+def of(spec: TrialSpec) -> Ns3Plan:
     """The plan for `spec`; raises `ValueError` with the reason if ns-3 cannot run it."""
     plan = Ns3Plan()
     _links_are_plain(spec)
     host = _common_host(spec)
     sizes = {"SndBufSize": _send_bytes(host), "RcvBufSize": _receive_bytes(host)}
-    ecn = {"ns3::TcpSocketBase::UseEcn": "On" if host["ecn"] else "Off"}
+    ecn = {"ns3::TcpSocketBase::UseEcn": "On" if host.ecn else "Off"}
     defaults = _DEFAULTS | {f"ns3::TcpSocket::{name}": str(b) for name, b in sizes.items()} | ecn
     plan.lines += [f"default {name} {value}" for name, value in sorted(defaults.items())]
-    plan.lines.append(f"run {spec['seed']} {spec['duration_ns']} {spec['measure']['sample_ns']}")
-    plan.lines += [_link(link) for link in spec["links"]]
-    for flow, app in enumerate(spec["apps"]):
+    plan.lines.append(f"run {spec.seed} {spec.duration_ns} {spec.measure.sample_ns}")
+    plan.lines += [_link(link) for link in spec.links]
+    for flow, app in enumerate(spec.apps):
         plan.starts_ns.append(_start_ns(spec, app))
         plan.lines.append(_flow(app))
         plan.lines += _traffic(spec, flow, app, plan.starts_ns[flow], sizes["SndBufSize"])
     return plan
 
 
-def _start_ns(spec: Spec, app: Spec) -> int:
+def _start_ns(spec: TrialSpec, app: AppSpec) -> int:
     """The start time of an application, with the same jitter as in the other engines."""
-    late = Stream(spec["seed"], f"start.{app['name']}").below(spec["start_jitter_ns"] + 1)
-    return int(app["start_ns"]) + late
+    late = Stream(spec.seed, f"start.{app.name}").below(spec.start_jitter_ns + 1)
+    return app.start_ns + late
 
 
 # --- Links and hosts ---------------------------------------------------------------------------
 
 
-def _links_are_plain(spec: Spec) -> None:
-    if [link["name"] for link in spec["links"]] != ["up", "down"]:
+def _links_are_plain(spec: TrialSpec) -> None:
+    if [link.name for link in spec.links] != ["up", "down"]:
         raise ValueError("links: the ns-3 engine supports one line with two directions only")
-    for link in spec["links"]:
-        over = link["overhead"]
-        if over["bytes"] or over["minimum"] or over["atm"]:
-            raise ValueError(f"{link['name']}: ns-3's token bucket charges no overhead")
-    for app in spec["apps"]:
-        if [app["up"]["links"], app["down"]["links"]] != [[0], [1]]:
-            raise ValueError(f"{app['name']}: the ns-3 engine needs paths in both directions")
-        if any(app[way]["jitter_ns"] for way in ("up", "down")):
+    for link in spec.links:
+        over = link.overhead
+        if over.bytes or over.minimum or over.atm:
+            raise ValueError(f"{link.name}: ns-3's token bucket charges no overhead")
+    for app in spec.apps:
+        if (app.up.links, app.down.links) != ((0,), (1,)):
+            raise ValueError(f"{app.name}: the ns-3 engine needs paths in both directions")
+        if app.up.jitter_ns or app.down.jitter_ns:
             raise ValueError("jitter: the delay of a channel of ns-3 is constant")
 
 
-def _common_host(spec: Spec) -> Spec:
+def _common_host(spec: TrialSpec) -> TcpSpec:
     """The common settings of all hosts, which may differ only in their congestion control."""
-    hosts = [
-        {key: value for key, value in app[side].items() if key != "cc"}
-        for app in spec["apps"]
-        for side in ("home", "wan")
-    ]
+    hosts = [replace(host, cc=None) for app in spec.apps for host in (app.home, app.wan)]
     if any(host != hosts[0] for host in hosts):
         raise ValueError("hosts: in the ns-3 engine, hosts differ in congestion control only")
     host = hosts[0]
-    if host["profile"] != "linux" or host["settings"]:
+    if host.profile != "linux" or host.settings:
         raise ValueError("hosts: the ns-3 engine supports Linux's defaults only")
-    if host["mtu"] != FULL_BYTES or host["nodelay"] is not None or host["quickack"] is not None:
+    if host.mtu != FULL_BYTES or host.nodelay is not None or host.quickack is not None:
         raise ValueError("hosts: the ns-3 engine needs an MTU of 1500 B, Nagle off, delayed ACKs")
     return host
 
 
-def _send_bytes(host: Spec) -> int:
-    return int(host["send_buffer"] or _MOST_SEND_BYTES)
+def _send_bytes(host: TcpSpec) -> int:
+    return host.send_buffer or _MOST_SEND_BYTES
 
 
-def _receive_bytes(host: Spec) -> int:
-    return int(host["receive_buffer"] or _MOST_RECEIVE_BYTES)
+def _receive_bytes(host: TcpSpec) -> int:
+    return host.receive_buffer or _MOST_RECEIVE_BYTES
 
 
-def _flow(app: Spec) -> str:
-    controllers = (_controller(app["home"]), _controller(app["wan"]))
-    delay_ns = app["up"]["delay_ns"] + app["down"]["delay_ns"]
-    losses = (f"{app[way]['loss']:g}" for way in ("up", "down"))
+def _flow(app: AppSpec) -> str:
+    controllers = (_controller(app.home), _controller(app.wan))
+    delay_ns = app.up.delay_ns + app.down.delay_ns
+    losses = (f"{route.loss:g}" for route in (app.up, app.down))
     return " ".join(("flow", *controllers, str(delay_ns // 2), *losses))
 
 
-def _controller(host: Spec) -> str:
-    kind = host["cc"]["kind"]
-    if kind not in _CONTROLLERS or host["cc"]["params"]:
-        raise ValueError(f"congestion control `{kind}` with these parameters has no match in ns-3")
-    return f"ns3::{_CONTROLLERS[kind]}"
+def _controller(host: TcpSpec) -> str:
+    if host.cc is None:
+        raise ValueError("hosts: the ns-3 engine needs a congestion control by name")
+    if host.cc.kind not in _CONTROLLERS or host.cc.params:
+        raise ValueError(
+            f"congestion control `{host.cc.kind}` with these parameters has no match in ns-3"
+        )
+    return f"ns3::{_CONTROLLERS[host.cc.kind]}"
 
 
-def _link(link: Spec) -> str:
+def _link(link: LinkSpec) -> str:
     kind, attributes, quantum = _discipline(link)
-    burst = _HTB_BURST_BYTES + FULL_BYTES if link["shaper"] == "htb" else FULL_BYTES
-    head = f"link {link['name']} {link['rate_bps']} {burst} ns3::{kind}QueueDisc {quantum}"
+    burst = _HTB_BURST_BYTES + FULL_BYTES if link.shaper == "htb" else FULL_BYTES
+    head = f"link {link.name} {link.rate_bps} {burst} ns3::{kind}QueueDisc {quantum}"
     return " ".join((head, *(f"{name}={value}" for name, value in attributes.items())))
 
 
@@ -161,9 +164,8 @@ def _link(link: Spec) -> str:
 Attributes = dict[str, str]
 
 
-def _discipline(link: Spec) -> tuple[str, Attributes, int]:
-    kind = link["qdisc"]["kind"]
-    given = link["qdisc"]["params"]
+def _discipline(link: LinkSpec) -> tuple[str, Attributes, int]:
+    kind, given = link.qdisc.kind, link.qdisc.params
     if kind not in _DISCIPLINES:
         raise ValueError(f"`{kind}`: ns-3 has no such discipline")
     name, known = _DISCIPLINES[kind]
@@ -190,15 +192,15 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _fifo(params: Spec, _: Spec) -> Attributes:
+def _fifo(params: Params, _: LinkSpec) -> Attributes:
     return {"MaxSize": f"{params['limit']}p"}
 
 
-def _byte_fifo(params: Spec, _: Spec) -> Attributes:
+def _byte_fifo(params: Params, _: LinkSpec) -> Attributes:
     return {"MaxSize": f"{_as_ip(params['limit'])}B"}
 
 
-def _codel(params: Spec, _: Spec) -> Attributes:
+def _codel(params: Params, _: LinkSpec) -> Attributes:
     return {
         "MaxSize": f"{params['limit']}p",
         "Target": f"{params['target']}ns",
@@ -207,11 +209,11 @@ def _codel(params: Spec, _: Spec) -> Attributes:
     }
 
 
-def _fq_codel(params: Spec, link: Spec) -> Attributes:
+def _fq_codel(params: Params, link: LinkSpec) -> Attributes:
     return _codel(params, link) | {"Flows": str(params["flows"])}
 
 
-def _pie(params: Spec, _: Spec) -> Attributes:
+def _pie(params: Params, _: LinkSpec) -> Attributes:
     return {
         "MaxSize": f"{params['limit']}p",
         "QueueDelayReference": f"{params['target']}ns",
@@ -228,11 +230,11 @@ def _pie(params: Spec, _: Spec) -> Attributes:
     }
 
 
-def _fq_pie(params: Spec, link: Spec) -> Attributes:
+def _fq_pie(params: Params, link: LinkSpec) -> Attributes:
     return _pie(params, link) | {"Flows": str(params["flows"])}
 
 
-def _red(params: Spec, link: Spec) -> Attributes:
+def _red(params: Params, link: LinkSpec) -> Attributes:
     largest = params["max"] or (3 * params["min"] if params["min"] else params["limit"] // 4)
     least = params["min"] or largest // 3
     burst = params["burst"] or (2 * least + largest) // (3 * params["avpkt"])
@@ -244,7 +246,7 @@ def _red(params: Spec, link: Spec) -> Attributes:
         "LInterm": f"{1 / params['probability']:g}",
         "MeanPktSize": str(FULL_BYTES),
         "IdlePktSize": str(params["avpkt"]),
-        "LinkBandwidth": f"{link['rate_bps']}bps",
+        "LinkBandwidth": f"{link.rate_bps}bps",
         "Gentle": "false",
         "Wait": "false",
         "UseHardDrop": _flag(params["harddrop"]),
@@ -286,11 +288,11 @@ _ATTRIBUTES = {
 # --- Traffic -----------------------------------------------------------------------------------
 
 
-def _traffic(spec: Spec, flow: int, app: Spec, start_ns: int, buffer: int) -> Iterator[str]:
-    kind = app["app"]["kind"]
-    params = _app_parameters(kind) | app["app"]["params"]
-    end_ns = spec["duration_ns"]
-    stop_ns = end_ns if app["stop_ns"] is None else app["stop_ns"] + start_ns - app["start_ns"]
+def _traffic(spec: TrialSpec, flow: int, app: AppSpec, start_ns: int, buffer: int) -> Iterator[str]:
+    kind = app.app.kind
+    params = _app_parameters(kind) | app.app.params
+    late_ns = start_ns - app.start_ns
+    stop_ns = spec.duration_ns if app.stop_ns is None else app.stop_ns + late_ns
     if kind == "bulk":
         transfers = [(start_ns, params["duration"])] * params["parallel"]
     elif kind == "bursts":
@@ -302,7 +304,7 @@ def _traffic(spec: Spec, flow: int, app: Spec, start_ns: int, buffer: int) -> It
         raise ValueError(f"`{kind}`: ns-3 has no model of that application that is the same")
     for conn, (begin_ns, lasts_ns) in enumerate(transfers):
         until_ns = 0 if lasts_ns is None else begin_ns + lasts_ns
-        if app["stop_ns"] is not None:
+        if app.stop_ns is not None:
             until_ns = min(until_ns or stop_ns, stop_ns)
         words = (flow, conn, begin_ns, until_ns, params["direction"], params["size"], buffer)
         yield " ".join(("tcp", *map(str, words)))
@@ -313,7 +315,7 @@ def _app_parameters(kind: str) -> dict[str, Any]:
     return {param["name"]: param["default"] for param in entries[kind]["params"]}
 
 
-def _bursts(params: Spec, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
+def _bursts(params: Params, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
     """The start times of transfers, with durations for those without a size."""
     lasts_ns = None if params["size"] else params["duration"]
     first_ns = start_ns + params["first"]
@@ -321,7 +323,7 @@ def _bursts(params: Spec, start_ns: int, stop_ns: int) -> list[tuple[int, int | 
     return [(at, lasts_ns) for at in begins[: params["count"] or None]]
 
 
-def _datagrams(kind: str, params: Spec, flow: int, when: tuple[int, int]) -> Iterator[str]:
+def _datagrams(kind: str, params: Params, flow: int, when: tuple[int, int]) -> Iterator[str]:
     probes = kind != "cbr"
     interval_ns = params["interval"]
     if interval_ns is None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from aqmlab.engines.ns3.plan import Ns3Plan
 from aqmlab.engines.ns3.program import Made
+from aqmlab.engines.trial_spec import AppSpec, TrialSpec
 
 Passages = NDArray[np.void]
 Times = NDArray[np.float64]
@@ -24,7 +25,7 @@ Table = dict[str, list[Any]]
 _WAYS = ("up", "down")
 
 
-def of(spec: Mapping[str, Any], plan: Ns3Plan, made: Made) -> dict[str, Table]:
+def of(spec: TrialSpec, plan: Ns3Plan, made: Made) -> dict[str, Table]:
     """The tables `flows`, `windows`, `rtt`, `queues`, `apps` and `tcp_series`."""
     ends_ns, apps = _apps(spec, plan, made)
     tables: dict[str, Table] = defaultdict(dict)
@@ -51,15 +52,15 @@ def _add(table: Table, row: Mapping[str, Any]) -> None:
 
 
 def _flow_rows(
-    spec: Mapping[str, Any], plan: Ns3Plan, packets: Passages, ends_ns: list[int]
+    spec: TrialSpec, plan: Ns3Plan, packets: Passages, ends_ns: list[int]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    for flow, app in enumerate(spec["apps"]):
+    for flow, app in enumerate(spec.apps):
         own = packets[packets["flow"] == flow]
         for way, direction in enumerate(_WAYS):
             mine, other = own[own["way"] == way], own[own["way"] != way]
             if not len(mine):
                 continue
-            names = {"flow": app["name"], "direction": direction}
+            names = {"flow": app.name, "direction": direction}
             at_ns, rtt_ms = round_trips(mine, other)
             row = _flow(spec, mine, (plan.starts_ns[flow], ends_ns[flow]))
             row |= {"retransmissions": float(retransmissions(mine)), **_quantiles("rtt", rtt_ms)}
@@ -70,16 +71,16 @@ def _flow_rows(
                 yield "rtt", names | {"t_s": t_s, "rtt_p50_ms": value}
 
 
-def _primary(app: Mapping[str, Any], direction: str) -> bool:
-    kind, params = app["app"]["kind"], app["app"]["params"]
+def _primary(app: AppSpec, direction: str) -> bool:
+    kind, params = app.app.kind, app.app.params
     if kind in ("irtt", "ping"):
         return True
     carries = params.get("direction", "up" if kind == "cbr" else "down")
     return carries in (direction, "both")
 
 
-def _flow(spec: Mapping[str, Any], mine: Passages, ran_ns: tuple[int, int]) -> dict[str, Any]:
-    begin_ns, end_ns = _interval(spec)
+def _flow(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dict[str, Any]:
+    begin_ns, end_ns = spec.interval_ns
     counted = mine[(mine["sent"] >= begin_ns) & (mine["sent"] < end_ns)]
     arrived = counted["arrived"] > 0
     lost = int(np.count_nonzero(counted["lost"]))
@@ -93,16 +94,9 @@ def _flow(spec: Mapping[str, Any], mine: Passages, ran_ns: tuple[int, int]) -> d
     }
 
 
-def _interval(spec: Mapping[str, Any]) -> tuple[int, int]:
-    to_ns = spec["measure"]["to_ns"]
-    return spec["measure"]["from_ns"], spec["duration_ns"] if to_ns is None else to_ns
-
-
-def _throughput(
-    spec: Mapping[str, Any], mine: Passages, ran_ns: tuple[int, int]
-) -> dict[str, float]:
+def _throughput(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dict[str, float]:
     """The active time of the application in the interval, and its throughput during that time."""
-    begin_ns, end_ns = _interval(spec)
+    begin_ns, end_ns = spec.interval_ns
     start, end = (min(max(at, begin_ns), end_ns) for at in ran_ns)
     # The packet that arrives exactly at the end belongs to the transfer.
     inside = (mine["arrived"] > 0) & (mine["arrived"] >= start) & (mine["arrived"] <= end)
@@ -146,20 +140,20 @@ def _quantiles(name: str, values: Times) -> dict[str, float]:
     return {f"{name}_p{p}_ms": float(v) for p, v in zip(shares, found, strict=True)}
 
 
-def _moving(spec: Mapping[str, Any], mine: Passages) -> Iterator[tuple[float, float]]:
+def _moving(spec: TrialSpec, mine: Passages) -> Iterator[tuple[float, float]]:
     """Throughput in sliding windows."""
-    step, wide = spec["measure"]["step_ns"], spec["measure"]["window_ns"]
+    step, wide = spec.measure.step_ns, spec.measure.window_ns
     at = mine["arrived"]
     steps = np.bincount(
-        at[at > 0] // step, mine["length"][at > 0], minlength=spec["duration_ns"] // step
+        at[at > 0] // step, mine["length"][at > 0], minlength=spec.duration_ns // step
     )
     sums = np.convolve(steps, np.ones(wide // step), "valid")
     for first, size in enumerate(sums):
         yield (first * step + wide / 2) / 1e9, float(8e3 * size / wide)
 
 
-def _medians(spec: Mapping[str, Any], at_ns: Times, rtt_ms: Times) -> Iterator[tuple[float, float]]:
-    step = spec["measure"]["step_ns"]
+def _medians(spec: TrialSpec, at_ns: Times, rtt_ms: Times) -> Iterator[tuple[float, float]]:
+    step = spec.measure.step_ns
     places = (at_ns // step).astype(np.int64)
     for place in np.unique(places):
         yield (place + 0.5) * step / 1e9, float(np.median(rtt_ms[places == place]))
@@ -168,20 +162,20 @@ def _medians(spec: Mapping[str, Any], at_ns: Times, rtt_ms: Times) -> Iterator[t
 # --- Queues ------------------------------------------------------------------------------------
 
 
-def _queue_rows(spec: Mapping[str, Any], made: Made) -> Iterator[dict[str, Any]]:
-    begin_ns, end_ns = _interval(spec)
-    for way, link in enumerate(spec["links"]):
+def _queue_rows(spec: TrialSpec, made: Made) -> Iterator[dict[str, Any]]:
+    begin_ns, end_ns = spec.interval_ns
+    for way, link in enumerate(spec.links):
         own = made.packets[(made.packets["way"] == way) & (made.packets["offered"] > 0)]
         out = own[own["out"] > 0]
         counted = out[(out["out"] >= begin_ns) & (out["out"] < end_ns)]
         sojourn_ms = (counted["out"] - counted["offered"]) / 1e6
         bits = 8 * int(out["length"].astype(np.int64).sum())
         yield {
-            "link": link["name"],
+            "link": link.name,
             "packets_offered": float(len(own)),
             "packets_out": float(len(out)),
-            "utilisation": bits / link["rate_bps"] / (spec["duration_ns"] / 1e9),
-            **_reasons(link["name"], made),
+            "utilisation": bits / link.rate_bps / spec.duration_s,
+            **_reasons(link.name, made),
             **_quantiles("sojourn", sojourn_ms),
         }
 
@@ -215,7 +209,7 @@ def _column(reason: str) -> str:
 # --- Applications and windows ------------------------------------------------------------------
 
 
-def _apps(spec: Mapping[str, Any], plan: Ns3Plan, made: Made) -> tuple[list[int], Table]:
+def _apps(spec: TrialSpec, plan: Ns3Plan, made: Made) -> tuple[list[int], Table]:
     """The end time of each application, and its own metrics."""
     done: dict[int, dict[int, int]] = defaultdict(dict)
     for said, *words in made.said:
@@ -228,23 +222,21 @@ def _apps(spec: Mapping[str, Any], plan: Ns3Plan, made: Made) -> tuple[list[int]
     }
     table: Table = {"flow": [], "metric": [], "value": []}
     ends_ns = []
-    for flow, app in enumerate(spec["apps"]):
+    for flow, app in enumerate(spec.apps):
         took_ms = [(at - opened[flow, conn]) / 1e6 for conn, at in sorted(done[flow].items())]
-        over = app["app"]["kind"] == "bulk" and took_ms
+        over = app.app.kind == "bulk" and took_ms
         ends_ns.append(max(done[flow].values()) if over else _told_end(spec, app))
         for metric, value in _own(app, flow, took_ms, made):
-            _add(table, {"flow": app["name"], "metric": metric, "value": value})
+            _add(table, {"flow": app.name, "metric": metric, "value": value})
     return ends_ns, table
 
 
-def _told_end(spec: Mapping[str, Any], app: Mapping[str, Any]) -> int:
-    return int(spec["duration_ns"] if app["stop_ns"] is None else app["stop_ns"])
+def _told_end(spec: TrialSpec, app: AppSpec) -> int:
+    return spec.duration_ns if app.stop_ns is None else app.stop_ns
 
 
-def _own(
-    app: Mapping[str, Any], flow: int, took_ms: list[float], made: Made
-) -> Iterator[tuple[str, float]]:
-    kind = app["app"]["kind"]
+def _own(app: AppSpec, flow: int, took_ms: list[float], made: Made) -> Iterator[tuple[str, float]]:
+    kind = app.app.kind
     if kind == "bulk" and took_ms:
         yield "completion_time_s", max(took_ms) / 1e3
     elif kind == "bursts" and took_ms:
@@ -258,12 +250,12 @@ def _own(
             yield "rtt_max_ms", float(rtt_ms.max())
 
 
-def _windows(spec: Mapping[str, Any], made: Made) -> Table:
+def _windows(spec: TrialSpec, made: Made) -> Table:
     """The congestion window of each flow's first sender at every sample."""
     table: Table = {name: [] for name in ("flow", "side", "conn", "t_s", "cwnd_bytes")}
     for said, *words in made.said:
         if said == "window":
             flow, way, at_ns, size = map(int, words)
-            sides = {"flow": spec["apps"][flow]["name"], "side": ("home", "wan")[way]}
+            sides = {"flow": spec.apps[flow].name, "side": ("home", "wan")[way]}
             _add(table, sides | {"conn": 0, "t_s": at_ns / 1e9, "cwnd_bytes": size})
     return table

@@ -12,16 +12,19 @@ and after are not simulated.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
 from pydantic import ValidationError
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.text_files import file_text
-from aqmlab.engines import core_check
+from aqmlab.engines import core_check, trial_spec
+from aqmlab.engines.trial_spec import AppSpec, MeasureSpec, TrialSpec
 from aqmlab.planning import lowering
 from aqmlab.planning.change_text import assignment_text
 from aqmlab.planning.overrides import Assignment, Variation
@@ -42,7 +45,26 @@ START_JITTER_NS = 50_000_000
 """The largest delay of a generator's start, which TEACUP triggers over ssh. An assumption."""
 
 _MOST_LISTED = 20
+_SHAPER_BEHIND = ("name", "rate_bps", "qdisc", "overhead", "shaper", "pipe_delay_ns")
 _OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
+
+
+@dataclass(frozen=True)
+class _ConfigTrial(PlannedTrial):
+    """A trial of a config. Its text has a link's overhead before its shaper.
+
+    The order is part of a campaign's key, so it must stay.
+    """
+
+    @property
+    def text(self) -> str:
+        """The trial as JSON, in the form that campaigns store."""
+        values = self.spec.members()
+        values["links"] = [
+            {name: link[name] for name in _SHAPER_BEHIND if name in link}
+            for link in values["links"]
+        ]
+        return json.dumps(values, separators=(",", ":"))
 
 
 def load(
@@ -105,9 +127,9 @@ def _plan(config: Config, source: str, asked: _ConfigChanges) -> Plan:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             effects.note(experiment.picks, {"left out": experiment.id})
             continue
-        effects.note(experiment.picks, spec)
-        resolved += len(spec["apps"]) + len(spec["links"])
-        trials.append(PlannedTrial(experiment.id, experiment.conditions, experiment.seed, spec))
+        effects.note(experiment.picks, trial_spec.values(spec))
+        resolved += len(spec.apps) + len(spec.links)
+        trials.append(_ConfigTrial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
         config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
     effects.refuse_none(lambda name: experiments.place(config, name))
@@ -167,7 +189,7 @@ class _ConfigChanges:
         self.said = dict(assignment_text(one).split("=", 1) for one in sets)
         self.variables: dict[str, Any] = {}
         self.names: dict[str, Any] = {}
-        self.measure: dict[str, Any] = {}
+        self.measure: dict[str, str] = {}
         self.overhead: str | None = None
         self.jitters = {"host_jitter_ns": HOST_JITTER_NS, "start_jitter_ns": START_JITTER_NS}
         for one in sets:
@@ -278,7 +300,7 @@ def _spec(
     own_hosts: hosts.Hosts,
     experiment: experiments.Experiment,
     asked: _ConfigChanges,
-) -> dict[str, Any]:
+) -> TrialSpec:
     variables = experiment.variables
     net = network.build(config, own_hosts, variables, asked.overhead)
     found = traffic.read(config, own_hosts, net, variables)
@@ -286,7 +308,7 @@ def _spec(
     coverage.check(config, net, found.ways)
     duration_ns = asked.duration_ns or _length(config, variables, found)
     length = Duration(duration_ns)
-    never = dict.fromkeys(app["name"] for app in apps if app["start_ns"] >= duration_ns)
+    never = dict.fromkeys(app.name for app in apps if app.start_ns >= duration_ns)
     if never:
         config.warn(
             f"{config.source}: starts after the end of the run, {length}: {_listed(list(never))}"
@@ -296,19 +318,23 @@ def _spec(
     ]
     if late:
         config.warn(f"{config.source}: cut at the end of the run, {length}: {_listed(late)}")
-    for app in apps:
-        if app["stop_ns"] is not None and app["stop_ns"] >= duration_ns:
-            app["stop_ns"] = None
-    spec = {
-        "seed": experiment.seed,
-        "duration_ns": duration_ns,
-        "links": net.links,
-        "apps": apps,
-        "measure": _measure(asked.measure, duration_ns),
+    spec = TrialSpec(
+        seed=experiment.seed,
+        duration_ns=duration_ns,
+        links=tuple(net.links),
+        apps=tuple(_within(app, duration_ns) for app in apps),
+        measure=_measure(asked.measure, duration_ns),
         **asked.jitters,
-    }
+    )
     _refuse_impossible(config, found, spec)
     return spec
+
+
+def _within(app: AppSpec, duration_ns: int) -> AppSpec:
+    """The application, without a stop time after the end of the trial."""
+    if app.stop_ns is None or app.stop_ns < duration_ns:
+        return app
+    return structs.replace(app, stop_ns=None)
 
 
 def _listed(names: list[str]) -> str:
@@ -316,7 +342,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_MOST_LISTED]) + more
 
 
-def _refuse_impossible(config: Config, found: traffic.Traffic, spec: Mapping[str, Any]) -> None:
+def _refuse_impossible(config: Config, found: traffic.Traffic, spec: TrialSpec) -> None:
     """Raises `ScenarioError` if no engine can run `spec`, at the location in the config."""
     wrong = core_check.refusal(spec)
     if wrong is None:
@@ -332,7 +358,7 @@ def _refuse_impossible(config: Config, found: traffic.Traffic, spec: Mapping[str
 
 
 def _length(config: Config, variables: Mapping[str, Any], found: traffic.Traffic) -> int:
-    last_start: int = max(app["start_ns"] for app in found.apps)
+    last_start = max(app.start_ns for app in found.apps)
     last_stop = max([last_start, *found.ends_ns.values()])
     said = variables.get("V_duration", config.get("duration"))
     if said is None:
@@ -344,7 +370,7 @@ def _length(config: Config, variables: Mapping[str, Any], found: traffic.Traffic
     return max(span_ns, last_stop if config.is_1_1 else last_start)
 
 
-def _measure(said: Mapping[str, Any], duration_ns: int) -> dict[str, Any]:
+def _measure(said: Mapping[str, str], duration_ns: int) -> MeasureSpec:
     try:
         said_measure = model.Measure.model_validate(dict(said))
     except ValidationError as error:

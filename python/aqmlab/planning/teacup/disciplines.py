@@ -11,10 +11,10 @@ of aqmlab, so `V_aqm=pie_rfc8033` works too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.engines.trial_spec import Argument, KindSpec
 from aqmlab.planning.teacup.vocabulary import Arguments, or_rather
 from aqmlab.scenario import catalogue
 
@@ -42,19 +42,18 @@ def choose(
     linux: bool,
     kernel: tuple[int, int] | None,
     warn: Callable[[str], None],
-) -> dict[str, Any]:
+) -> KindSpec:
     """The discipline of a queue in the simulator's form."""
     disc = args.text("queue_disc", "fifo").strip().lower()
     size = args.text("queue_size", "1000" if linux else "50").strip()
     kind = catalogue.load().find("disciplines", _kind_name(disc, size, linux, kernel))
     limit, in_bytes = _limit(args, disc, size, rate_bps, linux)
-    params: dict[str, Any] = {}
+    params: dict[str, Argument] = {}
     if "limit" in kind.params:
         params["limit"] = _fitting(kind, limit, in_bytes, args, warn)
     extra = args.text("queue_disc_params", "")
-    for name, value in _extra(kind, extra, linux, args.where, warn).items():
-        params[name] = value
-    return {"kind": kind.name, "params": params}
+    params |= _extra(kind, extra, linux, args.where, warn)
+    return KindSpec(kind=kind.name, params=params)
 
 
 def _kind_name(disc: str, size: str, linux: bool, kernel: tuple[int, int] | None) -> str:
@@ -116,9 +115,9 @@ def _fitting(
 
 def _extra(
     kind: catalogue.Kind, text: str, linux: bool, where: str, warn: Callable[[str], None]
-) -> Mapping[str, Any]:
+) -> dict[str, Argument]:
     """Converts arguments of tc or ipfw, such as "target 15ms noecn", to parameters of `kind`."""
-    params: dict[str, Any] = {}
+    params: dict[str, Argument] = {}
     words = text.split()
     at = 0
     while at < len(words):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aqmlab.base.errors import ScenarioError, shown, suggestion
+from aqmlab.engines.trial_spec import Argument, KindSpec, TcpSpec
 from aqmlab.planning.teacup import disciplines
 from aqmlab.planning.teacup.vocabulary import VARIABLE, Config
 from aqmlab.scenario import catalogue
@@ -208,9 +209,7 @@ def _names_linux(config: Config) -> bool:
     return any(disciplines.linux_only(str(word)) for word in words)
 
 
-def tcp(
-    hosts: Hosts, address: str, variables: Mapping[str, Any], algorithm: str = ""
-) -> dict[str, Any]:
+def tcp(hosts: Hosts, address: str, variables: Mapping[str, Any], algorithm: str = "") -> TcpSpec:
     """The TCP settings of the host at `address` in the simulator's form."""
     system = hosts.system(address)
     host = hosts.name_of(address)
@@ -218,36 +217,35 @@ def tcp(
     params = catalogue.load().find("profiles", profile).params
     settings |= _custom(hosts.config, host, variables)
     wanted = algorithm or str(variables.get("V_tcp_cc_algo", "default"))
-    return {
-        "profile": profile,
-        "cc": _congestion_control(hosts, host, system, wanted.lower()),
-        "ecn": str(variables.get("V_ecn", "0")) == "1",
-        "send_buffer": None,
-        "receive_buffer": None,
-        "mtu": 1_500,
-        "nodelay": None,
-        "quickack": None,
-        "settings": {name: value for name, value in settings.items() if name in params},
-    }
+    return TcpSpec(
+        profile=profile,
+        cc=_congestion_control(hosts, host, system, wanted.lower()),
+        ecn=str(variables.get("V_ecn", "0")) == "1",
+        settings={name: value for name, value in settings.items() if name in params},
+    )
 
 
-def _profile(hosts: Hosts, system: str) -> tuple[str, dict[str, Any]]:
+def _profile(hosts: Hosts, system: str) -> tuple[str, dict[str, Argument]]:
     """The profile of an operating system, and the settings that TEACUP changes."""
     if system == "Linux":
         old = hosts.hosts_kernel is None or hosts.hosts_kernel < (4, 0)
         profile = "linux-3.17" if old and "linux-3.17" in catalogue.load()["profiles"] else "linux"
-        buffers = {"receive_tuning": False, "receive_buffer": 87_380, "send_buffer": 65_535}
+        buffers: dict[str, Argument] = {
+            "receive_tuning": False,
+            "receive_buffer": 87_380,
+            "send_buffer": 65_535,
+        }
         return profile, buffers
     if system == "FreeBSD":
         return "freebsd", {"receive_tuning": False} if hosts.config.is_1_1 else {}
     if system == "Darwin":
         hosts.config.warn(f"{hosts.config.source}: Darwin is modelled as FreeBSD, its origin")
-        fixed = {"receive_tuning": False, "send_tuning": False}
+        fixed: dict[str, Argument] = {"receive_tuning": False, "send_tuning": False}
         return "freebsd", {**fixed, "receive_buffer": _TWO_MB, "send_buffer": _TWO_MB}
     return "windows", {}
 
 
-def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> dict[str, Any] | None:
+def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> KindSpec | None:
     """The congestion control called `wanted`; `None` means the host's default."""
     if wanted.startswith("host"):
         own = hosts.config.table("host_TCP_algos").get(host, [])
@@ -264,12 +262,12 @@ def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> di
     kind = _ALGORITHMS.get(wanted, {}).get(system, wanted)
     if kind not in catalogue.load()["tcp"]:
         raise NotModelledError(f"congestion control `{shown(wanted)}`")
-    return {"kind": kind, "params": {}}
+    return KindSpec(kind=kind)
 
 
-def _custom(config: Config, host: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+def _custom(config: Config, host: str, variables: Mapping[str, Any]) -> dict[str, Argument]:
     """The config's sysctl settings of a host, as settings of its profile."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Argument] = {}
     commands = config.table("host_init_custom_cmds").get(host, [])
     for command in commands if isinstance(commands, (list, tuple)) else []:
         text = VARIABLE.sub(lambda found: str(variables.get(found[0], found[0])), str(command))
@@ -280,7 +278,7 @@ def _custom(config: Config, host: str, variables: Mapping[str, Any]) -> dict[str
     return settings
 
 
-def _sysctl(config: Config, host: str, command: str, written: str) -> dict[str, Any]:
+def _sysctl(config: Config, host: str, command: str, written: str) -> dict[str, Argument]:
     found = re.search(r"\bsysctl\s+(?:-w\s+)?([\w.]+)\s*=\s*'?\"?([0-9 ]+)", command)
     if found and found[1] in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"):
         numbers = found[2].split()

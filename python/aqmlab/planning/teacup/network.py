@@ -18,12 +18,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import UNSET
+
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
+from aqmlab.engines.trial_spec import LinkSpec, OverheadSpec, RouteSpec
+from aqmlab.planning import lowering
 from aqmlab.planning.teacup import disciplines
 from aqmlab.planning.teacup.hosts import Hosts
 from aqmlab.planning.teacup.vocabulary import Arguments, Config, ListEntry, arguments, entries
 from aqmlab.scenario.fields import refuse_rate
-from aqmlab.scenario.links import Overhead
 
 KEYS = frozenset((
     "source", "dest", "delay", "loss", "rate", "rtt", "queue_size", "queue_size_mult",
@@ -64,7 +67,7 @@ class Network:
 
     hosts: Hosts
     overhead: str | None = None
-    links: list[dict[str, Any]] = field(default_factory=list)
+    links: list[LinkSpec] = field(default_factory=list)
     queues: list[Queue] = field(default_factory=list)
     home: list[str] = field(default_factory=list)
     routers: list[str] = field(default_factory=list)
@@ -80,7 +83,7 @@ class Network:
             return "down"
         return "up" if any(self.hosts.overlap(source, net) for net in self.home) else "down"
 
-    def route(self, source: str, dest: str) -> dict[str, Any]:
+    def route(self, source: str, dest: str) -> RouteSpec:
         """The route from one address to another in the simulator's form."""
         links: list[int] = []
         delay_ns, passed = 0, 1.0
@@ -88,7 +91,7 @@ class Network:
             links += [queue.links[forward]] if queue.links else []
             delay_ns += queue.delay_ns
             passed *= 1.0 - queue.loss
-        return {"links": links, "delay_ns": delay_ns, "loss": round(1.0 - passed, 12)}
+        return RouteSpec(links=tuple(links), delay_ns=delay_ns, loss=round(1.0 - passed, 12))
 
     def through(self, source: str, dest: str) -> list[tuple[Queue, bool]]:
         """The queues that a packet passes, each with true if it passes forward."""
@@ -251,21 +254,25 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
         qdisc = disciplines.choose(args, rate_bps, linux, network.hosts.router_kernel, config.warn)
     except BadValueError as problem:
         raise problem.at(f"{args.where}: queue_disc") from None
-    taken = [link["name"] for link in network.links]
+    taken = [link.name for link in network.links]
     name = way if way not in taken else f"{way}-{queue.router}-{queue.id}"
     number = 2
     while name in taken:
         name, number = f"{way}-{queue.router}-{queue.id}-{number}", number + 1
     frame = 14 if linux else 0
-    overhead = {"bytes": frame, "minimum": 0, "atm": False, "counted": frame}
+    overhead = OverheadSpec(bytes=frame, counted=frame)
     if network.overhead is not None:
-        overhead = Overhead.model_validate(network.overhead).base_units()
-    link = {"name": name, "rate_bps": rate_bps, "qdisc": qdisc, "overhead": overhead}
-    if linux:
-        link["shaper"] = "htb"
-    else:
-        link |= {"shaper": "dummynet", "pipe_delay_ns": queue.delay_ns}
-    network.links.append(link)
+        overhead = lowering.overhead_spec(network.overhead)
+    network.links.append(
+        LinkSpec(
+            name=name,
+            rate_bps=rate_bps,
+            qdisc=qdisc,
+            overhead=overhead,
+            shaper="htb" if linux else "dummynet",
+            pipe_delay_ns=UNSET if linux else queue.delay_ns,
+        )
+    )
     return len(network.links) - 1
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
+from aqmlab.engines.trial_spec import AppSpec, Argument, KindSpec, TcpSpec
 from aqmlab.planning.teacup import hosts as host_setup
 from aqmlab.planning.teacup.hosts import Hosts, NotModelledError
 from aqmlab.planning.teacup.network import Network
@@ -45,7 +49,7 @@ class Traffic:
     hosts: Hosts
     network: Network
     variables: Mapping[str, Any]
-    apps: list[dict[str, Any]] = field(default_factory=list)
+    apps: list[AppSpec] = field(default_factory=list)
     ends_ns: dict[str, int] = field(default_factory=dict)
     """The end time of each application that has one."""
     names: Names = field(default_factory=Names)
@@ -68,14 +72,15 @@ class Traffic:
         kind: str,
         sender: str,
         receiver: str,
-        params: Mapping[str, Any],
+        params: Mapping[str, Argument],
         start_ns: int,
         stop_ns: int | None,
-    ) -> dict[str, Any] | None:
+        adapt: Callable[[TcpSpec], TcpSpec] = lambda tcp: tcp,
+    ) -> None:
         """Adds an application whose data flow from `sender` to `receiver`.
 
         An application with a parameter `duration` ends that long after its actual start, like the
-        tool on the testbed.
+        tool on the testbed. `adapt` changes the TCP of both ends.
         """
         if len(self.apps) >= MOST_APPS:
             raise ScenarioError(args.where, f"more than {MOST_APPS} applications")
@@ -86,32 +91,33 @@ class Traffic:
                 f"{args.where}: {args.task}: both ends are {side}: left out, since it does not "
                 f"cross the bottleneck"
             )
-            return None
+            return
         home, wan = (sender, receiver) if up else (receiver, sender)
         own = {"direction": "up" if up else "down"} | dict(params)
-        app: dict[str, Any] = {
-            "name": self.names.free(name),
-            "app": {"kind": kind, "params": self._checked(args, kind, own)},
-            "start_ns": start_ns,
-            "stop_ns": None if "duration" in own else stop_ns,
-            "up": self.network.route(home, wan),
-            "down": self.network.route(wan, home),
-            "home": self._tcp(args, home),
-            "wan": self._tcp(args, wan),
-        }
+        app = AppSpec(
+            name=self.names.free(name),
+            app=KindSpec(kind=kind, params=self._checked(args, kind, own)),
+            start_ns=start_ns,
+            stop_ns=None if "duration" in own else stop_ns,
+            up=self.network.route(home, wan),
+            down=self.network.route(wan, home),
+            home=adapt(self._tcp(args, home)),
+            wan=adapt(self._tcp(args, wan)),
+        )
         self.apps.append(app)
         self.places.append(f"{args.where}: {args.task}")
         for way in ((home, wan), (wan, home)):
             self.ways.setdefault(way, self.places[-1])
         if stop_ns is not None:
-            self.ends_ns[app["name"]] = stop_ns
-        return app
+            self.ends_ns[app.name] = stop_ns
 
-    def _tcp(self, args: Arguments, address: str) -> dict[str, Any]:
+    def _tcp(self, args: Arguments, address: str) -> TcpSpec:
         algorithm = args.text("congestion_algo", "")
         return host_setup.tcp(self.hosts, address, self.variables, algorithm)
 
-    def _checked(self, args: Arguments, kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _checked(
+        self, args: Arguments, kind: str, params: Mapping[str, Argument]
+    ) -> dict[str, Argument]:
         """The parameters that differ from the defaults, and `direction` if the kind has it."""
         try:
             declared = catalogue.load().find("apps", kind).params
@@ -188,7 +194,7 @@ def _iperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
     length = int(found[1]) if (found := re.search(r"-l\s*([0-9]{1,5})\b", extra)) else 1_470
     if args.text("proto", "tcp").lower() == "udp":
         kind = "cbr"
-        params: dict[str, Any] = {"payload": length, "rate": rate_bps or 1_000_000}
+        params: dict[str, Argument] = {"payload": length, "rate": rate_bps or 1_000_000}
     elif rate_bps:
         kind = "telemetry"
         params = {"rate": rate_bps, "nodelay": False, "quickack": False}
@@ -196,17 +202,27 @@ def _iperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
     else:
         kind, params = "bulk", {"duration": stop_ns - start_ns}
     for _ in range(max(parallel, 1)):
-        app = traffic.add(args, f"iperf-{own_id}", kind, client, server, params, start_ns, stop_ns)
-        if app is not None:
-            _set_socket(args, app["home"])
-            _set_socket(args, app["wan"])
+        traffic.add(
+            args,
+            f"iperf-{own_id}",
+            kind,
+            client,
+            server,
+            params,
+            start_ns,
+            stop_ns,
+            adapt=partial(_with_socket, args),
+        )
 
 
-def _set_socket(args: Arguments, tcp: dict[str, Any]) -> None:
+def _with_socket(args: Arguments, tcp: TcpSpec) -> TcpSpec:
+    """The TCP with the buffers and the segment size of iperf's options."""
     if args.text("buf_size", ""):
-        tcp["send_buffer"] = tcp["receive_buffer"] = max(_size(args, "buf_size"), 1)
+        size_bytes = max(_size(args, "buf_size"), 1)
+        tcp = replace(tcp, send_buffer=size_bytes, receive_buffer=size_bytes)
     if args.text("mss", "") and args.text("proto", "tcp").lower() != "udp":
-        tcp["mtu"] = min(max(args.whole("mss") + 40, 68), 65_535)
+        tcp = replace(tcp, mtu=min(max(args.whole("mss") + 40, 68), 65_535))
+    return tcp
 
 
 def _size(args: Arguments, key: str) -> int:
@@ -246,18 +262,19 @@ def _game(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> None
     clients = [_host(text) for text in args.text("clients").split(",") if text.strip()]
     if not clients:
         raise ScenarioError(f"{args.where}: start_fps_game: clients", "there is no client")
-    params: dict[str, Any] = {
+    players = args.whole("noclients_game", len(clients))
+    params: dict[str, Argument] = {
         "title": args.text("game_type", "q3").lower(),
-        "players": args.whole("noclients_game", len(clients)),
+        "players": players,
         "c2s_interval": args.nanoseconds("c2s_interval", _S, 0.01),
         "c2s_payload": args.whole("c2s_psize", 60),
         "client_delay": args.nanoseconds("client_start_delay", _S, 3.0),
     }
     if args.text("s2c_interval", ""):
         params["s2c_interval"] = args.nanoseconds("s2c_interval", _S)
-    if not 4 <= params["players"] <= 32:
+    if not 4 <= players <= 32:
         traffic.config.warn(
-            f"{args.where}: pktgen takes 4 to 32 players, and would stop at {params['players']}"
+            f"{args.where}: pktgen takes 4 to 32 players, and would stop at {players}"
         )
     stop_ns = _lasting(traffic, args, start_ns)
     for client in clients:

@@ -94,9 +94,9 @@ def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
     Raises `RequestError` if the engine keeps no packets or the trial has more applications than
     hosts.
     """
-    if len(trial.spec["apps"]) > _MOST_APPS:
+    if len(trial.spec.apps) > _MOST_APPS:
         raise RequestError(
-            f"{trial.id}: its packets cannot be assigned to its {len(trial.spec['apps'])}"
+            f"{trial.id}: its packets cannot be assigned to its {len(trial.spec.apps)}"
             f" applications: at most {_MOST_APPS} have addresses of their own"
         )
     with Scratch() as folder:

@@ -169,8 +169,8 @@ def _end(text: str) -> str:
 
 def _tcp(trial: TrialRows, home: packets.Packets) -> Iterator[tuple[str, str]]:
     """The log entries of the senders' kernels, for each connection that sent data."""
-    for number, app in enumerate(trial.spec["apps"]):
-        rows = trial.of("tcp_series", flow=app["name"])
+    for number, app in enumerate(trial.spec.apps):
+        rows = trial.of("tcp_series", flow=app.name)
         connections = [name.split("_") for name in home.of(number, "up").connections()]
         for (side, conn), own in _grouped(rows, "side", "conn"):
             if conn >= len(connections):
@@ -178,7 +178,7 @@ def _tcp(trial: TrialRows, home: packets.Packets) -> Iterator[tuple[str, str]]:
             ends = connections[int(conn)]
             if side == "wan":
                 ends = [*ends[2:], *ends[:2]]
-            logger = "siftr" if app[side]["profile"].startswith("freebsd") else "web10g"
+            logger = "siftr" if app.tcp(side).profile.startswith("freebsd") else "web10g"
             yield (
                 f"{'_'.join(ends)}_{logger}.cwnd",
                 "".join(f"{_EPOCH_S + row['t_s']:.6f},{row['cwnd_bytes']:.0f}\n" for row in own),
@@ -203,13 +203,13 @@ def _grouped(
 
 
 def _chunks(trial: TrialRows) -> Iterator[tuple[str, str]]:
-    for number, app in enumerate(trial.spec["apps"]):
-        if app["app"]["kind"] != "dash":
+    for number, app in enumerate(trial.spec.apps):
+        if app.app.kind != "dash":
             continue
         noted: dict[float, dict[str, float]] = {}
-        for row in trial.of("app_series", flow=app["name"]):
+        for row in trial.of("app_series", flow=app.name):
             noted.setdefault(row["t_s"], {"t_s": row["t_s"]})[row["metric"]] = row["value"]
-        length_s = float(app["app"]["params"].get("segment", "2s").removesuffix("s"))
+        length_s = float(str(app.app.params.get("segment", "2s")).removesuffix("s"))
         lines = [_chunk(chunk, length_s, n) for n, chunk in enumerate(noted.values(), 1)]
         yield f"172.16.10.{2 + number}_{number}_httperf_dash.dashgp", "".join(lines)
 

@@ -6,7 +6,6 @@ group of rows at a time. Memory does not grow with the campaign.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign.trial_facts import stored_spec
+from aqmlab.engines.trial_spec import TrialSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,10 +39,9 @@ class TrialRows:
     """Rows by table; a table without rows of the trial is absent."""
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> TrialSpec:
         """The resolved trial."""
-        spec: dict[str, Any] = json.loads(self.rows["trials"]["spec"][0])
-        return spec
+        return stored_spec(self.rows["trials"]["spec"][0], self.id)
 
     def of(self, table: str, **equal: Any) -> list[dict[str, Any]]:
         """The rows of a table whose columns `equal` have these values."""

@@ -16,14 +16,14 @@ measured goodput.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
+from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TrialSpec
 
 if TYPE_CHECKING:
     from aqmlab.results.export import FlowNumbers, TrialNumbers
@@ -100,7 +100,7 @@ class Speeds:
         Raises `RequestError` if the stored specification of the trial cannot be read.
         """
         try:
-            spec = json.loads(self._results.trials["spec"][self._rows[trial["id"]]])
+            spec = TrialSpec.read(self._results.trials["spec"][self._rows[trial["id"]]])
             return measured(spec, trial["flows"], apps)
         except (
             ArithmeticError,
@@ -139,7 +139,7 @@ class _Traffic:
 
 
 def measured(
-    spec: Mapping[str, Any], flows: Sequence[FlowNumbers], wanted: Iterable[str]
+    spec: TrialSpec, flows: Sequence[FlowNumbers], wanted: Iterable[str]
 ) -> dict[str, dict[str, float]]:
     """`transfer_ms` or `fair_share_percent` of each application in `wanted` that ran.
 
@@ -188,13 +188,12 @@ class _Sized:
         return {"size_bytes": self.size_bytes, "projected_ms": self.had_ms + max(left_ms, 0.0)}
 
 
-def _sized(spec: Mapping[str, Any], flows: Sequence[FlowNumbers]) -> Iterator[tuple[str, _Sized]]:
-    apps = {app["name"]: app for app in spec["apps"]}
+def _sized(spec: TrialSpec, flows: Sequence[FlowNumbers]) -> Iterator[tuple[str, _Sized]]:
+    apps = spec.apps_by_name()
     # The goodput of the data direction must overwrite that of the other.
     for row in sorted(flows, key=itemgetter("primary")):
         app, told = apps[row["name"]], row["app"]
-        params = app["app"]["params"]
-        size_bytes = params.get("size", 0) * params.get("parallel", 1)
+        size_bytes = _count(app, "size", 0) * _count(app, "parallel", 1)
         if size_bytes > 0:
             took_s = told.get("completion_time_s")
             yield (
@@ -202,7 +201,7 @@ def _sized(spec: Mapping[str, Any], flows: Sequence[FlowNumbers]) -> Iterator[tu
                 _Sized(
                     size_bytes,
                     None if took_s is None else 1000 * took_s,
-                    (_end_ns(spec, app) - app.get("start_ns", 0)) / 1e6,
+                    (_end_ns(spec, app) - app.start_ns) / 1e6,
                     told.get("read_bytes") or 0.0,
                     row.get("goodput_mbit") or 0.0,
                 ),
@@ -210,7 +209,7 @@ def _sized(spec: Mapping[str, Any], flows: Sequence[FlowNumbers]) -> Iterator[tu
 
 
 def _fair_shares_percent(
-    spec: Mapping[str, Any], flows: Sequence[FlowNumbers], wanted: Collection[str]
+    spec: TrialSpec, flows: Sequence[FlowNumbers], wanted: Collection[str]
 ) -> dict[str, float]:
     found: dict[str, float] = {}
     for direction in _DIRECTIONS if wanted else ():
@@ -238,12 +237,10 @@ def max_min_share(capacity: float, demands: Iterable[float]) -> float:
     return capacity
 
 
-def _flows(
-    spec: Mapping[str, Any], flows: Sequence[FlowNumbers], direction: str
-) -> Iterable[_Traffic]:
-    apps = {app["name"]: app for app in spec["apps"]}
+def _flows(spec: TrialSpec, flows: Sequence[FlowNumbers], direction: str) -> Iterable[_Traffic]:
+    apps = spec.apps_by_name()
     for row in flows:
-        links = tuple(apps[row["name"]][direction]["links"])
+        links = apps[row["name"]].route(direction).links
         if row["direction"] == direction and links:
             start_ns, stop_ns = _active_ns(row) or _ran(spec, apps[row["name"]], row["app"])
             mbit = row["throughput_mbit"]["mean"] or 0.0
@@ -258,44 +255,44 @@ def _active_ns(row: FlowNumbers) -> tuple[int, int] | None:
     return round(start_s * 1e9), round(stop_s * 1e9)
 
 
-def _ran(
-    spec: Mapping[str, Any], app: Mapping[str, Any], told: Mapping[str, float | None]
-) -> tuple[int, int]:
+def _ran(spec: TrialSpec, app: AppSpec, told: Mapping[str, float | None]) -> tuple[int, int]:
     """The scheduled interval of an application, if its table has no active interval."""
-    start_ns, stop_ns = app.get("start_ns", 0), _end_ns(spec, app)
+    start_ns, stop_ns = app.start_ns, _end_ns(spec, app)
     if (took_s := told.get("completion_time_s")) is not None:
         stop_ns = min(stop_ns, start_ns + int(took_s * 1e9))
-    to_ns = spec["measure"].get("to_ns")
-    return (
-        max(start_ns, spec["measure"].get("from_ns", 0)),
-        stop_ns if to_ns is None else min(stop_ns, to_ns),
-    )
+    from_ns, to_ns = spec.interval_ns
+    return max(start_ns, from_ns), min(stop_ns, to_ns)
 
 
-def _end_ns(spec: Mapping[str, Any], app: Mapping[str, Any]) -> int:
+def _end_ns(spec: TrialSpec, app: AppSpec) -> int:
     """The latest end of an application."""
-    ends_ns = [spec["duration_ns"]]
-    if app.get("stop_ns") is not None:
-        ends_ns.append(app["stop_ns"])
-    if isinstance(span_ns := app["app"]["params"].get("duration"), int):
-        ends_ns.append(app.get("start_ns", 0) + span_ns)
-    return int(min(ends_ns))
+    ends_ns = [spec.duration_ns]
+    if app.stop_ns is not None:
+        ends_ns.append(app.stop_ns)
+    if isinstance(span_ns := app.app.params.get("duration"), int):
+        ends_ns.append(app.start_ns + span_ns)
+    return min(ends_ns)
 
 
-def _fair(spec: Mapping[str, Any], link: int, flow: _Traffic, ran: Sequence[_Traffic]) -> float:
+def _count(app: AppSpec, name: str, default: int) -> int:
+    """A parameter of an application that is a whole number."""
+    value = app.app.params.get(name, default)
+    return value if isinstance(value, int) else default
+
+
+def _fair(spec: TrialSpec, link: int, flow: _Traffic, ran: Sequence[_Traffic]) -> float:
     others = [one.during(flow) for one in ran if one is not flow and link in one.links]
-    capacity = _capacity_mbit(spec["links"][link])
+    capacity = _capacity_mbit(spec.links[link])
     if capacity is None:
         capacity = flow.mbit + sum(others)
     return max_min_share(capacity, others)
 
 
-def _capacity_mbit(link: Mapping[str, Any]) -> float | None:
+def _capacity_mbit(link: LinkSpec) -> float | None:
     """The IP capacity of a link with full-sized packets; unknown for a radio."""
-    if link.get("wifi") or not link.get("rate_bps"):
+    if link.wifi or not link.rate_bps:
         return None
-    overhead = link.get("overhead") or {}
-    charged = max(_WHOLE_PACKET + overhead.get("bytes", 0), overhead.get("minimum", 0))
-    if overhead.get("atm"):
+    charged = max(_WHOLE_PACKET + link.overhead.bytes, link.overhead.minimum)
+    if link.overhead.atm:
         charged = -(-charged // _ATM_PAYLOAD) * _ATM_CELL
-    return float(link["rate_bps"] / 1e6 * _WHOLE_PACKET / charged)
+    return link.rate_bps / 1e6 * _WHOLE_PACKET / charged

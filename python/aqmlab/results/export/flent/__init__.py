@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab import __version__
 from aqmlab.base.failures import RequestError
+from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.results.export.flent import calls, sampling
 from aqmlab.results.export.flent.series import TABLES, FlentSeries, labels, of_test
 from aqmlab.results.export.flent.tests import DELAY_S, GENERIC, Cast, Test, cast_of, choose
@@ -49,10 +50,10 @@ def document(results: CampaignResults, trial: TrialRows) -> dict[str, Any]:
     """
     begins = _begins(trial)
     carrying = {(row["flow"], row["direction"]) for row in trial.of("flows", primary=True)}
-    cast = cast_of(trial.spec["apps"], carrying)
+    cast = cast_of(trial.spec.apps, carrying)
     test = choose(cast)
     found = {**of_test(trial, test, cast), **calls.series(trial, cast, _EPOCH.timestamp())}
-    duration_s = trial.spec["duration_ns"] / 1e9
+    duration_s = trial.spec.duration_s
     step_s, times_s = sampling.grid(duration_s, _own_step_s(trial))
     sampled = {
         name: sampling.on_grid(one.samples(), times_s, step_s)
@@ -106,12 +107,11 @@ def _begins(trial: TrialRows) -> datetime.datetime:
 
 def _own_step_s(trial: TrialRows) -> float:
     """The step of the trial's own series, in seconds."""
-    measure = trial.spec["measure"]
-    duration_ns, points = trial.spec["duration_ns"], measure.get("points", 1024)
-    step_ns = measure["step_ns"]
-    while duration_ns > points * step_ns:
+    measure = trial.spec.measure
+    step_ns = measure.step_ns
+    while trial.spec.duration_ns > measure.points * step_ns:
         step_ns *= 2
-    return float(step_ns) / 1e9
+    return step_ns / 1e9
 
 
 def _summaries(
@@ -169,11 +169,11 @@ def _about(results: CampaignResults, trial: TrialRows, time: str) -> dict[str, A
     }
 
 
-def _egress(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _egress(spec: TrialSpec) -> dict[str, Any]:
     """The uplink's discipline, in the form in which Flent stores `tc` output."""
-    link = next((one for one in spec["links"] if one["name"] == "up"), spec["links"][0])
-    qdisc = {"name": link["qdisc"]["kind"], "params": link["qdisc"]["params"]}
-    return {"iface": link["name"], "qdisc": qdisc, "link_params": {"rate_bps": link["rate_bps"]}}
+    link = next((one for one in spec.links if one.name == "up"), spec.links[0])
+    qdisc = {"name": link.qdisc.kind, "params": link.qdisc.params}
+    return {"iface": link.name, "qdisc": qdisc, "link_params": {"rate_bps": link.rate_bps}}
 
 
 def _test_about(test: Test, cast: Cast, trial: TrialRows) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, FlentSerie
     if not cast.voip:
         return {}
     name = cast.voip[0]
-    app = next(n for n, one in enumerate(trial.spec["apps"]) if one["name"] == name)
+    app = next(n for n, one in enumerate(trial.spec.apps) if one.name == name)
     with packets.of_trial(trial) as ends:
         sent, received = (packets.read(path).of(app, "up") for path in ends)
     raw = list(_samples(sent, received, epoch_s))

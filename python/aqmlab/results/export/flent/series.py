@@ -71,7 +71,7 @@ def _stock(trial: TrialRows, test: Test, cast: Cast) -> dict[str, FlentSeries]:
 
 def labels(trial: TrialRows) -> list[str]:
     """The application names in the generic test's series, in the scenario's order."""
-    return [app["name"] for app in trial.spec["apps"]]
+    return [app.name for app in trial.spec.apps]
 
 
 def _generic(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
@@ -115,8 +115,8 @@ def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Raw]:
 
 def _segment_bytes(trial: TrialRows, app: str) -> int:
     """The payload of a full segment: the MTU less 40 bytes of headers and 12 of timestamps."""
-    ends = next(one for one in trial.spec["apps"] if one["name"] == app)
-    return int(min(ends[side]["mtu"] for side in ("home", "wan"))) - 52
+    ends = trial.spec.apps_by_name()[app]
+    return min(ends.home.mtu, ends.wan.mtu) - 52
 
 
 def round_trips(trial: TrialRows, app: str, way: str) -> FlentSeries:

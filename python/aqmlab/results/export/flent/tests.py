@@ -10,9 +10,10 @@ DSCPs and trials do not. `rrul_be` is the same test without DSCPs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+
+from aqmlab.engines.trial_spec import AppSpec
 
 DELAY_S = 5.0
 """Seconds for which probes run before and after the load of a test."""
@@ -42,11 +43,11 @@ class Cast:
     rest: tuple[str, ...] = ()
 
 
-def cast_of(apps: Iterable[Mapping[str, Any]], carrying: set[tuple[str, str]]) -> Cast:
+def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
     """The parts of a resolved trial's applications; `carrying` lists the flows that carry data."""
     found: dict[str, list[str]] = {part.name: [] for part in fields(Cast)}
     for app in apps:
-        name, kind = app["name"], app["app"]["kind"]
+        name, kind = app.name, app.app.kind
         ways = [way for way in ("up", "down") if (name, way) in carrying]
         for part in ways if kind == "bulk" else [_PARTS.get(kind, "rest")]:
             found[part].append(name)

@@ -1,0 +1,73 @@
+"""The interface of an executor, and the adapter for standard executors."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Protocol
+
+from aqmlab.campaign.task import Answer, Moved, Order, perform
+
+ATTEMPTS = 3
+"""Attempts for a trial whose worker dies. Then it has failed, because it may be the cause."""
+
+AHEAD = 2
+"""Trials submitted per worker, so no worker is idle between trials."""
+
+
+class TrialExecutor(Protocol):
+    """An executor of trials, on this machine or on others."""
+
+    @property
+    def room(self) -> int:
+        """The number of trials that it should hold at once, including waiting ones: at least 1."""
+
+    @property
+    def attempts(self) -> int:
+        """The number of submissions of a trial whose worker dies."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether trials run on machines without the files and programs of this one."""
+
+    def submit(self, order: Order, moved: Moved) -> Future[Answer]:
+        """Starts a trial. `moved` may receive its progress, from any thread."""
+
+    def check(self) -> None:
+        """Tests whether the executor still works; raises `LabError` if not.
+
+        The scheduler calls it from time to time while no trial ends.
+        """
+
+
+class StandardExecutor:
+    """An executor with the interface of `concurrent.futures`. It reports no progress."""
+
+    attempts = ATTEMPTS
+    is_remote = False
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self.room = max(1, AHEAD * _workers(executor))
+
+    def submit(self, order: Order, moved: Moved) -> Future[Answer]:
+        """Starts a trial. Not every executor can pass `moved` to its workers."""
+        return self._executor.submit(perform, order)
+
+    def check(self) -> None:
+        """Does nothing: a broken executor refuses the next trial."""
+
+
+def _workers(executor: Executor) -> int:
+    """The number of workers. An executor of another class counts as one worker for each core."""
+    if isinstance(executor, ThreadPoolExecutor):
+        return executor._max_workers
+    if isinstance(executor, ProcessPoolExecutor):
+        workers: int = executor._max_workers  # type: ignore[attr-defined] # as in the other
+        return workers
+    return os.cpu_count() or 1
+
+
+def adapted(executor: Executor | TrialExecutor) -> TrialExecutor:
+    """The executor itself, or a standard executor with the interface of a `TrialExecutor`."""
+    return StandardExecutor(executor) if isinstance(executor, Executor) else executor

@@ -1,0 +1,39 @@
+"""The engine `sim`, which runs trials in the simulator's core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aqmlab.engines import core_check
+from aqmlab.engines.engine import Prepared, Refusal, Say
+from aqmlab.engines.trial_spec import TrialSpec
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """The simulator. It supports all kinds of the catalogue."""
+
+    name: str = "sim"
+    runner: str = "aqmlab._core:run"
+    identity: tuple[str, ...] = ("core", "build")
+    reports_progress: bool = False
+    keeps_packets: bool = True
+    bit_cost: float = 1e-6
+    remark: str = ""
+
+    def has(self, family: str, kind: str) -> bool:
+        """Returns true."""
+        return True
+
+    def refusal(self, spec: TrialSpec) -> Refusal | None:
+        """The reason why the core cannot run a trial, if there is one."""
+        return core_check.refusal(spec)
+
+    def is_built(self) -> bool:
+        """Returns true."""
+        return True
+
+    def prepare(self, specs: Sequence[TrialSpec], say: Say) -> Prepared:
+        """Does nothing."""
+        return Prepared()

@@ -1,0 +1,246 @@
+"""The resolved trial as types, one to one with `crates/trial/src/spec.rs`.
+
+All numbers are in base units, and all names are known. The core's JSON Schema
+(`_core.trial_schema()`) states the same form; a test compares both.
+
+The JSON text of a trial is part of a campaign's key, so its bytes must not change. Members are in
+the order of the fields below. A member that is `UNSET` is absent from the text, and the core's
+default applies. Constructors do not check values, because the core checks every trial before it
+runs (`core_check`). A text is checked when it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+Natural: TypeAlias = Annotated[int, Meta(ge=0)]
+Octet: TypeAlias = Annotated[int, Meta(ge=0, le=255)]
+
+Argument: TypeAlias = int | float | str | bool | None
+"""The value of a parameter: durations in ns (`None` is off), sizes in bytes, rates in bit/s."""
+
+Shaper: TypeAlias = Literal["line", "htb", "dummynet"]
+"""The wire, Linux's HTB before a faster wire, or FreeBSD's dummynet before a faster wire."""
+
+
+class _Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The common options of all parts of a trial."""
+
+
+class KindSpec(_Spec, frozen=True, kw_only=True):
+    """A kind by name, with the parameters that differ from its defaults."""
+
+    kind: str
+    params: dict[str, Argument] = {}
+
+
+class OverheadSpec(_Spec, frozen=True, kw_only=True):
+    """The bytes that a link charges for a packet and that its discipline counts."""
+
+    bytes: Natural = 0
+    """Bytes added to every packet on the link."""
+    minimum: Natural = 0
+    """The least that a packet is charged, after the addition."""
+    atm: bool = False
+    """Whether the sum is carried in ATM cells of 53 bytes that hold 48."""
+    counted: Natural = 0
+    """Bytes that the discipline adds to the IP length when it counts."""
+
+
+class WifiSpec(_Spec, frozen=True, kw_only=True):
+    """A radio of 802.11n, and the driver's queue above it."""
+
+    cell: Natural
+    """The number of the medium; radios of one number share it."""
+    mcs: Octet
+    """The index of modulation and coding, 0 to 31."""
+    width_mhz: Natural
+    short_guard: bool
+    loss: float
+    """The probability that a frame is lost on the air."""
+    aggregate: Natural
+    """The most frames of an aggregate, 1 to 32."""
+    airtime_ns: Natural
+    """The longest time of an aggregate on the air."""
+    driver: Natural
+    """The frames with which the driver's queue is full."""
+
+
+class LinkSpec(_Spec, frozen=True, kw_only=True):
+    """One bottleneck in one direction: a rate, and the discipline before it."""
+
+    name: str
+    rate_bps: Natural = 0
+    """Zero for an 802.11n link, which has the rate of its radio."""
+    qdisc: KindSpec
+    shaper: Shaper | UnsetType = UNSET
+    """The limit on the rate; by default the wire."""
+    overhead: OverheadSpec = OverheadSpec()
+    pipe_delay_ns: Natural | UnsetType = UNSET
+    """The part of the delay after the link that belongs to the same pipe of dummynet."""
+    own: bool | UnsetType = UNSET
+    """Whether the link is the own interface of the hosts that send into it."""
+    wifi: WifiSpec | UnsetType | None = UNSET
+    """The radio that sends, if the link is one of 802.11n."""
+
+
+class RouteSpec(_Spec, frozen=True, kw_only=True):
+    """A route through the network: links in order, and the delay, jitter and loss after them."""
+
+    links: tuple[Natural, ...]
+    """Indices into the links of the trial."""
+    delay_ns: Natural
+    loss: float = 0.0
+    jitter_ns: Natural | UnsetType = UNSET
+    """The largest extra delay per packet, drawn uniformly; by default none."""
+    reorder: bool | UnsetType = UNSET
+    """Whether jitter may reorder packets (netem) or only delay them; by default it only delays."""
+
+
+class TcpSpec(_Spec, frozen=True, kw_only=True):
+    """The settings of one TCP endpoint."""
+
+    profile: str = "linux"
+    cc: KindSpec | None = None
+    """The congestion control; the host's own if absent."""
+    ecn: bool = False
+    send_buffer: Natural | None = None
+    """Bytes; automatic if absent."""
+    receive_buffer: Natural | None = None
+    """Bytes; automatic if absent."""
+    mtu: Natural = 1_500
+    nodelay: bool | None = None
+    """Overrides the application's own choice of `TCP_NODELAY`."""
+    quickack: bool | None = None
+    """Overrides the application's own choice of quick acknowledgements."""
+    settings: dict[str, Argument] = {}
+    """Further settings of the host."""
+
+
+class AppSpec(_Spec, frozen=True, kw_only=True):
+    """One application."""
+
+    name: str
+    app: KindSpec
+    """The generator, and its parameters."""
+    priority: Octet | UnsetType | None = UNSET
+    """Linux's `skb->priority` of its packets; by default the application's own choice."""
+    start_ns: Natural
+    stop_ns: Natural | None = None
+    """The stop time; the end of the trial if absent."""
+    up: RouteSpec
+    down: RouteSpec
+    home: TcpSpec = TcpSpec()
+    wan: TcpSpec = TcpSpec()
+
+    def route(self, direction: str) -> RouteSpec:
+        """The route in the direction "up" or "down"."""
+        return self.up if direction == "up" else self.down
+
+    def tcp(self, side: str) -> TcpSpec:
+        """The TCP at the side "home" or "wan"."""
+        return self.home if side == "home" else self.wan
+
+
+class MeasureSpec(_Spec, frozen=True, kw_only=True):
+    """The measurements to keep."""
+
+    enabled: bool = True
+    from_ns: Natural = 0
+    """The start of the measured interval; time series begin with the trial."""
+    to_ns: Natural | None = None
+    """The end of the measured interval; the end of the trial if absent."""
+    window_ns: Natural = 1_000_000_000
+    """The width of a throughput window."""
+    step_ns: Natural = 250_000_000
+    """The distance between the starts of two windows."""
+    sample_ns: Natural = 100_000_000
+    """The interval at which TCPs and queues are sampled; zero for never."""
+    packets: bool = False
+    """Whether every packet is kept, for tables and captures."""
+    series: bool = True
+    points: Natural = 1_024
+    """The most points of a time series."""
+
+
+class TrialSpec(_Spec, frozen=True, kw_only=True):
+    """One trial."""
+
+    seed: Natural
+    duration_ns: Natural
+    links: tuple[LinkSpec, ...]
+    apps: tuple[AppSpec, ...]
+    measure: MeasureSpec = MeasureSpec()
+    host_jitter_ns: Natural = 0
+    """The largest extra delay that a host adds to a packet it receives."""
+    start_jitter_ns: Natural = 0
+    """The largest extra delay of an application's start."""
+
+    @classmethod
+    def read(cls, text: str) -> TrialSpec:
+        """The trial in a JSON text; raises `ValueError` with the place of the first error."""
+        return msgspec.json.decode(text, type=cls)
+
+    @property
+    def duration_s(self) -> float:
+        """The simulated time."""
+        return self.duration_ns / 1e9
+
+    @property
+    def interval_ns(self) -> tuple[int, int]:
+        """The measured interval."""
+        to_ns = self.measure.to_ns
+        return self.measure.from_ns, self.duration_ns if to_ns is None else to_ns
+
+    def apps_by_name(self) -> dict[str, AppSpec]:
+        """The applications by name."""
+        return {app.name: app for app in self.apps}
+
+    def with_seed(self, seed: int) -> TrialSpec:
+        """The same trial with another seed."""
+        return msgspec.structs.replace(self, seed=seed)
+
+    def members(self) -> dict[str, Any]:
+        """The trial as JSON values."""
+        return members(self)
+
+    def quick_text(self) -> str:
+        """The trial as JSON, for a check. Its bytes may change."""
+        return msgspec.json.encode(self).decode()
+
+    def text(self) -> str:
+        """The trial as JSON, in the form that campaigns store. Its bytes must not change."""
+        return json.dumps(values(self), separators=(",", ":"))
+
+    def canonical_text(self, *, seed: bool = True) -> str:
+        """The trial as JSON with sorted members, with or without its seed.
+
+        Trials that are equal in everything but the seed have equal texts without it.
+        """
+        found = values(self)
+        if not seed:
+            del found["seed"]
+        return json.dumps(found, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def text_digest(text: str) -> str:
+    """A digest of a trial's JSON, which does not depend on the order of its members."""
+    canonical = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def values(part: Struct) -> dict[str, Any]:
+    """A part of a trial as values that `json.dumps` takes, with tuples for lists."""
+    found: dict[str, Any] = msgspec.to_builtins(part)
+    return found
+
+
+def members(part: Struct) -> dict[str, Any]:
+    """A part of a trial as JSON values."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(part))
+    return found

@@ -1,0 +1,21 @@
+"""The text of a trial keeps its bytes: they are part of the key of its campaign."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support import texts
+
+DIGESTS = json.loads((Path(__file__).with_name("trial_texts.json")).read_text())
+SOURCES = texts.sources()
+
+
+def test_every_source_has_a_digest() -> None:
+    assert list(DIGESTS) == list(SOURCES)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_trials_of_a_source_have_the_texts_of_before(name: str) -> None:
+    assert texts.digest(SOURCES[name]) == DIGESTS[name], "`make golden` if the scenario has changed"
