@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
+import validated
 from aqmlab.engines.kernel import agent_source
 from aqmlab.validation import agents, compare, grid, metrics
 from aqmlab.validation.reference import Reference
-
-sys.path.append(str(Path(__file__).parents[2] / "tools"))
-
-import validated
 
 REFERENCE = Reference()
 CELLS = grid.load().cells
