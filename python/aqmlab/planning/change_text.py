@@ -23,8 +23,12 @@ class _Notation(NamedTuple):
     write: Callable[[TomlValue], str]
 
 
+def _is_of_teacup(address: str) -> bool:
+    return address.startswith(("V_", "TPCONF_"))
+
+
 def _notation(address: str) -> _Notation:
-    if not address.startswith(("V_", "TPCONF_")):
+    if not _is_of_teacup(address):
         return _Notation(parse_text, toml_writer.value)
     from aqmlab.planning.teacup.literals import literal
 
@@ -34,6 +38,21 @@ def _notation(address: str) -> _Notation:
 def _python(value: TomlValue) -> str:
     # The escapes of TOML are Python's, too, and its quotes are those that `_values` knows.
     return toml_writer.value(value) if isinstance(value, str) else repr(value)
+
+
+def writable(address: str, value: TomlValue) -> TomlValue:
+    """A value that the notation of `address` can write. TOML has no null, so `None` is "off".
+
+    >>> writable("path.wifi", [None, {"mcs": 7}]), writable("V_delay", None)
+    (['off', {'mcs': 7}], None)
+    """
+    if _is_of_teacup(address):
+        return value
+    if isinstance(value, dict):
+        return {key: writable(address, member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [writable(address, member) for member in value]
+    return "off" if value is None else value
 
 
 def assignments(texts: Iterable[str]) -> tuple[Assignment, ...]:
