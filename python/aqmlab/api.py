@@ -34,7 +34,7 @@ from aqmlab.scenario.quantities import Duration
 from aqmlab.scenario.seeds import spelled
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import Plan, PlannedTrial
+    from aqmlab.planning.plan import Plan, PlannedTrial
     from aqmlab.report.figures.drawing import Drawing
     from aqmlab.scenario.model import Scenario
 
@@ -266,7 +266,7 @@ def _facts(
 
 def _entries(plan: Plan, trials: Sequence[Trial]) -> tuple[TrialEntry, ...]:
     """The entry of each trial in the manifest."""
-    from aqmlab.planning.planner import condition_digest
+    from aqmlab.planning.plan import condition_digest
 
     kinds, first = _kinds(plan.trials), spans.of_spec(plan.trials[0].spec)._asdict()
     entries = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 import validated
 from aqmlab.engines.kernel import agent_source
-from aqmlab.validation import agents, compare, grid, metrics
+from aqmlab.validation import agents, compare, grid, trial_record
 from aqmlab.validation.reference import Reference
 
 REFERENCE = Reference()
@@ -82,5 +82,5 @@ def test_every_trial_of_the_set_says_what_made_it_and_can_be_measured() -> None:
         for seed, trial in REFERENCE.trials(cell).items():
             recipe: Mapping[str, str] = trial.recipe
             assert set(recipe) == RECIPE, (cell.name, seed)
-            found = metrics.measure(cell.spec, trial.record)
+            found = trial_record.measure(cell.spec, trial.record)
             assert found.values["utilisation"], (cell.name, seed)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from aqmlab.campaign.runner import Campaign
     from aqmlab.campaign.speed import Expected
     from aqmlab.campaign.store.folder import Trial
-    from aqmlab.planning.planner import Plan, PlannedTrial
+    from aqmlab.planning.plan import Plan, PlannedTrial
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ import typer
 from aqmlab.cli import options
 
 if TYPE_CHECKING:
-    from aqmlab.engines.kernel.traces import Outcome
+    from aqmlab.engines.kernel.traces import TraceComparison
 
 
 def command(
@@ -32,7 +32,7 @@ def command(
     running = traces.run(
         kinds, count=count, packets=packets, seed=seed, workers=jobs, say=console.talk
     )
-    outcomes: list[Outcome] = []
+    outcomes: list[TraceComparison] = []
     for outcome in running:
         outcomes.append(outcome)
         if not as_json:
@@ -44,12 +44,12 @@ def command(
     return 1 if differ else 0
 
 
-def _line(outcome: Outcome) -> str:
+def _line(outcome: TraceComparison) -> str:
     """One trace as a line.
 
-    >>> from aqmlab.engines.kernel.traces import Outcome
+    >>> from aqmlab.engines.kernel.traces import TraceComparison
     >>> same = {"operations": 6, "offered": 3, "dropped": 1, "marked": 0, "difference": None}
-    >>> _line(Outcome("pfifo", 0, "limit 2", same, 0, 0))
+    >>> _line(TraceComparison("pfifo", 0, "limit 2", same, 0, 0))
     'pfifo 0: equal, 3 packets, 1 dropped, 0 marked (limit 2)'
     """
     head = f"{outcome.kind} {outcome.number}"
@@ -60,7 +60,7 @@ def _line(outcome: Outcome) -> str:
     return f"{head}: equal, {counts} ({outcome.options})"
 
 
-def _plain(outcome: Outcome) -> dict[str, object]:
+def _plain(outcome: TraceComparison) -> dict[str, object]:
     return {
         "kind": outcome.kind,
         "number": outcome.number,

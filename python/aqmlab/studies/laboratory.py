@@ -30,7 +30,7 @@ from aqmlab.campaign.store.folder import MANIFEST, Folder, Trial
 from aqmlab.engines import registry
 from aqmlab.engines.engine import Say
 from aqmlab.planning.overrides import Assignment
-from aqmlab.planning.planner import Plan, PlannedTrial
+from aqmlab.planning.plan import Plan, PlannedTrial
 from aqmlab.scenario.seeds import numbers, spelled
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study

@@ -17,8 +17,9 @@ from aqmlab.campaign.store.snapshot import take
 from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.narrowing import trials_named, with_digests
-from aqmlab.results.results import CampaignResults, scan_files
+from aqmlab.results.results import CampaignResults
 from aqmlab.results.spans import of_trial
+from aqmlab.results.stored_tables import scan_files
 
 if TYPE_CHECKING:
     import polars as pl

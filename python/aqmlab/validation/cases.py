@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from aqmlab.validation import metrics, spread
+from aqmlab.validation import spread, trial_record
 from aqmlab.validation.grid import Cell
-from aqmlab.validation.metrics import BY_NAME, Measured, Metric, Scale
+from aqmlab.validation.metrics import BY_NAME, Metric, Scale
+from aqmlab.validation.trial_record import Measured
 
 SHAPE = "cwnd_shape"
 
@@ -93,8 +94,8 @@ def cases_of(
         seeds = [seed for one, seed in kernel if one == name and (name, seed) in ours]
         if not seeds:
             continue
-        mine = [metrics.measure(cell.spec, ours[name, seed]) for seed in seeds]
-        theirs = [metrics.measure(cell.spec, kernel[name, seed]) for seed in seeds]
+        mine = [trial_record.measure(cell.spec, ours[name, seed]) for seed in seeds]
+        theirs = [trial_record.measure(cell.spec, kernel[name, seed]) for seed in seeds]
         for metric in chosen:
             pairs += _pairs(cell, metric, theirs, mine)
         if any(metric.name == SHAPE for metric in chosen):

@@ -19,7 +19,7 @@ from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.engines.engine import Runner
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import earlier, engines, metrics
+from aqmlab.validation import earlier, engines, metrics, trial_record
 from aqmlab.validation.cases import Case, Records, cases_of
 from aqmlab.validation.grid import Cell
 from aqmlab.validation.metrics import BY_NAME, Metric
@@ -243,7 +243,7 @@ def _run_all(
                 raise
             refused[name] = error.problem
             return None
-        return metrics.record(TrialSpec.read(text), outcome)
+        return trial_record.record(TrialSpec.read(text), outcome)
 
     with ThreadPoolExecutor(jobs) as threads:
         found = dict(zip(keys, threads.map(one, keys), strict=True))

@@ -12,6 +12,7 @@ from aqmlab.engines import registry
 from aqmlab.engines.kernel import abilities, image, machine
 from aqmlab.engines.kernel import agent as agents
 from aqmlab.planning import planner
+from aqmlab.planning.plan import Plan
 from aqmlab.scenario import catalogue
 from support import changes as changes_of
 
@@ -36,7 +37,7 @@ wan = "server"
 def home(tmp_path: Path):
     """Loads the home for the kernel engine, with a piece of it replaced."""
 
-    def load(old: str = "", new: str = "", engine: str = "kernel", **more) -> planner.Plan:
+    def load(old: str = "", new: str = "", engine: str = "kernel", **more) -> Plan:
         assert old in HOME
         path = tmp_path / "home.toml"
         path.write_text(HOME.replace(old, new) if old else HOME)

@@ -22,7 +22,7 @@ from msgspec import UNSET
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines.trial_spec import LinkSpec, OverheadSpec, RouteSpec
-from aqmlab.planning import lowering
+from aqmlab.planning.links_spec import overhead_spec
 from aqmlab.planning.teacup import disciplines
 from aqmlab.planning.teacup.hosts import Hosts
 from aqmlab.planning.teacup.vocabulary import Arguments, Config, ListEntry, arguments, entries
@@ -262,7 +262,7 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
     frame = 14 if linux else 0
     overhead = OverheadSpec(bytes=frame, counted=frame)
     if network.overhead is not None:
-        overhead = lowering.overhead_spec(network.overhead)
+        overhead = overhead_spec(network.overhead)
     network.links.append(
         LinkSpec(
             name=name,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.campaign.store import own_files
-from aqmlab.results.verdicts.criteria import unbroken
+from aqmlab.results.verdicts.wording import unbroken
 
 if TYPE_CHECKING:
     from aqmlab.report.figures.drawing import Drawing

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from aqmlab.results.results import CampaignResults
-    from aqmlab.results.verdicts.criteria import Finding, Verdict
+    from aqmlab.results.verdicts.verdict import Finding, Verdict
 
 NAME = "verdicts"
 """The name of the table, which is in no file."""

@@ -1,0 +1,75 @@
+"""A plan: all trials of a campaign, with the facts that its manifest and its report need."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from aqmlab.base.condition_text import condition_text
+from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.planning.lowering import rtt_base_ms
+from aqmlab.scenario import sweep as variation
+
+MOST_RESOLVED = 1_000_000
+"""The maximum number of applications in all combinations, which determine a plan's memory."""
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One run of an engine. `spec` is the resolved trial."""
+
+    id: str
+    conditions: dict[str, variation.Condition]
+    seed: int
+    spec: TrialSpec
+    engine: str = "sim"
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The conditions as text."""
+        return {name: condition_text(value) for name, value in self.conditions.items()}
+
+    @property
+    def rtt_base_ms(self) -> dict[str, float]:
+        """The round-trip time of each application without queues."""
+        return rtt_base_ms(self.spec)
+
+    @property
+    def text(self) -> str:
+        """The trial as JSON, in the form that campaigns store."""
+        return self.spec.text()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of a campaign, with the facts that a report needs.
+
+    `conditions` names the varied parameters, outermost loop first. `tolerances` holds the largest
+    round-trip time that each application tolerates, in milliseconds. `rates` holds the lowest rate
+    stated for an application, in Mbit/s. `scenario` is the scenario after inheritance and overrides
+    (for a TEACUP config, its variables).
+    """
+
+    name: str
+    title: str
+    description: str
+    source: str
+    trials: tuple[PlannedTrial, ...]
+    conditions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    tolerances: dict[str, float] = field(default_factory=dict)
+    stated_tolerances: dict[str, float] = field(default_factory=dict)
+    """The members of `tolerances` that the scenario states."""
+    rates: dict[str, float] = field(default_factory=dict)
+    notes: str = ""
+    scenario: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    """The source text including comments, or the TOML of a `Scenario`."""
+
+
+def condition_digest(spec: TrialSpec) -> str:
+    """A digest of a resolved trial without its seed. All trials of a condition share it."""
+    return hashlib.sha256(spec.canonical_text(seed=False).encode()).hexdigest()[:16]
