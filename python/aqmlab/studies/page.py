@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.report.figures.drawing import plain_text
+from aqmlab.report.page.templates import environment
 from aqmlab.scenario.seeds import numbers
 from aqmlab.studies.draw import Figure
 from aqmlab.studies.laboratory import Laboratory, seeds_text
@@ -90,23 +91,15 @@ def _caption(laboratory: Laboratory, figure: Figure, made_by: str, digest: str |
 
 def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
     """Writes the page into the study's folder."""
-    try:
-        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise RequestError("a page needs jinja2", "pip install jinja2") from None
-    packages = ("aqmlab.studies", "aqmlab.report.page")
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(name, ".") for name in packages]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    text = environment.get_template("study.html.j2").render(
-        study=laboratory.study,
-        command=command,
-        figures=[_entry(one) for one in shown],
-        scenarios=list(_scenarios(laboratory, shown)),
+    text = (
+        environment("aqmlab.studies", "aqmlab.report.page")
+        .get_template("study.html.j2")
+        .render(
+            study=laboratory.study,
+            command=command,
+            figures=[_entry(one) for one in shown],
+            scenarios=list(_scenarios(laboratory, shown)),
+        )
     )
     path = laboratory.folder / "index.html"
     write_atomically(path, text.encode())

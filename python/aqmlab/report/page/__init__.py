@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.campaign.store import own_files
-from aqmlab.results.verdicts.wording import unbroken
+from aqmlab.report.page.templates import environment
 
 if TYPE_CHECKING:
     from aqmlab.report.figures.drawing import Drawing
@@ -72,30 +71,22 @@ def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
     """The page as HTML."""
     from aqmlab.report.page import tables
 
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise RequestError("a report needs jinja2", "pip install jinja2") from None
-    environment = Environment(
-        loader=PackageLoader("aqmlab.report.page", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = unbroken
     manifest = results.manifest
-    return environment.get_template("page.html.j2").render(
-        results=results,
-        manifest=manifest,
-        seeds=manifest.seeds(),
-        finished=results.table("trials").height,
-        notes=tables.notes(results),
-        matrices=tables.matrices(results),
-        tallies=tables.tallies(results),
-        lines=tables.numbers(results),
-        figures=shown,
-        made=tables.how_made(results),
+    return (
+        environment("aqmlab.report.page")
+        .get_template("page.html.j2")
+        .render(
+            results=results,
+            manifest=manifest,
+            seeds=manifest.seeds(),
+            finished=results.table("trials").height,
+            notes=tables.notes(results),
+            matrices=tables.matrices(results),
+            tallies=tables.tallies(results),
+            lines=tables.numbers(results),
+            figures=shown,
+            made=tables.how_made(results),
+        )
     )
 
 
