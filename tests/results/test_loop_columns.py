@@ -7,9 +7,11 @@ import json
 import polars as pl
 import pytest
 from aqmlab import api
+from aqmlab.report.figures.data import carrying
 from aqmlab.results.verdicts.table import COLUMNS, conditions
 from aqmlab.scenario.column_names import RESERVED, is_column
 
+LABELS = ("queue_label", "place_label", "ways", "app", "copy")
 OWN = ("flow", "digest", "spec", "value", "kind", "verdict", "Loss_Percent", "metric", "link")
 WORDS = ("select", "order", "group", "table", "from", "all", "true", "null", "end",
          "Größe", "a b", "x.y", "z-1", "columns", "rowid")  # fmt: skip
@@ -19,7 +21,7 @@ WORDS = ("select", "order", "group", "table", "from", "all", "true", "null", "en
 def results(tmp_path_factory):
     """A campaign in which each name has a loop; the last loop has two values."""
     folder = tmp_path_factory.mktemp("loops")
-    loops = [f'"{name}" = [{{ label = "{name} it is" }}]' for name in (*OWN, *WORDS)]
+    loops = [f'"{name}" = [{{ label = "{name} it is" }}]' for name in (*OWN, *WORDS, *LABELS)]
     scenario = folder / "loops.toml"
     scenario.write_text(
         'duration = "1 s"\npath.rate = "12/1 Mbit/s"\napps.p.kind = "ping"\n[vary]\n'
@@ -40,6 +42,13 @@ def test_each_table_has_each_condition_once_also_for_who_ignores_case(results):
             assert read.columns == [column]
             assert set(read[column]) <= {f"{condition} it is"}, name
             assert read.is_empty() == results.table(name).is_empty()
+
+
+def test_labels_do_not_depend_on_the_names_of_loops(results):
+    labels = {one.queue for one in results.labels.values()}
+    found = carrying(results, "flows")
+    assert set(results.labelled("flows")["queue_label"]) == set(found["queue_label"]) == labels
+    assert set(found["app"]) == {"p"}
 
 
 def test_what_polars_reads_from_the_folder_is_what_was_run(results):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+
+import msgspec
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.engines.trial_spec import (
@@ -117,8 +118,8 @@ def _stop(name: str, app: App, defaults: Timing, start_ns: int) -> int | None:
 
 
 def _route(links: tuple[int, ...], way: Link, delay_ns: int) -> RouteSpec:
-    impairments: dict[str, Any] = dict(way.route_members())
-    return RouteSpec(links=links, delay_ns=delay_ns, **impairments)
+    members = {"links": links, "delay_ns": delay_ns, **way.route_members()}
+    return msgspec.convert(members, RouteSpec)
 
 
 def _end(scenario: Scenario, app: App, side: str) -> Host:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.engines.trial_spec import TrialSpec
 from aqmlab.planning.lowering import rtt_base_ms
 from aqmlab.scenario import sweep as variation
+from aqmlab.scenario.notation import Table
 
 MOST_RESOLVED = 1_000_000
 """The maximum number of applications in all combinations, which determine a plan's memory."""
@@ -65,7 +65,7 @@ class Plan:
     """The members of `tolerances` that the scenario states."""
     rates: dict[str, float] = field(default_factory=dict)
     notes: str = ""
-    scenario: dict[str, Any] = field(default_factory=dict)
+    scenario: Table = field(default_factory=dict)
     text: str = ""
     """The source text including comments, or the TOML of a `Scenario`."""
 

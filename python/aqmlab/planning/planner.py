@@ -7,7 +7,7 @@ is complete: all trials are resolved. Errors are therefore found before the firs
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ from aqmlab.scenario.fields import plain
 from aqmlab.scenario.loading import Found, find
 from aqmlab.scenario.merge import Layer
 from aqmlab.scenario.model import Scenario
+from aqmlab.scenario.notation import Table
 from aqmlab.scenario.quantities import Duration
 
 Source = str | Path | Scenario
@@ -159,7 +160,7 @@ def _refuse_both(varied: Variation, fixed: Iterable[_Set]) -> None:
                 raise ScenarioError("--vary", problem, "choose one")
 
 
-def _overridden(vary: Mapping[str, Any], fixed: Sequence[_Set]) -> Iterator[str]:
+def _overridden(vary: Table, fixed: Sequence[_Set]) -> Iterator[str]:
     """Yields a warning for each loop of which an option sets a part."""
     for loop in variation.loops(vary) if fixed else ():
         changes = [

@@ -44,6 +44,8 @@ class CampaignResults(StoredTables):
     `table("verdicts")` the verdicts computed from them.
     """
 
+    _verdicts: list[Verdict] | None = None
+
     @property
     def name(self) -> str:
         """The scenario's name."""
@@ -93,7 +95,7 @@ class CampaignResults(StoredTables):
     def _with(self, own: Sequence[TrialEntry]) -> CampaignResults:
         """The results with a manifest of the given trials, which keep their labels."""
         some = copy.copy(self)
-        some._frames, some.memo = {}, {}
+        some._frames, some.memo, some._verdicts = {}, {}, None
         some.manifest = of_trials(self.manifest, own)
         some.labels = {one.id: self.labels[one.id] for one in own}
         return some
@@ -101,7 +103,7 @@ class CampaignResults(StoredTables):
     def in_files(self) -> CampaignResults:
         """The results that are already in the tables' files."""
         some = copy.copy(self)
-        some._frames, some.memo = {}, {}
+        some._frames, some.memo, some._verdicts = {}, {}, None
         some._of_files_only, some.tables = True, tuple(self._snapshot.files.names)
         return some
 
@@ -164,6 +166,8 @@ class CampaignResults(StoredTables):
                 "place_label": [label.place for label in self.labels.values()],
             }
         )
+        # A condition may have the name of a label, which replaces it here.
+        frame = frame.drop(name for name in labels.columns[1:] if name in frame.columns)
         return frame.join(labels, on="trial", how="left", maintain_order="left")
 
     @property
@@ -171,10 +175,9 @@ class CampaignResults(StoredTables):
         """The verdict on each application in each condition."""
         from aqmlab.results.verdicts.judge import judge
 
-        if VERDICTS not in self.memo:
-            self.memo[VERDICTS] = judge(self)
-        found: list[Verdict] = self.memo[VERDICTS]
-        return found
+        if self._verdicts is None:
+            self._verdicts = judge(self)
+        return self._verdicts
 
     def to_json(self) -> list[TrialNumbers]:
         """One object per trial: conditions, seed, digest, and the numbers of each flow."""

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import snapshot
@@ -40,8 +40,8 @@ class StoredTables:
         self._folder = Folder(path)
         self._owned = owned  # A temporary folder exists as long as its results.
         self._frames: dict[str, pl.DataFrame] = {}
-        self.memo: dict[str, Any] = {}
-        """Cached values derived from the tables."""
+        self.memo: dict[str, pl.DataFrame] = {}
+        """Cached frames derived from the tables."""
         self._snapshot: Snapshot = snapshot.take(self._folder)
         self.manifest: Manifest = self._snapshot.manifest
         """The campaign's manifest, of these trials if the results are narrowed."""

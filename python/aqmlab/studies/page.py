@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.report.figures.drawing import plain_text
+from aqmlab.report.page import PageImage, image
 from aqmlab.report.page.templates import environment
 from aqmlab.scenario.seeds import numbers
 from aqmlab.studies.draw import Figure
@@ -106,14 +107,18 @@ def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
     return path
 
 
-def _entry(shown: Shown) -> dict[str, Any]:
-    from aqmlab.report.page import image
+@dataclass(frozen=True)
+class _PageEntry:
+    """A figure in the page."""
 
-    return {
-        "number": shown.figure.number,
-        "title": shown.figure.title,
-        "images": [image(drawing) for drawing in shown.drawings],
-    }
+    number: str
+    title: str
+    images: Sequence[PageImage]
+
+
+def _entry(shown: Shown) -> _PageEntry:
+    figure, images = shown.figure, [image(drawing) for drawing in shown.drawings]
+    return _PageEntry(figure.number, figure.title, images)
 
 
 def _scenarios(laboratory: Laboratory, shown: Sequence[Shown]) -> Iterator[tuple[str, str]]:

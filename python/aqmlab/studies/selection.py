@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -50,7 +50,7 @@ class Selection(CampaignResults):
         self._owned = None
         self._several = len({one.scenario for one in self._sources}) > 1
         self._frames: dict[str, pl.DataFrame] = {}
-        self.memo: dict[str, Any] = {}
+        self.memo: dict[str, pl.DataFrame] = {}
         snapshots = [take(Folder(one.folder), whole=False) for one in self._sources]
         self._opened = [one.files for one in snapshots]
         self.tables = tuple(_common([files.names for files in self._opened]))

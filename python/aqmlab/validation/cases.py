@@ -17,11 +17,11 @@ from typing import Any
 from aqmlab.validation import spread, trial_record
 from aqmlab.validation.grid import Cell
 from aqmlab.validation.metrics import BY_NAME, Metric, Scale
-from aqmlab.validation.trial_record import Measured
+from aqmlab.validation.trial_record import Measured, TrialRecord
 
 SHAPE = "cwnd_shape"
 
-Records = Mapping[tuple[str, int], Mapping[str, Any]]
+Records = Mapping[tuple[str, int], TrialRecord]
 """The records of trials, by cell and seed."""
 
 
@@ -185,7 +185,7 @@ def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
 
 
 def _shapes(
-    cell: Cell, kernel: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]
+    cell: Cell, kernel: Sequence[TrialRecord], ours: Sequence[TrialRecord]
 ) -> Iterator[Case]:
     """The mean distance of the simulator's curves from the kernel's, beside the kernel's own."""
     metric = BY_NAME[SHAPE]

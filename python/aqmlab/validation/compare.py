@@ -24,6 +24,7 @@ from aqmlab.validation.cases import Case, Records, cases_of
 from aqmlab.validation.grid import Cell
 from aqmlab.validation.metrics import BY_NAME, Metric
 from aqmlab.validation.reference import Reference, machine_of
+from aqmlab.validation.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ def _run_all(
     """The record of each cell and seed, and the cells that the engine refused or failed to run."""
     refused: dict[str, str] = {}
 
-    def one(key: tuple[str, int]) -> Mapping[str, Any] | None:
+    def one(key: tuple[str, int]) -> TrialRecord | None:
         name, seed = key
         text = cells[name].spec_json(seed)
         try:

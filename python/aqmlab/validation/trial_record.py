@@ -6,14 +6,45 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from aqmlab.engines.engine import Outcome, Tables
 from aqmlab.engines.trial_spec import AppSpec, TrialSpec
 from aqmlab.validation.curves import SEGMENT_BYTES, curves_of, decimated, peaks, sample_s, series
 from aqmlab.validation.exchangeable import alike_of, in_order, in_order_by
 
-Row = dict[str, Any]
+Scalar = bool | int | float | str | None
+"""A value of a table, as JSON holds it."""
+
+Columns = Mapping[str, Sequence[Scalar]]
+Row = Mapping[str, Scalar]
+RecordedTables = Mapping[str, Columns]
+Items = dict[str, dict[str, float | None]]
+"""The values of metrics, by metric and item."""
+
+
+class WindowNumbers(TypedDict):
+    """The numbers of a congestion window over time."""
+
+    mean_segments: float
+    peaks_per_s: float
+
+
+class RecordedSeries(TypedDict):
+    """Decimated series by item: values half a second apart, or times and values."""
+
+    cwnd_bytes: dict[str, list[int]]
+    throughput_mbit: dict[str, list[list[float]]]
+    rtt_ms: dict[str, list[list[float]]]
+
+
+class TrialRecord(TypedDict):
+    """The record of one trial: JSON of exact numbers, `None` for no value."""
+
+    tables: RecordedTables
+    windows: Mapping[str, WindowNumbers]
+    series: RecordedSeries
+
 
 _TIMES = {
     "completion": ("completion_p50_ms", "page_load_p50_ms", "delivery_p50_ms", "puback_p50_ms",
@@ -27,8 +58,8 @@ _KEPT = ("flows", "queues", "apps")
 """The tables that a record keeps whole, so that metrics can be recomputed."""
 
 
-def record(spec: TrialSpec, outcome: Outcome) -> dict[str, Any]:
-    """The record of one trial: JSON of exact numbers, `None` for no value, and decimated series."""
+def record(spec: TrialSpec, outcome: Outcome) -> TrialRecord:
+    """The record of one trial, from the result of an engine."""
     tables: Tables = outcome["tables"]
     alike = alike_of(spec)
     curves = in_order_by(
@@ -59,10 +90,10 @@ class Measured:
     packets: dict[str, float]
 
 
-def measure(spec: TrialSpec, kept: Mapping[str, Any]) -> Measured:
+def measure(spec: TrialSpec, kept: TrialRecord) -> Measured:
     """The metrics of a trial from its record."""
-    tables: Tables = kept["tables"]
-    found: dict[str, dict[str, float | None]] = defaultdict(dict)
+    tables = kept["tables"]
+    found: Items = defaultdict(dict)
     packets: dict[str, float | None] = {}
     for row in rows(tables["flows"]):
         _flow(row, tables, found, packets)
@@ -79,35 +110,40 @@ def measure(spec: TrialSpec, kept: Mapping[str, Any]) -> Measured:
     return Measured(values, {item: float(value or 0) for item, value in counted.items()})
 
 
-def _plain_table(table: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+def _plain_table(table: Mapping[str, Sequence[Any]]) -> dict[str, list[Scalar]]:
     return {name: [_plain(value) for value in values] for name, values in sorted(table.items())}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> Scalar:
     """`value` without NumPy's types."""
     plain = value.item() if hasattr(value, "item") else value
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
-def rows(table: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
+def rows(table: Columns) -> Iterator[Row]:
     """The rows of a table of columns."""
     names = list(table)
     for values in zip(*table.values(), strict=True):
         yield dict(zip(names, values, strict=True))
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Scalar) -> float | None:
     number = math.nan if value is None else float(value)
     return number if math.isfinite(number) else None
 
 
-def _flow(
-    row: Row, tables: Tables, found: dict[str, Any], packets: dict[str, float | None]
-) -> None:
+def _exact(value: Scalar) -> float:
+    """A number that every record has."""
+    if value is None:
+        raise ValueError("a count is missing in a record")
+    return float(value)
+
+
+def _flow(row: Row, tables: RecordedTables, found: Items, packets: dict[str, float | None]) -> None:
     if not row["primary"]:
         return
     item = f"{row['flow']} {row['direction']}"
-    sent = float(row["packets_sent"])
+    sent = _exact(row["packets_sent"])
     packets[item] = sent
     found["throughput"][item] = _number(row["throughput_mean_mbit"])
     for quantile in ("p5", "p50", "p95", "p99"):
@@ -121,7 +157,7 @@ def _flow(
         found["reverse"][item] = other
 
 
-def _other(row: Row, tables: Tables) -> float | None:
+def _other(row: Row, tables: RecordedTables) -> float | None:
     """The rate of a flow's direction that carries no data.
 
     Transfers that end are not compared: earlier agents do not record the bytes that arrived before
@@ -138,20 +174,20 @@ def _other(row: Row, tables: Tables) -> float | None:
     return None
 
 
-def _queue(row: Row, found: dict[str, Any], packets: dict[str, float | None]) -> None:
+def _queue(row: Row, found: Items, packets: dict[str, float | None]) -> None:
     item = str(row["link"])
-    offered = float(row["packets_offered"])
+    offered = _exact(row["packets_offered"])
     packets[item] = offered
-    dropped = sum(float(row[name]) for name in row if name.startswith("drops_"))
+    dropped = sum(_exact(row[name]) for name in row if name.startswith("drops_"))
     share = 100 / offered if offered else 0.0
     found["drops"][item] = dropped * share
-    found["marks"][item] = float(row["marks"]) * share
+    found["marks"][item] = _exact(row["marks"]) * share
     found["utilisation"][item] = _number(row["utilisation"])
     for quantile in ("p50", "p95", "p99"):
         found[f"sojourn_{quantile}"][item] = _number(row[f"sojourn_{quantile}_ms"])
 
 
-def _own(name: str, app: AppSpec, tables: Tables, found: dict[str, Any]) -> None:
+def _own(name: str, app: AppSpec, tables: RecordedTables, found: Items) -> None:
     """Adds the measurements of an application itself."""
     said = {row["metric"]: row["value"] for row in rows(tables["apps"]) if row["flow"] == name}
     for metric, names in _TIMES.items():

@@ -139,7 +139,7 @@ def _title(config: Config) -> str:
     return f"TEACUP {config.source.removesuffix('.py')}"
 
 
-def _kept(config: Config) -> dict[str, Any]:
+def _kept(config: Config) -> dict[str, object]:
     """The plain names of a config for the manifest, up to a maximum size."""
     table, left = {}, MOST_SAID
     for name, value in sorted(config.names.items()):

@@ -33,8 +33,8 @@ class ConfigChanges:
         duration: str | Duration | None,
     ) -> None:
         self.said = dict(assignment_text(one).split("=", 1) for one in sets)
-        self.variables: dict[str, Any] = {}
-        self.names: dict[str, Any] = {}
+        self.variables: dict[str, object] = {}
+        self.names: dict[str, object] = {}
         self.measure: dict[str, str] = {}
         self.overhead: str | None = None
         self.jitters = {"host_jitter_ns": HOST_JITTER_NS, "start_jitter_ns": START_JITTER_NS}

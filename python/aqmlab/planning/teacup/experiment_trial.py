@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import structs
 from pydantic import ValidationError
@@ -85,7 +84,7 @@ def _refuse_impossible(config: Config, found: Traffic, spec: TrialSpec) -> None:
     raise ScenarioError(place, wrong.problem, wrong.hint)
 
 
-def _length(config: Config, variables: Mapping[str, Any], found: Traffic) -> int:
+def _length(config: Config, variables: Mapping[str, object], found: Traffic) -> int:
     last_start = max(app.start_ns for app in found.apps)
     last_stop = max([last_start, *found.ends_ns.values()])
     said = variables.get("V_duration", config.get("duration"))

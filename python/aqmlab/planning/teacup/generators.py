@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
@@ -27,7 +26,7 @@ class Traffic:
     config: Config
     hosts: Hosts
     network: Network
-    variables: Mapping[str, Any]
+    variables: Mapping[str, object]
     apps: list[AppSpec] = field(default_factory=list)
     ends_ns: dict[str, int] = field(default_factory=dict)
     """The end time of each application that has one."""

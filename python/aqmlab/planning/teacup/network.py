@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec import UNSET
 
@@ -128,7 +127,7 @@ def _number(text: str) -> int:
 
 
 def build(
-    config: Config, hosts: Hosts, variables: Mapping[str, Any], overhead: str | None
+    config: Config, hosts: Hosts, variables: Mapping[str, object], overhead: str | None
 ) -> Network:
     """Builds the network of one experiment.
 
@@ -156,7 +155,7 @@ def build(
 
 
 def _home(
-    config: Config, rows: Mapping[str, list[ListEntry]], variables: Mapping[str, Any]
+    config: Config, rows: Mapping[str, list[ListEntry]], variables: Mapping[str, object]
 ) -> list[str]:
     """The networks of the home: the sources of queues whose rate is an `up` variable."""
     up, down, first = [], [], ""
@@ -194,7 +193,7 @@ def _rate_variable(text: str) -> str:
 
 
 def _add_queue(
-    network: Network, config: Config, router: str, entry: ListEntry, variables: Mapping[str, Any]
+    network: Network, config: Config, router: str, entry: ListEntry, variables: Mapping[str, object]
 ) -> None:
     args = arguments(entry, entry.fields[1], variables, config.warn)
     for key in sorted(set(args) - KEYS):

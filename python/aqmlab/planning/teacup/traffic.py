@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from aqmlab.base.errors import ScenarioError, shown
 from aqmlab.planning.teacup.generators import Traffic
@@ -26,7 +25,9 @@ _FRAMEWORK = frozenset((
 ))  # fmt: skip
 
 
-def read(config: Config, hosts: Hosts, network: Network, variables: Mapping[str, Any]) -> Traffic:
+def read(
+    config: Config, hosts: Hosts, network: Network, variables: Mapping[str, object]
+) -> Traffic:
     """Reads the applications of one experiment; raises `NotModelledError` for unsupported ones."""
     traffic = Traffic(config, hosts, network, variables)
     seen: set[str] = set()
