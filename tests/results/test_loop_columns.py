@@ -86,7 +86,7 @@ def test_verdicts_call_conditions_otherwise_where_they_have_such_a_column():
 
 def test_the_manifest_has_the_conditions_by_their_own_names(results):
     manifest = json.loads((results.path / "manifest.json").read_text())
-    assert manifest["conditions"] == [*OWN, *WORDS, "last"]
+    assert manifest["conditions"] == [*OWN, *WORDS, *LABELS, "last"]
 
 
 def test_reserved_names_are_those_that_readers_put_in_front():
