@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from aqmlab.planning import planner
+from aqmlab.planning.plan import condition_digest
 from aqmlab.scenario import loading
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,6 @@ def digest(source: str | Path) -> str:
     folded = hashlib.sha256()
     is_config = isinstance(source, Path) and source.suffix == ".py"
     for trial in planner.load(source, seeds=None if is_config else 1).trials:
-        condition = planner.condition_digest(trial.spec)
+        condition = condition_digest(trial.spec)
         folded.update(f"{trial.id} {condition}\n{trial.text}\n".encode())
     return folded.hexdigest()[:16]

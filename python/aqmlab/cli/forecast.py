@@ -6,20 +6,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aqmlab.base.failures import size_text
+from aqmlab.campaign.costs import simulated_s
+from aqmlab.campaign.runner import cores, lots, missing
+from aqmlab.campaign.speed import expected
+from aqmlab.engines.registry import made_by
+
 if TYPE_CHECKING:
     from aqmlab.campaign.runner import Campaign
     from aqmlab.campaign.speed import Expected
     from aqmlab.campaign.store.folder import Trial
-    from aqmlab.planning.planner import Plan, PlannedTrial
+    from aqmlab.planning.plan import Plan, PlannedTrial
 
 
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
     """The trials, the folder and, if known, the time with this number of processes."""
-    from aqmlab.campaign.costs import simulated_s
-    from aqmlab.campaign.runner import lots, missing
-    from aqmlab.campaign.speed import expected
-    from aqmlab.engines.registry import made_by
-
     left = missing(campaign, folder)
     total, done = len(campaign.trials), len(campaign.trials) - len(left)
     product = _product(campaign.trials)
@@ -52,9 +53,6 @@ def unasked(unbuilt: Sequence[str]) -> str:
 
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
     """The expected time of `trials`, and the recorded trials behind the estimate."""
-    from aqmlab.base.failures import size_text
-    from aqmlab.campaign.runner import cores
-
     if found is None:
         yield "time: not known, because this build has run no trial on this machine"
         return

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from aqmlab.base.errors import ScenarioError, shown
+from aqmlab.planning import teacup_reader
 from aqmlab.planning.overrides import Assignment, TomlValue, Variation
 from aqmlab.scenario import toml_writer
 from aqmlab.scenario.normalise import spelled
@@ -24,11 +25,9 @@ class _Notation(NamedTuple):
 
 
 def _notation(address: str) -> _Notation:
-    if not address.startswith(("V_", "TPCONF_")):
-        return _Notation(parse_text, toml_writer.value)
-    from aqmlab.planning.teacup.literals import literal
-
-    return _Notation(literal, _python)
+    if teacup_reader.is_name(address):
+        return _Notation(teacup_reader.literal, _python)
+    return _Notation(parse_text, toml_writer.value)
 
 
 def _python(value: TomlValue) -> str:

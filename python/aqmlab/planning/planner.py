@@ -6,20 +6,17 @@ is complete: all trials are resolved. Errors are therefore found before the firs
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines import registry, trial_spec
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.planning import source_map
-from aqmlab.planning.lowering import Resolved, resolve, rtt_base_ms
+from aqmlab.planning import source_map, teacup_reader
+from aqmlab.planning.lowering import Resolved, resolve
 from aqmlab.planning.overrides import (
     Assignment,
     Variation,
@@ -27,6 +24,7 @@ from aqmlab.planning.overrides import (
     refuse_unknown_app,
     with_vary,
 )
+from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial, tolerances
 from aqmlab.scenario import conflicts, merge, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario import sweep as variation
@@ -39,85 +37,6 @@ from aqmlab.scenario.model import Report, Scenario, build
 from aqmlab.scenario.quantities import Duration
 
 Source = str | Path | Scenario
-
-MOST_RESOLVED = 1_000_000
-"""The maximum number of applications in all combinations, which determine a plan's memory."""
-
-TOLERANCES_MS: dict[str, float] = {
-    "voip": 150.0,
-    "video_call": 150.0,
-    "game": 200.0,
-    "web": 2_000.0,
-    "bursts": 2_000.0,
-    "dash": 10_000.0,
-    "audio_stream": 10_000.0,
-    "notification": 10_000.0,
-}
-"""The largest round-trip time that a kind of application tolerates, in milliseconds.
-
-Source: ITU-T G.1010 as adapted by Boerlage et al. 2016, Table I: voice and video up to 150 ms,
-games up to 200 ms, web and e-mail up to 2 s, streaming and messaging up to 10 s. Bulk transfers
-have no bound.
-"""
-
-
-@dataclass(frozen=True)
-class PlannedTrial:
-    """One run of an engine. `spec` is the resolved trial."""
-
-    id: str
-    conditions: dict[str, variation.Condition]
-    seed: int
-    spec: TrialSpec
-    engine: str = "sim"
-
-    @cached_property
-    def texts(self) -> dict[str, str]:
-        """The conditions as text."""
-        return {name: condition_text(value) for name, value in self.conditions.items()}
-
-    @property
-    def rtt_base_ms(self) -> dict[str, float]:
-        """The round-trip time of each application without queues."""
-        return rtt_base_ms(self.spec)
-
-    @property
-    def text(self) -> str:
-        """The trial as JSON, in the form that campaigns store."""
-        return self.spec.text()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All trials of a campaign, with the facts that a report needs.
-
-    `conditions` names the varied parameters, outermost loop first. `tolerances` holds the largest
-    round-trip time that each application tolerates, in milliseconds. `rates` holds the lowest rate
-    stated for an application, in Mbit/s. `scenario` is the scenario after inheritance and overrides
-    (for a TEACUP config, its variables).
-    """
-
-    name: str
-    title: str
-    description: str
-    source: str
-    trials: tuple[PlannedTrial, ...]
-    conditions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()
-    tolerances: dict[str, float] = field(default_factory=dict)
-    stated_tolerances: dict[str, float] = field(default_factory=dict)
-    """The members of `tolerances` that the scenario states."""
-    rates: dict[str, float] = field(default_factory=dict)
-    notes: str = ""
-    scenario: dict[str, Any] = field(default_factory=dict)
-    text: str = ""
-    """The source text including comments, or the TOML of a `Scenario`."""
-
-
-def condition_digest(spec: TrialSpec) -> str:
-    """A digest of a resolved trial without its seed. All trials of a condition share it."""
-    return hashlib.sha256(spec.canonical_text(seed=False).encode()).hexdigest()[:16]
 
 
 def load(
@@ -140,10 +59,8 @@ def load(
     # No engine can run a trial that the simulator refuses.
     asked_of = tuple("sim" if name in unasked else name for name in names)
     asked = _Requested(tuple(sets), tuple(vary), seeds, duration, asked_of)
-    if not isinstance(source, Scenario) and Path(source).suffix == ".py":
-        from aqmlab.planning import teacup
-
-        plan = teacup.load(Path(source), asked.sets, asked.vary, seeds, duration)
+    if not isinstance(source, Scenario) and Path(source).suffix == teacup_reader.SUFFIX:
+        plan = teacup_reader.load(Path(source), asked.sets, asked.vary, seeds, duration)
         _refuse_config(plan, asked_of)
     elif isinstance(source, Scenario):
         layer = merge.expand(Layer(source.to_dict()))
@@ -426,16 +343,6 @@ def _named(trials: Iterable[PlannedTrial], said: Mapping[str, float]) -> dict[st
         for app in trial.spec.apps
         for family in said
         if app.name == family or app.name.rpartition("-")[0] == family
-    }
-
-
-def tolerances(trials: Iterable[PlannedTrial]) -> dict[str, float]:
-    """The default tolerance of each application of `trials`: a round-trip time in ms."""
-    return {
-        app.name: TOLERANCES_MS[app.app.kind]
-        for trial in trials
-        for app in trial.spec.apps
-        if app.app.kind in TOLERANCES_MS
     }
 
 

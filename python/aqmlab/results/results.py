@@ -16,25 +16,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import snapshot
-from aqmlab.campaign.store.folder import TABLES, Folder
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.layout import TABLES, TRIALS
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
-from aqmlab.campaign.store.parquet import TRIALS
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
 from aqmlab.campaign.trial_facts import stored_spec
 from aqmlab.engines import registry
 from aqmlab.engines.trial_spec import TrialSpec
+from aqmlab.results.export import TrialNumbers, trials_as_json
 from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
 from aqmlab.results.narrowing import of_trials, trials_named
-from aqmlab.results.verdicts.table import NAME as VERDICTS
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
+from aqmlab.results.verdicts.criteria import Verdict
+from aqmlab.results.verdicts.judge import judge
 from aqmlab.results.verdicts.table import frame_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.export import TrialNumbers
-    from aqmlab.results.verdicts.criteria import Verdict
 
 _T = TypeVar("_T")
 
@@ -347,8 +348,6 @@ class CampaignResults:
     @property
     def verdicts(self) -> list[Verdict]:
         """The verdict on each application in each condition."""
-        from aqmlab.results.verdicts.judge import judge
-
         if VERDICTS not in self.memo:
             self.memo[VERDICTS] = judge(self)
         found: list[Verdict] = self.memo[VERDICTS]
@@ -356,8 +355,6 @@ class CampaignResults:
 
     def to_json(self) -> list[TrialNumbers]:
         """One object per trial: conditions, seed, digest, and the numbers of each flow."""
-        from aqmlab.results.export import trials_as_json
-
         return trials_as_json(self)
 
     def spec(self, trial: str) -> TrialSpec:

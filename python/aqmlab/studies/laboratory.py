@@ -26,11 +26,12 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Campaign, Progress, RunReport, Silence, cores
 from aqmlab.campaign.speed import Expected, expected
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
-from aqmlab.campaign.store.folder import MANIFEST, Folder, Trial
+from aqmlab.campaign.store.folder import Folder, Trial
+from aqmlab.campaign.store.layout import MANIFEST
 from aqmlab.engines import registry
 from aqmlab.engines.engine import Say
 from aqmlab.planning.overrides import Assignment
-from aqmlab.planning.planner import Plan, PlannedTrial
+from aqmlab.planning.plan import Plan, PlannedTrial
 from aqmlab.scenario.seeds import numbers, spelled
 from aqmlab.studies.selection import Selection, Source
 from aqmlab.studies.study import Study

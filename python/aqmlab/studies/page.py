@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
-from aqmlab.report.figures.drawing import plain_text
+from aqmlab.report.figures import save
+from aqmlab.report.figures.drawing import Drawing, plain_text, styled
+from aqmlab.report.page import image
 from aqmlab.scenario.seeds import numbers
 from aqmlab.studies.draw import Figure
 from aqmlab.studies.laboratory import Laboratory, seeds_text
@@ -17,7 +19,6 @@ from aqmlab.studies.laboratory import Laboratory, seeds_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from aqmlab.report.figures.drawing import Drawing
     from aqmlab.results.results import CampaignResults
 
 
@@ -32,16 +33,12 @@ class Shown:
 
 def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
     """Draws figures after their trials have run, and saves them as PNG and SVG."""
-    from aqmlab.report.figures import save
-
     for figure in figures:
         drawings = list(_drawings(laboratory, figure))
         yield Shown(figure, drawings, save(drawings, laboratory.folder / "figures"))
 
 
 def _drawings(laboratory: Laboratory, figure: Figure) -> Iterator[Drawing]:
-    from aqmlab.report.figures.drawing import Drawing, styled
-
     results = laboratory.results(*figure.trials)
     caption = _caption(laboratory, figure, results.made_by, results.digest)
     with styled():
@@ -114,8 +111,6 @@ def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
 
 
 def _entry(shown: Shown) -> dict[str, Any]:
-    from aqmlab.report.page import image
-
     return {
         "number": shown.figure.number,
         "title": shown.figure.title,

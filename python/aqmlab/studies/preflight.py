@@ -24,7 +24,7 @@ from aqmlab.studies.numbers import (
 )
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import PlannedTrial
+    from aqmlab.planning.plan import PlannedTrial
     from aqmlab.studies.draw import Figure
     from aqmlab.studies.laboratory import Laboratory
 

@@ -10,7 +10,7 @@ from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 
 if TYPE_CHECKING:
-    from aqmlab.planning.planner import Plan, PlannedTrial
+    from aqmlab.planning.plan import Plan, PlannedTrial
 
 Wanted = str | Sequence[str]
 """A condition's value, or several."""

@@ -72,7 +72,7 @@ class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     conditions: Mapping[str, ConditionValue]
     seed: Count
     condition: _Digest | None = None
-    """The digest of the resolved trial without its seed: see `planner.condition_digest`."""
+    """The digest of the resolved trial without its seed: see `plan.condition_digest`."""
     engine: str
     links: Mapping[Direction, LinkFacts]
     """The slowest link of each direction: see `trial_facts.links_of`."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from aqmlab.base.checksums import mismatch, unreadable
 from aqmlab.base.failures import DamagedError
 from aqmlab.campaign.store.chunk_record import Alternatives
-from aqmlab.campaign.store.folder import CATALOGUE, TABLES, Folder
+from aqmlab.campaign.store.folder import Folder
+from aqmlab.campaign.store.layout import CATALOGUE, TABLES, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
-from aqmlab.campaign.store.parquet import TRIALS
 
 
 class _Folders(NamedTuple):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from aqmlab import _core
 from aqmlab.engines.engine import Say
 from aqmlab.engines.kernel import agent, arrivals, image, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
@@ -119,8 +120,6 @@ def _recording(trace: Trace, answer: Mapping[str, Any], kernel: str) -> Recordin
 
 def compare(recording: Recording, number: int = 0) -> Outcome:
     """Replays a recording with the simulator's discipline and compares the results."""
-    from aqmlab import _core
-
     return Outcome(
         kind=recording["qdisc"]["kind"],
         number=number,

@@ -28,7 +28,7 @@ from aqmlab.engines.trial_spec import AppSpec, MeasureSpec, TrialSpec
 from aqmlab.planning import lowering
 from aqmlab.planning.change_text import assignment_text
 from aqmlab.planning.overrides import Assignment, Variation
-from aqmlab.planning.planner import MOST_RESOLVED, Plan, PlannedTrial, tolerances
+from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial, tolerances
 from aqmlab.planning.teacup import coverage, experiments, hosts, network, traffic
 from aqmlab.planning.teacup.evaluate import Evaluator
 from aqmlab.planning.teacup.functions import SCALARS

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
 from aqmlab.campaign.store import own_files
+from aqmlab.report import figures
+from aqmlab.report.page import tables
 from aqmlab.results.verdicts.criteria import unbroken
 
 if TYPE_CHECKING:
@@ -55,8 +57,6 @@ def write(
     all. `watched` yields the figures to draw and can show the progress. Raises `RequestError`
     before it writes anything if a file of the results has changed since it was written.
     """
-    from aqmlab.report import figures
-
     own_files.refuse(path)
     results.verify()
     shown = []
@@ -70,8 +70,6 @@ def write(
 
 def page(results: CampaignResults, shown: Sequence[PageFigure]) -> str:
     """The page as HTML."""
-    from aqmlab.report.page import tables
-
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:

@@ -26,8 +26,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from aqmlab import _core
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.unique_names import Names
@@ -121,7 +119,8 @@ def files(trial: TrialRows, name: str) -> Iterator[tuple[str, bytes]]:
     """
     with packets.of_trial(trial) as ends:
         home, wan = (packets.read(path) for path in ends)
-        trips = _core.spp(*map(str, ends), json.dumps({"synchronised": True, "samples": True}))
+        first, second = map(str, ends)
+        trips = _core.spp(first, second, json.dumps({"synchronised": True, "samples": True}))
     yield from _named(name, _sizes(home, wan))
     yield from _named(name, _round_trips(trips, min(home.at_s.min(), wan.at_s.min())))
     yield from _named(name, _tcp(trial, home))
@@ -142,7 +141,9 @@ def _sizes(home: packets.Packets, wan: packets.Packets) -> Iterator[tuple[str, s
             yield f"{flow}.psiz", "".join(f"{at:.6f} {size}\n" for at, size in pairs)
 
 
-def _round_trips(measured: dict[str, Any], begins_s: float) -> Iterator[tuple[str, str]]:
+def _round_trips(measured: Mapping[str, Any], begins_s: float) -> Iterator[tuple[str, str]]:
+    import numpy as np
+
     flows, samples = measured["flows"], measured["samples"]
     if not samples:
         return

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aqmlab.base.checksums import FileChecksum, mismatch
 from aqmlab.base.failures import RequestError
-from aqmlab.results.verdicts.table import NAME as VERDICTS
+from aqmlab.campaign.store import layout
+from aqmlab.results.verdicts.columns import NAME as VERDICTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +26,9 @@ CAMPAIGN = "campaign"
 """The column that identifies a campaign: its path within the queried folder."""
 
 _JUDGED = "flows"
+
+_LOAD = "aqmlab.results.results:load"
+"""Loads a campaign to judge it. Only queries of verdicts load this module, by its name."""
 
 
 class File(NamedTuple):
@@ -70,8 +75,7 @@ class Sources:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        from aqmlab.results.results import load
-
+        load = resolve_name(_LOAD)
         made = []
         for folder in dict.fromkeys(File(*one).campaign for one in self._found.files[_JUDGED]):
             table = load(folder).in_files().table(VERDICTS).to_arrow()
@@ -127,6 +131,4 @@ def _columns(file: File, parquet: ds.ParquetFileFormat, disk: Any) -> pa.Schema:
 
 
 def _damaged(file: File, problem: str) -> RequestError:
-    from aqmlab.campaign.store.folder import Folder
-
-    return Folder(Path(file.campaign)).damaged(Path(file.path), problem)
+    return layout.damaged(Path(file.campaign), Path(file.path), problem)
