@@ -3,7 +3,7 @@ from aqmlab.campaign import runner as campaigns
 from aqmlab.engines.trial_spec import KindSpec
 from aqmlab.results.results import load
 from aqmlab.results.verdicts import criteria
-from aqmlab.results.verdicts.criteria import CHECKS, checks_for, quantity
+from aqmlab.results.verdicts.criteria import CHECKS, _apart, checks_for, quantity
 from msgspec.structs import replace
 from support.campaigns import app, campaign_of, grid
 
@@ -194,8 +194,6 @@ def test_what_needs_nothing_is_not_called_good(tmp_path):
 
 
 def test_a_value_is_never_shown_as_the_limit_that_it_misses() -> None:
-    from aqmlab.results.verdicts.criteria import _apart
-
     for value, limit, want in [
         (3.9961, 4.0, "3.996"),
         (99.998, 100.0, "99.998"),
