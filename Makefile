@@ -40,6 +40,8 @@ test: setup ## run every test; boots one virtual machine where that is possible
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 soak: setup ## run the long tests and the fuzzers (half an hour on two cores)
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["fuzz"])' | \
+	  xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check || true  # tools/soak.py says what is skipped
 	@$(BIN)/python tools/soak.py
 
 fuzz: setup ## fuzz what reads captures and trials, for a minute each

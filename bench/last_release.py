@@ -90,7 +90,7 @@ class Build:
             capture_output=True,
             text=True,
             check=True,
-            env=os.environ | {"PYTHONHASHSEED": "0"},
+            env=os.environ | {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"},
         )
         counted = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
         assert counted, done.stderr

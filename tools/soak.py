@@ -62,7 +62,7 @@ def steps(fuzz_s: int, out: Path) -> list[Step]:
     )
     fuzzers = sorted(path for path in (ROOT / "fuzz").glob("*.py") if path.name not in NOT_FUZZERS)
     return [
-        Step("tests", tests, 900, _of_pytest),
+        Step("tests", tests, 1200, _of_pytest),
         *(
             Step(
                 f"fuzz/{path.stem}",
@@ -195,7 +195,7 @@ def flips(records: Path) -> Table:
 def main() -> int:
     """Runs the requested steps, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=int, default=240, help="for each fuzzer")
+    parser.add_argument("--seconds", type=int, default=150, help="for each fuzzer")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "soak", help="logs")
     parser.add_argument("steps", nargs="*", metavar="STEP")
     asked = parser.parse_args()

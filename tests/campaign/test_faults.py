@@ -9,10 +9,11 @@ import shutil
 import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
 
 import pytest
 
-from tests.support.faults import Campaigns, bytes_of, recorded
+from tests.support.faults import Campaigns, Server, bytes_of, library, recorded
 
 KINDS = ("rename", "fsync", "unlink", "rmdir", "mkdir")
 """Calls at which a crash may leave another folder than a crash before."""
@@ -21,10 +22,20 @@ TAKES_SPACE = ("rename", "fsync", "write", "open", "mkdir")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def servers(tmp_path_factory):
+    """Servers that run campaigns, one for each of two threads."""
+    made = library(tmp_path_factory.mktemp("library"))
+    found = [Server(made), Server(made)]
+    yield found
+    for server in found:
+        server.close()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, servers):
     """A run without a fault: the folder's bytes, and each call that changed it."""
     place = tmp_path_factory.mktemp("whole")
-    ended = Campaigns(place).run(place / "out")
+    ended = Campaigns(place, servers[0]).run(place / "out")
     assert ended.status == 0, ended.said
     return bytes_of(place / "out"), ended.calls
 
@@ -42,16 +53,15 @@ def goes_on(campaigns, whole, folder):
     assert not {f"trial-{int(run.removeprefix('pie-')) - 1}" for run in again.ran} & before
 
 
-def crash(place, whole, at):
-    campaigns = Campaigns(place)
-    killed = campaigns.run(place / "out", at=at)
+def crash(campaigns, whole, at):
+    folder = campaigns.place / "out"
+    killed = campaigns.run(folder, at=at)
     assert killed.status == -9, f"call {at}: {killed.said}"
-    goes_on(campaigns, whole, place / "out")
+    goes_on(campaigns, whole, folder)
 
 
-def refuse(place, whole, at, code):
-    campaigns = Campaigns(place)
-    folder = place / "out"
+def refuse(campaigns, whole, at, code):
+    folder = campaigns.place / "out"
     refused = campaigns.run(folder, at=at, code=code)
     # Of the last calls, which only make names durable or tidy up, some may fail unseen.
     assert refused.status == 2 or bytes_of(folder) == whole[0], f"call {at}: {refused.said}"
@@ -61,62 +71,72 @@ def refuse(place, whole, at, code):
     goes_on(campaigns, whole, folder)
 
 
-def each(points, check, tmp_path):
-    """Checks many points, two at a time, each in a folder of its own."""
+@pytest.fixture
+def each(tmp_path, servers):
+    """Checks many points, one at a time on each server, each in a folder of its own."""
+    free = Queue()
+    for server in servers:
+        free.put(server)
 
-    def one(point):
-        place = tmp_path / "-".join(map(str, point))
-        place.mkdir()
-        check(place, *point)
-        shutil.rmtree(place)
+    def check_all(points, check):
+        def one(point):
+            place = tmp_path / "-".join(map(str, point))
+            place.mkdir()
+            server = free.get()
+            try:
+                check(Campaigns(place, server), *point)
+            finally:
+                free.put(server)
+            shutil.rmtree(place)
 
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(one, points))
+        with ThreadPoolExecutor(len(servers)) as pool:
+            list(pool.map(one, points))
+
+    return check_all
 
 
-def test_a_crash_anywhere_costs_no_byte_and_no_trial(tmp_path, whole):
+def test_a_crash_anywhere_costs_no_byte_and_no_trial(whole, each):
     points = random.Random(1).sample(numbers_of(whole[1], KINDS), 6)
-    each([(at,) for at in points], lambda place, at: crash(place, whole, at), tmp_path)
+    each([(at,) for at in points], lambda campaigns, at: crash(campaigns, whole, at))
 
 
-def test_a_full_disk_is_named_and_the_campaign_goes_on(tmp_path, whole):
+def test_a_full_disk_is_named_and_the_campaign_goes_on(whole, each):
     points = random.Random(2).sample(numbers_of(whole[1], TAKES_SPACE), 4)
     codes = [errno.ENOSPC, errno.EIO] * 2
     each(
         zip(points, codes, strict=True),
-        lambda place, at, code: refuse(place, whole, at, code),
-        tmp_path,
+        lambda campaigns, at, code: refuse(campaigns, whole, at, code),
     )
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_crash_at_every_call_costs_no_byte_and_no_trial(tmp_path, whole, kind):
+def test_a_crash_at_every_call_costs_no_byte_and_no_trial(whole, each, kind):
     points = [(at,) for at in numbers_of(whole[1], (kind,))]
-    each(points, lambda place, at: crash(place, whole, at), tmp_path)
+    each(points, lambda campaigns, at: crash(campaigns, whole, at))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_an_error_at_every_call_is_named_and_the_campaign_goes_on(tmp_path, whole, code):
+def test_an_error_at_every_call_is_named_and_the_campaign_goes_on(whole, each, code):
     points = [(at,) for at in numbers_of(whole[1], TAKES_SPACE)]
-    each(points, lambda place, at: refuse(place, whole, at, code), tmp_path)
+    each(points, lambda campaigns, at: refuse(campaigns, whole, at, code))
 
 
 @pytest.mark.soak
-def test_a_hundred_kills_at_random_times_cost_no_byte_and_no_trial(tmp_path, whole):
+def test_a_hundred_kills_at_random_times_cost_no_byte_and_no_trial(whole, each):
     chance = random.Random(3)
 
-    def kill(place, after_s):
-        campaigns = Campaigns(place)
-        campaigns.kill(place / "out", after_s)
-        goes_on(campaigns, whole, place / "out")
+    def kill(campaigns, after_s):
+        folder = campaigns.place / "out"
+        campaigns.kill(folder, after_s)
+        goes_on(campaigns, whole, folder)
 
-    each([(chance.uniform(0.4, 1.6),) for _ in range(100)], kill, tmp_path)
+    each([(chance.uniform(0.4, 1.6),) for _ in range(100)], kill)
 
 
 @pytest.mark.soak
-def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole):
+def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole, each):
     """The sizes range from too small for a manifest to sufficient."""
     pages = sum(-(-len(data) // 4096) for data in whole[0].values())
     needed_kb = 4 * 2 * pages  # trials' own files lie beside the tables until these are written
@@ -125,10 +145,10 @@ def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole):
         pytest.skip("this user may mount no file system")
     found = Counter()
 
-    def fill(place, size_kb):
+    def fill(campaigns, size_kb):
+        place = campaigns.place
         disk, kept = place / "disk", place / "kept"
         disk.mkdir()
-        campaigns = Campaigns(place)
         first, second = campaigns.command(disk / "out"), campaigns.command(disk / "out")
         script = (
             f"mount -t tmpfs -o size={size_kb}k none {disk}; {first} 2> {place}/said; "
@@ -146,5 +166,5 @@ def test_a_small_file_system_is_named_when_it_is_full(tmp_path, whole):
         assert not (place / "left").read_text()
         assert bytes_of(kept) == whole[0]
 
-    each([(size,) for size in range(4, 2 * needed_kb, 16)], fill, tmp_path)
+    each([(size,) for size in range(4, 2 * needed_kb, 16)], fill)
     assert found[0] and found[2]

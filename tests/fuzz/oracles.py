@@ -29,7 +29,7 @@ def toml(text: str) -> None:
     """Plans the scenario `text`."""
     layer = merge.from_toml(text, "home.toml")
     layer.data.pop("extends", None)
-    asked = planner._CommandLine([], [], None, None, ("sim",))
+    asked = planner._Requested((), (), None, None, ("sim",))
     planner._from_layer(Found(layer, "home", "home.toml", text), asked)
 
 

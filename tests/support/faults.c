@@ -3,13 +3,15 @@
  *
  * Loaded with LD_PRELOAD. FAULT_FOLDER is the folder; FAULT_LOG gets a line per call; FAULT_AT is the
  * call that is hit, from 1; FAULT_ERRNO is the error that it and every later call return that takes
- * space, or 0 to kill the process. Calls of other folders and of child processes pass.
+ * space, or 0 to kill the process. A forked process counts from the beginning. Calls of other folders
+ * pass.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -22,7 +24,14 @@
 static atomic_long count;
 static pid_t owner;
 
-__attribute__((constructor)) static void begin(void) { owner = getpid(); }
+static void forked(void) {
+    owner = getpid();
+    atomic_store(&count, 0);
+}
+__attribute__((constructor)) static void begin(void) {
+    owner = getpid();
+    pthread_atfork(NULL, NULL, forked);
+}
 
 static int inside(const char *path) {
     const char *folder = getenv("FAULT_FOLDER");

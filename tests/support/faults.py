@@ -3,6 +3,7 @@
 The calls are found by tracing one run, not by a list: see `faults.c`.
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -43,12 +44,36 @@ def library(folder):
     return made
 
 
+class Server:
+    """A process that runs small campaigns, each in a fork of its own."""
+
+    def __init__(self, library):
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.small_campaign"],
+            env=_environment() | {"LD_PRELOAD": str(library)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, folder, environment, said):
+        """Runs a campaign; gives its status."""
+        asked = {"folder": str(folder), "environment": environment, "said": str(said)}
+        print(json.dumps(asked), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+    def close(self):
+        """Ends the process."""
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
 class Campaigns:
     """Runs one small campaign again and again, in a process and a folder of its own each time."""
 
-    def __init__(self, place):
-        self.place = place
-        self._library = library(place)
+    def __init__(self, place, server):
+        self.place, self._server = place, server
 
     def run(self, folder, *, at=None, code=None):
         """Runs the campaign in `folder`, with a fault at call number `at` if that is given.
@@ -58,16 +83,12 @@ class Campaigns:
         log, runs = self.place / "calls", self.place / "runs"
         for path in (log, runs):
             path.unlink(missing_ok=True)
-        env = self.environment() | {
-            "LD_PRELOAD": str(self._library),
-            "FAULT_FOLDER": str(folder),
-            "FAULT_LOG": str(log),
-        }
+        said = self.place / "said"
+        environment = self._own() | {"FAULT_FOLDER": str(folder), "FAULT_LOG": str(log)}
         if at is not None:
-            env |= {"FAULT_AT": str(at), "FAULT_ERRNO": str(code or 0)}
-        command = shlex.split(self.command(folder))
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-        return Ended(done.returncode, done.stdout + done.stderr, _lines(log), _lines(runs))
+            environment |= {"FAULT_AT": str(at), "FAULT_ERRNO": str(code or 0)}
+        status = self._server.run(folder, environment, said)
+        return Ended(status, said.read_text(), _lines(log), _lines(runs))
 
     def kill(self, folder, after_s):
         """Runs the campaign in `folder` and kills it after some seconds."""
@@ -82,13 +103,19 @@ class Campaigns:
 
     def environment(self):
         """The environment of that command."""
-        found = (ROOT, ROOT / "python", ROOT / "tests" / "support")
-        return os.environ | {
-            "PYTHONPATH": os.pathsep.join(map(str, found)),
+        return _environment() | self._own()
+
+    def _own(self):
+        return {
             "XDG_CACHE_HOME": str(self.place / "cache"),
             "FAKE_LOG": str(self.place / "runs"),
             "FAKE_MENDED": str(self.place / "mended"),
         }
+
+
+def _environment():
+    found = (ROOT, ROOT / "python", ROOT / "tests" / "support")
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, found))}
 
 
 def recorded(folder):

@@ -1,9 +1,18 @@
-"""Runs a small campaign of the fake engine in this process: four trials in chunks of two.
+"""Runs a small campaign of the fake engine: four trials in chunks of two.
 
 The last two trials have a column that the others lack, so tables are rewritten at the end.
+
+With an argument, the campaign runs in this process, in that folder. Without one, each line of the
+standard input is a run in JSON: `folder`, `environment` and `said`, the file for its output. A
+forked process runs it, so that Python and its libraries start once. The answer is a line with the
+status, negative for a signal.
 """
 
+import json
+import os
+import signal
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,8 +22,11 @@ from aqmlab.campaign.store import dataset
 
 from tests.support.campaigns import HOME, campaign_of, spec_of
 
+MOST_S = 120
+"""A run that takes longer is killed."""
 
-def main():
+
+def run(folder):
     dataset.CHUNK = 2
     few = HOME[:1]
     specs = [
@@ -23,10 +35,40 @@ def main():
     ]
     try:
         with ThreadPoolExecutor(1) as executor:
-            campaigns.run(campaign_of(specs), Path(sys.argv[1]), executor=executor)
+            campaigns.run(campaign_of(specs), Path(folder), executor=executor)
     except LabError as error:
         print(error, file=sys.stderr)
         return error.status
+    return 0
+
+
+def in_a_fork(folder, environment, said):
+    """Runs the campaign in a forked process; gives its status."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 70
+    try:
+        signal.alarm(MOST_S)
+        os.environ.update(environment)
+        output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        status = run(folder)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def main():
+    if len(sys.argv) > 1:
+        return run(sys.argv[1])
+    import numpy, pyarrow.compute, pyarrow.parquet  # noqa: E401, F401, I001 - loaded before the forks
+
+    for line in sys.stdin:
+        print(in_a_fork(**json.loads(line)), flush=True)
     return 0
 
 

@@ -1,4 +1,5 @@
-//! The limit on the rate of a link.
+//! The limit on the rate of a link. This module gives the credit and the departure of a packet;
+//! [`crate::Port::take`] decides by them when a packet may leave.
 //!
 //! Source of [`Shaper::Htb`]: Linux 6.1 `net/sched/sch_htb.c` with one class, `rate` equal to
 //! `ceil` and `tc`'s own bursts. `htb_class_mode` lets a class send while its bucket is not in

@@ -1,8 +1,9 @@
 """Claims of papers, and the rule by which they hold.
 
 A claim consists of checks (`checks`). A check compares a number for each seed, under one condition,
-with a bound. The claim holds if enough checks of each kind hold; this rule is the same for all
-claims. A claim about arithmetic needs no trials, and its numbers do not depend on seeds.
+with a bound. The claim holds if enough checks of each kind hold; `checks` has the shares. This rule
+is the same for all claims. A claim about arithmetic needs no trials, and its numbers do not depend
+on seeds.
 """
 
 from __future__ import annotations

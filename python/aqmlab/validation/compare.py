@@ -1,6 +1,6 @@
 """The comparison of an engine with the reference set, by metric and cell.
 
-A cell meets a tolerance in a metric when every one of its cases does.
+A cell is within the error limit of a metric (`Rule`) when every one of its cases is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-//! TCP small queues: the bound on a connection's segments in the queue of its host.
+//! TCP small queues: the bound on a connection's segments in the queue of its host, which the link
+//! reports by `note_waiting`. The send rate (`sk_pacing_rate`) is computed here.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`) and `tcp_input.c`
 //! (`tcp_update_pacing_rate`). The bound is two bursts or a millisecond of the send rate, and at most

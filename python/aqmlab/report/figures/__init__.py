@@ -1,7 +1,9 @@
 """Figures of a campaign: one file and one list entry per figure.
 
 A figure declares the tables that it needs and the campaigns to which it applies. It makes one
-drawing, or several if one could not show all conditions legibly.
+drawing, or several if one could not show all conditions legibly. `drawing.FigureDefinition` is all
+that it may declare, and it reads only `CampaignResults`. The list is
+`scenario.figure_names.FIGURES`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Verdicts on each application of a campaign, from the tables."""
+"""Verdicts on each application of a campaign, from the tables.
+
+A tolerance that the scenario states (`report.tolerances`, `report.rates`) replaces the limit of the
+kind. `criteria.Criterion.word` compares a value with its limits.
+"""
 
 from __future__ import annotations
 
