@@ -87,6 +87,18 @@ def expected(lots: Iterable[Lot]) -> Expected | None:
     )
 
 
+def paces(lots: Iterable[Lot]) -> dict[str, float]:
+    """The expected seconds for one unit of cost, by engine, if this machine has run the engine."""
+    known = _read()
+    sums: dict[str, tuple[float, float]] = {}
+    for lot in lots:
+        found = _expected(lot, known.get(lot.key, {})) if lot.trials else None
+        if found is not None and found.busy_s > 0:
+            before = sums.get(lot.engine, (0.0, 0.0))
+            sums[lot.engine] = before[0] + found.busy_s, before[1] + sum(map(cost, lot.trials))
+    return {engine: busy_s / own_cost for engine, (busy_s, own_cost) in sums.items()}
+
+
 def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) -> None:
     """Stores the run time of the trials of `lot` and the size of the tables of `stored`."""
     if not lot.trials:

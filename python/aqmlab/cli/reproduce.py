@@ -128,10 +128,13 @@ def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Workers) -> 
     """Runs the missing trials with a progress bar."""
     from aqmlab.base.failures import StoppedError
     from aqmlab.campaign import dask_executor
+    from aqmlab.campaign.pace import Pace
+    from aqmlab.campaign.runner import cores
     from aqmlab.cli import console
     from aqmlab.cli.progress import Bar
 
-    bar = Bar()
+    processes = None if place.cluster else place.jobs or cores()
+    bar = Bar(Pace(laboratory.paces(needs), processes))
     try:
         with dask_executor.opened(place.cluster) as executor:
             report = laboratory.run(

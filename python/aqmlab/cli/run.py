@@ -94,13 +94,15 @@ def execute(
     from pathlib import Path
 
     from aqmlab.base.failures import StoppedError
-    from aqmlab.campaign import dask_executor
+    from aqmlab.campaign import dask_executor, speed
     from aqmlab.campaign import runner as campaigns
+    from aqmlab.campaign.pace import Pace
     from aqmlab.cli.progress import Bar
     from aqmlab.results.results import load
 
     path = Path(str(folder))
-    bar = Bar()
+    known = speed.paces(campaigns.lots(campaign, campaign.trials))
+    bar = Bar(Pace(known, None if cluster else jobs or campaigns.cores()))
     try:
         with dask_executor.opened(cluster) as executor:
             report = campaigns.run(campaign, path, jobs=jobs, executor=executor, progress=bar)
