@@ -59,6 +59,7 @@ def command(
     """
     from aqmlab import studies
     from aqmlab.api import complete
+    from aqmlab.cli import forecast
     from aqmlab.studies import page, preflight
     from aqmlab.studies.laboratory import Asked, Laboratory
 
@@ -74,6 +75,7 @@ def command(
             print(f"figure {one.number}: {count(laboratory, one.trials)}")
         print(f"all: {count(laboratory, needs)}")
         print_forecast(laboratory, needs, jobs)
+        print(forecast.drawing("figure", [page.to_draw(laboratory, one) for one in wanted]))
         return 0
     report = execute(laboratory, needs, Workers(jobs, cluster))
     shown = []

@@ -40,7 +40,7 @@ def command(
     from aqmlab.cli.progress import drawn
     from aqmlab.engines import registry
     from aqmlab.planning.change_text import assignments, variations
-    from aqmlab.report.page import write
+    from aqmlab.report.page import to_draw, write
 
     request = Request(
         scenario,
@@ -62,6 +62,8 @@ def command(
     folder = out or default_folder(campaign)
     if dry_run:
         print("\n".join(forecast.lines(campaign, folder, jobs)))
+        if not no_report:
+            print(forecast.drawing("report", [to_draw(campaign.about)]))
         return 0
     report, results = execute(campaign, folder, jobs, cluster)
     # Without this table no trial has succeeded, and there is nothing to show.
