@@ -29,7 +29,7 @@ class _EngineWork:
 
 
 @dataclass(slots=True)
-class _Running:
+class _OpenTrial:
     """A trial that reports its progress."""
 
     trial: Trial
@@ -53,7 +53,7 @@ class Pace:
     ) -> None:
         self._known, self._processes, self._clock = dict(known or {}), processes, clock
         self._engines: dict[str, _EngineWork] = {}
-        self._running: dict[int, _Running] = {}
+        self._running: dict[int, _OpenTrial] = {}
         self._trials = self._ended = 0
         self._started_s = 0.0
 
@@ -72,7 +72,7 @@ class Pace:
         # A trial whose worker died begins again.
         is_first = before is None or now[0] < before.last[0]
         first = now if is_first or before is None else before.first
-        self._running[trial.index] = _Running(trial, first, now)
+        self._running[trial.index] = _OpenTrial(trial, first, now)
 
     def done(self, trial: Trial, busy_s: float | None) -> None:
         """Notes the end of a trial, with its run time if it has a result."""
