@@ -36,7 +36,7 @@ class Hook(campaigns.Silence):
     def __init__(self, call):
         self._call, self._ended = call, 0
 
-    def done(self, trial, problem):
+    def done(self, trial, problem, busy_s):
         self._ended += 1
         self._call(self._ended)
 

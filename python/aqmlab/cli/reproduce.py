@@ -11,6 +11,8 @@ from aqmlab import studies
 from aqmlab.api import complete
 from aqmlab.base.failures import RequestError, StoppedError
 from aqmlab.campaign import dask_executor
+from aqmlab.campaign.pace import Pace
+from aqmlab.campaign.runner import cores
 from aqmlab.cli import console, forecast
 from aqmlab.cli.kernel_options import kernel_options
 from aqmlab.cli.parameters.reproduce import ReproduceParameters
@@ -39,6 +41,7 @@ def command(given: ReproduceParameters) -> int:
             print(f"figure {one.number}: {count(laboratory, one.trials)}")
         print(f"all: {count(laboratory, needs)}")
         print_forecast(laboratory, needs, given.jobs)
+        print(forecast.drawing("figure", [page.to_draw(laboratory, one) for one in wanted]))
         return 0
     report = execute(laboratory, needs, Workers(given.jobs, given.cluster))
     shown = []
@@ -86,7 +89,8 @@ class Workers(NamedTuple):
 
 def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Workers) -> RunReport:
     """Runs the missing trials with a progress bar."""
-    bar = Bar()
+    processes = None if place.cluster else place.jobs or cores()
+    bar = Bar(Pace(laboratory.paces(needs), processes))
     try:
         with dask_executor.opened(place.cluster) as executor:
             report = laboratory.run(

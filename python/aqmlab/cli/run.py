@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from aqmlab.api import Request, campaign_for, complete, default_folder
 from aqmlab.base.failures import StoppedError
-from aqmlab.campaign import dask_executor
+from aqmlab.campaign import dask_executor, speed
 from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.pace import Pace
 from aqmlab.cli import console, forecast, summary
 from aqmlab.cli.kernel_options import kernel_options
 from aqmlab.cli.parameters.run import RunParameters
 from aqmlab.cli.progress import Bar, drawn
 from aqmlab.engines import registry
 from aqmlab.planning.change_text import assignments, variations
-from aqmlab.report.page import write
+from aqmlab.report.page import to_draw, write
 from aqmlab.results.results import load
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def command(given: RunParameters) -> int:
     folder = given.out or default_folder(campaign)
     if given.dry_run:
         print("\n".join(forecast.lines(campaign, folder, given.jobs)))
+        if not given.no_report:
+            print(forecast.drawing("report", [to_draw(campaign.about)]))
         return 0
     report, results = execute(campaign, folder, given.jobs, given.cluster)
     # Without this table no trial has succeeded, and there is nothing to show.
@@ -72,7 +75,8 @@ def execute(
 ) -> tuple[RunReport, CampaignResults]:
     """Runs `campaign` with a progress bar, here or on a cluster."""
     path = Path(str(folder))
-    bar = Bar()
+    known = speed.paces(campaigns.lots(campaign, campaign.trials))
+    bar = Bar(Pace(known, None if cluster else jobs or campaigns.cores()))
     try:
         with dask_executor.opened(cluster) as executor:
             report = campaigns.run(campaign, path, jobs=jobs, executor=executor, progress=bar)

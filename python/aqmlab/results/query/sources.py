@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aqmlab.base.checksums import FileChecksum, mismatch
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store import layout
+from aqmlab.campaign.store.parquet_guard import FileSize, growth, size_of
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
 
 if TYPE_CHECKING:
@@ -91,8 +92,11 @@ class Sources:
 
         parquet, disk = ds.ParquetFileFormat(), fs.LocalFileSystem()
         alike = dict[Any, list[Any]]()
+        sizes = []
         for file in (File(*one) for one in self._found.files[name]):
-            _verify(file)
+            sizes.append(_verify(file))
+            if (problem := growth(sizes)) is not None:
+                raise _damaged(file, f"with the files before it, {problem}")
             columns, told = self._told(file.campaign, _columns(file, parquet, disk))
             alike.setdefault(columns, []).append(parquet.make_fragment(file.path, disk, told))
         return [ds.FileSystemDataset(own, schema, parquet, disk) for schema, own in alike.items()]
@@ -114,11 +118,15 @@ class Sources:
         return Path(folder).relative_to(self._path).as_posix() if several else None
 
 
-def _verify(file: File) -> None:
-    """Raises `RequestError` if a file has changed since it was written."""
+def _verify(file: File) -> FileSize:
+    """The size of a file; raises `RequestError` if it has changed since it was written."""
     problem = mismatch(Path(file.path), [FileChecksum(*one) for one in file.checksums])
     if problem is not None:
         raise _damaged(file, problem)
+    try:
+        return size_of(Path(file.path))
+    except ValueError as error:
+        raise _damaged(file, str(error)) from None
 
 
 def _columns(file: File, parquet: ds.ParquetFileFormat, disk: Any) -> pa.Schema:
